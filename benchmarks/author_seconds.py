@@ -25,8 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tensorgrade.author import terminal
-from tensorgrade.author.kept import FOLDER
-from tensorgrade.author.recording.origin import engine_digest
+from tensorgrade.author.cache import FOLDER
 
 ROOT = Path(__file__).parents[1]
 COPIED = ("solutions", "graders", "exercises", "source", "release", "kit", FOLDER)
@@ -79,8 +78,6 @@ def main() -> None:
 
 def changes(course: Path, seed: bool) -> list[tuple[str, Callable[[], None]]]:
     """Return the measurements in order, each with its name and a function."""
-    engine_digest()  # because `tensorgrade author` has both before the first save
-    terminal.read_ahead(course, terminal.look(course))
     return [
         ("nothing, `tensorgrade build`", lambda: build(course)),
         ("a message, saved under `author`", lambda: save(course, *MESSAGE)),

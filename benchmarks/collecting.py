@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 from tensorgrade.course_sources import load_course  # noqa: E402
 from tensorgrade.instructor.collecting import plan  # noqa: E402
 from tensorgrade.instructor.roster import Roster, read_roster  # noqa: E402
-from tensorgrade.instructor.submissions import write  # noqa: E402
+from tensorgrade.instructor.write_submissions import write  # noqa: E402
 
 COURSE = load_course(ROOT / "graders")
 CHAPTER = COURSE.chapters[0].name

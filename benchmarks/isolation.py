@@ -21,7 +21,7 @@ import torch
 
 from tensorgrade.attempts.in_child import InChild
 from tensorgrade.exchange.references import load_references
-from tensorgrade.isolation.ladder import LADDER, best_rung
+from tensorgrade.isolation.levels import LADDER, best_rung
 from tensorgrade.isolation.probing import probe
 from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.project import find_project

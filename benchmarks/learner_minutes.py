@@ -33,7 +33,7 @@ IMPORT = [PYTHON, "-c", "import torch"]
 PYTEST = [PYTHON, "-m", "pytest", "exercises"]
 FIRST_PAGE = """
 import io, sys, pathlib
-from tensorgrade.garbage import look_seldom
+from tensorgrade.gc_settings import look_seldom
 look_seldom()
 from rich.console import Console
 from tensorgrade.learner.watch.loop import Watch

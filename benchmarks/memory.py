@@ -45,7 +45,7 @@ def grade_all(kind: str, count: int, isolation: str) -> None:
 
     from tensorgrade.attempts.setup import Setup
     from tensorgrade.instructor import grader
-    from tensorgrade.sources.handins import Handin
+    from tensorgrade.sources.submitted_files import Handin
 
     grader.start(Setup(ROOT / "graders", isolation))
     for number in range(count):

@@ -37,7 +37,7 @@ from tensorgrade.author.proofs.sample_class import assemble, choose  # noqa: E40
 from tensorgrade.instructor.grader import Grader  # noqa: E402
 from tensorgrade.instructor.store import Store  # noqa: E402
 from tensorgrade.project import Project  # noqa: E402
-from tensorgrade.sources.handins import Handin  # noqa: E402
+from tensorgrade.sources.submitted_files import Handin  # noqa: E402
 
 PROJECT = Project(ROOT)
 CHAPTER = "ch4_multi_head_attention"  # the budget was set for this one; `--chapter` selects another

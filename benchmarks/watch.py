@@ -11,11 +11,12 @@ import io
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
 
-from tensorgrade.learner.watch.loop import LOOK_EVERY, Watch
+from tensorgrade.learner.watch.loop import Watch
 from tensorgrade.project import Project, find_project
 from tensorgrade.recognition.mistakes import make
 
@@ -37,7 +38,9 @@ def measure(project: Project) -> list[float]:
         path.write_text(versions[-1], encoding="utf-8")
         session = Watch(project.exercises, Path(folder), Console(file=io.StringIO(), width=80))
         session.start()
-        times = [save(session, path, version) for version in versions[:SAVES]]
+        saves = session.saves()
+        next(saves)  # from now on it notices saves
+        times = [save(session, saves, path, version) for version in versions[:SAVES]]
         session.close()
     return times
 
@@ -54,12 +57,12 @@ def wrong_versions(project: Project) -> tuple[str, list[str]]:
     raise SystemExit(f"no exercise has more than {SAVES} known mistakes")
 
 
-def save(session: Watch, path: Path, text: str) -> float:
+def save(session: Watch, saves: Iterator[list[Path]], path: Path, text: str) -> float:
     """Save a text, and return the seconds until the verdict."""
     began = time.perf_counter()
     path.write_text(text, encoding="utf-8")
     while not session.look():
-        time.sleep(LOOK_EVERY)
+        session.saved(next(saves))
     return time.perf_counter() - began
 
 

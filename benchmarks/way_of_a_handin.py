@@ -20,7 +20,7 @@ from tensorgrade.attempts.setup import Setup
 from tensorgrade.author.proofs.sample_class import Choice, assemble
 from tensorgrade.instructor import grader as grading
 from tensorgrade.project import Project
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 ROOT = Path(__file__).resolve().parents[1]
 ENGINE = str(ROOT / "tensorgrade")

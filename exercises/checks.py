@@ -3,6 +3,7 @@
 `tensorgrade build` copies this file to `exercises/`, for learners: nothing in it is secret.
 """
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from torch.nn import functional
 
 from tensorgrade import check, signature
 from tensorgrade.exchange.values import plain
-from tensorgrade.judging.names import texts
+from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
+from tensorgrade.judging.learner_names import texts
+from tensorgrade.messages.message import Plain
 from tensorgrade.recognition import imprints
 from tensorgrade.recognition.dropout import (
     behaviour,
@@ -36,6 +39,9 @@ SOFTMAXES = {"call:softmax", "call:log_softmax", "call:softmin", "call:gumbel_so
 SOFTMAXES |= {"_softmax", "_log_softmax", "_safe_softmax", "call:logsumexp"}
 DROPOUTS = {"call:dropout", "call:dropout_", "call:alpha_dropout", "call:feature_dropout"} | FUSED
 DROPOUTS |= {"native_dropout", "_fused_dropout"}
+
+
+ATTENTION = {"call:scaled_dot_product_attention", "call:multi_head_attention_forward"} | FUSED
 
 
 # The same in a text, whatever it is called on: x.softmax, nn.Softmax, getattr(torch, "softmax").
@@ -68,6 +74,28 @@ FLOATS = (torch.float64, torch.float32)
 
 
 @check
+def avoids_attention(exercise, group: str) -> None:
+    """A watched call made no use of torch's own attention. Half of the exercise depends on that."""
+    for case, _, observed in exercise.answered(group):
+        if observed.uses(ATTENTION):
+            said = "it calls torch's own attention; the point of the exercise is to write it"
+            raise Wrong(Diagnosis(Kind.FACT, Plain(said), case=case.name, share=0.5))
+
+
+@check
+def refuses_with_numbers(exercise, group: str, *names: str) -> None:
+    """The refusal is a ValueError, and its text gives the numbers of these arguments."""
+    for case, _, observed in exercise.group(group):
+        exercise.came_back(case, observed)
+        error = observed.error
+        said = f"the refusal should be a ValueError whose text gives {' and '.join(names)}"
+        numbers = set(re.findall(r"\d+", error.text)) if error else set()
+        asked = {str(case.asked(name)) for name in names}
+        if error is None or "ValueError" not in error.kinds or not asked <= numbers:
+            exercise.wrong("fact", said, case=case)
+
+
+@check
 def avoids_dropout(exercise, group: str) -> None:
     """A watched call made no use of torch's own dropout."""
     said = "it calls torch's own dropout; the point of the exercise is to write it"
@@ -90,18 +118,18 @@ def sees_no_future(exercise, group: str) -> None:
         earlier = before[:, :cut].double(), after[:, :cut].double()
         if not torch.allclose(*earlier, rtol=1e-4, atol=1e-6):
             said = (
-                f"changing only the tokens from {cut} on (counted from 0) changes results before "
-                "them: they see the future"
+                f"changing only the tokens `x[:, {cut}:]` changes results of earlier ones: they "
+                "see the future"
             )
             exercise.wrong("values", said, case=case, actual=after)
         if not torch.allclose(huge[:, :cut].double(), before[:, :cut].double(), 1e-4, 1e-6):
             said = (
-                f"tokens from {cut} on (counted from 0) that draw all attention leave nothing to "
-                "those before: hide their scores before the softmax, not their weights after it"
+                f"if the tokens `x[:, {cut}:]` draw all attention, nothing is left for the earlier "
+                "ones: hide the scores before the softmax, not the weights after it"
             )
             exercise.wrong("values", said, case=case, actual=huge)
         if torch.equal(before[:, cut:], after[:, cut:]):
-            said = f"changing the tokens from {cut} on (counted from 0) changes nothing at all"
+            said = f"changing the tokens `x[:, {cut}:]` changes no result"
             exercise.wrong("values", said, case=case)
 
 
@@ -113,7 +141,7 @@ def mixes_tokens(exercise, group: str) -> None:
             exercise.result(case, r, expected, observed) for r in ("before", "earlier")
         )
         if torch.allclose(before[..., 1:, :].double(), earlier[..., 1:, :].double(), atol=1e-6):
-            said = "changing the first token changes the result of no later one"
+            said = "changing the first token changes no later result: no token attends to it"
             exercise.wrong("values", said, case=case, actual=earlier)
 
 
@@ -485,13 +513,13 @@ def draws_from_the_generator(exercise, group: str) -> None:
             if name in drawn and torch.equal(drawn["first"], drawn[name]):
                 exercise.wrong("values", said, case=case, actual=drawn["first"])
         if "unseeded" in drawn and torch.equal(drawn["unseeded"], drawn["unseeded again"]):
-            said = "without a generator two calls give the same"
+            said = "without a generator, two calls give the same result"
             exercise.wrong("values", said, case=case, actual=drawn["unseeded"])
 
 
 LATER = {
-    "other": "another seed of the generator gives the same result",
-    "next": "a generator gives the same result a second time; it goes on from where it was",
+    "other": "generators with different seeds give the same result",
+    "next": "a second call with the same generator gives the same result, but a generator goes on",
 }
 RUNS = {"first", "again", "unseeded", "unseeded again", *LATER}
 
@@ -503,8 +531,18 @@ def can_learn_afterwards(exercise, group: str) -> None:
         wanted = {name for name in expected.tensors if name.startswith("gradient.")}
         if not wanted <= observed.tensors.keys():
             said = (
-                "afterwards the model cannot learn: gradients stay off, all or those of its weights"
+                "after the call the model cannot learn: gradients are off, for all tensors or for "
+                "its weights"
             )
+            exercise.wrong("fact", said, case=case)
+
+
+@check
+def keeps_no_gradients(exercise, group: str) -> None:
+    """In a watched call, no operation of torch prepares gradients."""
+    for case, _, observed in exercise.answered(group):
+        if observed.fact("result", "tracked", default=False):
+            said = "the model is called with gradients on; call it inside `torch.no_grad()`"
             exercise.wrong("fact", said, case=case)
 
 

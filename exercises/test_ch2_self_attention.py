@@ -123,7 +123,14 @@ def test_scaled_dot_product_attention_gradients(attempt):
     attempt.scaled_dot_product_attention.agrees("gradients", only="gradient")
 
 
-@exercise("scaled_dot_product_attention", points=0.5)
+@exercise("scaled_dot_product_attention", points=0.25)
+def test_scaled_dot_product_attention_is_your_own(attempt):
+    """It is written out and calls no attention of torch."""
+    attempt.scaled_dot_product_attention.agrees("own")
+    attempt.scaled_dot_product_attention.avoids_attention("own")
+
+
+@exercise("scaled_dot_product_attention", points=0.25)
 def test_scaled_dot_product_attention_inputs(attempt):
     """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")
@@ -282,7 +289,14 @@ def test_bug_scaled_dot_product_attention_gradients(attempt):
     attempt.bug_scaled_dot_product_attention.agrees("gradients", only="gradient")
 
 
-@exercise("bug_scaled_dot_product_attention", points=0.5)
+@exercise("bug_scaled_dot_product_attention", points=0.25)
+def test_bug_scaled_dot_product_attention_is_your_own(attempt):
+    """It is written out and calls no attention of torch."""
+    attempt.bug_scaled_dot_product_attention.agrees("own")
+    attempt.bug_scaled_dot_product_attention.avoids_attention("own")
+
+
+@exercise("bug_scaled_dot_product_attention", points=0.25)
 def test_bug_scaled_dot_product_attention_inputs(attempt):
     """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.bug_scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")

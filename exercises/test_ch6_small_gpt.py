@@ -299,10 +299,17 @@ def test_generate_draws(attempt):
     attempt.generate.draws_by("drawn")
 
 
-@exercise("generate", points=0.5)
+@exercise("generate", points=0.25)
 def test_generate_chance(attempt):
     """All chance comes from the generator."""
     attempt.generate.draws_from_the_generator("chance")
+
+
+@exercise("generate", points=0.25)
+def test_generate_without_gradients(attempt):
+    """The model is called inside `torch.no_grad()`."""
+    attempt.generate.agrees("without gradients")
+    attempt.generate.keeps_no_gradients("without gradients")
 
 
 @exercise("generate", points=0.5)

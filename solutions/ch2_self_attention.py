@@ -301,7 +301,9 @@ def scaled_dot_product_attention(
 ) -> torch.Tensor:
     """Return the context vectors: for each query, the values mixed by its attention weights.
 
-    You may use torch.softmax.
+    You may use torch.softmax, but not torch's own attention (scaled_dot_product_attention of
+    torch.nn.functional, nn.MultiheadAttention): the point is to write it. If your code calls it,
+    half of the points are lost.
 
     Shapes:
         queries: (..., n, d_k)

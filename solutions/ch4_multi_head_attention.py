@@ -406,7 +406,8 @@ class MultiHeadAttention(nn.Module):
     (context_length, context_length).
 
     Raises:
-        ValueError: if num_heads does not divide d_out
+        ValueError: if num_heads does not divide d_out; its text gives both numbers. An `assert`
+            is not enough, because Python leaves it out when it runs with `-O`.
 
     In the example all scores are 0, values and output are left as they are, so each
     token gets the mean of the tokens up to itself, each head for its own column.

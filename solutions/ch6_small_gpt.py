@@ -469,8 +469,9 @@ def generate(
     Formula (top-k sampling, Fan et al. 2018, sec. 5.1):
         next ~ softmax(logits of the last place / temperature), all but the top k hidden
 
-    The model sees its last context_length ids. No gradients are kept; ids and the model, its mode
-    too, stay as they were.
+    The model sees its last context_length ids and is called inside torch.no_grad() or
+    torch.inference_mode(): no gradients are kept. ids and the model, its mode too, stay as they
+    were.
     """
     ### BEGIN SOLUTION
     for _ in range(max_new_tokens):

@@ -20,6 +20,8 @@ class Lateness:
     - most: the largest share that can be lost.
     - grace_seconds: the delay that still counts as in time.
     - attempts: if there are several submissions, the `last` or the `best` counts.
+    - hidden_runs_a_day: on Gradescope, the submissions a day that are graded with the hidden tests;
+      later ones run the public checks. 0 means no limit.
     - feedback_from: until this time learners only see that a submission was received, and if it can
       be loaded. If empty, they see their results at once.
     """
@@ -31,6 +33,7 @@ class Lateness:
     attempts: str = LAST
     zone: str = ""
     feedback_from: str = ""
+    hidden_runs_a_day: int = 0
 
     def __post_init__(self) -> None:
         """Add the course's time zone to deadlines without one."""
@@ -94,6 +97,8 @@ class Lateness:
         ]
         if self.grace_seconds < 0:
             found.append("grace_seconds is negative")
+        if self.hidden_runs_a_day < 0:
+            found.append("hidden_runs_a_day is negative")
         if self.attempts not in (LAST, BEST):
             found.append(f"attempts is {self.attempts!r}; it is last or best")
         return found

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .course import Course, CourseError
 from .course_sources import load_config
 from .grader_files import BUG, grader_path, import_from
-from .sources.beside import Beside, files_beside
+from .sources.companion_files import Beside, files_beside
 
 if TYPE_CHECKING:  # the first imports pytest, the second torch
     from .marker import FindTheBug

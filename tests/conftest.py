@@ -16,7 +16,7 @@ from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.project import Project
 from tensorgrade.runner.source import Unreadable
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 from .needs import pytest_configure, pytest_runtest_setup, pytest_terminal_summary
 

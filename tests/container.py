@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tensorgrade.isolation.command import bubblewrap
-from tensorgrade.isolation.mending import closed_to_others
+from tensorgrade.isolation.remedies import closed_to_others
 from tensorgrade.isolation.seccomp import NEW_NAMESPACES, exported
 
 ROOT = Path(__file__).parents[1]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorgrade.isolation.ladder import FULL, NAMESPACES, NONE, Rung, best_rung, enough
+from tensorgrade.isolation.levels import FULL, NAMESPACES, NONE, Rung, best_rung, enough
 from tensorgrade.isolation.probing import probe
 
 

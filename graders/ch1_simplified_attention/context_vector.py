@@ -70,6 +70,8 @@ def test_context_vector_inputs(attempt):
 
 
 MIX = "attn_weights @ inputs"
+WEIGHTS = "torch.softmax(attn_scores, dim=-1)"
+NAIVE = "torch.exp(attn_scores) / torch.exp(attn_scores).sum()"
 
 MISTAKES = [
     mistake(
@@ -91,6 +93,24 @@ MISTAKES = [
             "total = torch.zeros_like(query)\n    for i, part in enumerate(query):\n        total "
             "+= attn_weights[i] * part\n    return total",
         ),
+    ),
+    mistake(
+        "summed_over_query_features_and_overflowing",
+        "The sum runs over the query's features instead of over the tokens. One row of the inputs "
+        "belongs to each weight. And the softmax overflows for large scores: `torch.softmax` does "
+        "not.",
+        (WEIGHTS, NAIVE),
+        (
+            f"return {MIX}",
+            "total = torch.zeros_like(query)\n    for i, part in enumerate(query):\n        total "
+            "+= attn_weights[i] * part\n    return total",
+        ),
+    ),
+    mistake(
+        "weights_overflow",
+        "The exponentials of large scores overflow, so their weights are NaN. `torch.softmax` "
+        "subtracts the largest score first.",
+        (WEIGHTS, NAIVE),
     ),
     mistake(
         "query_repeated",

@@ -40,7 +40,7 @@ def cases(pick):
     rows = torch.tensor([[1e4], [0], [-1e4]])
     hidden = computed(some_hidden, normal(4, 5))
     return [
-        shown("sentence/all scores", call(x=SENTENCE @ SENTENCE.T, dim=-1)),
+        shown("sentence/all scores", call(x=SENTENCE @ SENTENCE.T)),
         *(case(f"last/{len(shape)}-D", call(x=normal(*shape))) for shape in shapes),
         *(
             case("last/equal rows", call(x=computed(with_an_equal_row, normal(n, 5))))
@@ -61,7 +61,7 @@ def cases(pick):
         ),
         case("large/dim 1 of 3-D", call(x=1e4 * normal(2, 3, 4), dim=1)),
         case("large/rows", call(x=normal(3, 4) + rows)),
-        case("hidden/-inf", call(x=hidden, dim=-1)),
+        case("hidden/-inf", call(x=hidden)),
         case("hidden/-inf dim 0", call(x=hidden, dim=0)),
         case("gradients/dim 0", call(x=normal(3, 4), dim=0, gradient=normal(3, 4))),
         case("gradients/dim -1", call(x=normal(2, 3, 4), gradient=normal(2, 3, 4))),
@@ -218,6 +218,11 @@ MISTAKES = [
         "The maximum loses its dimension, so it no longer lines up with the slices it belongs to.",
         (SHIFT, "x - x.amax(dim=dim)"),
         same_as="keepdim_forgotten",
+    ),
+    mistake(
+        "default_is_dim_zero",
+        "Without a `dim`, yours runs over the first dimension. The stub's default is -1, the last.",
+        ("shifted = x - x", "dim = 0 if dim == -1 else dim\n    shifted = x - x"),
     ),
     mistake(
         "float32_inside",

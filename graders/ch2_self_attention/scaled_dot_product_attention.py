@@ -34,6 +34,7 @@ def cases(pick):
             "values/one after another",
             *one_after_another(queries=(4, 3), keys=(4, 3), values=(4, 3)),
         ),
+        case("own/4x3x5", mixed(4, 3, 5, 6, watch=True)),
         case("gradients/4x3x5", mixed(4, 3, 5, 6, gradient=normal(4, 6))),
         case("gradients/batch", mixed(4, 3, 5, 6, (2,), gradient=normal(2, 4, 6))),
         case(
@@ -99,7 +100,14 @@ def test_scaled_dot_product_attention_gradients(attempt):
     attempt.scaled_dot_product_attention.agrees("gradients", only="gradient")
 
 
-@exercise("scaled_dot_product_attention", points=0.5)
+@exercise("scaled_dot_product_attention", points=0.25)
+def test_scaled_dot_product_attention_is_your_own(attempt):
+    """It is written out and calls no attention of torch."""
+    attempt.scaled_dot_product_attention.agrees("own")
+    attempt.scaled_dot_product_attention.avoids_attention("own")
+
+
+@exercise("scaled_dot_product_attention", points=0.25)
 def test_scaled_dot_product_attention_inputs(attempt):
     """What is passed in stays as it was, and may lie in memory in any order."""
     attempt.scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")

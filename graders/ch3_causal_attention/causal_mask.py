@@ -11,7 +11,7 @@ def cases(pick):
     draw = Sizes(pick, "causal_mask")
     (many,) = draw(LONG)
     few, some, more = (draw.chance.randint(*range_) for range_ in ((2, 5), (6, 12), (25, 60)))
-    lengths = pick(public=[6, 3], hidden=[1, few, some, more, many])
+    lengths = pick(public=[6, 3, 9], hidden=[1, few, some, more, many])
     (typed,) = pick(public=[5], hidden=[draw.chance.randint(13, 24)])
     return [
         shown("sentence/6 tokens", call(context_length=6)),
@@ -72,6 +72,15 @@ MISTAKES = [
         "mask_hides_all_others",
         "Everything but the token itself is hidden; the past should stay visible.",
         (RULE, "~torch.eye(context_length).bool()"),
+    ),
+    mistake(
+        "mask_cut_from_six_tokens",
+        "The mask is cut from one for six tokens, so longer texts get a mask that is too small. It "
+        "needs as many rows and columns as `context_length` says.",
+        (
+            RULE,
+            "torch.triu(torch.ones(6, 6), diagonal=1).bool()[:context_length, :context_length]",
+        ),
     ),
     mistake(
         "mask_one_too_large",

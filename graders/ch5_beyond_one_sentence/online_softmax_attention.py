@@ -156,6 +156,12 @@ MISTAKES = [
         ("attn_scores.amax(dim=-1, keepdim=True)", "attn_scores.max()"),
     ),
     mistake(
+        "largest_never_replaced",
+        "The new maximum is never stored, so each block compares with the very first one. At the "
+        "end of a round, it has to take the place of the old one.",
+        ("largest = new_largest\n", "pass\n"),
+    ),
+    mistake(
         "total_not_brought_up_to_date",
         "When a larger score comes, the sum of exponentials so far keeps its old scale.",
         (TOTAL, TOTAL.replace("total * factor", "total")),
@@ -208,6 +214,12 @@ MISTAKES = [
         "last_block_left_out",
         "What is left over behind the last whole block is left out.",
         ("range(0, len(keys), block_size)", "range(0, len(keys) - block_size + 1, block_size)"),
+    ),
+    mistake(
+        "last_block_always_left_out",
+        "The loop ends before the last block, whole or not. It has to start at every place below "
+        "`len(keys)`.",
+        ("range(0, len(keys), block_size)", "range(0, len(keys) - block_size, block_size)"),
     ),
     mistake(
         "keys_counted_by_queries",

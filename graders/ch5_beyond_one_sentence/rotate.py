@@ -151,6 +151,12 @@ MISTAKES = [
         (TURN, TURN.replace("cos - second", "cos + second")),
     ),
     mistake(
+        "second_half_subtracts",
+        "In the second half the sine's part is subtracted. There it is added; only the first half "
+        "subtracts it.",
+        (TURN, TURN.replace("cos + first", "cos - first")),
+    ),
+    mistake(
         "halves_exchanged",
         "The halves of the result have changed places.",
         (TURN, "torch.cat((second * cos + first * sin, first * cos - second * sin), dim=-1)"),

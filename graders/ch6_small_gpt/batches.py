@@ -130,7 +130,8 @@ MISTAKES = [
     ),
     mistake(
         "generator_ignored",
-        "The seed of the generator makes no difference. Draw from it, as it comes in.",
+        "`generator` is not used: the random numbers come from torch's own generator. Pass it on "
+        "to the function that draws.",
         (STARTS, "torch.randint(0, last, (batch_size,))"),
     ),
     mistake(

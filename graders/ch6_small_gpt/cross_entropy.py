@@ -89,6 +89,7 @@ def test_cross_entropy_inputs(attempt):
     attempt.cross_entropy.gives_the_same("same")
 
 
+RIGHT = "logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)"
 RETURN = "return (torch.logsumexp(logits, dim=-1) - right).mean()"
 
 MISTAKES = [
@@ -96,6 +97,12 @@ MISTAKES = [
         "loss_of_each_row",
         "A loss for each row comes back; their mean is asked for.",
         (RETURN, RETURN.replace(".mean()", "")),
+    ),
+    mistake(
+        "all_targets_of_each_row",
+        "`logits[..., targets]` takes the entries of all targets from each row. Each row needs "
+        "only the entry of its own target.",
+        (RIGHT, "logits[..., targets]"),
     ),
     mistake(
         "loss_negative",

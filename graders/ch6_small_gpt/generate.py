@@ -32,6 +32,7 @@ def cases(pick):
             )
         ),
         case("chance/three texts", *seeded(), signature="draws"),
+        case("without gradients/3 tokens", *written(5, 4, 2, 3, 3, watch=True)),
     ]
 
 
@@ -136,10 +137,17 @@ def test_generate_draws(attempt):
     attempt.generate.draws_by("drawn")
 
 
-@exercise("generate", points=0.5)
+@exercise("generate", points=0.25)
 def test_generate_chance(attempt):
     """All chance comes from the generator."""
     attempt.generate.draws_from_the_generator("chance")
+
+
+@exercise("generate", points=0.25)
+def test_generate_without_gradients(attempt):
+    """The model is called inside `torch.no_grad()`."""
+    attempt.generate.agrees("without gradients")
+    attempt.generate.keeps_no_gradients("without gradients")
 
 
 @exercise("generate", points=0.5)
@@ -242,7 +250,8 @@ MISTAKES = [
     ),
     mistake(
         "drawn_without_generator",
-        "The seed of the generator makes no difference. Draw from it, as it comes in.",
+        "`generator` is not used: the random numbers come from torch's own generator. Pass it on "
+        "to the function that draws.",
         (DRAW, "chosen = torch.multinomial(probabilities, 1)"),
     ),
 ]

@@ -242,10 +242,19 @@ MISTAKES = [
     ),
     mistake(
         "mask_for_six_tokens",
-        "The number of tokens of the example, six, is written into the code; the mask has to be "
-        "as large as the length that comes in.",
+        "Six, the number of tokens of the example, is written into the code. The mask needs as "
+        "many rows and columns as `context_length` says.",
         on("causal_mask", ("torch.ones(context_length, context_length)", "torch.ones(6, 6)")),
         on(MODULES, (CUT, "self.mask[:6, :6]")),
+    ),
+    mistake(
+        "mask_made_for_six_tokens",
+        "The mask is made for six tokens, whatever `context_length` says, so longer texts fail. It "
+        "needs as many rows and columns as `context_length` says.",
+        on(
+            "CausalAttention MultiHeadAttention",
+            ("torch.ones(context_length, context_length)", "torch.ones(6, 6)"),
+        ),
     ),
     mistake(
         "mask_in_the_other_sense",

@@ -57,6 +57,12 @@ MISTAKES = [
         *(on(exercise, *biased(exercise, False)) for exercise in WIDTHS),
     ),
     mistake(
+        "biases_unused",
+        "The biases are never used: only the `weight` of each layer is multiplied. Call the layers "
+        "themselves.",
+        on(LINEAR, *each("self.{}(x)", "(x @ self.{}.weight.T)")),
+    ),
+    mistake(
         "value_without_bias",
         "Only some of the three projections have a bias when `qkv_bias` is True.",
         on(LINEAR, (MADE.format("W_value"), "self.W_value = nn.Linear(d_in, d_out, bias=False)")),

@@ -51,6 +51,15 @@ MISTAKES = [
         ),
     ),
     mistake(
+        "softmax_over_dimension_0",
+        "The softmax runs over dimension 0. It should run over the keys, which are in the last "
+        "dimension, with a batch and without one.",
+        on(
+            "attention_weights scaled_dot_product_attention causal_attention_weights",
+            (LAST, ", dim=0)"),
+        ),
+    ),
+    mistake(
         "softmax_over_everything",
         "One softmax runs over all scores at once. Every query needs weights of its own that sum "
         "to 1.",

@@ -12,25 +12,25 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cached_property, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from ..course import Chapter, Course, Tolerance
 from ..exchange.cases import Case
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
-from ..judging.agreement import disagreement
 from ..judging.checked import CheckedExercise
 from ..judging.checks import bind_checks
 from ..judging.course_checks import CourseChecks
-from ..judging.handed_in import HandedIn
-from ..judging.names import in_asked_names
-from ..judging.order import Order, assign, in_best_order
+from ..judging.learner_names import in_asked_names
+from ..judging.parameter_order import Order, assign, in_best_order
+from ..judging.submitted_text import HandedIn
+from ..judging.tensor_comparison import disagreement
 from ..messages.message import Message
 from ..recognition.fingerprints import Fingerprints
 from ..recognition.signatures import imprint
 from ..runner.source import Source
-from ..runner.verbs import Call
-from ..sources.beside import missing
+from ..runner.steps import Call
+from ..sources.companion_files import missing
 from ..sources.submission import Submission, Weights, read_weights
 from .backend import Backend
 from .in_process import InProcess
@@ -273,11 +273,11 @@ class ExerciseAttempt(CheckedExercise):
         # numbers.
         self.claimed: list[Seen] = []
         self.seen: list[Seen] = []
-        # The learner's earlier exercise that is the only cause of this one's errors (earlier.py),
+        # The earlier exercise that is the only cause of this one's errors (inherited_errors.py),
         # and the mistakes of the earlier exercises that are called.
         self.excused_by, self.inherited = "", set[str]()
         self.noted: Message | None = None  # the same, if it is only one of the causes
-        # Correct sources that replace the learner's wrong earlier exercises, by name (earlier.py).
+        # Correct sources that replace wrong earlier exercises, by name (inherited_errors.py).
         self.stand_ins: dict[str, str] = {}
         # Cached results of functions in this folder: those about the results, and those about the
         # file.
@@ -340,38 +340,30 @@ class ExerciseAttempt(CheckedExercise):
         return inside and others.isdisjoint(attempt.names_at(line))
 
 
-def found_once(
-    find: Callable[Concatenate[ExerciseAttempt, Arguments], Found],
-) -> Callable[Concatenate[ExerciseAttempt, Arguments], Found]:
-    """Cache a function's result about an exercise until that is judged by other results."""
-
-    @wraps(find)
-    def once(part: ExerciseAttempt, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
-        return kept_in(part.found_in_results, find, part, *args, **kwargs)
-
-    return once
+Find: TypeAlias = Callable[Concatenate[ExerciseAttempt, Arguments], Found]
 
 
-def found_in_file(
-    find: Callable[Concatenate[ExerciseAttempt, Arguments], Found],
-) -> Callable[Concatenate[ExerciseAttempt, Arguments], Found]:
-    """Cache a function's result about an exercise for as long as the file stays the same."""
+def cached_in(store: str) -> Callable[[Find[Arguments, Found]], Find[Arguments, Found]]:
+    """Return a decorator for functions about an exercise that caches their results.
 
-    @wraps(find)
-    def once(part: ExerciseAttempt, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
-        return kept_in(part.found_in_file, find, part, *args, **kwargs)
+    store: the attribute with the cache.
+    """
 
-    return once
+    def decorate(find: Find[Arguments, Found]) -> Find[Arguments, Found]:
+        @wraps(find)
+        def once(part: ExerciseAttempt, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
+            known, key = getattr(part, store), (find.__name__, *args, *kwargs.items())
+            if key not in known:
+                known[key] = find(part, *args, **kwargs)
+            return known[key]
+
+        return once
+
+    return decorate
 
 
-def kept_in(
-    known: dict[tuple, Any], find: Callable[..., Found], part: ExerciseAttempt, *args: Any
-) -> Found:
-    """Return the cached result for a function's name and arguments; compute it if there is none."""
-    key = (find.__name__, *args)
-    if key not in known:
-        known[key] = find(part, *args)
-    return known[key]
+found_once = cached_in("found_in_results")  # until the exercise is judged by other results
+found_in_file = cached_in("found_in_file")  # as long as the file stays the same
 
 
 @contextmanager

@@ -1,23 +1,25 @@
 """Find where a submission's values first differ from those of right answers, on public cases."""
 
+import re
 from dataclasses import replace
 
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import References, Seen
-from ..exchange.stages import Way, read_way
+from ..exchange.traces import Way, read_way
 from ..judging.diagnosis import Diagnosis
-from ..judging.stages import Parting, parting, parting_sentence
-from ..judging.where_right import only_where_passed, right_and_wrong
+from ..judging.passing_cases import only_where_passed, right_and_wrong
+from ..judging.trace_comparison import Parting, parting, parting_sentence
 from ..messages.divergence import (
     ComesTooEarly,
     DefaultOnLine,
+    HoldsOtherValue,
     MakesPart,
     MakesPartOfShape,
     SaysAll,
 )
 from ..messages.message import Sentences
-from ..runner.verbs import Mode
+from ..runner.steps import Mode
 from .attempt import ExerciseAttempt, found_in_file
 
 MOST_READ = 3  # values that a line reads, whose own lines are reported
@@ -86,8 +88,16 @@ def divergence_on(part: ExerciseAttempt, seen: Seen, references: tuple[Way, ...]
     found = parting(seen, way, references)
     if not found or not part.is_own_line(found.line):
         return None
+    if isinstance(found.what, HoldsOtherValue) and not names(part, found.what.name):
+        found = replace(found, what=None, stage="")
     found = with_sources(part, from_loop(part, found), seen.case, way)
     return replace(found, said=parting_sentence(found, part.attempt.place))
+
+
+def names(part: ExerciseAttempt, name: str) -> bool:
+    """Return True if the exercise's own code has this name. A helper may use other names."""
+    text, word = part.attempt.handed_in, re.compile(rf"\b{re.escape(name)}\b")
+    return any(word.search(text.code(line)) for line in counted_lines(part))
 
 
 def from_loop(part: ExerciseAttempt, found: Parting) -> Parting:
@@ -115,9 +125,30 @@ def with_sources(part: ExerciseAttempt, found: Parting, case: Case, way: Way) ->
         for first, last, _ in spans
         for line in dict.fromkeys((found.line, found.since))
         for name, made in text.sources(line, range(first, last + 1))
-        if name not in known and not is_idle(part, made, case)
+        if name not in known
+        and not is_idle(part, made, case)
+        and not is_innocent(text.statement(line), name, line, found.correct)
     ]
     return replace(found, reads=tuple(dict.fromkeys(made))[:MOST_READ])
+
+
+# The names that torch gives to the operations that a sign stands for.
+OPERATIONS: dict[str, tuple[str, ...]] = {
+    "/": ("div", "true_divide", "__truediv__"),
+    "*": ("mul", "__mul__", "__rmul__"),
+}
+OPERATIONS |= {"+": ("add", "__add__", "__radd__"), "-": ("sub", "__sub__")}
+
+
+def is_innocent(statement: str, name: str, line: int, correct: frozenset[tuple[int, str]]) -> bool:
+    """Return True if a statement uses a name only in arithmetic whose values are all right.
+
+    >>> is_innocent("torch.softmax(x / d ** 0.5, dim=0)", "d", 9, frozenset({(9, "__truediv__")}))
+    True
+    """
+    uses = re.findall(rf"(.)\s*(?<![\w.]){re.escape(name)}\b", statement)
+    signs = [OPERATIONS.get(sign, ()) for sign in uses]
+    return bool(uses) and all(any((line, op) in correct for op in ops) for ops in signs)
 
 
 def known_names(case: Case, way: Way) -> set[str]:
@@ -168,6 +199,8 @@ def without_weights(case: Case, seen: Observation) -> Strangers:
     told += [(name, None) for name in missing if isinstance(name, str)]
     unexpected: list = seen.fact("load", "unexpected", default=[])
     more = [(name, None) for name in unexpected if isinstance(name, str)]
+    tied: dict = seen.fact("load", "tied", default={})
+    told += [(name, None) for name in list(tied)[:1] if isinstance(name, str)]
     return [one for one in told if one[0] in case.weights] + more
 
 

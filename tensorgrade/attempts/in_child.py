@@ -29,8 +29,8 @@ from ..exchange.observation import (
 )
 from ..isolation.warm_process import Budget, Child, Ended, TimedOut, WarmProcess
 from ..runner.messages import BadMessage, pack, unpack
-from ..sources.handins import Handin
 from ..sources.submission import Source, Submission, Unreadable
+from ..sources.submitted_files import Handin
 from .backend import OUT_OF_TIME, Spans
 from .reader import Reader, answer_of
 
@@ -38,6 +38,8 @@ SECONDS_OF_SEARCH = 0.2  # for some edits of a definition
 # The factor by which a reply may be larger if it holds a whole text and the place of each
 # statement.
 ROOM_FOR_A_TEXT = 4
+BYTES_OF_A_TENSOR = 2048  # that a tensor takes in memory in addition to its numbers
+MOST_REQUESTS = 5000  # packed requests in memory; the course's cases are fewer
 LAST_WORDS = 0.5  # extra seconds in which a call that timed out can still report its line
 
 
@@ -60,7 +62,11 @@ class Request:
 
 
 class Requests:
-    """Requests, stored by the identity of their cases."""
+    """Requests, stored by the identity of their cases.
+
+    Besides the cases of the references there are variants, made for one submission. If there are
+    too many, all are forgotten.
+    """
 
     def __init__(self) -> None:
         self.packed: dict[int, Request] = {}
@@ -71,6 +77,8 @@ class Requests:
         The request keeps the case alive, so no other case gets the same id().
         """
         if id(case) not in self.packed:
+            if len(self.packed) >= MOST_REQUESTS:
+                self.packed.clear()
             self.packed[id(case)] = Request(case)
         return self.packed[id(case)]
 
@@ -186,6 +194,7 @@ class InChild:
                         child.send(following.message, most)
                 finally:
                     seen.append(read_observation(reply, request.number))
+                    self.budget.takes(BYTES_OF_A_TENSOR * len(seen[-1].tensors))
                 if seen[-1].error and took >= most:
                     self.close()
                     seen[-1] = self.unanswered(Outcome.TIMEOUT, True, seen[-1].error)

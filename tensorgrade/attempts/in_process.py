@@ -25,7 +25,7 @@ from ..runner.messages import pack, plain
 from ..runner.reading import foreign_names, spans
 from ..sources.submission import Source, Submission
 from .backend import Spans
-from .not_begun import briefly
+from .not_started import briefly
 
 
 class InProcess:
@@ -46,7 +46,8 @@ class InProcess:
     def load(self) -> Loaded:
         """Load the learner's file. A file that never finishes is stopped by the test's timeout."""
         told: list[dict] = []
-        source = serve.read(self.request(), self.submission.files(), told.append)
+        request = self.request() | {"do": "read"}
+        source = serve.read(request, self.submission.files(), told.append)
         if source is None:
             return Loaded(Outcome.UNREADABLE, reason=told[0]["reason"])
         self.source = source

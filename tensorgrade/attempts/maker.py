@@ -10,14 +10,14 @@ import torch
 from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.references import References, load_references
-from ..isolation.ladder import choose_rung, must_be_closed
+from ..isolation.levels import choose_rung, must_be_closed
 from ..isolation.warm_process import WarmProcess
 from ..judging.course_checks import load_checks
 from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fingerprints
-from ..sources.beside import Beside, files_beside
-from ..sources.handins import Handin
+from ..sources.companion_files import Beside, files_beside
 from ..sources.submission import Source, Submission, Unreadable, read_given, read_source
-from .answers import private_paths
+from ..sources.submitted_files import Handin
+from .answer_files import private_paths
 from .attempt import Attempt
 from .backend import Backend, Unread
 from .in_child import InChild, Requests

@@ -16,9 +16,9 @@ import torch
 
 from ..exchange.observation import Observation
 from ..exchange.references import References, Seen
-from ..exchange.stages import Stage, Way, read_way
-from ..judging.handed_in import HandedIn
-from ..judging.stages import Comparison, Parting, close, parting, tells
+from ..exchange.traces import Stage, Way, read_way
+from ..judging.submitted_text import HandedIn
+from ..judging.trace_comparison import Comparison, Parting, close, parting, tells
 from ..messages.divergence import ShouldComeBack
 from ..recognition.mistakes import place_of
 from .attempt import ExerciseAttempt, found_in_file

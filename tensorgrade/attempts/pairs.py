@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import combinations, permutations
+from itertools import chain, combinations, islice, permutations
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,7 @@ class Pairs:
         singles = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
         twos = two_that_fit(singles, imprints, right)
         threes = with_a_third(pairs, singles, imprints, right)
-        tries = [*twos[:MOST_TRIES], *threes[:MOST_TRIES]]
+        tries = chain(twos[:MOST_TRIES], islice(threes, MOST_TRIES))
         yield from (names for names in tries if self.proved(exercise, names, seen))
 
     def proved(self, exercise: str, names: Names, seen: list[Seen]) -> bool:
@@ -156,20 +156,17 @@ def with_a_third(
     singles: list[Fingerprint],
     imprints: dict[str, Imprint],
     right: dict[str, Imprint],
-) -> list[Names]:
-    """Return pairs with a third mistake that explain all cases which the third leaves unchanged.
+) -> Iterator[Names]:
+    """Yield pairs with a third mistake that explain all cases which the third leaves unchanged.
 
     Enough of these cases must be wrong. Combinations that explain more of them come first.
     """
-    explained = [{case for case in imprints if agrees(p, case, imprints)} for p in pairs]
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
-    found: dict[frozenset[str], tuple[int, Names]] = {}
-    for third in singles:
-        left = {case for case in imprints if agrees(third, case, right)}
-        if len(left & wrong) < ENOUGH:
-            continue
-        for pair, cases in zip(pairs, explained, strict=True):
-            names = pair.mistakes + third.mistakes
-            if left <= cases and third.mistakes[0] not in pair.mistakes:
-                found.setdefault(frozenset(names), (-len(left & wrong), names))
-    return [names for _, names in sorted(found.values(), key=lambda one: one[0])]
+    left = [({case for case in imprints if agrees(p, case, right)}, p) for p in singles]
+    enough = [one for one in left if len(one[0] & wrong) >= ENOUGH]
+    for cases, third in sorted(enough, key=lambda one: -len(one[0] & wrong)):
+        for pair in pairs:
+            if third.mistakes[0] not in pair.mistakes and all(
+                agrees(pair, case, imprints) for case in cases
+            ):
+                yield *pair.mistakes, *third.mistakes

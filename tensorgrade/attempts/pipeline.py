@@ -3,11 +3,11 @@
 `grade` and the functions that it calls read from top to bottom. Each step takes records and returns
 records:
 
-    load      the learner's file, in the process that its cases run in    attempt.py
-    run       the cases of each exercise                                  judging/order.py
-    check     the hidden tests on the observed results                    judging/checks
-    score     the points that each check earns                            earlier.py, points.py
-    explain   the first explainer with an answer                          explainers/
+    load      the learner's file, in the process of its cases    attempt.py
+    run       the cases of each exercise                         judging/parameter_order.py
+    check     the hidden tests on the observed results           judging/checks
+    score     the points that each check earns                   inherited_errors.py, points.py
+    explain   the first explainer with an answer                 explainers/
 """
 
 import logging
@@ -24,9 +24,9 @@ from ..messages.errors import NotWritten
 from ..messages.message import parts_of, sentence, stored
 from ..messages.verdicts import NotTold, SeenThenWhere, WhichCounted
 from .attempt import Attempt, ExerciseAttempt
-from .details import cut_gradient, in_place, kept_state, unreachable
+from .details import cut_gradient, in_place, state_between_calls, unreachable
+from .details.plain_facts import plain_fact
 from .divergence import divergence_for
-from .earlier import Results, once
 from .explainers import (
     earlier_exercise,
     ended_early,
@@ -39,6 +39,7 @@ from .explainers import (
 )
 from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
+from .inherited_errors import Results, once
 from .points import settled, share_taken
 from .public_side import printed_lines, public_checks, trace
 from .recognized import mistakes, mistakes_on, same_answers
@@ -62,7 +63,7 @@ DETAILS: tuple[Callable[[ExerciseAttempt, Diagnosis], Diagnosis], ...] = (
     in_place.add,
     unreachable.add,
     cut_gradient.add,
-    kept_state.add,
+    state_between_calls.add,
 )
 # Statuses of wrong answers that are grouped if no mistake is recognised.
 UNNAMED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
@@ -118,9 +119,10 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         said = OtherCodeRuns(part.name)
         return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
     unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
-    for add in () if part.attempt.references.hidden else DETAILS:
+    hidden = part.attempt.references.hidden
+    for add in () if hidden else DETAILS:
         diagnosis = add(part, diagnosis)
-    names = () if unfinished else mistakes_on(part, diagnosis.case)
+    names = () if unfinished else mistakes_on(part, diagnosis)
     return Finding(
         asks,
         diagnosis,
@@ -128,7 +130,15 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         trace=lambda: trace(part, diagnosis.case),
         parting=lambda: None if unfinished else divergence_for(part, diagnosis),
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
+        fact=None if unfinished or part.attempt.references.hidden else plain_fact(part),
+        line=None if hidden else line_to_show(part, diagnosis),
+        place=part.attempt.place,
     )
+
+
+def line_to_show(part: ExerciseAttempt, diagnosis: Diagnosis) -> int | None:
+    """Return the line where the code fails, as far as a failed check knows it."""
+    return diagnosis.line or (part.line_of(diagnosis.error) if diagnosis.error else None)
 
 
 def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from ..course import CourseError
 from ..exchange.references import Seen
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..judging.names import ASKS, Names
+from ..judging.learner_names import ASKS, Names
 from ..messages.details import RewrittenCode
 from ..recognition.fingerprints import hands_back
 from .attempt import ExerciseAttempt
@@ -21,7 +21,7 @@ from .public_side import own_names
 from .recognized import is_only_squeezed, mistakes
 from .results import About, CheckResult, State, state_of
 
-ASKS_LITTLE = "Little is changed: it is mended, not written anew."
+ASKS_LITTLE = "The repair is small: the given code is fixed, not rewritten."
 LEAST, MOST = 0.1, 0.5  # bounds of the share of an exercise that one known mistake costs
 SQUEEZED = 0.25  # share that lost dimensions of size 1 cost, if everything else is right
 SMALL = 0.25  # share of a find-the-bug exercise that a small repair earns

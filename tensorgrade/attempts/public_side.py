@@ -1,11 +1,17 @@
 """Results of an exercise's public cases, which run in a process that has seen no hidden case."""
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
 from ..exchange.observation import Observation, Outcome
 from ..judging.diagnosis import Step
-from ..judging.names import Names
-from ..judging.order import assign
+from ..judging.learner_names import Names
+from ..judging.parameter_order import assign
 from ..messages.message import Message
 from .attempt import ExerciseAttempt, found_in_file, found_once, quietly
+
+DEFINITION = re.compile(r"( *)(?:async )?(?:def|class) (\w+)")
 
 
 @found_in_file
@@ -52,7 +58,18 @@ def own_names(part: ExerciseAttempt) -> Names:
     for earlier in part.attempt.called_before(part.name):
         theirs = own_names(part.attempt.exercises[earlier])
         names = names.without(theirs, itself=earlier in made)
-    return names
+    return replace(names, library=library_parts(part, names))
+
+
+def library_parts(part: ExerciseAttempt, names: Names) -> dict[str, str]:
+    """Return the parts made by a class of `nn` that an exercise of this chapter should replace."""
+    text, found = part.attempt.handed_in, {}
+    lines = [at for first, last in part.own_lines[-1:] for at in range(first, last + 1)]
+    for holder in dict.fromkeys(asked.rpartition(".")[0] for asked in names.understood):
+        made = re.search(r"\bnn\.(\w+)\(", text.code(text.making(f"self.{holder}", lines)))
+        if holder and made and made[1] in part.attempt.exercises:
+            found[holder] = made[1]
+    return found
 
 
 def is_called(part: ExerciseAttempt, called: str) -> bool:
@@ -72,7 +89,29 @@ def names_to_report(part: ExerciseAttempt) -> Names:
 def trace(part: ExerciseAttempt, case: str) -> list[Step]:
     """Run a case again and return the tensors that the learner's own code computes."""
     observed = part.attempt.again(part.name, case, trace=True)
-    return read_trace(observed) if observed else []
+    lines = part.attempt.handed_in.lines
+    return [
+        Step(line, name, size, part.attempt.place(line), function_at(lines, line))
+        for line, name, size in (read_trace(observed) if observed else [])
+        if 0 < line <= len(lines)
+    ]
+
+
+def function_at(lines: Sequence[str], line: int) -> str:
+    """Return the function that a line is in, by the indentation of the lines above it.
+
+    >>> function_at(["class A:", "    def f(self):", "        return 1", "x = 2"], 3)
+    'A.f'
+    """
+    names: list[str] = []
+    own = lines[line - 1]
+    inside = len(own) - len(own.lstrip()) + bool(DEFINITION.match(own))
+    for text in reversed(lines[:line]):
+        found = DEFINITION.match(text)
+        if found and len(found[1]) < inside:
+            names.insert(0, found[2])
+            inside = len(found[1])
+    return ".".join(names)
 
 
 def printed_lines(part: ExerciseAttempt, case: str) -> list[str]:
@@ -82,7 +121,7 @@ def printed_lines(part: ExerciseAttempt, case: str) -> list[str]:
     return read_said(observed) if observed else []
 
 
-def read_trace(observed: Observation) -> list[Step]:
+def read_trace(observed: Observation) -> list[tuple[int, str, tuple[int, ...] | int]]:
     """Return the trace of a case's last call. It is a claim, so malformed entries are left out."""
     traces = [
         facts["trace"]

@@ -7,7 +7,8 @@ import torch
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
-from ..judging.order import assign
+from ..judging.diagnosis import Diagnosis
+from ..judging.parameter_order import assign
 from ..recognition.fingerprints import (
     digest_of,
     imprints_of,
@@ -15,7 +16,8 @@ from ..recognition.fingerprints import (
     recognise,
     right_imprints,
 )
-from ..recognition.singletons import only_squeezed
+from ..recognition.signatures import UNSEEN
+from ..recognition.squeezed_dimensions import only_squeezed
 from .attempt import ExerciseAttempt, found_once
 from .pairs import MOST_SHOWN
 from .public_side import on_public_cases
@@ -60,15 +62,36 @@ def is_only_squeezed(part: ExerciseAttempt) -> bool:
     return only_squeezed(part.claimed, part.attempt.own.signatures)
 
 
-def mistakes_on(part: ExerciseAttempt, case: str) -> tuple[str, ...]:
-    """Return the mistakes, with the one first that alone explains the results of a case."""
-    found = mistakes(part)
-    if len(found) < 2 or case not in {seen.case.name for seen in part.claimed}:
+def mistakes_on(part: ExerciseAttempt, diagnosis: Diagnosis) -> tuple[str, ...]:
+    """Return the mistakes, with the one first that alone explains the results of a failed case."""
+    found, case = mistakes(part), telling_case(part, diagnosis)
+    if len(found) < 2 or not case:
         return found
     own = part.attempt.own.signatures
     prints = part.attempt.fingerprints.by_exercise[part.name]
     imprints, right = imprints_of(part.claimed, own), right_imprints(part.claimed, own)
     return in_order_for(case, found, prints, imprints, right)
+
+
+def telling_case(part: ExerciseAttempt, diagnosis: Diagnosis) -> str:
+    """Return the name of a failed case, or of another with its error if it recognizes no mistakes.
+
+    Empty if there is none.
+    """
+    failed = next((seen for seen in part.claimed if seen.case.name == diagnosis.case), None)
+    if failed is None or failed.case.signature not in UNSEEN or not diagnosis.error:
+        return failed.case.name if failed else ""
+    error = diagnosis.error
+    for case, _, observed in part.claimed:
+        there = observed.error
+        same = there and (there.type, there.line, there.text) == (
+            error.type,
+            error.line,
+            error.text,
+        )
+        if same and case.signature not in UNSEEN:
+            return case.name
+    return failed.case.name
 
 
 def same_answers(part: ExerciseAttempt) -> str:

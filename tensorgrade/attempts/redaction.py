@@ -20,11 +20,11 @@ from functools import partial
 
 from ..exchange.observation import CaughtError
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..judging.handed_in import HandedIn
-from ..judging.names import POINTS, SHARE
-from ..judging.stages import Parting
-from ..judging.unanswered import at_line
-from ..judging.where_right import traits
+from ..judging.errors import at_line
+from ..judging.learner_names import POINTS, SHARE
+from ..judging.passing_cases import traits
+from ..judging.submitted_text import HandedIn
+from ..judging.trace_comparison import Parting
 from ..messages.hidden import KINDS, HiddenError, HiddenFailure, HiddenSqueeze, OnHiddenCase
 from ..messages.message import Message
 from .attempt import ExerciseAttempt
@@ -102,7 +102,9 @@ def redacted(
         chosen = next(filter(has_line, (chosen, *found)), None) or chosen
     elif not repair(part) and len(public) <= fits:
         chosen = counterpart(first.finding, checks.index(first), found) or chosen
-    return replace(chosen, mistakes=told_mistakes(part), earlier=earlier(part))
+    told = told_mistakes(part)
+    in_order = chosen.mistakes if chosen.mistakes.keys() == told.keys() else told
+    return replace(chosen, mistakes=in_order, earlier=earlier(part))
 
 
 def has_line(found: Finding | None) -> bool:

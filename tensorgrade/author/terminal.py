@@ -1,15 +1,11 @@
 """A build on a terminal, with its progress and the time left, and a build on every save."""
 
-import contextlib
-import gc
 import multiprocessing
 import os
-import py_compile
 import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from py_compile import PycInvalidationMode
 from types import TracebackType
 from typing import Self
 
@@ -18,14 +14,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
 from ..course import CourseError
-from ..grader_files import marked_tests
+from ..grader_files import bug_in
 from ..project import Project
 from ..views.words import plural
-from .building.made_parts import Wish
-from .building.script import read_script
+from .building.parts import BuildOptions
 from .proofs.complaints import rebuild
-from .proved import concerned
-from .recording.origin import engine_digest, stripped
 
 FORKS = sys.platform == "linux"
 SECONDS_BETWEEN_LINES = 10
@@ -100,32 +93,11 @@ def author(root: Path) -> None:
     code of the course. Each build therefore reads the current course. A saved change to the engine
     has no effect.
     """
-    engine_digest()  # cached here, so that no fork computes it
     changed: list[Path] = []
     while True:
         seen = look(root)
-        read_ahead(root, changed or seen)
         build_apart(root, changed)
         changed = next_change(root, seen)
-
-
-def read_ahead(root: Path, paths: Iterable[Path]) -> None:
-    """Parse lessons and grader files here, so that no fork has to.
-
-    The results are cached by the files' text, so they never become stale. Errors are ignored here,
-    because the build reports them.
-    """
-    for path in paths:
-        with contextlib.suppress(Exception):
-            if path.is_relative_to(root / "graders"):
-                py_compile.compile(str(path), invalidation_mode=PycInvalidationMode.CHECKED_HASH)
-            if path.parent.parent == root / "graders":
-                marked_tests(path)
-                continue
-            stripped(path)
-            if path.parent == root / "solutions":
-                read_script(path)
-    gc.freeze()  # otherwise every garbage collection in a fork scans all of this
 
 
 def look(root: Path) -> dict[Path, tuple[int, int]]:
@@ -170,9 +142,9 @@ def say_built(root: Path, changed: list[Path]) -> None:
     try:
         with BuildProgress(console) as progress:
             project = Project(root)
-            wish = Wish(exercises=concerned(project, changed) or frozenset())
+            options = BuildOptions(exercises=concerned(project, changed) or frozenset())
             built = rebuild(
-                project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
+                project, options, progress.tell, lambda path: progress.say(f"wrote {path}")
             )
         lines = [f"✗ {complaint}" for complaint in built.wrong] or [f"✓ {built.said}"]
     except CourseError as error:
@@ -180,3 +152,27 @@ def say_built(root: Path, changed: list[Path]) -> None:
     for line in lines:
         console.print(escape(line), soft_wrap=True)
     console.print(f"[dim]{time.monotonic() - begun:.1f} s; waiting for the next save[/dim]")
+
+
+def concerned(project: Project, changed: Iterable[Path]) -> frozenset[str] | None:
+    """Return the exercises that these files affect, or None if it may be all of them."""
+    found: set[str] = set()
+    chapters = {chapter.name: chapter for chapter in project.course.chapters}
+    for path in changed:
+        lesson = path.parent == project.root / "solutions"
+        chapter = chapters.get(path.stem if lesson else path.parent.name)
+        names = {exercise.name for exercise in chapter.exercises} if chapter else set()
+        own = (
+            {path.stem} if path.parent.parent == project.graders and path.suffix == ".py" else None
+        )
+        about = names if lesson else own
+        if not about or not about <= names:
+            return None
+        found |= about | (bugs_judged_as(project, path) if own else set())
+    return frozenset(found)
+
+
+def bugs_judged_as(project: Project, grader: Path) -> set[str]:
+    """Return the find-the-bug exercises that use the cases and tests of this grader file."""
+    files = grader.parent.glob("*.py")
+    return {path.stem for path in files if bug_in(path)[0] == grader.stem}

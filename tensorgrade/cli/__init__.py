@@ -4,7 +4,7 @@ Each command imports its libraries when it runs, so a learner's `hint` does not 
 instructor's libraries.
 """
 
-from ..garbage import look_seldom
+from ..gc_settings import look_seldom
 from .program import main
 
 look_seldom()  # before a command imports torch, and in each of its worker processes

@@ -26,30 +26,31 @@ def build(
     ] = False,
 ) -> None:
     """Derive stubs, references, fingerprints and notebooks from the solutions."""
-    from ..author.proved import proved_before, seen_now
+    from ..author.cache import BUILT, BUILT_WITH_PAIRS, cached, contents, key_of
     from ..course import CourseError
     from ..project import find_project
 
     project = find_project()
     complain(commands_in_the_way(project.root))
-    proved = proved_before(project.root)
-    if not (check or names) and proved.pairs >= pairs and proved.seen == seen_now(project.root):
-        typer.echo(proved.said)
-        return
-    from ..author.building.made_parts import Wish
+    if not (check or names):
+        name, key = BUILT_WITH_PAIRS if pairs else BUILT, key_of(contents(project.root))
+        if said := cached(project.root, name, key):
+            typer.echo(said)
+            return
+    from ..author.building.parts import BuildOptions
     from ..author.proofs.complaints import check as check_all
     from ..author.proofs.complaints import exercises_of, rebuild
     from ..author.terminal import BuildProgress
 
-    again = "What was made is kept; the same command makes the rest."
+    again = "Finished chapters are written; the same command builds the rest."
     try:
         with BuildProgress() as progress, interruptible(again):
-            wish = Wish(pairs=pairs, exercises=exercises_of(project, names or []))
+            options = BuildOptions(pairs=pairs, exercises=exercises_of(project, names or []))
             if check:
-                built = check_all(project, wish, progress.tell)
+                built = check_all(project, options, progress.tell)
             else:
                 built = rebuild(
-                    project, wish, progress.tell, lambda path: progress.say(f"wrote {path}")
+                    project, options, progress.tell, lambda path: progress.say(f"wrote {path}")
                 )
     except CourseError as error:  # if the sources cannot be built
         complain(str(error).splitlines())

@@ -12,16 +12,29 @@ from ..exchange.text import printable
 from .shared import INSTRUCTORS, app, interruptible
 
 if TYPE_CHECKING:
-    from ..instructor.alike import Alike
+    from ..instructor.similarity import Alike
 
-ROSTER = "The class as CSV, as the course system gives it out."
+FILES = "Folder with <student>/<chapter>/<chapter>.py or .ipynb."
+Submitted = Annotated[Path, typer.Option(help=FILES)]
+Graded = Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")]
+Student = Annotated[str, typer.Argument(help="The learner's folder name.")]
+Chapters = Annotated[
+    list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
+]
+Isolation = Annotated[
+    str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
+]
+Roster = Annotated[
+    Path | None, typer.Option(help="The class as CSV, as the course system gives it out.")
+]
+DateOrder = Annotated[
+    str, typer.Option(help="dmy or mdy, if the worksheet's dates do not show it.")
+]
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def grade(
-    submitted: Annotated[
-        Path, typer.Argument(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")
-    ],
+    submitted: Annotated[Path, typer.Argument(help=FILES)],
     out: Annotated[
         Path,
         typer.Option(help="Folder for results.jsonl; the same one again goes on where it stopped."),
@@ -32,9 +45,7 @@ def grade(
     scheduler: Annotated[
         str, typer.Option(help="Address of a dask scheduler whose workers are to grade.")
     ] = "",
-    isolation: Annotated[
-        str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
-    ] = "auto",
+    isolation: Isolation = "auto",
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     gradebook: Annotated[
         str,
@@ -51,9 +62,7 @@ def grade(
     strict: Annotated[
         bool, typer.Option("--strict", help="Take no file that is nearly named or placed right.")
     ] = False,
-    chapter: Annotated[
-        list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
-    ] = None,
+    chapter: Chapters = None,
     new_exercises: Annotated[
         str, typer.Option(help="count or ignore, if exercises were added since the last run.")
     ] = "",
@@ -99,18 +108,12 @@ def grade(
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def regrade(
-    student: Annotated[str, typer.Argument(help="The learner's folder name.")],
-    submitted: Annotated[
-        Path, typer.Option(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")
-    ],
+    student: Student,
+    submitted: Submitted,
     out: Annotated[Path, typer.Option(help="The folder that `tensorgrade grade` wrote.")],
     reason: Annotated[str, typer.Option(help="Why; the learner reads it.")],
-    chapter: Annotated[
-        list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
-    ] = None,
-    isolation: Annotated[
-        str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
-    ] = "auto",
+    chapter: Chapters = None,
+    isolation: Isolation = "auto",
 ) -> None:
     """Grade one learner again, and print a reply that can be sent."""
     from rich.console import Console
@@ -133,9 +136,7 @@ def extensions(
     out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` writes.")],
     roster: Annotated[Path, typer.Option(help="Moodle's grading worksheet.")],
     chapter: Annotated[str, typer.Option(help="The chapter that the worksheet is about.")],
-    date_order: Annotated[
-        str, typer.Option(help="dmy or mdy, if the worksheet's dates do not show it.")
-    ] = "",
+    date_order: DateOrder = "",
 ) -> None:
     """Add the extensions in Moodle's worksheet to OUT/extensions.csv."""
     from ..instructor.extensions import import_extensions
@@ -152,8 +153,8 @@ def extensions(
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def log(
-    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
-    student: Annotated[str, typer.Argument(help="The learner's folder name.")],
+    out: Graded,
+    student: Student,
 ) -> None:
     """Show everything that happened to one learner's points."""
     from ..instructor.learner_log import log_of
@@ -165,7 +166,7 @@ def log(
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def report(
-    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
+    out: Graded,
     hide_names: Annotated[
         bool, typer.Option("--hide-names", help="Leave learners' names out of the page.")
     ] = False,
@@ -199,7 +200,7 @@ def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
     """Return similar answers in a folder of submissions."""
     from ..attempts.maker import AttemptMaker
     from ..attempts.setup import Setup
-    from ..instructor.alike import answers_alike
+    from ..instructor.similarity import answers_alike
     from ..project import find_project
 
     maker = AttemptMaker(Setup(find_project().graders, isolation))
@@ -217,13 +218,11 @@ def collect(
     chapter: Annotated[
         str, typer.Option(help="Collect this chapter; files that name another are set aside.")
     ] = "",
-    roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
+    roster: Roster = None,
     zone: Annotated[
         str, typer.Option(help="Time zone of Moodle's worksheet, if it is not the course's own.")
     ] = "",
-    date_order: Annotated[
-        str, typer.Option(help="dmy or mdy, if the worksheet's dates do not show it.")
-    ] = "",
+    date_order: DateOrder = "",
     preview: Annotated[
         bool, typer.Option("--preview", help="Only show who is who; write nothing.")
     ] = False,
@@ -233,7 +232,7 @@ def collect(
 
     from ..instructor.collecting import plan, short_note, some_of, table
     from ..instructor.roster import read_roster
-    from ..instructor.submissions import notes_on_second_folders, write
+    from ..instructor.write_submissions import notes_on_second_folders, write
     from ..project import find_project
     from ..views.words import plural
 
@@ -255,7 +254,7 @@ def collect(
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def export(
-    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
+    out: Graded,
     to: Annotated[
         str, typer.Option(help="csv, xlsx, html or jsonl; csv where nothing is said.")
     ] = "",
@@ -263,7 +262,7 @@ def export(
         str, typer.Option("--format", help="plain, moodle, canvas or jsonl-annotations.")
     ] = "",
     chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
-    roster: Annotated[Path | None, typer.Option(help=ROSTER)] = None,
+    roster: Roster = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace grades and comments that people typed.")
     ] = False,
@@ -306,7 +305,7 @@ def channel(
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def adopt(
-    out: Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")],
+    out: Graded,
     group: Annotated[str, typer.Argument(help="A group of wrong answers, as the report names it.")],
     name: Annotated[str, typer.Option(help="What the mistake is to be called, such as no_scale.")],
     message: Annotated[str, typer.Option(help="A sentence that points a learner at the idea.")],
@@ -342,34 +341,59 @@ def adopt(
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
+def questions(
+    submitted: Annotated[Path, typer.Argument(help="Folder with <student>/<chapter>/.")],
+    out: Annotated[Path, typer.Option(help="Folder for the quizzes.")] = Path("questions"),
+    most: Annotated[int, typer.Option("-n", help="Questions for each exercise.")] = 3,
+    isolation: Annotated[
+        str, typer.Option(help="How learners' code is locked in, as for grading.")
+    ] = "auto",
+) -> None:
+    """Write a quiz for each learner on the learner's own code."""
+    from ..practice.quizzes import quizzes, write_answers, write_quiz
+    from ..project import find_project
+
+    made = []
+    for quiz in quizzes(find_project().exercises, submitted, isolation, most, typer.echo):
+        write_quiz(quiz, out)
+        made.append(quiz)
+    write_answers(made, out / "answers.csv")
+    count = sum(len(quiz.questions) for quiz in made)
+    typer.echo(f"{count} questions for {len(made)} learners in {out}; answers.csv is for you only")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
 def bundle(
     out: Annotated[
         Path | None, typer.Option(help="The zip to write; by default <the course's name>-kit.zip.")
     ] = None,
+    solutions: Annotated[
+        bool, typer.Option("--solutions", help="Write solutions.zip, for after the deadline.")
+    ] = False,
 ) -> None:
     """Write the learner's kit: stubs, checks, notebooks and the engine, and nothing hidden."""
-    from ..author.bundle import write_kit
+    from ..author.bundle import write_kit, write_solutions
     from ..project import find_project
 
     project = find_project()
+    if solutions:
+        out = out or Path("solutions.zip")
+        typer.echo(f"{write_solutions(project, out)} files in {out}")
+        return
     out = out or Path(f"{project.course.name}-kit.zip")
     typer.echo(f"{write_kit(project, out)} files in {out}")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def explain(
-    student: Annotated[str, typer.Argument(help="The learner's folder name.")],
+    student: Student,
     exercise: Annotated[str, typer.Argument(help="Its name, as in the chapter's file.")],
-    submitted: Annotated[
-        Path, typer.Option(help="Folder with <student>/<chapter>/<chapter>.py or .ipynb.")
-    ],
+    submitted: Submitted,
     out: Annotated[
         Path | None,
         typer.Option(help="The folder that `tensorgrade grade` wrote: what counts, and why."),
     ] = None,
-    isolation: Annotated[
-        str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
-    ] = "auto",
+    isolation: Isolation = "auto",
     to_send: Annotated[
         bool,
         typer.Option("--reply", "--for-learner", help="Only what may be sent to the learner."),

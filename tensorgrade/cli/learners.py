@@ -13,6 +13,9 @@ from .shared import LEARNERS, app
 def watch(
     folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = Path("exercises"),
     tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = Path("exercises"),
+    plain: Annotated[
+        bool | None, typer.Option(help="Print sentences without drawings. [default: no terminal]")
+    ] = None,
 ) -> None:
     """Check what you save, as you save it; keys for a hint, the next exercise, the list."""
     if not (tests / "references").is_dir():
@@ -20,7 +23,7 @@ def watch(
     typer.echo("getting ready …")
     from ..learner.watch.loop import watch as run
 
-    run(tests.resolve(), folder.resolve())
+    run(tests.resolve(), folder.resolve(), plain)
 
 
 @app.command(rich_help_panel=LEARNERS)
@@ -40,7 +43,7 @@ def read(
     from ..views.lessons import lessons_page
 
     course, results = check_all(tests.resolve(), folder.resolve())
-    out.write_text(lessons_page(course, tests.resolve().parent, results), encoding="utf-8")
+    out.write_text(lessons_page(course, tests.resolve().parent, results, folder), encoding="utf-8")
     typer.echo(f"{out}")
     if show:
         webbrowser.open(out.resolve().as_uri())
@@ -66,3 +69,105 @@ def hint(
         return
     again = f"tensorgrade hint {exercise} -n {count + 1}"
     print_hints(console, course.exercise(exercise)[1].hints, count, again)
+
+
+@app.command(rich_help_panel=LEARNERS)
+def reset(
+    exercise: Annotated[str, typer.Argument(help="An exercise or a chapter.")],
+) -> None:
+    """Put an exercise back to its original; a copy of your file is kept."""
+    from ..learner.kit import find_kit
+    from ..learner.kit import reset as put_back
+
+    kit = find_kit()
+    copy = put_back(kit, exercise)
+    typer.echo(f"{exercise} is as it was at the start. Your file is kept: {shown(copy)}")
+
+
+@app.command(rich_help_panel=LEARNERS)
+def edit(
+    exercise: Annotated[str, typer.Argument(help="The exercise to open.")],
+) -> None:
+    """Open an exercise at its line, in $EDITOR or VS Code."""
+    from ..learner.kit import find_kit, line_to_edit, open_in_editor
+
+    kit = find_kit()
+    chapter = kit.course.exercise(exercise)[0].name
+    path, line = kit.path(chapter), line_to_edit(kit.text(chapter), exercise)
+    if not open_in_editor(path, line):
+        typer.echo(f"{shown(path)}:{line}")
+        typer.echo(
+            "No editor is known. Set the variable EDITOR, such as EDITOR=nano, or use VS Code."
+        )
+
+
+@app.command(rich_help_panel=LEARNERS)
+def submit(
+    chapters: Annotated[
+        list[str] | None, typer.Argument(help="Chapters; by default all that are begun.")
+    ] = None,
+) -> None:
+    """Check your work, list what is missing, and write the file to upload."""
+    from rich.console import Console
+
+    from ..learner.commands.submit import submit as run
+    from ..learner.kit import find_kit
+
+    typer.echo("checking …")
+    run(find_kit(), chapters or [], Console(highlight=False))
+
+
+@app.command(rich_help_panel=LEARNERS)
+def progress() -> None:
+    """Show what you did on which day, and how far you are."""
+    from rich.console import Console
+
+    from ..learner.commands.progress import show_progress
+    from ..learner.kit import find_kit
+
+    show_progress(find_kit(), Console(highlight=False))
+
+
+def shown(path: Path) -> str:
+    """Return a path relative to the current folder if it is below it."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+@app.command(rich_help_panel=LEARNERS)
+def review(
+    every: Annotated[bool, typer.Option("--all", help="All your mistakes, due or not.")] = False,
+) -> None:
+    """Find your own earlier mistakes again, in fresh find-the-bug exercises."""
+    from rich.console import Console
+
+    from ..learner.commands.review import Session
+    from ..learner.kit import find_kit
+
+    Session(find_kit(), Console(highlight=False)).run(every)
+
+
+@app.command(rich_help_panel=LEARNERS)
+def quiz(
+    exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
+) -> None:
+    """Answer three questions about your own code, made by running it."""
+    from rich.console import Console
+
+    from ..learner.commands.quiz import quiz as run
+    from ..learner.kit import find_kit
+
+    run(find_kit(), exercise, Console(highlight=False))
+
+
+@app.command(rich_help_panel=LEARNERS)
+def compare(
+    exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
+) -> None:
+    """Compare your code with the solution and another form, with times."""
+    from rich.console import Console
+
+    from ..learner.commands.compare import compare as run
+    from ..learner.kit import find_kit
+
+    run(find_kit(), exercise, Console(highlight=False))

@@ -1,7 +1,7 @@
 """Cases: the tasks for an attempt, as steps and tensors.
 
 An author writes a case once (`tensorgrade.author`), with numbers that are still to be drawn.
-`record` draws them and turns the case into steps (runner/verbs.py). The same steps then run on the
+`record` draws them and turns the case into steps (runner/steps.py). The same steps then run on the
 solution (the reference), on each mistake (its fingerprint) and on each learner's attempt.
 """
 
@@ -16,8 +16,8 @@ import torch
 
 from ..course import CourseError
 from ..runner.case_runner import Step
+from ..runner.steps import Call, Construct, Duplicate, Load, Move, Passing
 from ..runner.values import Packer, Tree
-from ..runner.verbs import Call, Construct, Duplicate, Load, Move, Passing
 from .text import short
 from .values import kind, shown, sized, unjudged
 

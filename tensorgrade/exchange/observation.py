@@ -12,7 +12,7 @@ from typing import TypeGuard, TypeVar
 
 import torch
 
-from ..runner.edits import Edit
+from ..runner.edits import Edit, Idea
 from ..runner.errors import MOST_SIZES, SIGNS
 from ..runner.messages import BadMessage, unpack
 from ..runner.source import Source, Unreadable
@@ -24,9 +24,11 @@ REFUSALS = {"ValueError", "AssertionError"}
 MOST_ITEMS, DEEPEST, MOST_SIZES_OF_ONE = 2000, 6, 6
 DTYPES = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool}
 DTYPES |= {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
+NAMES_OF_DTYPES = [str(dtype).removeprefix("torch.") for dtype in DTYPES]
 
 
 MOST_TRIES, LONGEST_EDIT = 400, 1 << 20
+FIELDS_OF_A_TRY = {"line", "idea", "code", "text", "values", "facts", "error"}
 MOST_PARAMETERS, LONGEST_NAME = 40, 60  # of one learner definition; of one parameter name
 KINDS = {
     kind.name: kind
@@ -64,7 +66,8 @@ class CaughtError:
     verb: the action of the case at that moment.
     missing: a name that the case asks for and the file does not define.
     signs: further observations at that place, from SIGNS in runner/errors.py.
-    sizes: the sizes of the values that the line names.
+    sizes, dtypes: the sizes and the dtypes of the values that the line names.
+    empty: the names on the line that are None.
     """
 
     type: str
@@ -79,6 +82,8 @@ class CaughtError:
     signs: tuple[str, ...] = ()
     sizes: dict[str, tuple[int, ...] | int] = field(default_factory=dict)
     called: int | None = None
+    dtypes: dict[str, str] = field(default_factory=dict)
+    empty: tuple[str, ...] = ()
 
     @property
     def is_unwritten(self) -> bool:
@@ -235,23 +240,16 @@ def read_tries(message: bytes, number: str) -> list[Try]:
 
 def read_try(told: object, tensors: dict[str, torch.Tensor]) -> Try:
     """Return one edit that was tried, with its observation. Raises BadMessage."""
-    if not isinstance(told, dict) or set(told) != {
-        "line",
-        "idea",
-        "text",
-        "values",
-        "facts",
-        "error",
-    }:
+    if not isinstance(told, dict) or set(told) != FIELDS_OF_A_TRY:
         raise BadMessage("not a try")
-    line, idea, text = told["line"], told["idea"], told["text"]
-    fits = isinstance(line, int) and isinstance(idea, str) and isinstance(text, str)
-    if not fits or not 0 < line < 10**7 or len(text) > LONGEST_EDIT:
+    line, idea, code, text = (told[name] for name in ("line", "idea", "code", "text"))
+    fits = isinstance(line, int) and idea in [*Idea] and isinstance(code, str)
+    if not fits or not isinstance(text, str) or not 0 < line < 10**7 or len(text) > LONGEST_EDIT:
         raise BadMessage("not an edit")
     values, facts = read_values(told["values"]), objects_in(told["facts"])
     seen = Observation(tensors=tensors, values=values, facts=facts)
-    idea = " ".join(printable(idea).split())
-    return Edit(line, idea, text), replace(seen, error=read_error(told["error"]))
+    quoted = " ".join(printable(code).split())
+    return Edit(line, Idea(idea), quoted, text), replace(seen, error=read_error(told["error"]))
 
 
 def read_own_parameters(told: object) -> OwnParameters:
@@ -399,6 +397,8 @@ def read_error(error: object) -> CaughtError | None:
         tuple(sign for sign in signs if sign in SIGNS) if is_short_list(signs) else (),
         read_sizes(error.get("sizes")),
         read_line(error.get("called")),
+        read_dtypes(error.get("dtypes")),
+        names_on_line(error.get("empty")),
     )
 
 
@@ -423,6 +423,17 @@ def read_sizes(told: object) -> dict[str, tuple[int, ...] | int]:
         elif type(size) is int:
             read[printable(str(name))] = size
     return read
+
+
+def read_dtypes(told: object) -> dict[str, str]:
+    """Return a few names of the line, each with a dtype; drop other entries."""
+    pairs = list(told.items())[:MOST_SIZES] if isinstance(told, dict) else []
+    return {printable(str(name)): dtype for name, dtype in pairs if dtype in NAMES_OF_DTYPES}
+
+
+def names_on_line(told: object) -> tuple[str, ...]:
+    """Return a few names of the line; drop other entries."""
+    return tuple(strings(told[:MOST_SIZES])) if isinstance(told, list) else ()
 
 
 def strings(values: list) -> list[str]:

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 
 from ..course import CourseError
 from ..runner.messages import plain
-from ..runner.verbs import Construct, decode
+from ..runner.steps import Construct, decode
 from .cases import Case, CaseSettings
 from .observation import CaughtError, Observation, Outcome
-from .stages import Way, stages_to_json, way_from_json, with_stages
+from .traces import Way, stages_to_json, way_from_json, with_stages
 
 
 class Seen(NamedTuple):
@@ -164,9 +164,15 @@ def save_references(path: Path, references: References) -> None:
 
 
 def load_references(path: Path) -> References:
-    """Read the output of `save_references`. Raises CourseError if it is missing or outdated."""
+    """Read the output of `save_references`.
+
+    Raises CourseError if it is missing, damaged or outdated.
+    """
     refuse_missing(path)
-    header = json.loads(safe_open(path, framework="pt").metadata()["references"])
+    try:
+        header = json.loads(safe_open(path, framework="pt").metadata()["references"])
+    except (SafetensorError, KeyError, TypeError):  # truncated, or another file
+        raise CourseError(f"{path} is damaged; `tensorgrade build` makes it again") from None
     if not isinstance(header.get("ways"), str):
         raise CourseError(f"{path} is of an older form; `tensorgrade build` makes it anew")
     # Loading all tensors at once takes a third of the time. Their names come in any order.

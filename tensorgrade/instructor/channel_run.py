@@ -20,14 +20,20 @@ import torch
 from ..attempts.setup import Setup
 from ..attempts.verdict import Status
 from ..course import Course, CourseError
-from ..lateness import Lateness, is_released, read_time, written
-from ..sources.beside import files_beside
-from ..sources.handins import Handin, as_meant, read_file
+from ..lateness import Lateness, in_zone, is_released, read_time, written
+from ..sources.companion_files import files_beside
 from ..sources.near_misses import CODE, rescued, versions_in
+from ..sources.submitted_files import Handin, as_meant, read_file
 from .channels import DATES
 from .grader import Grader
 
 LEARNER = "learner"
+HIDDEN_RUN = "hidden_tests"  # marks, in a record, that the hidden tests graded the submission
+OVER_LIMIT = (
+    "The hidden tests grade {} submissions a day, and today's are used up. This file went through "
+    "the public checks only. Your score is still that of your last graded file, {} points. To have "
+    "this file graded, submit it again tomorrow."
+)
 TO_BE_LOOKED_AT = "Grading failed, and not by your fault; your instructor has to look at it."
 
 
@@ -71,8 +77,13 @@ def gradescope(chapter: str, base: Path) -> None:
     close_to_others(graders, base / "submission", base / "results")
     told = read_json(base / "submission_metadata.json")
     lateness = Lateness(**read_json(graders.parent / DATES))
-    rows = rows_on(base / "submission", chapter, graders)
-    results = results_of(rows, told, lateness)
+    if is_over_limit(told, lateness):
+        isolation = read_json(graders / "course.json")["isolation"]
+        rows = rows_on(base / "submission", chapter, Path("exercises").resolve(), isolation)
+        results = public_results(rows, told, lateness)
+    else:
+        rows = rows_on(base / "submission", chapter, graders)
+        results = results_of(rows, told, lateness)
     results["execution_time"] = round(time.monotonic() - started, 3)
     write_json(base / "results" / "results.json", results)
 
@@ -109,6 +120,47 @@ def results_of(rows: list[dict], told: dict, lateness: Lateness) -> dict:
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": tests,
+        "extra_data": {HIDDEN_RUN: True},
+    }
+
+
+def hidden_runs(told: dict) -> list[dict]:
+    """Return the earlier submissions that were graded with the hidden tests, the latest last."""
+    earlier = [one for one in told.get("previous_submissions") or [] if isinstance(one, dict)]
+    ran = [
+        one
+        for one in earlier
+        if ((one.get("results") or {}).get("extra_data") or {}).get(HIDDEN_RUN)
+    ]
+    return sorted(ran, key=lambda one: read_time(one["submission_time"]))
+
+
+def is_over_limit(told: dict, lateness: Lateness) -> bool:
+    """Return True if the hidden tests have run as often today as the course allows.
+
+    A day begins at midnight in the course's time zone.
+    """
+    if not lateness.hidden_runs_a_day or not told.get("created_at"):
+        return False
+    today = in_zone(told["created_at"], lateness.zone or "UTC")[:10]
+    days = [in_zone(one["submission_time"], lateness.zone or "UTC") for one in hidden_runs(told)]
+    return sum(day.startswith(today) for day in days) >= lateness.hidden_runs_a_day
+
+
+def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
+    """Return Gradescope's record for a submission beyond the limit: the public checks' messages.
+
+    The score is that of the latest file that the hidden tests graded.
+    """
+    score = float(hidden_runs(told)[-1].get("score") or 0)
+    output = OVER_LIMIT.format(lateness.hidden_runs_a_day, f"{score:g}")
+    tests = [gradescope_test(row) for row in rows]
+    return {
+        "score": score,
+        "output": output if is_released(lateness) else received(rows, lateness),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": tests if is_released(lateness) else [],
     }
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from ..course import Chapter, Course, CourseError
 from ..exchange.references import refuse_missing
 from ..folders import ENGINE, engine_files
-from ..isolation.ladder import rung_named
+from ..isolation.levels import rung_named
 from ..project import Project, check_seed
 from .dependencies import graders_files
 
@@ -118,13 +118,17 @@ def write_channel(system: str, project: Project, chapter: str, out: Path, isolat
 
 
 def gradescope(project: Project, chapter: Chapter, isolation: str) -> Files:
-    """Return `autograder.zip`: `setup.sh`, `run_autograder` and the hidden graders."""
+    """Return `autograder.zip`: `setup.sh`, `run_autograder` and the hidden graders.
+
+    The public checks are for submissions beyond the day's limit, if the course sets one.
+    """
     own = {
         "setup.sh": SETUP.encode(),
         "run_autograder": for_chapter(GRADESCOPE, chapter),
         "requirements.txt": requirements(project.course),
     }
-    return own | hidden(project, chapter, isolation) | engine()
+    checks = public(project, chapter) if project.course.lateness.hidden_runs_a_day else {}
+    return own | checks | hidden(project, chapter, isolation) | engine()
 
 
 def prairielearn(project: Project, chapter: Chapter, isolation: str) -> Files:
@@ -157,18 +161,22 @@ def prairielearn(project: Project, chapter: Chapter, isolation: str) -> Files:
 
 def classroom50(project: Project, chapter: Chapter, isolation: str) -> Files:
     """Return `autograder.py` with the public checks, and a workflow for learners."""
-    refuse_missing(project.exercises / "references" / f"{chapter.name}.safetensors")
-    public = {
-        str(path.relative_to(project.root)): path.read_bytes()
-        for path in sorted(project.exercises.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts and path.name[0] != "."
-    }
     return {
         "autograder.py": for_chapter(AUTOGRADER, chapter),
         "self-check.yml": WORKFLOW.encode(),
         "requirements.txt": requirements(project.course),
-        **public,
+        **public(project, chapter),
         **engine(),
+    }
+
+
+def public(project: Project, chapter: Chapter) -> Files:
+    """Return the files of the public checks. Raises CourseError if a chapter's are not built."""
+    refuse_missing(project.exercises / "references" / f"{chapter.name}.safetensors")
+    return {
+        str(path.relative_to(project.root)): path.read_bytes()
+        for path in sorted(project.exercises.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts and path.name[0] != "."
     }
 
 

@@ -12,9 +12,9 @@ from rich.text import Text
 from ..attempts.verdict import TROUBLE, Verdict
 from ..course import Course
 from ..exchange.text import printable
-from ..sources.handins import Handin
+from ..messages.setting_aside import GRADERS_FAILED
+from ..sources.submitted_files import Handin
 from ..views.words import plural
-from .grader import GRADERS_FAILED
 from .history import (
     BY_HAND,
     EXTENDED,
@@ -183,7 +183,7 @@ def troubles(rows: list[dict]) -> list[str]:
 
 def graders_failed(row: dict) -> bool:
     """Return True if the graders themselves failed on a row's file."""
-    return row["message"] in GRADERS_FAILED
+    return row.get("message_id") in GRADERS_FAILED
 
 
 def to_look_at(rows: list[dict]) -> list[str]:

@@ -23,7 +23,7 @@ from ..attempts.pairs import SOURCES
 from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
-from ..sources.handins import Handin
+from ..sources.submitted_files import Handin
 from .dependencies import graders_files
 from .grader import Grader, NotReady, grade_with
 

@@ -18,7 +18,6 @@ from rich.text import Text
 
 from ..course import Course, CourseError
 from ..lateness import in_zone, is_zone, read_time
-from ..sources.handins import shown
 from ..sources.near_misses import (
     MEMBER,
     METHODS,
@@ -27,8 +26,9 @@ from ..sources.near_misses import (
     Files,
     chapter_of,
     is_given,
-    opens,
+    members_of,
 )
+from ..sources.submitted_files import shown
 from ..views.words import plural
 from .downloads import Entry, Unreadable, read_download
 from .folder_names import Claim, safe, unique_folders
@@ -367,7 +367,7 @@ def set_aside(
 def is_damaged_zip(entry: Entry) -> bool:
     """Return True if the content can be read and is not a zip."""
     try:
-        return not opens(entry.read())
+        return members_of(entry.read()) is None
     except Unreadable:
         return False  # is_readable reports the reason
 

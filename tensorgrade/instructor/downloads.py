@@ -117,8 +117,9 @@ class Skipped:
 
 @dataclass
 class Download:
-    """The content of a download. entries: files and empty folders, by path."""
+    """The content of a download. entries: files and empty folders, by path. root: its folder."""
 
+    root: Path | None = None
     entries: list[Entry] = field(default_factory=list)
     skipped: Skipped = field(default_factory=Skipped)
 
@@ -153,7 +154,7 @@ def is_looked_at(parts: list[str], skipped: Skipped) -> bool:
 
 def read_download(source: Path) -> Download:
     """Return the files of a folder or a zip, sorted by path. Raises CourseError."""
-    download = Download()
+    download = Download(source if source.is_dir() else None)
     try:
         found = (in_folder if source.is_dir() else in_zip)(source, download.skipped)
         download.entries = sorted(found, key=by_path)

@@ -21,22 +21,22 @@ from ..exchange.cases import spoken
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
 from ..exchange.text import printable
-from ..judging.agreement import disagreement
 from ..judging.diagnosis import Kind, PublicDiagnosis
+from ..judging.errors import close_name, raised
+from ..judging.passing_cases import right_and_wrong, where_right
 from ..judging.remarks import remarks
-from ..judging.unanswered import close_name, raised
-from ..judging.value_agreement import ValueJudge, said_in_public, side_by_side
-from ..judging.where_right import right_and_wrong, where_right
+from ..judging.tensor_comparison import disagreement
+from ..judging.value_comparison import ValueJudge, said_in_public, side_by_side
 from ..lateness import in_zone
 from ..messages.message import Clauses, Plain, parts_of, render
 from ..recognition.fingerprints import Near, nearly
 from ..runner.source import Unreadable
 from ..sources.finding import find_handins
-from ..sources.handins import Handin
+from ..sources.submitted_files import Handin
 from ..views.comparison import comparison
-from .account import account, is_changed
 from .grader import Grader
 from .overrides import as_found
+from .points_breakdown import account, is_changed
 from .store import Store
 
 SHOWN = 3  # cases that differ, which are shown with their values

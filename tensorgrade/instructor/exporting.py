@@ -16,18 +16,18 @@ from ..attempts.verdict import Status
 from ..course import Chapter, Course, CourseError
 from ..lateness import in_zone, is_released
 from ..sources.finding import named
-from ..sources.handins import escaped
+from ..sources.submitted_files import escaped
 from ..views.words import plural
-from .account import account, is_changed, late
 from .collecting import brief
 from .folder_names import safe
 from .ledger import note_on_export
+from .points_breakdown import account, is_changed, late
 from .report.page import PAGES, STATES, Person, people_of, rows_of
 from .roster import Roster, as_csv, harmless, in_csv, is_formula
 from .store import Store, set_meta
-from .submissions import write_file
 from .term import Term, terms_of
 from .worksheet import IDENTIFIER, NO
+from .write_submissions import write_file
 
 LONGEST_NAME = 200  # bytes of a file's name; systems allow at most 255
 

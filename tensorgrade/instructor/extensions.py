@@ -14,11 +14,11 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from ..lateness import check_deadline, read_time, with_zone, written
-from ..sources.handins import escaped
+from ..sources.submitted_files import escaped
 from .overrides import read_table
 from .roster import Roster, in_csv
-from .submissions import write_file
 from .worksheet import order_of, read_date
+from .write_submissions import write_file
 
 EXTENSIONS = "extensions.csv"
 COLUMNS = ("student", "chapter", "due", "hours", "reason")

@@ -19,8 +19,9 @@ import yaml
 
 from ..course import CourseError
 from ..lateness import exists, is_possible, is_twice, now, read_time, written, zone_named
-from ..sources.handins import shown
+from ..sources.submitted_files import shown
 from ..views.words import plural
+from .commit_dates import commit_dates
 from .downloads import Download, Entry, Unreadable
 from .roster import Roster
 from .worksheet import IDENTIFIER, number_of, order_of, read_date
@@ -321,7 +322,7 @@ def submitters(record: str, key: str, where: str, roster: Roster) -> list[Person
     except (yaml.YAMLError, RecursionError, ValueError, TypeError, KeyError, AttributeError):
         return []
     text = said if isinstance(said, str) else "no date"
-    time, why = checked(gradescope_time(text), text) if text else ("", "")
+    time, why = checked(time_in(text), text) if text else ("", "")
     learners = [submitter(one, f"{where}/{key}/{n}", roster) for n, one in enumerate(people)]
     return [(learner, time, why) for learner in dict.fromkeys(learners) if learner]
 
@@ -360,7 +361,7 @@ def filter_found(rows: Iterator[int | None]) -> Iterator[int]:
     return (row for row in rows if row is not None)
 
 
-def gradescope_time(text: str) -> datetime | None:
+def time_in(text: str) -> datetime | None:
     """Return the time of a submission; None for anything else."""
     try:
         return read_time(re.sub(r"(\.\d{6})\d{1,6}", r"\1", text))
@@ -375,11 +376,14 @@ def git(reading: Reading) -> Iterator[Submitted]:
     """Yield the files of repositories in sibling folders.
 
     A folder's name is the assignment's name, a dash and the login. A clone does not contain the
-    time of a push. Logins ignore case, so the roster decides their spelling.
+    time of a push, so a file's time is that of its last commit. Logins ignore case, so the roster
+    decides their spelling.
     """
     folders = {entry.parts[0] for entry in reading.download.entries if is_in_clone(entry)}
     prefix = assignment_prefix(sorted(folders), reading.roster)
     learners = {folder: git_learner(folder, prefix, reading.roster) for folder in folders}
+    root = reading.download.root
+    dates = {folder: commit_dates(root / folder) if root else {} for folder in folders}
     others = 0
     for entry in reading.download.entries:
         if not is_in_clone(entry):
@@ -387,7 +391,9 @@ def git(reading: Reading) -> Iterator[Submitted]:
         else:
             learner = learners[entry.parts[0]]
             kept = reading.download.visible(entry, entry.parts[1:])
-            yield Submitted(learner, entry.parts[-1], kept)
+            date = dates[entry.parts[0]].get("/".join(entry.parts[1:]), "")
+            time, why = checked(time_in(date), date) if date else ("", "")
+            yield Submitted(learner, entry.parts[-1], kept, time, why)
     reading.left_out.extend(counted(others, "in no clone"))
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from ..lateness import in_zone, is_released
-from .account import points as points_said
 from .exporting import not_released
+from .points_breakdown import points as points_said
 from .run import Progress, Run, grade_class
 from .store import About, Attempt, Store, add_event, moment
 

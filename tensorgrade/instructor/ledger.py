@@ -17,7 +17,7 @@ from ..attempts.verdict import Verdict
 from ..course import CourseError
 from ..lateness import BEST, Lateness, in_zone, read_time
 from ..sources.finding import named
-from ..sources.handins import NOTHING, WEIGHTS, Handin, escaped
+from ..sources.submitted_files import NOTHING, WEIGHTS, Handin, escaped
 from . import store
 from .extensions import Extension
 from .history import OTHER_FILE, moves, record_of
@@ -31,10 +31,10 @@ class Ledger:
     """The results of one run in its folder, which last over any number of starts.
 
     digests: the digest of each chapter's graders, by the chapter's name. lateness: the late policy.
-    overrides: an instructor's decisions against the graders. regraded: messages of rows that do not
-    count as graded. exercises: the exercises of each chapter; a submission counts as graded only if
-    each of them has a row. extensions: later deadlines of single learners. notes: sentences about
-    rows that are damaged or were imported.
+    overrides: an instructor's decisions against the graders. regraded: ids of messages; a row with
+    one of them does not count as graded. exercises: the exercises of each chapter; a submission
+    counts as graded only if each of them has a row. extensions: later deadlines of single learners.
+    notes: sentences about rows that are damaged or were imported.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Ledger:
         newest = self.newest(about(handin))
         if newest is None or not self.is_whole(newest):
             return False
-        if any(row.get("message") in self.regraded for row in newest.rows):
+        if any(row.get("message_id") in self.regraded for row in newest.rows):
             return False
         return (newest.content, newest.graders) == (handin.digest, self.digests[handin.chapter])
 

@@ -7,24 +7,24 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
-from ..attempts.answers import private_paths
+from ..attempts.answer_files import private_paths
 from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.text import short
-from ..isolation.ladder import choose_rung, must_be_closed
+from ..isolation.levels import choose_rung, must_be_closed
+from ..messages.setting_aside import GRADERS_FAILED
 from ..project import check_seed
 from ..sources.finding import find_handins, named
-from ..sources.handins import Handin
+from ..sources.submitted_files import Handin
 from ..views.words import plural
 from .dependencies import digest_of
 from .extensions import EXTENSIONS, read_extensions
-from .grader import GRADERS_FAILED
 from .ledger import Ledger
 from .overrides import OVERRIDES, read_overrides, unknown
-from .submissions import identities
-from .workers import LocalWorkers, Workers, default_count, graded
+from .retrying_workers import LocalWorkers, Workers, default_count, graded
+from .write_submissions import identities
 
 LONGEST_NOTE = 300  # characters: two lines of a wide terminal
 

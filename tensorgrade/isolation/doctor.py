@@ -5,9 +5,9 @@ import platform
 import sys
 
 from .command import bubblewrap
-from .ladder import FULL, LADDER, Rung, best_rung, enough, rung_named
-from .mending import closed_to_others, mend
+from .levels import FULL, LADDER, Rung, best_rung, enough, rung_named
 from .probing import probe
+from .remedies import closed_to_others, mend
 
 LAYERS = {
     "bounds": "limits on time, files and processes",

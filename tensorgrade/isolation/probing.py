@@ -5,8 +5,8 @@ import subprocess
 from functools import cache
 
 from ..course import Limits
+from .child_configuration import orders
 from .command import ENVIRONMENT, runner_command, sandboxed_command
-from .orders import orders
 from .seccomp import NoFilter, call_filter
 
 NEEDS_BUBBLEWRAP = frozenset({"pid", "mount", "ipc", "net"})

@@ -15,9 +15,9 @@ from typing import IO, Any, Self
 
 from ..course import CourseError, Limits
 from ..runner.messages import LENGTH
+from .child_configuration import orders
 from .command import ENVIRONMENT, runner_command, sandboxed_command
-from .ladder import CUDA, NONE, Rung
-from .orders import orders
+from .levels import CUDA, NONE, Rung
 from .probing import last_line
 
 LONGEST_START = 120

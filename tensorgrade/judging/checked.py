@@ -13,23 +13,24 @@ from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..messages import checks as say
 from ..messages.message import Message, Plain
+from ..messages.remarks import NearlyRight
 from ..messages.results import Quoted
 from ..recognition.imprints import echoed
-from .agreement import Disagreement, disagreement, where_nan, where_they_differ
 from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
-from .judged import JudgedAttempt
-from .naming import is_within, names_in_substitutes, result_name, weight_name
+from .errors import lost_weights, read_outside, why_it_ended, why_it_raised
+from .passing_cases import right_and_wrong, where_right
 from .problems import came_otherwise, result_problem, what_came
+from .protocols import JudgedAttempt
 from .remarks import remarks
-from .unanswered import lost_weights, read_outside, why_it_ended, why_it_raised
-from .value_agreement import (
+from .result_names import is_within, names_in_substitutes, result_name, weight_name
+from .tensor_comparison import Disagreement, disagreement, where_nan, where_they_differ
+from .value_comparison import (
     ValueJudge,
     hands_back,
     said_in_public,
     said_in_secret,
     side_by_side,
 )
-from .where_right import right_and_wrong, where_right
 
 
 class CheckedExercise:
@@ -104,16 +105,20 @@ class CheckedExercise:
         if actual is None and whole == "gradient" and is_no_parameter(weight, self.seen):
             problem = say.PlainTensor(weight_name(self, weight))
             self.wrong("absent", problem, case=case, expected=expected)
+        said = mixed_up(self, case, name, actual)
+        said = said or remarks(case, actual, expected, self.attempt.references.hidden)
+        # Where a nearly right result is equal in all digits is an accident.
+        nearly = any(isinstance(one, NearlyRight) for one in said)
+        where = None if gap.differs is None or nearly else self.right_in or places(gap, actual)
         self.wrong(
             gap.kind,
             result_problem(self, gap.kind, name, case, expected, observed),
             case=case,
-            where=None if gap.differs is None else self.right_in or places(gap, actual),
+            where=where,
             actual=actual,
             expected=None if actual is None and came_otherwise(name, observed) else expected,
             differs=gap.differs,
-            remarks=mixed_up(self, case, name, actual)
-            or remarks(case, actual, expected, self.attempt.references.hidden),
+            remarks=said,
         )
 
     def compare_value(

@@ -8,6 +8,7 @@ public cases. So the type protects the expected values, and renderers do not hav
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 import torch
 
@@ -17,7 +18,7 @@ from ..messages.message import Clauses, Message, Sentences
 from ..messages.places import HowMany
 from ..messages.results import GradientOf
 from ..messages.verdicts import KnownMistake
-from .stages import Parting
+from .trace_comparison import Parting
 
 
 class Kind(StrEnum):
@@ -101,8 +102,17 @@ class Wrong(AssertionError):
         self.diagnosis = diagnosis
 
 
-# (line, name, shape of a tensor or an integer) of a value that a learner's own code computes.
-Step = tuple[int, str, tuple[int, ...] | int]
+class Step(NamedTuple):
+    """A value that a learner's own code computes: its line, its name, and its shape or number.
+
+    place: the line as the learner knows it. function: the function that the line is in.
+    """
+
+    line: int
+    name: str
+    size: tuple[int, ...] | int
+    place: str = ""
+    function: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,7 +124,8 @@ class Finding:
     shapes help. parting: returns the place where values diverge from right answers, if known; it
     also runs cases again. said: returns the output of the code in the call, which runs again.
     earlier: a message about a wrong earlier exercise that is called here, in addition to known
-    mistakes.
+    mistakes. fact: something plain about the text that is probably the cause. line: where the code
+    fails, if known. place: converts a line to the learner's words.
     """
 
     asks: str
@@ -124,16 +135,20 @@ class Finding:
     parting: Callable[[], Parting | None] = lambda: None
     said: Callable[[], list[str]] = list
     earlier: Message | None = None
+    fact: Message | None = None
+    line: int | None = None
+    place: Callable[[int], str] = "line {}".format
 
     @property
     def message(self) -> Message:
         """The known mistakes, or else the observed problem."""
         if self.mistakes:
             known = (KnownMistake(name, text) for name, text in self.mistakes.items())
-            return Sentences((*known, self.earlier))
+            return Sentences((*known, self.fact, self.earlier))
         diagnosis = self.diagnosis
         where = () if isinstance(diagnosis.where, HowMany) else (diagnosis.where,)
-        return Clauses((diagnosis.problem, *(diagnosis.remarks + where)[:1]), ": ")
+        seen = Clauses((diagnosis.problem, *(diagnosis.remarks + where)[:1]), ": ")
+        return Sentences((seen, self.fact)) if self.fact else seen
 
     @property
     def is_to_do(self) -> bool:

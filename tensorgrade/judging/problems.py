@@ -9,9 +9,9 @@ from ..exchange.values import plain
 from ..exchange.values import shown as value_shown
 from ..messages import checks as say
 from ..messages.message import Message
-from ..recognition.singletons import is_squeezed
-from .judged import JudgedExercise
-from .naming import result_name
+from ..recognition.squeezed_dimensions import is_squeezed
+from .protocols import JudgedExercise
+from .result_names import result_name
 
 SEVERAL = "a tuple of several"
 

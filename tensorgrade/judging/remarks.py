@@ -21,6 +21,7 @@ from ..messages.remarks import (
     LooksLike,
     NaNAtSinglePlaces,
     NaNInRows,
+    NearlyRight,
     NegativeEntries,
     NumberOfSlices,
     NumbersInOtherPlaces,
@@ -55,7 +56,8 @@ def remarks(
     """
     if actual is None:
         return ()
-    if of_numbers := not_numbers(actual, expected) or few_digits(actual, expected):
+    of_numbers = not_numbers(actual, expected) or few_digits(actual, expected)
+    if of_numbers := of_numbers or (None if hidden else nearly_right(actual, expected)):
         return (of_numbers,)
     found = [sums(actual, expected), echoes(case, actual)]
     if not hidden:
@@ -93,6 +95,24 @@ def few_digits(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
     if expected.is_floating_point() and not actual.is_floating_point():
         return IntegerDtype(str(actual.dtype))
     return None
+
+
+FEWEST_DIGITS = 3  # so many that the formula is nearly or quite right
+
+
+def nearly_right(actual: torch.Tensor, expected: torch.Tensor) -> NearlyRight | None:
+    """Return a remark if a result agrees with the expected one to several digits; else None.
+
+    >>> nearly_right(torch.tensor([1.0, 2.0]), torch.tensor([1.00001, 2.0]))
+    NearlyRight(digits=5)
+    """
+    if actual.shape != expected.shape or not expected.is_floating_point():
+        return None
+    right = expected.double()
+    size, gap = right.abs().max(), (actual.double() - right).abs().max()
+    if not gap.isfinite() or not 0 < gap < size * 10.0**-FEWEST_DIGITS:
+        return None
+    return NearlyRight(int(-(gap / size).log10() + 0.5))
 
 
 def origin_of_nan(nan: torch.Tensor) -> Message:
@@ -289,8 +309,9 @@ def reordered(
         return None
     how = None if case and has_symmetric_input(case) else swapped(actual, expected)
     how = how or reshaped(actual, expected)
-    if not how and actual.shape == expected.shape:
-        how = shuffled(actual, expected)
+    if how or (case and has_equal_numbers(case)):
+        return how
+    how = shuffled(actual, expected) if actual.shape == expected.shape else None
     return how or scattered(actual, expected)
 
 
@@ -300,6 +321,15 @@ def has_symmetric_input(case: Case) -> bool:
         t.ndim > 1 and t.shape[-1] == t.shape[-2] > 1 and torch.equal(t, t.mT)
         for t in case.tensors.values()
     )
+
+
+def has_equal_numbers(case: Case) -> bool:
+    """Return True if a tensor that was passed in is constant, such as a test of ones.
+
+    Then results with the right numbers in another order may be an accident.
+    """
+    floats = (t for _, t in case.passed_tensors if t.is_floating_point() and t.numel() > 1)
+    return any(bool((t == t.flatten()[0]).all()) for t in floats)
 
 
 def swapped(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:

@@ -84,10 +84,12 @@ def draw_heatmaps(
     columns: Labels = None,
     title: str = "",
     marks: dict[str, torch.Tensor] | None = None,
+    digits: int = 2,
 ) -> "Figure":
     """Draw matrices side by side in a figure.
 
-    marks: by name, a bool matrix. Entries that are True in it get a frame and a cross.
+    marks: by name, a bool matrix. Entries that are True in it get a frame and a cross. digits: the
+    digits behind the point.
     """
     values = {name: as_matrix(matrix) for name, matrix in matrices.items()}
     widths = [2 + max(CELL * min(m.shape[1], MOST_SHOWN), 1.6) for m in values.values()]
@@ -99,14 +101,16 @@ def draw_heatmaps(
     axes = figure.subplots(1, len(values), squeeze=False, width_ratios=widths)[0]
     low, high = scale(list(values.values()))
     for axis, (name, matrix) in zip(axes, values.items(), strict=True):
-        draw_matrix(axis, matrix, low, high)
+        draw_matrix(axis, matrix, low, high, digits)
         label(axis, matrix, rows, columns, name)
         if marks and name in marks:
             cross(axis, as_matrix(marks[name]).bool())
     return figure
 
 
-def draw_matrix(axis: "Axes", matrix: torch.Tensor, low: float, high: float) -> None:
+def draw_matrix(
+    axis: "Axes", matrix: torch.Tensor, low: float, high: float, digits: int = 2
+) -> None:
     """Draw one matrix as squares with their numbers in them. Large matrices are cut."""
     shown = matrix[:MOST_SHOWN, :MOST_SHOWN]
     finite = torch.nan_to_num(shown, nan=low, posinf=high, neginf=low)
@@ -118,7 +122,7 @@ def draw_matrix(axis: "Axes", matrix: torch.Tensor, low: float, high: float) -> 
         axis.text(
             j,
             i,
-            number(shown[i, j].item(), matrix),
+            number(shown[i, j].item(), matrix, digits),
             ha="center",
             va="center",
             fontsize=size,
@@ -246,8 +250,8 @@ def as_vector(values: Numbers) -> torch.Tensor:
     return torch.as_tensor(values).detach().cpu().double().flatten()
 
 
-def number(value: float, matrix: torch.Tensor) -> str:
-    """Format a number as short as the other entries of its matrix allow.
+def number(value: float, matrix: torch.Tensor, digits: int = 2) -> str:
+    """Format a number as short as the other entries of its matrix allow. digits: the most of them.
 
     >>> number(0.23456, torch.tensor([0.5])), number(23.0, torch.tensor([23.0, 1.0]))
     ('0.23', '23')
@@ -257,7 +261,7 @@ def number(value: float, matrix: torch.Tensor) -> str:
     finite = matrix[matrix.isfinite()]
     if (finite == finite.round()).all() and finite.abs().max() < 1e4:
         return f"{value:.0f}"
-    return f"{value:.2f}" if finite.abs().max() < 100 else f"{value:.1e}"
+    return f"{value:.{digits}f}" if finite.abs().max() < 100 else f"{value:.{digits - 1}e}"
 
 
 def show(figure: "Figure", description: str) -> None:

@@ -30,9 +30,12 @@ class WrongShape(Message):
     axis: str = ""
 
     def wording(self) -> str:
-        has = "shape {shape:size}" if 0 not in self.shape else "no entries"
-        axis = "; a dimension of size 1 is {axis}" if self.axis else ""
-        return f"{{what}} has {has} where {{asked:size}} is asked for{axis}"
+        has = "has shape {shape:size}" if self.shape else "is a single number"
+        asked = "{asked:size}" if self.shape or not self.asked else "a tensor of shape {asked:size}"
+        axis = {"gone": "; a dimension of size 1 is missing"}.get(self.axis, "")
+        if self.axis == "too many":
+            axis = "; there is one dimension of size 1 too many"
+        return f"{{what}} {has}; {asked} is expected{axis}"
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class ContainsNaN(Message):
 @dataclass(frozen=True)
 class WrongDtype(Message):
     id = "wrong_dtype"
-    template = "{what} is {dtype}; {asked} is asked for"
+    template = "{what} is {dtype}; {asked} is expected"
     what: Message
     dtype: Annotated[str, FromLearner]
     asked: Annotated[str, Secret]
@@ -54,9 +57,12 @@ class WrongDtype(Message):
 @dataclass(frozen=True)
 class TooManyResults(Message):
     id = "too_many_results"
-    template = "{got} results come back; {asked} are asked for"
     got: Annotated[int, FromLearner]
     asked: Annotated[int, Secret]
+
+    def wording(self) -> str:
+        verb = "is" if self.asked == 1 else "are"
+        return f"{{got}} results are returned; {{asked}} {verb} expected"
 
 
 @dataclass(frozen=True)
@@ -64,16 +70,26 @@ class WrongContainer(Message):
     """A container of a wrong type, such as a list instead of a tuple."""
 
     id = "wrong_container"
-    template = "{what} is a {type}; a {asked} is asked for"
+    template = "{what} is a {type}; a {asked} is expected"
     what: Message
     type: Annotated[str, FromLearner]
     asked: Annotated[str, Secret]
 
 
 @dataclass(frozen=True)
+class ComputedLater(Message):
+    """A generator or the like in the place of a tuple."""
+
+    id = "computed_later"
+    template = "{what} is a {type}, which computes nothing until it is read; return a tuple"
+    what: Message
+    type: Annotated[str, FromLearner]
+
+
+@dataclass(frozen=True)
 class HandedBack(Message):
     id = "handed_back"
-    template = "{what} is what was passed in"
+    template = "{what} is just what was passed in"
     what: Message
 
 
@@ -91,7 +107,7 @@ class CameInstead(Message):
 
     def wording(self) -> str:
         asks = isinstance(self.came, NoneReturned) and self.came.by_call
-        return "{what} is {came}" + ("; {asked} is asked for" if self.asked and not asks else "")
+        return "{what} is {came}" + ("; {asked} is expected" if self.asked and not asks else "")
 
 
 @dataclass(frozen=True)
@@ -112,8 +128,8 @@ class NoGradient(Message):
     word: Annotated[str, FromLearner] = ""
 
     def wording(self) -> str:
-        cut = "; none goes back through {word:code} on {place}" if self.place else ""
-        return f"missing: nothing that is differentiable leads from there to the result{cut}"
+        cut = "; none flows back through {word:code} on {place}" if self.place else ""
+        return f"missing: no differentiable operation connects it to the result{cut}"
 
 
 @dataclass(frozen=True)
@@ -199,25 +215,23 @@ class ChangesInput(Message):
     def wording(self) -> str:
         who = "{place}" if self.place else "it"
         if self.itself:
-            return (
-                who
-                + " changes {name:code} itself; after the call that should hold what it held before"
-            )
-        return who + " changes the input {name:code} in place; whoever called it still needs it"
+            return who + " changes {name:code} itself, which should be the same after the call"
+        return who + " changes the input {name:code} in place; the caller still needs it"
 
 
 @dataclass(frozen=True)
 class CopyDiffers(Message):
     id = "copy_differs"
     template = (
-        "a deep copy, and a module that the copy's state is loaded into, give different results"
+        "a deep copy of the module, or a module into which its state is loaded, gives different "
+        "results"
     )
 
 
 @dataclass(frozen=True)
 class DiffersWithoutGradients(Message):
     id = "differs_without_gradients"
-    template = "{what} is another one inside `torch.no_grad()`"
+    template = "{what} is different inside `torch.no_grad()`"
     what: Message
 
 
@@ -230,21 +244,25 @@ class NotTheSame(Message):
     scattered: bool = False
 
     def wording(self) -> str:
-        changed = "how its inputs lie in memory" if self.scattered else "what changed"
-        return f"{{what}} is not what it was before; {changed} should make no difference"
+        if self.scattered:
+            return (
+                "{what} depends on how the inputs are laid out in memory, which should make no "
+                "difference"
+            )
+        return "{what} should be the same as the first time, and is not"
 
 
 @dataclass(frozen=True)
 class StartsWithOneNumber(Message):
     id = "starts_with_one_number"
-    template = "{weight} starts with one number everywhere; new weights are drawn at random"
+    template = "{weight} starts with NaN or with one number everywhere; draw new weights at random"
     weight: WeightName
 
 
 @dataclass(frozen=True)
 class SetsASeed(Message):
     id = "sets_a_seed"
-    template = "{weight} starts with the same numbers after every seed, so a seed is set inside"
+    template = "{weight} starts with the same numbers for every seed. Is a seed set inside?"
     weight: WeightName
 
 
@@ -268,24 +286,25 @@ class MissingParameter(Message):
     there: tuple[WeightName, ...]
 
     def wording(self) -> str:
-        lacks = "has no parameter {name}"
-        if self.name.inside:
-            lacks = "lacks {name} (is all it needs handed on to it?)"
         names = dict.fromkeys(map(render, self.there))  # two inside one part read the same
-        return f"the module {lacks}; it has {braced(', '.join(names)) or 'none'}"
+        there = braced(", ".join(names)) or "none"
+        if self.name.inside:
+            asks = "does `{name.inside}` get all the arguments that it needs?"
+            return f"{{name}} is missing ({asks}); the module has {there}"
+        return f"the module has no parameter {{name}}; it has {there}"
 
 
 @dataclass(frozen=True)
 class ExtraParameter(Message):
     id = "extra_parameter"
-    template = "the module has a {parameter} that is not asked for"
+    template = "the module has a {parameter} that it should not have"
     parameter: Parameter
 
 
 @dataclass(frozen=True)
 class DoesNotLearn(Message):
     id = "does_not_learn"
-    template = "{parameter} does not learn, and is asked to: `requires_grad`"
+    template = "the {parameter} does not learn: its `requires_grad` is False"
     parameter: Parameter
 
 
@@ -294,7 +313,7 @@ class ParameterShape(Message):
     """A parameter of a wrong shape. shape: None if the learner's process claims something else."""
 
     id = "parameter_shape"
-    template = "{parameter} has shape {shape:size}; {asked:size} is asked for"
+    template = "the {parameter} has shape {shape:size}; {asked:size} is expected"
     parameter: Parameter
     shape: Annotated[Shape | None, FromLearner]
     asked: Annotated[Shape, Secret]
@@ -304,7 +323,7 @@ class ParameterShape(Message):
 class PlainTensor(Message):
     id = "plain_tensor"
     template = (
-        "{weight} is a plain tensor and no nn.Parameter: an optimiser does not find it, so it "
+        "{weight} is a plain tensor, not an nn.Parameter: an optimizer does not find it, so it "
         "never learns"
     )
     weight: WeightName
@@ -321,10 +340,11 @@ class NoBuffer(Message):
     name: str
     found: str
     instead: ClassVar = {
-        "parameters": "{name:code} is a parameter, as what is learned; a buffer is asked for",
-        "attributes": "{name:code} is a plain attribute, which torch neither moves nor saves. "
-        "A buffer is asked for",
-        "nowhere": "the module keeps no buffer named {name:code}",
+        "parameters": "{name:code} is a parameter, which an optimizer would change; make it a "
+        "buffer",
+        "attributes": "{name:code} is a plain attribute, which torch neither moves nor saves; "
+        "register it as a buffer",
+        "nowhere": "the module has no buffer named {name:code}",
     }
 
     def wording(self) -> str:
@@ -334,7 +354,7 @@ class NoBuffer(Message):
 @dataclass(frozen=True)
 class BufferShape(Message):
     id = "buffer_shape"
-    template = "the buffer {name:code} has shape {shape:size}; {asked:size} is asked for"
+    template = "the buffer {name:code} has shape {shape:size}; {asked:size} is expected"
     name: str
     shape: Annotated[Shape | None, FromLearner]
     asked: Annotated[Shape, Secret]
@@ -346,8 +366,8 @@ class StaysOnCPU(Message):
 
     id = "stays_on_cpu"
     made_on_cpu: ClassVar = (
-        " is made on the CPU, wherever the module and its input are; make it on the input's device "
-        "(`device=`), or once, as a buffer"
+        " is created on the CPU even if the module and its input are on another device; create it "
+        "on the input's device (`device=`), or once, as a buffer"
     )
     name: Annotated[str, FromLearner] = ""
     place: str = ""
@@ -356,8 +376,8 @@ class StaysOnCPU(Message):
         at = "{place}: " if self.place else ""
         if self.name.startswith("self."):
             return at + (
-                "{name:code} stays on the CPU when the module is moved to another device, such as "
-                "a GPU; register it as a buffer, and it goes along"
+                "{name:code} stays on the CPU when the module moves to another device, such as a "
+                "GPU; register it as a buffer, and it moves along"
             )
         what = "{name:code}" if self.name else "a tensor"
         return at + what + self.made_on_cpu
@@ -372,32 +392,34 @@ class RefusedOtherwise(Message):
     asked: tuple[str, ...] = ()
 
     def wording(self) -> str:
-        asked = " or ".join(self.asked) or "a ValueError, or an assert,"
-        return f"it is refused with {{error}}; {asked} is asked for"
+        asked = " or ".join(self.asked) or "a ValueError or an assert"
+        return f"it is refused with {{error}}; {asked} is expected"
 
 
 @dataclass(frozen=True)
 class CannotBeMade(Message):
     id = "cannot_be_made"
-    template = "it cannot be made at all"
+    template = "no object of it can be created"
 
 
 @dataclass(frozen=True)
 class RefusesEverything(Message):
     id = "refuses_everything"
-    template = "it refuses everything"
+    template = "it refuses every call"
 
 
 @dataclass(frozen=True)
 class NotEnoughToDrop(Message):
     id = "not_enough_to_drop"
-    template = "without dropout most of the entries are missing that could be dropped"
+    template = "even without dropout, most entries are nearly 0"
 
 
 @dataclass(frozen=True)
 class AlreadyZero(Message):
     id = "already_zero"
-    template = "where nothing is to be dropped, some entries are 0 already"
+    template = (
+        "some entries are 0 in evaluation (with `training` False), when nothing should be dropped"
+    )
 
 
 @dataclass(frozen=True)
@@ -411,10 +433,10 @@ class DroppedTogether(Message):
     calls: bool
 
     def wording(self) -> str:
-        which = "other calls" if self.calls else "another one"
+        which = "other calls" if self.calls else "other entries"
         return (
-            f"what happens to an entry depends on {which}; each entry of each call is dropped by "
-            "a chance of its own"
+            f"whether an entry is dropped depends on {which}; drop each entry of each call "
+            "independently"
         )
 
 
@@ -422,46 +444,50 @@ class DroppedTogether(Message):
 class AlwaysAsMany(Message):
     id = "always_as_many"
     template = (
-        "always the same number of entries is dropped; by chance it is sometimes more, sometimes "
-        "less"
+        "every time, the same number of entries is dropped; if each entry is dropped by chance, "
+        "the number varies"
     )
 
 
 @dataclass(frozen=True)
 class SameDropsInEveryCall(Message):
     id = "same_drops_in_every_call"
-    template = "every call drops the same entries, whatever the seed; each call should draw anew"
+    template = "every call drops the same entries, whatever the seed; draw again in each call"
 
 
 @dataclass(frozen=True)
 class WholeSlicesDropped(Message):
     id = "whole_slices_dropped"
     template = (
-        "entries are dropped together, a row or a slice at a time; each entry is dropped on its own"
+        "entries are dropped together, a row or a slice at a time; drop each entry independently"
     )
 
 
 @dataclass(frozen=True)
 class GradientOfDropped(Message):
     id = "gradient_of_dropped"
-    template = "the gradient for {argument:code} is not that of the entries that were kept"
+    template = "the gradient for {argument:code} is not that of the kept entries"
     argument: str
 
 
 @dataclass(frozen=True)
 class KeyIs(Message):
-    """The value of a key that should hold sizes."""
+    """The value of a key that should hold sizes. asked: the right one, on public cases."""
 
     id = "key_is"
-    template = "{key:code} is {value}"
     key: str
     value: Message
+    asked: Annotated[str, Secret] = ""
+
+    def wording(self) -> str:
+        asked = "; {asked} is expected for this call" if self.asked else ", which is not right"
+        return "{key:code} is {value}" + asked
 
 
 @dataclass(frozen=True)
 class TextForSizes(Message):
     id = "text_for_sizes"
-    template = "the text {text!r}, and no sizes"
+    template = "the text {text!r} instead of sizes"
     text: Annotated[str, FromLearner]
 
 
@@ -475,13 +501,13 @@ class OtherSizes(Message):
 @dataclass(frozen=True)
 class NotAsItShouldBe(Message):
     id = "not_as_it_should_be"
-    template = "not what it should be"
+    template = "something else"
 
 
 @dataclass(frozen=True)
 class NotIntegers(Message):
     id = "not_integers"
-    template = "{key:code} is {value}; sizes are whole numbers"
+    template = "{key:code} is {value}; sizes have to be integers"
     key: str
     value: Annotated[str, FromLearner]
 
@@ -496,10 +522,9 @@ class WrongKeys(Message):
 
     def wording(self) -> str:
         keys = braced(", ".join(self.keys) or "missing")
-        asked = f"asked for are {', '.join(self.asked)}"
         if not self.asked:
-            asked = "these, or their order, are not right"
-        return f"the keys are {keys}; {asked}"
+            return f"the keys are {keys}; these keys, or their order, are not right"
+        return f"the keys are {keys}; {braced(', '.join(self.asked))} are expected"
 
 
 @dataclass(frozen=True)
@@ -507,5 +532,5 @@ class NotFixedYet(Message):
     """Given code that the learner has not changed yet. problem: its mistake."""
 
     id = "not_fixed_yet"
-    template = "not mended yet: {problem}"
+    template = "not fixed yet: {problem}"
     problem: Message

@@ -18,19 +18,42 @@ class WorksInPlace(Message):
 
 
 @dataclass(frozen=True)
+class NoEffect(Message):
+    """A statement whose result nothing keeps."""
+
+    id = "no_effect"
+    template = "{place} has no effect: the result of `{code}` is neither stored nor returned"
+    place: str
+    code: Annotated[str, FromLearner]
+
+
+@dataclass(frozen=True)
+class ReturnsInLoop(Message):
+    id = "returns_in_loop"
+    template = "the `return` on {place} is inside a loop, which therefore ends in its first round"
+    place: str
+
+
+@dataclass(frozen=True)
 class StillRaises(Message):
-    """A line that still raises. below: there is code below the line, not only above it."""
+    """A line that still raises.
+
+    below: there is code below the line, not only above it. making: it is in `__init__`.
+    """
 
     id = "still_raises"
     place: str
     below: bool
+    making: bool = False
 
     def wording(self) -> str:
         if self.below:
-            return "{place} still raises NotImplementedError, so the code below it is never reached"
+            return "{place} still raises NotImplementedError, so the code below it never runs"
+        if self.making:
+            return "{place} still raises NotImplementedError at the end of `__init__`: delete it"
         return (
-            "{place} still raises NotImplementedError behind the code above it: what is asked for "
-            "is to be returned there instead"
+            "{place} still raises NotImplementedError after your code: return the result there "
+            "instead"
         )
 
 
@@ -38,7 +61,8 @@ class StillRaises(Message):
 class KeepsState(Message):
     id = "keeps_state"
     template = (
-        "by itself, without the calls before it, this call is right: is something kept from them?"
+        "on its own, without the calls before it, this call is right. Does something stay from "
+        "an earlier call?"
     )
 
 
@@ -48,9 +72,8 @@ class OtherCodeRuns(Message):
 
     id = "other_code_runs"
     template = (
-        "the code that runs in your file is not the definition of {name:code} that was compared: "
-        "that definition is run alone, without helpers or other lines of the file; mend it from "
-        "the inside"
+        "{name:code} is right only with help from the rest of your file. In this exercise, its "
+        "own code runs alone: change the given lines themselves"
     )
     name: str
 
@@ -65,7 +88,8 @@ class RewrittenCode(Message):
 
     def wording(self) -> str:
         if self.changed is None:
-            counted = "it could not be compared with the code that was given"
-        else:
-            counted = "{changed} parts of the code (names, numbers, calls), where {most} are plenty"
-        return f"it is right, and more was changed than the mistake asks for: {counted}"
+            return "it is right, but it could not be compared with the given code"
+        return (
+            "it is right, but it is rewritten: {changed} names, numbers and calls differ from the "
+            "given code, and at most {most} may. Go back to the given code and fix only its mistake"
+        )

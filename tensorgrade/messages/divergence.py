@@ -18,7 +18,7 @@ class IsLast(Message):
     """The function returns nothing."""
 
     id = "is_last"
-    template = "is the last one that runs"
+    template = "is the last line that runs, and it returns nothing"
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class ComesTooEarly(Message):
 
     id = "comes_too_early"
     template = (
-        "comes too early: what goes into it is right so far, but right answers go on with it first"
+        "comes too early: its inputs are right so far, but they are not complete. Does the loop "
+        "end too soon, or is this line still inside it?"
     )
 
 
@@ -36,7 +37,7 @@ class LeftAsMade(Message):
     """A tensor, for example of zeros, that is not filled, or not everywhere."""
 
     id = "left_as_made"
-    template = "something is not written or added to it"
+    template = "something is never written into it or added to it"
 
 
 @dataclass(frozen=True)
@@ -49,19 +50,19 @@ class ShouldComeBack(Message):
 
     def wording(self) -> str:
         given = "With {options:code} " if self.options else ""
-        return given + "{argument:code} is to come back as it was passed in"
+        return given + "{argument:code} should be returned unchanged"
 
 
 @dataclass(frozen=True)
 class ReturnsMore(Message):
     id = "returns_more"
-    template = "what comes back holds the right result, and more than that"
+    template = "it returns the right result, and more than that"
 
 
 @dataclass(frozen=True)
 class ReturnsOtherNumber(Message):
     id = "returns_other_number"
-    template = "what comes back has another number of parts than what is asked for"
+    template = "it returns another number of results than expected"
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ class ReturnsEarlierValue(Message):
 
     def wording(self) -> str:
         noun = re.split(r" (?:of|by|before) ", self.value)[0]
-        return f"what comes back {'are' if noun.endswith('s') else 'is'} the {{value}}"
+        verb = "are" if noun.endswith("s") else "is"
+        return f"what it returns {verb} the {{value}}"
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class NothingIsDone(Message):
     """The line makes a right value that nothing uses."""
 
     id = "nothing_is_done"
-    template = "nothing is done with what this line makes"
+    template = "its value is right, but nothing uses it"
 
 
 @dataclass(frozen=True)
@@ -94,20 +96,47 @@ class HoldsOtherValue(Message):
     value: str
 
 
+@dataclass(frozen=True)
+class RoundsTo(Message):
+    """The line makes a coarser dtype than its input has. digits: those it keeps, as a word."""
+
+    id = "rounds_to"
+    template = "it rounds float64 to {dtype}, which keeps only about {digits} digits"
+    dtype: str
+    digits: str
+
+
+@dataclass(frozen=True)
+class FirstOfItsKind(Message):
+    """The line makes the first NaN, or the first infinity. kind: the word for it."""
+
+    id = "first_of_its_kind"
+    template = "the first {kind} appears here"
+    kind: str
+
+
 # These say all that is to be said about their line.
-SaysAll = ReturnsMore | ReturnsOtherNumber | ReturnsEarlierValue | NothingIsDone | HoldsOtherValue
+SaysAll = (
+    FirstOfItsKind
+    | RoundsTo
+    | ReturnsMore
+    | ReturnsOtherNumber
+    | ReturnsEarlierValue
+    | NothingIsDone
+    | HoldsOtherValue
+)
 
 
 @dataclass(frozen=True)
 class StartsWithOtherNumber(Message):
     id = "starts_with_other_number"
-    template = "it starts with another number than right answers do"
+    template = "it starts with a number that right answers do not start with"
 
 
 @dataclass(frozen=True)
 class UnknownShape(Message):
     id = "unknown_shape"
-    template = "right answers have nothing of the shape that it makes"
+    template = "no value in a right answer has the shape that it makes"
 
 
 @dataclass(frozen=True)
@@ -115,21 +144,21 @@ class NotLowEnough(Message):
     """Scores that should be hidden are set to a number that does not hide them."""
 
     id = "not_low_enough"
-    template = "what it hides is set to {number:.4g}, which is not low enough"
+    template = "hidden entries are set to {number:.4g}, which is not low enough to hide them"
     number: Annotated[float, FromLearner]
 
 
 @dataclass(frozen=True)
 class HidesOthers(Message):
     id = "hides_others"
-    template = "it hides others: {where}"
+    template = "it hides other entries than it should: {where}"
     where: Annotated[Message, Secret]
 
 
 @dataclass(frozen=True)
 class HidesNothing(Message):
     id = "hides_nothing"
-    template = "nothing in it is low enough to be hidden"
+    template = "it hides nothing"
 
 
 @dataclass(frozen=True)
@@ -137,7 +166,7 @@ class IsDue(Message):
     """The right value that is missing. stage: its name."""
 
     id = "is_due"
-    template = "the {stage} should come about here"
+    template = "this is where the {stage} should be computed"
     stage: str
 
 
@@ -155,8 +184,9 @@ class RightUpTo(Message):
 
     def wording(self) -> str:
         right = braced(", ".join(self.reached))
-        where = "up to {place}" if self.until else "on the way to {place}"
-        return f"{where} your values are those of a right answer: {right}"
+        if self.until:
+            return f"up to {{place}} your values are right: {right}"
+        return f"the first values on {{place}} are right: {right}"
 
 
 @dataclass(frozen=True)
@@ -174,11 +204,9 @@ class ValuesDiverge(Message):
     what: Message | None = None
 
     def wording(self) -> str:
-        part = "they part" if self.follows else "your values leave those of a right answer"
-        where = (
-            f"{part} between {{first}} and {{last}}" if self.last else f"{{first}} is where {part}"
-        )
-        return where + (": {what}" if self.what else "")
+        where = "between {first} and {last}" if self.last else "on {first}"
+        then = "then they become wrong" if self.follows else "your values become wrong"
+        return f"{then} {where}" + (": {what}" if self.what else "")
 
 
 @dataclass(frozen=True)
@@ -215,7 +243,7 @@ class StillAsMade(Message):
     """Sentence: the result holds entries that were never written. place: the line that made it."""
 
     id = "still_as_made"
-    template = "where the result is wrong, it is still as {place} makes it: {what}"
+    template = "the wrong entries of the result are still as {place} makes them: {what}"
     place: Place
     what: LeftAsMade
 
@@ -225,7 +253,7 @@ class MakesSomethingElse(Message):
     """Sentence: an argument should have been returned. since: the first line that may be wrong."""
 
     id = "makes_something_else"
-    template = "{what}; {place}, or what leads there from {since} on, makes something else"
+    template = "{what}; {place}, or a line between {since} and it, computes something else"
     what: ShouldComeBack
     place: Place
     since: Place
@@ -250,7 +278,7 @@ class ReadsFrom(Message):
     between: bool = False
 
     def wording(self) -> str:
-        return "used there: {reads:list}" if self.between else "it takes {reads:list}"
+        return "used there: {reads:list}" if self.between else "it uses {reads:list}"
 
 
 @dataclass(frozen=True)
@@ -258,7 +286,7 @@ class NothingIsDoneWith(Message):
     """Sentence: another line makes a right value that nothing uses."""
 
     id = "nothing_is_done_with"
-    template = "nothing is done with what {place} makes"
+    template = "nothing uses the value that {place} computes"
     place: Place
 
 
@@ -267,7 +295,9 @@ class DefaultOnLine(Message):
     """Sentence: the answer is right only in the cases that pass an argument."""
 
     id = "default_on_line"
-    template = "{place} says what {argument:code} is where it is not passed in"
+    template = (
+        "the result is right whenever {argument:code} is passed in: check its default on {place}"
+    )
     place: Place
     argument: Annotated[str, FromLearner]
 
@@ -300,5 +330,6 @@ class MakesPartOfShape(Message):
 
     def wording(self) -> str:
         what = "a weight in it" if self.deep else "{weight:code}" if self.weight else "it"
-        asked = "has shape {shape:size} where {asked:size} is asked for"
+        has = "has shape {shape:size}" if self.shape else "is a single number"
+        asked = f"{has}; {'shape ' if self.asked else ''}{{asked:size}} is expected"
         return f"{{place}} makes {{part:code}}: {what} {asked}"

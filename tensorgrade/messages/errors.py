@@ -36,23 +36,23 @@ class TimedOut(Message):
     at: Message | None = None
 
     def wording(self) -> str:
-        seconds = "{seconds}" if self.seconds else "the time that it has"
-        return f"it did not come to an end in {seconds}{{at}}; does a loop never finish?"
+        seconds = "{seconds}" if self.seconds else "its time limit"
+        return f"it did not finish within {seconds}{{at}}. Is there an infinite loop?"
 
 
 @dataclass(frozen=True)
 class Killed(Message):
     id = "killed"
     template = (
-        "the process that ran it came to an end: it used too much memory, crashed, or did "
-        "something that is not allowed"
+        "the process that ran it ended: it used too much memory, crashed, or did something that "
+        "is not allowed here"
     )
 
 
 @dataclass(frozen=True)
 class NotTried(Message):
     id = "not_tried"
-    template = "not tried, since an earlier call of this exercise never came back"
+    template = "not run, because an earlier call of this exercise did not finish"
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class NotInFile(Message):
 @dataclass(frozen=True)
 class DefinesSimilar(Message):
     id = "defines_similar"
-    template = "it defines `{name}`, which looks close"
+    template = "it defines `{name}`, which has a similar name"
     name: Annotated[str, FromLearner]
 
 
@@ -131,7 +131,7 @@ class Defines(Message):
 @dataclass(frozen=True)
 class DefinesNothing(Message):
     id = "defines_nothing"
-    template = "it defines no function and no class, so there is nothing here that could be graded"
+    template = "it defines no function and no class, so there is nothing to grade"
 
 
 @dataclass(frozen=True)
@@ -162,9 +162,12 @@ class Size(Message):
 @dataclass(frozen=True)
 class HasSize(Message):
     id = "has_size"
-    template = "`{name}` is {size}"
     name: Annotated[str, FromLearner]
     size: Size
+
+    def wording(self) -> str:
+        has_shape = isinstance(self.size.size, tuple) and self.size.size
+        return "`{name}` has shape {size}" if has_shape else "`{name}` is {size}"
 
 
 @dataclass(frozen=True)
@@ -172,8 +175,52 @@ class SizesThere(Message):
     """The sizes of the names on the line that raised."""
 
     id = "sizes_there"
-    template = "there {sizes}"
-    sizes: Clauses
+    template = "on that line, {sizes:list}"
+    sizes: tuple[HasSize, ...]
+
+
+@dataclass(frozen=True)
+class LinesUpFromTheRight(Message):
+    """Two shapes that cannot be broadcast: one has the leading sizes of the other, named `long`."""
+
+    id = "lines_up_from_the_right"
+    template = (
+        "torch compares shapes from the right, so `{short}` meets the last dimension of `{long}`. "
+        "Does `{short}` need one more dimension at its end, of size 1?"
+    )
+    short: Annotated[str, FromLearner]
+    long: Annotated[str, FromLearner]
+
+
+@dataclass(frozen=True)
+class HasDtype(Message):
+    id = "has_dtype"
+    template = "`{name}` is {dtype}"
+    name: Annotated[str, FromLearner]
+    dtype: Annotated[str, FromLearner]
+
+
+@dataclass(frozen=True)
+class DtypesThere(Message):
+    """The dtypes of the names on the line that raised."""
+
+    id = "dtypes_there"
+    template = "on that line, {dtypes:list}; they have to be of the same dtype"
+    dtypes: tuple[HasDtype, ...]
+
+
+@dataclass(frozen=True)
+class IsNone(Message):
+    """A name on the line that raised is None. left_out: it is a parameter that the call omits."""
+
+    id = "is_none"
+    name: Annotated[str, FromLearner]
+    left_out: bool
+
+    def wording(self) -> str:
+        if self.left_out:
+            return "this call does not pass `{name}`, so it is None. What should happen without it?"
+        return "on that line, `{name}` is None"
 
 
 @dataclass(frozen=True)
@@ -186,9 +233,9 @@ class ReadsOutside(Message):
     in_class: bool
 
     def wording(self) -> str:
-        made = "which are" if len(self.names) > 1 else "which is"
-        meant = "is `self.` missing?" if self.in_class else "is an argument meant?"
-        return f"it reads {{names:code}}, {made} made outside of `{{definition}}`: {meant}"
+        verb = "which are" if len(self.names) > 1 else "which is"
+        meant = "is `self.` missing?" if self.in_class else "did you mean an argument?"
+        return f"it reads {{names:code}}, {verb} defined outside of `{{definition}}`: {meant}"
 
 
 # The name of a NameError or an AttributeError.
@@ -203,7 +250,9 @@ class DidYouMean(Message):
     other: Annotated[str, FromLearner] = ""
 
     def wording(self) -> str:
-        return "is `{name}` or `{other}` meant?" if self.other else "is `{name}` meant?"
+        if self.other:
+            return "did you mean `{name}` or `{other}`?"
+        return "did you mean `{name}`?"
 
 
 @dataclass(frozen=True)
@@ -217,7 +266,7 @@ class NameFailed(Message):
     place: str = ""
 
     def wording(self) -> str:
-        what = "its import failed" if self.imports else "the line that makes it failed"
+        what = "its import failed" if self.imports else "the line that defines it failed"
         return f"{what} ({{error}}: {{text}}{', {place}' if self.place else ''})"
 
 
@@ -227,36 +276,47 @@ class StandsAlone(Message):
 
     id = "stands_alone"
     template = (
-        "each chapter's file is checked alone: of other chapters only what the stub imports is "
-        "there"
+        "each chapter's file is checked on its own: from other chapters, only what the stub "
+        "imports is available"
+    )
+
+
+@dataclass(frozen=True)
+class OwnModuleIsNotThere(Message):
+    """An import of a module that is not installed, such as a file next to the learner's."""
+
+    id = "own_module_is_not_there"
+    template = (
+        "the grader receives this file alone: if you import another file of yours, copy what you "
+        "use from it; other packages are not installed there"
     )
 
 
 @dataclass(frozen=True)
 class NameIsText(Message):
     id = "name_is_text"
-    template = 'the name is a text there: `"{name}"`'
+    template = 'the name has to be in quotes there: `"{name}"`'
     name: Annotated[str, FromLearner]
 
 
 @dataclass(frozen=True)
 class OnSelf(Message):
     id = "on_self"
-    template = "there is `self.{name}`: is `self.` missing?"
+    template = "`self.{name}` exists: is `self.` missing?"
     name: Annotated[str, FromLearner]
 
 
 @dataclass(frozen=True)
 class ArgumentOfInit(Message):
     id = "argument_of_init"
-    template = "it is an argument of `__init__` alone: keep it there as `self.{name}`"
+    template = "it is an argument of `__init__` only: store it there as `self.{name}`"
     name: Annotated[str, FromLearner]
 
 
 @dataclass(frozen=True)
 class ExerciseNotInFile(Message):
     id = "exercise_not_in_file"
-    template = "it is an exercise of this chapter, which the file does not define"
+    template = "it is an exercise of this chapter that your file does not define"
 
 
 @dataclass(frozen=True)
@@ -277,11 +337,11 @@ class MadeNowhere(Message):
     def wording(self) -> str:
         if self.in_cell:
             return (
-                "it is no argument, and what cells calculate outside of functions is not there "
-                "when these are checked" + (": is `self.` missing?" if self.in_class else "")
+                "it is not an argument, and values that cells compute outside of functions do not "
+                "exist in the checks" + (": is `self.` missing?" if self.in_class else "")
             )
-        return "it is no argument and nothing before that line makes it" + (
-            ", or is `self.` missing?" if self.in_class else ""
+        return "it is not an argument, and nothing before that line defines it" + (
+            ": is `self.` missing?" if self.in_class else ""
         )
 
 
@@ -290,14 +350,14 @@ class DefinedOutsideClass(Message):
     """`self.name` is read, but the file defines `name` outside of the class."""
 
     id = "defined_outside_class"
-    template = "`{name}` is defined beside the class, and called without `self.`"
+    template = "`{name}` is defined outside of the class: call it without `self.`"
     name: Annotated[str, FromLearner]
 
 
 @dataclass(frozen=True)
 class AttributeMadeNowhere(Message):
     id = "attribute_made_nowhere"
-    template = "nothing before that line makes `self.{name}`"
+    template = "nothing before that line sets `self.{name}`"
     name: Annotated[str, FromLearner]
 
 
@@ -305,25 +365,16 @@ class AttributeMadeNowhere(Message):
 
 
 @dataclass(frozen=True)
-class InsideOf(Message):
-    """A weight inside a part whose code the learner has not seen."""
-
-    id = "inside_of"
-    template = "a weight of `{part}`"
-    part: Annotated[str, FromLearner]
-
-
-@dataclass(frozen=True)
 class NoParameters(Message):
     id = "no_parameters_in"
-    template = "torch finds no parameters in `{part}`, so they could not be given their values"
+    template = "torch finds no parameters in `{part}`, so its weights could not be set"
     part: Annotated[str, FromLearner]
 
 
 @dataclass(frozen=True)
 class NoParameter(Message):
     id = "no_parameter"
-    template = "the module has no parameter `{name}`, so this could not be given its values"
+    template = "the module has no parameter `{name}`, so its values could not be set"
     name: Annotated[str, FromLearner]
 
 
@@ -332,7 +383,9 @@ class NoWeightInside(Message):
     """A parameter is missing inside a part whose code the learner has not seen."""
 
     id = "no_weight_inside"
-    template = "the module lacks a weight of `{part}` (is all it needs handed on to it?)"
+    template = (
+        "a weight of `{part}` is missing (does `{part}` get all the arguments that it needs?)"
+    )
     part: Annotated[str, FromLearner]
 
 
@@ -362,7 +415,16 @@ class MisshapenParameter(Message):
         whose = "weight of" if self.inside else "parameter"
         size = "{size}" if self.size else "?"
         asked = "{asked}" if self.asked else "another one"
-        return f"the {whose} `{{name}}` has shape {size}; {asked} is asked for"
+        return f"the {whose} `{{name}}` has shape {size}; {asked} is expected"
+
+
+@dataclass(frozen=True)
+class SharedPart(Message):
+    """Several names of a module hold one and the same layer or parameter."""
+
+    id = "shared_part"
+    template = "{names:code} are one and the same object; each needs weights of its own"
+    names: Annotated[tuple[str, ...], FromLearner]
 
 
 # The usual causes of errors whose own words say little.
@@ -372,8 +434,8 @@ class MisshapenParameter(Message):
 class OverwritesForGradient(Message):
     id = "overwrites_for_gradient"
     template = (
-        "a step in place (`/=`, `exp_()` and the like) writes over what the gradient is computed "
-        "from; make a new tensor: `x = x / …`"
+        "an in-place operation (`/=`, `exp_()` and the like) overwrites values that the gradient "
+        "needs; make a new tensor: `x = x / …`"
     )
 
 
@@ -386,7 +448,10 @@ class WriteWithoutGradient(Message):
 @dataclass(frozen=True)
 class CopyIntoParameter(Message):
     id = "copy_into_parameter"
-    template = "a parameter stays one when it is copied into, inside `with torch.no_grad():`"
+    template = (
+        "assigning a tensor would replace the parameter; copy the values into it, inside "
+        "`with torch.no_grad():`"
+    )
 
 
 @dataclass(frozen=True)
@@ -398,15 +463,15 @@ class SuperInitFirst(Message):
 @dataclass(frozen=True)
 class ReshapeCopies(Message):
     id = "reshape_copies"
-    template = "`reshape` copies where `view` cannot"
+    template = "`view` cannot rearrange this memory; `reshape` copies it if necessary"
 
 
 @dataclass(frozen=True)
 class TakeValues(Message):
     id = "take_values"
     template = (
-        "along a dimension `max`, `min` and the like give two tensors, the values and their "
-        "places: take `.values`"
+        "along a dimension, `max`, `min` and the like return two tensors, the values and their "
+        "indices: take `.values`"
     )
 
 
@@ -414,103 +479,115 @@ class TakeValues(Message):
 class OneYesOrNo(Message):
     id = "one_yes_or_no"
     template = (
-        "`if`, `and`, `max(…)` and the like ask a whole tensor for one yes or no; torch's own "
-        "functions take its numbers one by one, and `|` and `&` join masks, with each comparison "
-        "in brackets of its own"
+        "`if`, `and`, `max(…)` and the like need a single True or False, and this tensor has "
+        "several entries. torch's own functions work entry by entry; join masks with `&` and `|`, "
+        "with each comparison in parentheses"
     )
 
 
 @dataclass(frozen=True)
 class IsPlainNumber(Message):
     id = "is_plain_number"
-    template = "that is a plain number, which Python computes with by itself (`**`, `math`)"
+    template = "that is a plain number; compute with it in Python (`**`, `math`)"
 
 
 @dataclass(frozen=True)
 class ModuleListHolds(Message):
     id = "module_list_holds"
-    template = "an nn.ModuleList only holds layers: they are called one after another"
+    template = "an nn.ModuleList only stores layers: call them one after another"
 
 
 @dataclass(frozen=True)
 class MaskOfNumbers(Message):
     id = "mask_of_numbers"
-    template = "it takes a mask of True and False, and this one holds numbers"
+    template = "the mask has to hold True and False, and this one holds numbers"
 
 
 @dataclass(frozen=True)
 class ShapesOfGradient(Message):
     id = "shapes_of_gradient"
-    template = "the first is the shape asked for, the second the result's"
+    template = "the first is the expected shape, the second the shape of your result"
 
 
 @dataclass(frozen=True)
 class NothingLearns(Message):
     id = "nothing_learns"
-    template = "torch finds no parameter that could learn"
+    template = "torch finds no parameter that can learn"
 
 
 @dataclass(frozen=True)
 class NoLayer(Message):
     id = "no_layer"
     template = (
-        "what stands where a layer is asked for is none; if it is a class, are brackets missing "
-        "behind its name? A list of layers is taken apart with `*`"
+        "that is not a layer. If it is a class, are the parentheses missing after its name? "
+        "Unpack a list of layers with `*`"
+    )
+
+
+@dataclass(frozen=True)
+class NoSuchDevice(Message):
+    id = "no_such_device"
+    template = (
+        "this machine has no such device, and the inputs are on the CPU. Leave the device out, or "
+        "use that of the input (`x.device`)"
     )
 
 
 @dataclass(frozen=True)
 class NoPower(Message):
     id = "no_power"
-    template = "`^` is no power: that is `**`"
+    template = "`^` is not a power: write `**`"
 
 
 @dataclass(frozen=True)
 class ShapeIsSeveral(Message):
     id = "shape_is_several"
-    template = "a shape is several numbers: take one of them, `x.shape[-1]`"
+    template = "a shape holds several numbers: take one of them, such as `x.shape[-1]`"
 
 
 @dataclass(frozen=True)
 class DivideWhole(Message):
     id = "divide_whole"
-    template = "`/` gives a number with a fraction, and a size is a whole one: `//`"
+    template = "`/` gives a float, and a size has to be an integer: use `//`"
 
 
 @dataclass(frozen=True)
 class BracketsBehindName(Message):
     id = "brackets_behind_name"
-    template = "are brackets missing behind its name?"
+    template = "are the parentheses `()` missing after its name?"
 
 
 @dataclass(frozen=True)
 class GatherDimensions(Message):
     id = "gather_dimensions"
-    template = "`gather` takes places with as many dimensions as the values have (`unsqueeze(-1)`)"
+    template = "`gather` needs an index with as many dimensions as the values (see `unsqueeze`)"
 
 
 @dataclass(frozen=True)
 class CallsItself(Message):
     id = "calls_itself"
-    template = "it calls itself without an end"
+    template = "it calls itself again and again, without an end"
 
 
 @dataclass(frozen=True)
 class NobodyAnswers(Message):
     id = "nobody_answers"
-    template = "nobody is there to answer an `input()`"
+    template = "`input()` cannot be answered here: leave it out"
 
 
 @dataclass(frozen=True)
 class NoChances(Message):
     id = "no_chances"
-    template = "chances are numbers from 0 on; NaN or what is below 0 comes from a line above"
+    template = (
+        "probabilities are finite numbers and not negative; the NaN, infinity or negative number "
+        "comes from a line above"
+    )
 
 
 @dataclass(frozen=True)
 class LinearIsCalled(Message):
     id = "linear_is_called"
-    template = "an nn.Linear is called like a function; its matrix is its `weight`"
+    template = "an nn.Linear is called like a function, `layer(x)`; its matrix is `layer.weight`"
 
 
 # What a value is that is called like a function.
@@ -519,7 +596,7 @@ class LinearIsCalled(Message):
 @dataclass(frozen=True)
 class ParameterIsTensor(Message):
     id = "parameter_is_tensor"
-    template = "a parameter is a tensor, which one computes with"
+    template = "a parameter is a tensor, not a function: compute with it"
 
 
 @dataclass(frozen=True)
@@ -534,13 +611,13 @@ class SquareBrackets(Message):
 @dataclass(frozen=True)
 class ListIsNotCalled(Message):
     id = "list_is_not_called"
-    template = "a list cannot be called: its parts are, one after another"
+    template = "a list cannot be called: call its parts one after another"
 
 
 @dataclass(frozen=True)
 class NumberIsCalled(Message):
     id = "number_is_called"
-    template = "what is called there is a plain number"
+    template = "a plain number is called there as if it were a function"
 
 
 # Causes that take more than the words of an error to find.
@@ -549,13 +626,13 @@ class NumberIsCalled(Message):
 @dataclass(frozen=True)
 class MathTakesNumbers(Message):
     id = "math_takes_numbers"
-    template = "`math` takes single numbers; torch's functions of these names take tensors"
+    template = "`math` works on single numbers; torch's functions of these names work on tensors"
 
 
 @dataclass(frozen=True)
 class PythonsOwn(Message):
     id = "pythons_own"
-    template = "`{name}` is a function of Python's own"
+    template = "`{name}` is a built-in function of Python here: did you mean a variable?"
     name: str
 
 
@@ -564,7 +641,7 @@ class NotCalled(Message):
     """A function or method in the place of its result."""
 
     id = "not_called"
-    template = "are brackets `()` missing behind the name of a function or method?"
+    template = "are the parentheses `()` missing after the name of a function or method?"
 
 
 @dataclass(frozen=True)
@@ -572,20 +649,20 @@ class NoModule(Message):
     """A class that lacks what every nn.Module has."""
 
     id = "no_module"
-    template = "`{name}` is no module: write `class {name}(nn.Module):`"
+    template = "`{name}` is not an nn.Module: write `class {name}(nn.Module):`"
     name: Annotated[str, FromLearner]
 
 
 @dataclass(frozen=True)
 class MisspeltForward(Message):
     id = "misspelt_forward"
-    template = "is `forward` misspelt, or indented into another method?"
+    template = "is `forward` misspelled, or indented inside another method?"
 
 
 @dataclass(frozen=True)
 class LocalInInit(Message):
     id = "local_in_init"
-    template = "`__init__` makes it as a local name: is `self.` missing there?"
+    template = "`__init__` makes it a local variable: is `self.` missing there?"
 
 
 @dataclass(frozen=True)
@@ -602,13 +679,13 @@ class StubHasParameter(Message):
 @dataclass(frozen=True)
 class SelfMissing(Message):
     id = "self_missing"
-    template = "is `self` missing among its parameters?"
+    template = "is `self` missing from its parameters?"
 
 
 @dataclass(frozen=True)
 class OtherParameters(Message):
     id = "other_parameters"
-    template = "the stub has other parameters"
+    template = "its parameters are not those of the stub"
 
 
 @dataclass(frozen=True)

@@ -34,15 +34,15 @@ class HiddenFailure(Message):
 
     def wording(self) -> str:
         what = KINDS.get(self.kind, "a check fails")
-        where = ", {where}" if self.where else ""
+        where = "; {where}" if self.where else ""
         return what + where + (f" ({self.asks.rstrip('.')})" if self.asks else "")
 
 
 KINDS = {
-    "absent": "something other than what is asked for comes back",
-    "shape": "the result has another shape than what is asked for",
+    "absent": "a result is missing or of another kind than expected",
+    "shape": "the result does not have the expected shape",
     "nan": "the result contains NaN",
-    "values": "values are wrong",
+    "values": "the values are wrong",
 }
 
 
@@ -51,7 +51,7 @@ class HiddenSqueeze(Message):
     """A result lacks a dimension of size 1 on a hidden case, and nothing else is wrong."""
 
     id = "hidden_squeeze"
-    template = "the result has another shape than what is asked for; a dimension of size 1 is gone"
+    template = "the result does not have the expected shape; a dimension of size 1 is missing"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ class OtherOrder(Message):
 @dataclass(frozen=True)
 class StubCalls(Message):
     id = "stub_calls"
-    template = "the stub calls `{own}` `{asked}`"
+    template = "`{own}` is called `{asked}` in the stub"
     own: Annotated[str, FromLearner]
     asked: str
 
@@ -43,7 +43,17 @@ class Renamed(Message):
     first: bool
 
     def wording(self) -> str:
-        return "`{own}` is asked for as `{asked}`" if self.first else "`{own}` as `{asked}`"
+        return "`{own}` should be called `{asked}`" if self.first else "`{own}` `{asked}`"
+
+
+@dataclass(frozen=True)
+class LibraryPart(Message):
+    """torch's own class in the place of the learner's class of the same name."""
+
+    id = "library_part"
+    template = "{parts:code} should be your own `{name}`, not torch's `nn.{name}`"
+    parts: Annotated[tuple[str, ...], FromLearner]
+    name: str
 
 
 @dataclass(frozen=True)

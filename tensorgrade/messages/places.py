@@ -6,7 +6,6 @@ from typing import Annotated
 
 from .message import FromLearner, Message, listed
 
-FROM_0 = " (counted from 0)"
 # What people call the dimensions of a tensor, by how many it has.
 DIMENSIONS = {
     1: ("entry",),
@@ -21,10 +20,18 @@ def dimension_name(dim: int, rank: int) -> str:
     return DIMENSIONS[rank][dim] if rank in DIMENSIONS else f"dimension {dim}, index"
 
 
+def python_index(index: str, dim: int, rank: int) -> str:
+    """Return what Python writes to take slices along a dimension.
+
+    >>> python_index("3", 0, 2), python_index("3", 1, 2), python_index("3", 3, 4)
+    ('[3]', '[:, 3]', '[..., 3]')
+    """
+    before = "..., " if 1 < dim == rank - 1 else ":, " * dim
+    return f"[{before}{index}]"
+
+
 def plural_of(name: str) -> str:
-    """Return the plural of a dimension's name: `rows`, `entries`, `slices along dimension 4`."""
-    if name.startswith("dimension"):
-        return f"slices along {name}"
+    """Return the plural of a dimension's name: `rows`, `entries`."""
     return "entries" if name == "entry" else f"{name}s"
 
 
@@ -39,22 +46,22 @@ class SomeSlices(Message):
     more: Annotated[int, FromLearner] = 0
 
     def wording(self) -> str:
-        name = dimension_name(self.dim, self.rank)
-        if len(self.first) > 1 and self.rank in DIMENSIONS:
-            name = plural_of(name)
+        name = DIMENSIONS[self.rank][self.dim] if self.rank in DIMENSIONS else "slice"
+        name = plural_of(name) if self.is_plural else name
         more = [f"{self.more} more"] if self.more else []
-        return f"{name} {listed([*self.first, *more])}"
+        places = [f"`{python_index(str(one), self.dim, self.rank)}`" for one in self.first]
+        return f"{name} {listed([*places, *more])}"
 
     @property
-    def other(self) -> str:
-        """Return the word for another slice along this dimension."""
-        return DIMENSIONS[self.rank][self.dim] if self.rank in DIMENSIONS else "index"
+    def is_plural(self) -> bool:
+        """True for more than one slice."""
+        return len(self.first) + self.more > 1
 
 
 @dataclass(frozen=True)
 class DifferEverywhere(Message):
     id = "differ_everywhere"
-    template = "they differ everywhere"
+    template = "all entries differ"
 
 
 class Side(StrEnum):
@@ -69,22 +76,24 @@ class Side(StrEnum):
 @dataclass(frozen=True)
 class DifferOnSide(Message):
     id = "differ_on_side"
-    template = "every difference lies {side} the diagonal"
+    template = "all differences are {side} the diagonal"
     side: Annotated[Side, FromLearner]
 
 
 @dataclass(frozen=True)
 class DifferOnlyIn(Message):
     id = "differ_only_in"
-    template = "all differences are in {places}" + FROM_0
+    template = "all differences are in {places}"
     places: SomeSlices
 
 
 @dataclass(frozen=True)
 class RightOnlyIn(Message):
     id = "right_only_in"
-    template = "all is right in {places}, and in no other {places.other}" + FROM_0
     places: SomeSlices
+
+    def wording(self) -> str:
+        return "only {places} are right" if self.places.is_plural else "only {places} is right"
 
 
 @dataclass(frozen=True)
@@ -98,13 +107,13 @@ class EntriesDiffer(Message):
 @dataclass(frozen=True)
 class NaNEverywhere(Message):
     id = "nan_everywhere"
-    template = "NaN stands everywhere"
+    template = "every entry is NaN"
 
 
 @dataclass(frozen=True)
 class NaNOnlyIn(Message):
     id = "nan_only_in"
-    template = "NaN stands in {places} alone" + FROM_0
+    template = "NaN is only in {places}"
     places: SomeSlices
 
 

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from .message import FromLearner, Message, Secret, Shape
+from .places import DIMENSIONS, plural_of, python_index
 
 
 class Compared(StrEnum):
@@ -18,9 +19,8 @@ class Compared(StrEnum):
 class EverythingNaN(Message):
     id = "everything_nan"
     template = (
-        "everything is NaN: 0 divided by 0 gives it, and so do 0 times infinity, infinity "
-        "minus or divided by infinity, and roots of what is negative; a single one spreads to "
-        "all that it is added to or multiplied by"
+        "every entry is NaN, which comes from 0 / 0, infinity - infinity, infinity / infinity, 0 * "
+        "infinity or the root of a negative number, and spreads through sums and products"
     )
 
 
@@ -34,8 +34,8 @@ class NaNInRows(Message):
     def wording(self) -> str:
         which = "the first row" if self.only_first else "whole rows"
         return (
-            f"NaN fills {which}, as a softmax over nothing but -inf gives it; so do 0 divided by "
-            "0, infinity minus or divided by infinity, and roots of what is negative"
+            f"NaN fills {which}, as after a softmax of -inf only, or a division of 0 by 0; "
+            "infinity - infinity and the root of a negative number give NaN too"
         )
 
 
@@ -43,21 +43,23 @@ class NaNInRows(Message):
 class NaNAtSinglePlaces(Message):
     id = "nan_at_single_places"
     template = (
-        "NaN stands at single places, as 0 times infinity gives it; so do 0 divided by 0, infinity "
-        "minus or divided by infinity, and roots of what is negative"
+        "single entries are NaN, as after 0 * infinity or 0 / 0; infinity - infinity and the root "
+        "of a negative number give NaN too"
     )
 
 
 @dataclass(frozen=True)
 class HoldsInfinities(Message):
     id = "holds_infinities"
-    template = "it holds infinities: an exponential overflowed, or a division or a logarithm met 0"
+    template = (
+        "some entries are infinite: an exponential overflowed, or a division or a logarithm met 0"
+    )
 
 
 @dataclass(frozen=True)
 class InfinitiesForBools(Message):
     id = "infinities_for_bools"
-    template = "it holds infinities where no numbers are asked for, but True or False"
+    template = "some entries are infinite, and True or False is expected"
 
 
 @dataclass(frozen=True)
@@ -65,15 +67,27 @@ class CoarseDtype(Message):
     """A dtype that is too coarse. digits: the number of digits that it keeps, as a word."""
 
     id = "coarse_dtype"
-    template = "it is {dtype}, which keeps {digits} digits"
+    template = "its dtype is {dtype}, which keeps only about {digits} digits"
     dtype: Annotated[str, FromLearner]
     digits: Annotated[str, FromLearner]
 
 
 @dataclass(frozen=True)
+class NearlyRight(Message):
+    """A result that differs only in late digits."""
+
+    id = "nearly_right"
+    template = (
+        "it agrees with the expected result to about {digits} digits. Is something rounded on the "
+        "way, or is a small number different?"
+    )
+    digits: Annotated[int, FromLearner]
+
+
+@dataclass(frozen=True)
 class IntegerDtype(Message):
     id = "integer_dtype"
-    template = "it is {dtype}, which keeps no fractions"
+    template = "its dtype is {dtype}, which keeps only integers"
     dtype: Annotated[str, FromLearner]
 
 
@@ -88,13 +102,13 @@ class NegativeEntries(Message):
 @dataclass(frozen=True)
 class ColumnsSumToOne(Message):
     id = "columns_sum_to_one"
-    template = "its columns sum to 1, its rows do not"
+    template = "its columns sum to 1, and its rows do not"
 
 
 @dataclass(frozen=True)
 class EverythingSumsToOne(Message):
     id = "everything_sums_to_one"
-    template = "all its entries together sum to 1; each row should"
+    template = "all its entries together sum to 1; each row should sum to 1"
 
 
 @dataclass(frozen=True)
@@ -111,21 +125,21 @@ class Sum(Message):
 @dataclass(frozen=True)
 class SumOfEntries(Message):
     id = "sum_of_entries"
-    template = "its entries sum to {total}, not to 1"
+    template = "its entries sum to {total} instead of 1"
     total: Sum
 
 
 @dataclass(frozen=True)
 class SumOfEveryRow(Message):
     id = "sum_of_every_row"
-    template = "every row sums to {total}, not to 1"
+    template = "every row sums to {total} instead of 1"
     total: Sum
 
 
 @dataclass(frozen=True)
 class SumsOfRows(Message):
     id = "sums_of_rows"
-    template = "its rows do not sum to 1, but to something between {least} and {most}"
+    template = "its rows should sum to 1; their sums are between {least} and {most}"
     least: Sum
     most: Sum
 
@@ -133,7 +147,7 @@ class SumsOfRows(Message):
 @dataclass(frozen=True)
 class IsArgument(Message):
     id = "is_argument"
-    template = "it is {name:code}, just as it was passed in"
+    template = "it is {name:code}, unchanged"
     name: Annotated[str, FromLearner]
 
 
@@ -152,7 +166,7 @@ class TimesFactor(Message):
 
     def wording(self) -> str:
         if self.factor is None:
-            return "it is {compared} but for a factor"
+            return "it is {compared} times a constant"
         return "it is {compared} times {factor:.4g}{origin}"
 
 
@@ -165,7 +179,7 @@ class SoftmaxInputTimesFactor(Message):
     origin: Annotated[Message | None, Secret] = None
 
     def wording(self) -> str:
-        so = "it looks as if what goes into the softmax were "
+        so = "it looks as if the input of the softmax were "
         if self.factor is None:
             return so + "too large or too small"
         return so + "{factor:.4g} times as large as it should be{origin}"
@@ -176,7 +190,7 @@ class SignTurned(Message):
     """The factor is -1."""
 
     id = "sign_turned"
-    template = ": its sign is turned around"
+    template = ": the sign is the wrong way round"
 
 
 @dataclass(frozen=True)
@@ -209,17 +223,11 @@ class Slices(Message):
     id = "slices"
     dim: int
     rank: int
-    names: ClassVar = {
-        1: ("entries",),
-        2: ("rows", "columns"),
-        3: ("batch rows", "rows", "columns"),
-        4: ("batch rows", "blocks", "rows", "columns"),
-    }
 
     def wording(self) -> str:
-        if self.rank not in self.names:
-            return "slices along dimension {dim}"
-        return self.names[self.rank][self.dim]
+        if self.rank in DIMENSIONS:
+            return plural_of(DIMENSIONS[self.rank][self.dim])
+        return "slices along dimension {dim}"
 
 
 @dataclass(frozen=True)
@@ -233,29 +241,32 @@ class NumberOfSlices(Message):
 @dataclass(frozen=True)
 class SwappedDimensions(Message):
     id = "swapped_dimensions"
-    template = "it is right but for its dimensions {dimensions:list}, which have changed places"
+    template = "it is right, except that its dimensions {dimensions:list} are swapped"
     dimensions: Annotated[tuple[int, ...], Secret]
 
 
 @dataclass(frozen=True)
 class Reshaped(Message):
     id = "reshaped"
-    template = "its numbers are right and in order; the shape should be {asked:size}"
+    template = "its numbers are right and in the right order; only the shape should be {asked:size}"
     asked: Annotated[Shape, Secret]
 
 
 @dataclass(frozen=True)
 class SlicesInOtherOrder(Message):
     id = "slices_in_other_order"
-    template = "it has the right {slices} in another order: {order:list} (counted from 0)"
     slices: Slices
     order: Annotated[tuple[int, ...], Secret]
+
+    def wording(self) -> str:
+        index = python_index(str([*self.order]), self.slices.dim, self.slices.rank)
+        return f"it has the right {{slices}} in another order: `expected{index}`"
 
 
 @dataclass(frozen=True)
 class NumbersInOtherPlaces(Message):
     id = "numbers_in_other_places"
-    template = "its numbers are right but stand in other places"
+    template = "it has the right numbers in the wrong places"
 
 
 @dataclass(frozen=True)
@@ -271,7 +282,7 @@ class RightWhere(Message):
 
     def wording(self) -> str:
         this, other = ("right", "wrong") if self.right else ("wrong", "right")
-        return f"it is {this} where {{trait}}, and {other} in all other cases"
+        return f"it is {this} whenever {{trait}}, and {other} otherwise"
 
 
 @dataclass(frozen=True)
@@ -282,7 +293,7 @@ class CalledInMode(Message):
     training: bool
 
     def wording(self) -> str:
-        return "it is called in training" if self.training else "it is called in evaluation"
+        return "the module is in training" if self.training else "the module is in evaluation"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ class OtherNumberOfParts(Message):
     def wording(self) -> str:
         parts = "part" if self.parts == 1 else "parts"
         verb = "is" if self.asked == 1 else "are"
-        return f"{{what}} has {{parts}} {parts}; {{asked}} {verb} asked for"
+        return f"{{what}} has {{parts}} {parts}; {{asked}} {verb} expected"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class KeyMissing(Message):
 @dataclass(frozen=True)
 class KeyNotAskedFor(Message):
     id = "key_not_asked_for"
-    template = "{what} has a key {key} that is not asked for"
+    template = "{what} has a key {key} that it should not have"
     what: Message
     key: Annotated[str, FromLearner]
 
@@ -40,7 +40,7 @@ class KeyNotAskedFor(Message):
 @dataclass(frozen=True)
 class OtherValue(Message):
     id = "other_value"
-    template = "{what} is {got}; {asked} is asked for"
+    template = "{what} is {got}; {asked} is expected"
     what: Message
     got: Annotated[str, FromLearner]
     asked: Annotated[str, Secret]
@@ -49,7 +49,7 @@ class OtherValue(Message):
 @dataclass(frozen=True)
 class OtherType(Message):
     id = "other_type"
-    template = "{what} is of type {got}; of type {asked} is asked for"
+    template = "{what} has type {got}; type {asked} is expected"
     what: Message
     got: Annotated[str, FromLearner]
     asked: Annotated[str, Secret]
@@ -58,14 +58,14 @@ class OtherType(Message):
 @dataclass(frozen=True)
 class SomeKeyMissing(Message):
     id = "some_key_missing"
-    template = "{what} misses a key"
+    template = "{what} lacks a key"
     what: Message
 
 
 @dataclass(frozen=True)
 class SomeKeyNotAskedFor(Message):
     id = "some_key_not_asked_for"
-    template = "{what} has a key that is not asked for"
+    template = "{what} has a key that it should not have"
     what: Message
 
 
@@ -74,7 +74,7 @@ class WrongType(Message):
     """The type of a value on a hidden case. got: the type and size of the learner's."""
 
     id = "wrong_type"
-    template = "{what} is {got}; {asked} is asked for"
+    template = "{what} is {got}; {asked} is expected"
     what: Message
     got: Annotated[str, FromLearner]
     asked: Annotated[str, Secret]
@@ -85,7 +85,7 @@ class WrongSize(Message):
     """The size of a value on a hidden case. got: the type and size of the learner's."""
 
     id = "wrong_size"
-    template = "{what} is {got}, and that is not the right size"
+    template = "{what} is {got}, which is not the right size"
     what: Message
     got: Annotated[str, FromLearner]
 
@@ -95,7 +95,7 @@ class WrongValue(Message):
     """A value on a hidden case. got: the type and size of the learner's."""
 
     id = "wrong_value"
-    template = "{what} is {got}, and that is not the right one"
+    template = "{what} is {got}, but not the right one"
     what: Message
     got: Annotated[str, FromLearner]
 
@@ -106,25 +106,27 @@ class WrongValue(Message):
 @dataclass(frozen=True)
 class NothingDropped(Message):
     id = "nothing_dropped"
-    template = "in training nothing is dropped at all"
+    template = "in training nothing is dropped"
 
 
 @dataclass(frozen=True)
 class AllDropped(Message):
     id = "all_dropped"
-    template = "in training everything is dropped at once; each entry is drawn on its own"
+    template = (
+        "in training everything is dropped; drop each entry by chance, independently of the others"
+    )
 
 
 @dataclass(frozen=True)
 class OnlyScaled(Message):
     id = "only_scaled"
-    template = "in training all is scaled and nothing dropped; each entry is drawn on its own"
+    template = "in training everything is scaled, and nothing is dropped; drop each entry by chance"
 
 
 @dataclass(frozen=True)
 class SeveralScales(Message):
     id = "several_scales"
-    template = "the kept entries are not all scaled by one and the same factor"
+    template = "the kept entries are not all scaled by the same factor"
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ class ScaledByShare(Message):
     """The kept entries are scaled by the share that was kept by chance, not by 1 - p."""
 
     id = "scaled_by_share"
-    template = "the kept entries are scaled by 1 / {divisor:.3g}, where 1 - p is {kept:.3g}"
+    template = "the kept entries are scaled by 1 / {divisor:.3g}, and 1 - p is {kept:.3g}"
     divisor: Annotated[float, FromLearner]
     kept: float
 
@@ -140,7 +142,7 @@ class ScaledByShare(Message):
 @dataclass(frozen=True)
 class OtherShareDropped(Message):
     id = "other_share_dropped"
-    template = "a share of {share:.2f} of the entries is dropped although p is {p}"
+    template = "a share of {share:.2f} of the entries is dropped, and p is {p}"
     share: Annotated[float, FromLearner]
     p: float
 
@@ -148,7 +150,7 @@ class OtherShareDropped(Message):
 @dataclass(frozen=True)
 class NotScaledUp(Message):
     id = "not_scaled_up"
-    template = "the kept entries are not scaled up, so their expected value shrinks"
+    template = "the kept entries are not scaled up, so the mean shrinks"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from ..exchange.text import LONGEST_MESSAGE, short
+from ..runner.edits import Idea
 from .message import FromLearner, Message, braced, sentence
 
 SHORTEST = 90  # characters that are left of a sentence, however long the next one is
@@ -26,7 +27,7 @@ class CheckFailed(Message):
     """The check itself failed. In a learner's own run, the error is printed above."""
 
     id = "check_failed"
-    template = "the check itself failed; its error stands above"
+    template = "the check itself failed; see its error above"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class NotTold(Message):
 
     id = "not_told"
     template = (
-        "What is wrong here could not be told, and not by your fault; your instructor can look"
+        "Something went wrong while this was explained, which is not your fault. Your instructor "
+        "can look at it"
     )
 
 
@@ -53,8 +55,8 @@ class OverTime(Message):
 
     id = "over_time"
     template = (
-        "The whole chapter's time of {seconds:g} seconds was used up before this exercise was "
-        "through; which call takes so long?"
+        "The time limit of {seconds:g} seconds for the whole chapter was reached before this "
+        "exercise was finished. Which call takes so long?"
     )
     seconds: float
 
@@ -64,7 +66,7 @@ class EarlierIsWrong(Message):
     """The exercise calls an earlier one of the learner's that is wrong."""
 
     id = "earlier_is_wrong"
-    template = "your own {name:code} is called here, and it is wrong: mend that first"
+    template = "it calls your own {name:code}, which is wrong: fix that first"
     name: str
 
 
@@ -79,14 +81,39 @@ class KnownMistake(Message):
     text: str
 
 
+IDEAS = {
+    Idea.LOST_RESULT: "what becomes of the result there",
+    Idea.IN_PLACE: "what is changed in place there",
+    Idea.STATEMENT: "whether that statement belongs there",
+    Idea.MISSING_STEP: "whether something is still to be done with {code:code} there",
+    Idea.PRODUCT: "how the two are multiplied there",
+    Idea.OPERATION: "what is calculated there",
+    Idea.OPERANDS: "the order at the {code:code} there",
+    Idea.ORDER_OF_ARGUMENTS: "the order of what {code:code} is given there",
+    Idea.MISSING_ARGUMENT: "what {code:code} is told there",
+    Idea.CALL: "the call of {code:code} there",
+    Idea.COMPARISON: "the comparison there",
+    Idea.INDEX: "the index there",
+    Idea.SIGN: "the sign there",
+    Idea.BOOL: "the {code:code} there",
+    Idea.NUMBER: "the number {code:code} there",
+    Idea.NUMBERS: "the number {code:code} there and below",
+    Idea.NAME: "{code:code} there",
+    Idea.NAMES: "{code:code} there and below",
+}
+
+
 @dataclass(frozen=True)
 class OneEdit(Message):
-    """One edit makes the answer right. idea: a general description of the edit."""
+    """One edit makes the answer right. code: the edited code, a part of the learner's file."""
 
     id = "one_edit"
-    template = "Look at {place}: {idea}. With one small change it would be right"
     place: str
-    idea: str
+    idea: Idea
+    code: str = ""
+
+    def wording(self) -> str:
+        return f"Look at {{place}}: {IDEAS[self.idea]}. One small change there makes it right"
 
 
 @dataclass(frozen=True)
@@ -94,7 +121,7 @@ class OtherVersion(Message):
     """Another definition has the exercise's name and a number."""
 
     id = "other_version"
-    template = "There is {other:code} too; only {name:code} is looked at"
+    template = "The file also defines {other:code}, but only {name:code} is graded"
     other: Annotated[str, FromLearner]
     name: str
 

@@ -19,10 +19,10 @@ from traitlets import Dict, Enum, Unicode
 from ..attempts.setup import Setup
 from ..instructor.gradebook import PREFIX
 from ..lateness import read_time
-from ..sources.beside import files_beside
-from ..sources.handins import Handin, handed_in_at
-from .pouring import script_behind
-from .sound import reason_in
+from ..sources.companion_files import files_beside
+from ..sources.submitted_files import Handin, handed_in_at
+from .sanitize import reason_in
+from .script_to_notebook import script_behind
 from .warm_grader import ReadApart, grade
 
 NO_SUCH_EXERCISE = "The course has no exercise of this name any more."

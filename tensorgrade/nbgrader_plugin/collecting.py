@@ -7,7 +7,7 @@ from traitlets import Enum, Unicode
 
 from ..attempts.setup import Setup
 from ..course import CourseError
-from .pouring import pour_all
+from .script_to_notebook import pour_all
 from .warm_grader import ReadApart
 
 

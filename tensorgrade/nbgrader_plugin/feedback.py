@@ -22,7 +22,7 @@ from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
 from .names import take_names_literally
-from .sound import PICTURES, is_picture, member, read_notebook, resources_of, text_of
+from .sanitize import PICTURES, is_picture, member, read_notebook, resources_of, text_of
 
 TAGS = set(
     "a abbr b blockquote br caption code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img "

@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ..course import CourseError
 from .names import take_names_literally
-from .sound import read_notebook, reason_in, resources_of, unreadable
+from .sanitize import read_notebook, reason_in, resources_of, unreadable
 
 NOT_GRADED = "This notebook could not be graded; your instructor has to look at it."
 NOBODYS_NOTEBOOK = (CourseError, SQLAlchemyError)  # the course is at fault, not the notebook

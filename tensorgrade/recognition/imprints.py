@@ -32,10 +32,13 @@ class Imprint:
 
     def matches(self, other: "Imprint") -> bool:
         """Return True if the words are equal and the numbers are close."""
-        return self.words == other.words and all(
-            abs(a - b) <= 2e-4 * (1 + abs(a))
-            for a, b in zip(self.numbers, other.numbers, strict=True)
-        )
+        (a, b), (c, d) = self.numbers, other.numbers  # no loop: thousands of pairs are compared
+        return self.words == other.words and is_close(a, c) and is_close(b, d)
+
+
+def is_close(number: float, other: float) -> bool:
+    """Return True if two weighted sums are equal, apart from rounding."""
+    return abs(number - other) <= 2e-4 * (1 + abs(number))
 
 
 def of_values(case: Case, expected: Observation, seen: Observation) -> Imprint:
@@ -127,9 +130,10 @@ def weighted(tensors: list[torch.Tensor], pace: float) -> float:
         return 0.0
     flat = torch.cat([t.double().flatten() for t in tensors])
     # NaN gets a value of its own because its position distinguishes mistakes.
-    flat = flat.nan_to_num(nan=7.0, posinf=11.0, neginf=-11.0)
-    steps = torch.arange(1, 1 + flat.numel(), dtype=torch.float64)
-    return float((flat * torch.cos(pace * steps)).sum() / max(1, flat.numel()) ** 0.5)
+    flat.nan_to_num_(nan=7.0, posinf=11.0, neginf=-11.0)
+    # In place: results may be large, and each copy adds to the peak memory of a worker.
+    factors = torch.arange(1, 1 + flat.numel(), dtype=torch.float64).mul_(pace).cos_()
+    return float(factors.mul_(flat).sum() / max(1, flat.numel()) ** 0.5)
 
 
 def of_structure(case: Case, expected: Observation, seen: Observation) -> Imprint:

@@ -1,6 +1,6 @@
 """Run cases on learner code: hold the objects that their steps create, and collect the results.
 
-Objects stay in this process and are known outside by a handle. The steps are defined in verbs.py.
+Objects stay in this process and are known outside by a handle. The steps are defined in steps.py.
 """
 
 import inspect
@@ -18,8 +18,8 @@ from torch import nn
 from .binding import Parameters, bound, by_name, called_code, in_order, parameters_of
 from .errors import OutOfTime, describe_error
 from .names import as_asked, likeness, meant_parts
-from .stages import StageRecorder
 from .torch_state import standard_torch
+from .tracing import StageRecorder
 from .values import (
     MOST_BITS,
     MOST_PARTS,
@@ -160,9 +160,12 @@ class CaseRunner:
                 break
         return self.header, self.results
 
-    def keep(self, name: str, value: object) -> None:
-        """Store a tensor, the parts of a list or tuple of tensors, or another value by name."""
-        kind = type(value).__name__
+    def keep(self, name: str, value: object, kind: str = "") -> None:
+        """Store a tensor, the parts of a list or tuple of tensors, or another value by name.
+
+        kind: the name of the value's type, if it was another one before.
+        """
+        kind = kind or type(value).__name__
         if isinstance(value, Iterator):
             value = list(islice(value, MOST_PARTS + 1))
         if is_tensor(value) and (special := special_kind(value)):
@@ -307,16 +310,21 @@ def methods_meant(found: object) -> dict[str, str]:
 def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[dict, dict]:
     """Copy matching weights in, also under another name if it clearly means the requested one.
 
-    Return the weights that do not match (missing, misshapen, unexpected), and the other names.
+    Return the weights that do not match (missing, misshapen, unexpected, tied: the same tensor as
+    an earlier one), and the other names.
     """
     parameters = dict(module.named_parameters())
     renamed = meant_parts(shapes(weights), shapes(parameters))
     parameters = {as_asked(name, renamed): value for name, value in parameters.items()}
     missing: list[str] = []
     misshapen: dict[str, list[int]] = {}
+    first: dict[int, str] = {}  # the names of tensors, by their id()
+    tied: dict[str, str] = {}
     with torch.no_grad():
         for name, value in weights.items():
             target = parameters.get(name, tensor_attribute(module, name))
+            if target is not None and first.setdefault(id(target), name) != name:
+                tied[name] = first[id(target)]
             if target is None:
                 missing.append(name)
             elif target.shape != value.shape:
@@ -324,7 +332,8 @@ def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[d
             else:
                 target.copy_(value)
     unexpected = sorted(set(parameters) - set(weights))
-    return {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}, renamed
+    found = {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}
+    return found | ({"tied": tied} if tied else {}), renamed
 
 
 @torch.no_grad()

@@ -1,21 +1,27 @@
-"""Fill the gaps that imports leave in Python's memory, before children are forked.
+"""Make forking cheap: few pages of memory to share, and few to copy.
 
 A forked child shares each page of memory with its parent until one of them writes to it. Then the
 page is copied, which takes longer than many a line of Python. Imports leave gaps of freed objects
 on thousands of pages. A child's new objects would go there first, so that a whole page is copied
 for a few bytes. With the gaps filled, new objects are adjacent to each other on new pages.
 
+Huge pages make the fork itself faster: it copies one entry of the page table instead of 512.
+
 This relies on CPython, which stores small objects in pools of one size each, and whose id() is an
 object's address. On other implementations it is useless but harmless.
 """
 
-from collections.abc import Callable
+import ctypes
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+
+from .system import LIBC
 
 STEP, LARGEST = 16, 512  # sizes of small objects, in bytes; larger ones are stored elsewhere
 POOL = 16 << 10  # bytes of a pool, in which all objects have the same size
 IN_A_ROW = 0.9  # the share of new objects adjacent to the previous one if no gaps are left
 MOST = 16 << 20  # bytes of fillers of one size, in case this Python allocates differently
+COLLAPSE = 25  # Linux 6.1's MADV_COLLAPSE, which Python does not have a name for
 BARE, NUMBER, AROUND_BYTES = 16, 32, 33  # bytes of an `object()`, a number, the frame of bytes
 
 
@@ -52,3 +58,25 @@ def maker(size: int) -> Callable[[], object]:
         return complex
     filling = b"." * (size - AROUND_BYTES - 1)
     return lambda: filling + b"."
+
+
+def use_huge_pages() -> None:
+    """Put this process's own memory on huge pages, as far as the system can and allows it.
+
+    A child that writes to a huge page copies only 4 KB of it, as without them.
+    """
+    for start, end in own_memory():
+        LIBC.madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), COLLAPSE)
+
+
+def own_memory() -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of each writable mapping that belongs to no file and is no stack."""
+    try:
+        with open("/proc/self/maps") as file:
+            mappings = [line.split() for line in file]
+    except OSError:
+        return
+    for addresses, rights, _, _, inode, *name in mappings:
+        if rights == "rw-p" and inode == "0" and name != ["[stack]"]:
+            start, _, end = addresses.partition("-")
+            yield int(start, 16), int(end, 16)

@@ -6,6 +6,7 @@ They are computed from its text on the learner's side, where parsing it is safe.
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
 
@@ -56,39 +57,43 @@ MISSING = (
 )
 
 
-# Hints at a place to check, in words. A pair of ` encloses the code at that place.
-IDEAS = {
-    "what becomes of the result there",
-    "what is changed in place there",
-    "whether that statement belongs there",
-    "whether something is still to be done with `` there",
-    "how the two are multiplied there",
-    "what is calculated there",
-    "the order at the `` there",
-    "the order of what `` is given there",
-    "what `` is told there",
-    "the call of `` there",
-    "the comparison there",
-    "the index there",
-    "the sign there",
-    "the number `` there",
-    "the number `` there and below",
-    "the `` there",
-    "`` there",
-    "`` there and below",
-}
+class Idea(StrEnum):
+    """What an edit changes. Messages turn it into a hint that does not show the edit."""
+
+    LOST_RESULT = "lost result"
+    IN_PLACE = "in place"
+    STATEMENT = "statement"
+    MISSING_STEP = "missing step"
+    PRODUCT = "product"
+    OPERATION = "operation"
+    OPERANDS = "operands"
+    ORDER_OF_ARGUMENTS = "order of arguments"
+    MISSING_ARGUMENT = "missing argument"
+    CALL = "call"
+    COMPARISON = "comparison"
+    INDEX = "index"
+    SIGN = "sign"
+    BOOL = "bool"
+    NUMBER = "number"
+    NUMBERS = "numbers"
+    NAME = "name"
+    NAMES = "names"
+
+
+SIMPLE = (Idea.NUMBER, Idea.NUMBERS, Idea.NAME, Idea.NAMES)
 
 
 @dataclass(frozen=True)
 class Edit:
     """An edit of one definition.
 
-    line: its line. idea: a hint at the place, in words. text: the whole file with the edit.
-    above, below: the number of lines above and below the edited definition.
+    line: its line. code: the edited code, if a message quotes it. text: the whole file with the
+    edit. above, below: the number of lines above and below the edited definition.
     """
 
     line: int
-    idea: str
+    idea: Idea
+    code: str
     text: str
     above: int = 0
     below: int = 0
@@ -99,11 +104,9 @@ class Edit:
         lines = self.text.split("\n")
         return "\n" * self.above + "\n".join(lines[self.above : len(lines) - self.below])
 
-    def is_one_of(self, text: str) -> bool:
-        """Return True if its idea is one of IDEAS and quotes only parts of a text."""
-        parts = self.idea.split("`")
-        told = "`".join(part if at % 2 == 0 else "" for at, part in enumerate(parts))
-        return told in IDEAS and all(part.rstrip("…") in text for part in parts[1::2])
+    def quotes(self, text: str) -> bool:
+        """Return True if its code is a part of a text."""
+        return self.code.rstrip("…") in text
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,8 @@ class Change:
     """
 
     line: int
-    idea: str
+    idea: Idea
+    code: str
     places: tuple[tuple[int, int, str], ...]
 
 
@@ -143,9 +147,11 @@ class Text:
         begin, end = self.span(node)
         return self.text[begin:end]
 
-    def change(self, line: int, idea: str, *changes: tuple[ast.expr | ast.stmt, str]) -> Change:
+    def change(
+        self, line: int, idea: Idea, code: str, *changes: tuple[ast.expr | ast.stmt, str]
+    ) -> Change:
         """Return a change that replaces these nodes with other text."""
-        return Change(line, idea, tuple((*self.span(node), new) for node, new in changes))
+        return Change(line, idea, code, tuple((*self.span(node), new) for node, new in changes))
 
     def put(self, change: Change, begin: int = 0, end: int | None = None) -> str:
         """Return the text, or the part between two places, with a change."""
@@ -168,7 +174,7 @@ def edits(text: str, name: str, line: int, first: int = 0, most: int | None = No
     made, whole = changes_of(text, name, line), Text(text)
     chosen = made[first:] if most is None else made[first : first + most]
     above, below = first_line(node) - 1, len(whole.lines) - (node.end_lineno or 0)
-    return [Edit(one.line, one.idea, whole.put(one), above, below) for one in chosen]
+    return [Edit(one.line, one.idea, one.code, whole.put(one), above, below) for one in chosen]
 
 
 @lru_cache(1)
@@ -194,8 +200,7 @@ def changes_of(text: str, name: str, line: int) -> list[Change]:
 def promise(edit: Change, line: int) -> tuple[int, bool, int]:
     """Return a sort key: the line itself first, then its neighbours, then names and numbers."""
     away = abs(edit.line - line)
-    simple = edit.idea.startswith(("`", "the number"))
-    return min(away, 2), away > 1 and not simple, away
+    return min(away, 2), away > 1 and edit.idea not in SIMPLE, away
 
 
 def holds(node: ast.stmt, line: int) -> bool:
@@ -224,7 +229,7 @@ class Definition:
     def different(self) -> list[Change]:
         """Return one change for each resulting text that differs from the original."""
         span = self.text.span(self.node)
-        made = {digest(self.text.of(self.node)): Change(0, "", ())}
+        made = {digest(self.text.of(self.node)): Change(0, Idea.STATEMENT, "", ())}
         for change in self.changes():
             made.setdefault(digest(self.text.put(change, *span)), change)
         return list(made.values())[1:]
@@ -240,8 +245,8 @@ class Definition:
                     yield from self.of_expression(node, names)
             yield from self.everywhere(function, names)
 
-    def edit(self, node: ast.expr | ast.stmt, new: str, idea: str) -> Change:
-        return self.text.change(node.lineno, idea, (node, new))
+    def edit(self, node: ast.expr | ast.stmt, new: str, idea: Idea, code: str = "") -> Change:
+        return self.text.change(node.lineno, idea, code, (node, new))
 
     def of_statement(self, node: ast.stmt) -> Iterator[Change]:
         """Yield changes that store a lost result, drop a statement, or replace an in-place +=."""
@@ -249,106 +254,103 @@ class Definition:
             owner = node.value.func
             if isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name):
                 kept = f"{owner.value.id} = {self.text.of(node)}"
-                yield self.edit(node, kept, "what becomes of the result there")
+                yield self.edit(node, kept, Idea.LOST_RESULT)
         if isinstance(node, ast.AugAssign):
             target = self.text.of(node.target)
             sign = self.text.of(node)[len(target) :].lstrip().split("=")[0]
             new = f"{target} = {target} {sign} ({self.text.of(node.value)})"
-            yield self.edit(node, new, "what is changed in place there")
+            yield self.edit(node, new, Idea.IN_PLACE)
         text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and not text:
-            yield self.edit(node, "pass", "whether that statement belongs there")
+            yield self.edit(node, "pass", Idea.STATEMENT)
 
     def of_expression(self, node: ast.expr, names: list[str]) -> Iterator[Change]:
         """Yield all replacements of an expression."""
         if isinstance(node, ast.Constant):
             yield from self.of_constant(node, names)
         if isinstance(node, ast.UnaryOp):
-            yield self.edit(node, self.text.of(node.operand), "the sign there")
+            yield self.edit(node, self.text.of(node.operand), Idea.SIGN)
         if isinstance(node, ast.BinOp):
             yield from self.of_operation(node)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             left, right = self.text.of(node.left), self.text.of(node.comparators[0])
             for sign in COMPARISONS:
-                yield self.edit(node, f"({left} {sign} {right})", "the comparison there")
+                yield self.edit(node, f"({left} {sign} {right})", Idea.COMPARISON)
         if isinstance(node, ast.Name) and node.id in names:
             others = [*names, *(f"self.{name}" for name in self.attributes)]
             for other in others:
-                yield self.edit(node, other, f"`{node.id}` there")
+                yield self.edit(node, other, Idea.NAME, node.id)
         if isinstance(node, ast.Attribute):
             yield from self.of_attribute(node, names)
         if isinstance(node, ast.Call):
             yield from self.of_call(node)
         if isinstance(node, ast.Subscript):
-            yield self.edit(node, self.text.of(node.value), "the index there")
+            yield self.edit(node, self.text.of(node.value), Idea.INDEX)
         if isinstance(node, (ast.Name, ast.BinOp, ast.Call)) and not is_module(node):
             yield from self.around(node, names)
 
     def of_constant(self, node: ast.Constant, names: list[str]) -> Iterator[Change]:
         if isinstance(node.value, bool):
-            yield self.edit(node, str(not node.value), f"the `{node.value}` there")
+            yield self.edit(node, str(not node.value), Idea.BOOL, str(node.value))
         elif isinstance(node.value, (int, float)):
             for other in (*NUMBERS, "float('-inf')", *names):
-                yield self.edit(node, other, f"the number `{self.text.of(node)}` there")
+                yield self.edit(node, other, Idea.NUMBER, self.text.of(node))
 
     def of_operation(self, node: ast.BinOp) -> Iterator[Change]:
         left, right = self.text.of(node.left), self.text.of(node.right)
         sign = {ast.MatMult: "@", ast.Sub: "-", ast.Div: "/"}.get(type(node.op))
         if sign:
-            yield self.edit(
-                node, f"(({right}) {sign} ({left}))", f"the order at the `{sign}` there"
-            )
+            yield self.edit(node, f"(({right}) {sign} ({left}))", Idea.OPERANDS, sign)
         if isinstance(node.op, ast.MatMult):
             for one, other in ((left, f"({right}).transpose(-2, -1)"), (f"({left}).mT", right)):
-                yield self.edit(node, f"({one}) @ ({other})", "how the two are multiplied there")
+                yield self.edit(node, f"({one}) @ ({other})", Idea.PRODUCT)
         if type(node.op) in OPERATORS:
             new = f"(({left}) {OPERATORS[type(node.op)]} ({right}))"
-            yield self.edit(node, new, "what is calculated there")
+            yield self.edit(node, new, Idea.OPERATION)
         for part in (left, right):
-            yield self.edit(node, f"({part})", "what is calculated there")
+            yield self.edit(node, f"({part})", Idea.OPERATION)
 
     def of_attribute(self, node: ast.Attribute, names: list[str]) -> Iterator[Change]:
         if is_self(node.value) and isinstance(node.ctx, ast.Load):
             others = [f"self.{name}" for name in self.attributes]
             for other in [*others, *names]:
-                yield self.edit(node, other, f"`self.{node.attr}` there")
+                yield self.edit(node, other, Idea.NAME, f"self.{node.attr}")
         for other in SIBLINGS.get(node.attr, ()):
-            yield self.edit(node, f"{self.text.of(node.value)}.{other}", f"`{node.attr}` there")
+            yield self.edit(node, f"{self.text.of(node.value)}.{other}", Idea.NAME, node.attr)
         if node.attr in ("T", "mT"):
             owner = self.text.of(node.value)
-            yield self.edit(node, f"({owner}).transpose(-2, -1)", f"`.{node.attr}` there")
-            yield self.edit(node, f"({owner})", f"`.{node.attr}` there")
+            yield self.edit(node, f"({owner}).transpose(-2, -1)", Idea.NAME, f".{node.attr}")
+            yield self.edit(node, f"({owner})", Idea.NAME, f".{node.attr}")
 
     def of_call(self, node: ast.Call) -> Iterator[Change]:
         called = self.text.of(node.func)
-        idea = f"the call of `{called}` there"
+        whole = Idea.CALL, called
         arguments = [self.text.of(argument) for argument in node.args]
         keywords = [f"{k.arg}={self.text.of(k.value)}" for k in node.keywords if k.arg]
         if len(arguments) > 1:
             turned = [arguments[1], arguments[0], *arguments[2:]]
             new = f"{called}({', '.join(turned + keywords)})"
-            yield self.edit(node, new, f"the order of what `{called}` is given there")
+            yield self.edit(node, new, Idea.ORDER_OF_ARGUMENTS, called)
         for at in range(len(keywords)):
             left = keywords[:at] + keywords[at + 1 :]
-            yield self.edit(node, f"{called}({', '.join(arguments + left)})", idea)
+            yield self.edit(node, f"{called}({', '.join(arguments + left)})", *whole)
         for more in ("dim=-1", "keepdim=True", "diagonal=1"):
             if not any(word.split("=")[0] == more.split("=")[0] for word in keywords):
                 new = f"{called}({', '.join([*arguments, *keywords, more])})"
-                yield self.edit(node, new, f"what `{called}` is told there")
+                yield self.edit(node, new, Idea.MISSING_ARGUMENT, called)
         if arguments:
-            yield self.edit(node, f"({arguments[0]})", idea)
+            yield self.edit(node, f"({arguments[0]})", *whole)
         if isinstance(node.func, ast.Attribute) and not is_module(node.func.value):
-            yield self.edit(node, f"({self.text.of(node.func.value)})", idea)
+            yield self.edit(node, f"({self.text.of(node.func.value)})", *whole)
 
     def around(self, node: ast.expr, names: list[str]) -> Iterator[Change]:
         """Yield changes that add a missing operation around a value."""
         value = self.text.of(node)
         shown = value if len(value) <= 30 else value[:29] + "…"
-        idea = f"whether something is still to be done with `{shown}` there"
         wraps = [*MISSING, *(f"self.{name}({{}})" for name in sorted(self.called))]
         wraps += [f"({{}}) / {name} ** 0.5" for name in names if name != value]
         for wrap in wraps:
-            yield self.edit(node, wrap.replace("{}", value), idea)
+            yield self.edit(node, wrap.replace("{}", value), Idea.MISSING_STEP, shown)
 
     def everywhere(self, function: ast.FunctionDef, names: list[str]) -> Iterator[Change]:
         """Yield changes of all uses of a number, or of a name, in one function."""
@@ -361,12 +363,12 @@ class Definition:
                 uses.setdefault(node.id, []).append(node)
         for number, nodes in numbers.items():
             for other in NUMBERS if len(nodes) > 1 else ():
-                idea = f"the number `{number}` there and below"
-                yield self.text.change(nodes[0].lineno, idea, *((node, other) for node in nodes))
+                changes = ((node, other) for node in nodes)
+                yield self.text.change(nodes[0].lineno, Idea.NUMBERS, str(number), *changes)
         for name, nodes in uses.items():
             for other in names if len(nodes) > 1 else ():
-                idea = f"`{name}` there and below"
-                yield self.text.change(nodes[0].lineno, idea, *((node, other) for node in nodes))
+                changes = ((node, other) for node in nodes)
+                yield self.text.change(nodes[0].lineno, Idea.NAMES, name, *changes)
 
 
 def digest(text: str) -> bytes:

@@ -51,7 +51,8 @@ def describe_error(error: BaseException, filename: str) -> dict:
     - the `line` and its `source`,
     - the `function`, and the `definition` that contains it,
     - the line that `called` it,
-    - further observations there (`signs`), and the `sizes` of values that the line names.
+    - further observations there (`signs`),
+    - the `sizes` and `dtypes` of values that the line names, and the names that are None (`empty`).
 
     >>> try: 1 / 0
     ... except ZeroDivisionError as error: describe_error(error, "no such file")["text"]
@@ -75,7 +76,7 @@ def describe_error(error: BaseException, filename: str) -> dict:
         "definition": frame.f_code.co_qualname.split(".")[0] if frame else "",
         "source": source.strip()[:LONGEST],
         "signs": signs_of(error, frame) if frame else [],
-        "sizes": sizes_in(frame, source) if frame else {},
+        **(values_in(frame, source) if frame else {"sizes": {}, "dtypes": {}, "empty": []}),
     }
 
 
@@ -143,18 +144,41 @@ def names_in_init(owner: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return code.co_varnames[:count], code.co_varnames[count:]
 
 
-def sizes_in(frame: FrameType, source: str) -> dict[str, list[int] | int]:
-    """Return the shapes of tensors, and the values of integers, that a line of code names."""
+def values_in(frame: FrameType, source: str) -> dict[str, dict | list]:
+    """Return what a line's names hold: shapes, integers and dtypes; and the names that are None."""
     # Without torch there are no tensors, so do not import it just for this.
     tensors = getattr(sys.modules.get("torch"), "Tensor", ())
-    seen: dict[str, list[int] | int] = {}
-    for name in re.findall(r"(?<![.\w])[A-Za-z_]\w*", source):
-        value = frame.f_locals.get(name)
+    sizes: dict[str, list[int] | int] = {}
+    dtypes: dict[str, str] = {}
+    empty: list[str] = []
+    for name in dict.fromkeys(re.findall(r"(?<![.\w])(?:self\.)?[A-Za-z_]\w*", source)):
+        there, value = value_of(name, frame)
         if isinstance(value, tensors) and not value.is_nested:
-            seen[name] = list(value.shape)
+            sizes[name] = list(value.shape)
+            dtypes[name] = str(value.dtype).removeprefix("torch.")
         elif type(value) is int and abs(value) < LARGEST:
-            seen[name] = value
-    return dict(list(seen.items())[:MOST_SIZES])
+            sizes[name] = value
+        elif there and value is None:
+            empty.append(name)
+    first = dict(list(sizes.items())[:MOST_SIZES])
+    return {"sizes": first, "dtypes": dtypes, "empty": empty[:MOST_SIZES]}
+
+
+def value_of(name: str, frame: FrameType) -> tuple[bool, object]:
+    """Return (True, value) of a local name or of an attribute of `self`; else (False, None).
+
+    Attributes are looked up in dicts, because reading one can run code of the learner.
+    """
+    if not name.startswith("self."):
+        return name in frame.f_locals, frame.f_locals.get(name)
+    try:
+        held = object.__getattribute__(frame.f_locals.get("self"), "__dict__")
+    except AttributeError:
+        return False, None
+    for names in (held, held.get("_buffers", {}), held.get("_parameters", {})):
+        if isinstance(names, dict) and name[len("self.") :] in names:
+            return True, names[name[len("self.") :]]
+    return False, None
 
 
 def text_of(error: BaseException) -> str:

@@ -150,7 +150,7 @@ def spelt_like(asked: str, own: str) -> bool:
     return sorted(left) == sorted(right) or bool(get_close_matches(left, [right], 1, SPELT))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=6)  # a text and the given code of find-the-bug exercises
 def tree_of(text: str) -> ast.Module:
     """Return the syntax tree of a text, cached for all users. Raises the errors in UNPARSABLE."""
     return ast.parse(text)
@@ -234,7 +234,12 @@ def future_flags(statement: ast.stmt) -> int:
 
 
 def is_definition(statement: ast.stmt) -> bool:
-    """Return True if a statement only defines an import, a function, a class or a literal."""
+    """Return True if a statement only defines an import, a function, a class or a literal.
+
+    An `if` or a `try` is a definition if it contains nothing else.
+    """
+    if parts := branches(statement):
+        return all(isinstance(part, ast.Pass) or is_definition(part) for part in parts)
     if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
         try:
             ast.literal_eval(statement.value)
@@ -244,12 +249,24 @@ def is_definition(statement: ast.stmt) -> bool:
     return isinstance(statement, KEPT)
 
 
+def branches(statement: ast.stmt) -> list[ast.stmt]:
+    """Return the statements in all branches of an `if` or a `try`; empty for other statements."""
+    if isinstance(statement, ast.If):
+        return [*statement.body, *statement.orelse]
+    if isinstance(statement, ast.Try):
+        handled = (part for handler in statement.handlers for part in handler.body)
+        return [*statement.body, *handled, *statement.orelse, *statement.finalbody]
+    return []
+
+
 def bound_names(statement: ast.stmt) -> list[str]:
-    """Return the names that a top-level statement binds.
+    """Return the names that a top-level statement binds, in the branches of `if` and `try` too.
 
     >>> bound_names(ast.parse("import torch.nn as nn, os.path").body[0])
     ['nn', 'os']
     """
+    if parts := branches(statement):
+        return list(dict.fromkeys(name for part in parts for name in bound_names(part)))
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [statement.name]
     if isinstance(statement, (ast.Import, ast.ImportFrom)):

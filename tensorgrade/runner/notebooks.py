@@ -1,9 +1,10 @@
 """Extract the Python from a notebook: its definitions, without code that merely runs.
 
-Retained are imports, functions, classes, and assignments of literals, lambdas and plain names. A
-class that depends on a value computed by another cell therefore fails visibly. Dropped are calls,
-prints, plots, loops, `await`, magics and shell lines, so long-running cells cost no time. Tags,
-outputs and other metadata are ignored. All code cells count, in their order in the notebook.
+Retained are imports, functions, classes, and assignments of literals, lambdas and plain names, also
+in the branches of an `if` or a `try` that defines something there. A class that depends on a value
+computed by another cell therefore fails visibly. Dropped are calls, prints, plots, loops, `await`,
+magics and shell lines, so long-running cells cost no time. Tags, outputs and other metadata are
+ignored. All code cells count, in their order in the notebook.
 
 An exercise has a cell of its own. If other cells define it too, its own cell counts once it is
 solved. A last line `mean = 3` or a scratch version below therefore does no harm. A solved copy of
@@ -14,13 +15,13 @@ import ast
 import itertools
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from .errors import BLOCK
-from .loading import bound_names, is_definition, statements, top_level_blocks
+from .loading import KEPT, bound_names, branches, is_definition, statements, top_level_blocks
 from .source import UNPARSABLE, Source, Unreadable, with_plain_ends
 
 PYTHON_MAGICS = ("time", "timeit", "capture", "prun", "python", "python3")
@@ -172,6 +173,8 @@ def last_made(cell: Cell, name: str) -> ast.stmt | None:
 
 def is_written(made: ast.stmt) -> bool:
     """Return True if a statement defines a function or a class that is not an untouched stub."""
+    if parts := branches(made):
+        return any(is_written(part) for part in parts)
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     named = isinstance(made, ast.Assign) and isinstance(made.value, (ast.Lambda, ast.Name))
     return (isinstance(made, kinds) or named) and "NotImplementedError" not in ast.unparse(made)
@@ -317,18 +320,39 @@ def line_of_error(source: str) -> int | None:
 def only_definitions(
     source: str, is_kept: Callable[[ast.stmt], bool] = lambda statement: defines(statement)
 ) -> str:
-    """Return a text that parses, with `0` in place of each statement that is not a definition."""
+    """Return a text that parses, without the statements that are not definitions.
+
+    In place of each is `0`, or `pass` in a branch of an `if` or a `try`.
+    """
     text, kept, at = source.encode(), [], 0  # columns count bytes
     lines = [0, *(found.end() for found in re.finditer(b"\n", text))]
-    for statement in parsed(source).body:
-        if not is_kept(statement):
-            begin = lines[statement.lineno - 1] + statement.col_offset
-            # A parser always reports the end of a statement.
-            end = lines[(statement.end_lineno or 0) - 1] + (statement.end_col_offset or 0)
-            kept += [text[at:begin], b"0", b"\n" * text.count(b"\n", begin, end)]
-            at = end
+    top = parsed(source).body
+    for statement in dropped(top, is_kept):
+        begin = lines[statement.lineno - 1] + statement.col_offset
+        # A parser always reports the end of a statement.
+        end = lines[(statement.end_lineno or 0) - 1] + (statement.end_col_offset or 0)
+        instead = b"0" if statement in top else b"pass"
+        kept += [text[at:begin], instead, b"\n" * text.count(b"\n", begin, end)]
+        at = end
     whole = b"".join([*kept, text[at:]])
     return b"\n".join(b"" if n.strip() == b"0" else n for n in whole.split(b"\n")).decode()
+
+
+def dropped(body: list[ast.stmt], is_kept: Callable[[ast.stmt], bool]) -> Iterator[ast.stmt]:
+    """Yield the statements to remove, in order; of an `if` or a `try` with definitions, inner ones.
+
+    Other blocks are removed as a whole, because their condition may take long.
+    """
+    for statement in body:
+        if has_definitions(statement):
+            yield from dropped(branches(statement), is_kept)
+        elif branches(statement) or not is_kept(statement):
+            yield statement
+
+
+def has_definitions(block: ast.stmt) -> bool:
+    """Return True if a branch of an `if` or a `try` defines a function or a class, or imports."""
+    return any(isinstance(part, KEPT) or has_definitions(part) for part in branches(block))
 
 
 def defines(statement: ast.stmt) -> bool:

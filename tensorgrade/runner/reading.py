@@ -5,8 +5,10 @@ process, so that a text that attacks the parser faces the same isolation as code
 """
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from .changes import bound_by, changes, definitions
 from .loading import bound_names, statements, top_level_blocks, tree_of
@@ -161,24 +163,60 @@ def foreign_names(text: str, exercises: Collection[str]) -> dict[str, list[str]]
     >>> foreign_names("from torch import exp as e\\ndef f(x):\\n    return e(x.T)", ["f"])
     {'f': ['T', 'e', 'exp']}
     """
-    bound = bound_by(text)
+    bound, look = bound_by(text), cache(named_in)
     own, found = definitions(bound), dict[str, list[str]]()
     for name in own.keys() & set(exercises):
-        nodes = [node for part in reached(own[name], bound, exercises) for node in ast.walk(part)]
-        made = own.keys() | {one for node in nodes for one in made_by(node)}
-        names = {one for node in nodes for one in names_in_node(node, made)}
-        found[name] = sorted(names)[:MOST_NAMES]
+        parts = list(map(look, reached(own[name], bound, exercises, look)))
+        made = own.keys() | {one for part in parts for one in part.made}
+        used = {one for part in parts for one in part.read} - made
+        elsewhere = {one for part in parts for one in part.elsewhere}
+        found[name] = sorted(used | elsewhere)[:MOST_NAMES]
+    return found
+
+
+class Named(NamedTuple):
+    """The names in one part of a text.
+
+    read: all names without a dot. made: variables and arguments that it binds. elsewhere:
+    attributes, and names of other modules.
+    """
+
+    read: set[str]
+    made: set[str]
+    elsewhere: set[str]
+
+
+def named_in(part: ast.AST) -> Named:
+    """Return the names in a part of a text."""
+    found = Named(set(), set(), set())
+    for node in ast.walk(part):
+        match node:
+            case ast.Name(id=name, ctx=context):
+                found.read.add(name)
+                if isinstance(context, ast.Store):
+                    found.made.add(name)
+            case ast.arg(arg=name):
+                found.made.add(name)
+            case ast.Attribute(attr=name):
+                found.elsewhere.add(name)
+            case ast.alias(name=name):
+                found.elsewhere.add(name.rpartition(".")[2])
+            case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]):
+                found.elsewhere.add(name)
     return found
 
 
 def reached(
-    definition: ast.stmt, bound: Mapping[str, ast.stmt], exercises: Collection[str]
+    definition: ast.stmt,
+    bound: Mapping[str, ast.stmt],
+    exercises: Collection[str],
+    look: Callable[[ast.AST], Named],
 ) -> list[ast.AST]:
     """Return a definition and the parts of its file that it needs; of imports only used names."""
     found: dict[str, ast.AST] = {}
     left: list[ast.AST] = [definition]
     while left:
-        read = {node.id for node in ast.walk(left.pop()) if isinstance(node, ast.Name)}
+        read = look(left.pop()).read
         for name in (read & bound.keys()) - found.keys() - set(exercises):
             found[name] = imported_as(name, bound[name])
             left.append(found[name])
@@ -189,28 +227,6 @@ def imported_as(name: str, statement: ast.stmt) -> ast.AST:
     """Return the part of an import that binds a name; any other statement as a whole."""
     aliases = statement.names if isinstance(statement, (ast.Import, ast.ImportFrom)) else []
     return next((one for one in aliases if name in (one.asname, one.name)), statement)
-
-
-def made_by(node: ast.AST) -> list[str]:
-    """Return the names that one node binds: variables and arguments."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-            return [name]
-    return []
-
-
-def names_in_node(node: ast.AST, made: Collection[str]) -> list[str]:
-    """Return the names that one node uses from elsewhere. made: the names that the text binds."""
-    match node:
-        case ast.Attribute(attr=name):
-            return [name]
-        case ast.Name(id=name) if name not in made:
-            return [name]
-        case ast.alias(name=name):
-            return [name.rpartition(".")[2]]
-        case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]):
-            return [name]
-    return []
 
 
 def first_line(statement: ast.stmt) -> int:

@@ -34,8 +34,8 @@ from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
 from .reading import foreign_names, parts, shapes, source_in, source_that_counts, spans
 from .source import UNPARSABLE, Source, Unreadable
+from .steps import decode
 from .torch_state import standard_torch
-from .verbs import decode
 
 SECONDS_OF_A_TRY = 0.2
 SECONDS_OF_LOOKING = 2
@@ -313,7 +313,7 @@ def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) 
             continue
         if header["error"] is None:
             results |= {f"{len(tries)}|{name}": tensor for name, tensor in found.items()}
-            told = {"line": edit.line, "idea": edit.idea, "text": edit.text}
+            told = {"line": edit.line, "idea": edit.idea, "code": edit.code, "text": edit.text}
             tries.append(told | header)
     return pack({"id": request["id"], "tries": tries}, results)
 

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from .bounds import with_own_memory
-from .dense_memory import fill_holes
+from .dense_memory import fill_holes, use_huge_pages
 from .lockdown import lock_down
 from .namespaces import FOLDER, fork_as_first_process
 from .own_user import OwnUser, Users
@@ -60,9 +60,9 @@ def import_everything() -> None:
     import torch
 
     from . import serve  # noqa: F401
+    from .instrumentation import OperationCounter
     from .messages import pack, unpack
-    from .stages import StageRecorder
-    from .watching import OperationCounter
+    from .tracing import StageRecorder
 
     torch.set_num_threads(1)
     layer = torch.nn.MultiheadAttention(8, 2, batch_first=True)
@@ -112,7 +112,7 @@ def rehearse() -> None:
     from . import serve
     from .case_runner import Step
     from .messages import pack, unpack
-    from .verbs import Call, Construct, Describe, Duplicate, Load, Mode, Move, Restore
+    from .steps import Call, Construct, Describe, Duplicate, Load, Mode, Move, Restore
 
     x = torch.ones(2, 3, 4, dtype=torch.float64)
     load: dict[str, Any] = {
@@ -165,7 +165,7 @@ class Children:
     def run(self) -> None:
         """Serve requests and report ends until the trusted side is gone.
 
-        In the first idle moment, rehearse the work of children once.
+        In the first idle moment, rehearse the work of children once and reorganise memory.
         """
         patience: float | None = SECONDS_TO_IDLE
         while True:
@@ -174,6 +174,7 @@ class Children:
                 with same_chance():
                     rehearse()
                 self.settle()
+                use_huge_pages()  # takes half a second
                 patience = None
             for fd in ready:
                 if fd != self.control.fileno():

@@ -12,20 +12,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course, CourseError
-from .beside import files_beside
-from .handins import (
+from .companion_files import files_beside
+from .near_misses import CODE, Version, damaged_zips, rescued, versions_in
+from .submitted_files import (
     NOT_HANDED_IN,
     Handin,
     as_meant,
     escaped,
     handed_in_at,
     is_seen,
-    no_file,
     read_handin,
     rests_on_file,
     shown,
 )
-from .near_misses import CODE, Version, damaged_zips, rescued, versions_in
 
 SUFFIXES = (".py", ".ipynb")
 MOST_NAMED = 10
@@ -126,7 +125,7 @@ def add_damaged(learner: Learner, zips: list[str]) -> None:
     learner.stray = [name for name in learner.stray if name not in zips]
     for chapter, handin in learner.handins.items():
         own = [where for where in zips if where.startswith(f"{chapter}/")]
-        if own and handin.reason.startswith(no_file(chapter)):
+        if own and handin.no_file:
             reason = f"{handin.reason} Damaged, so that nothing in it counts: {', '.join(own[:5])}."
             learner.handins[chapter] = replace(handin, reason=reason)
 

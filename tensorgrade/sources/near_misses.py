@@ -17,8 +17,8 @@ from itertools import islice
 from pathlib import Path
 
 from ..course import Limits
-from .beside import Beside, file_beside, missing, of_content, too_large
-from .handins import Handin, of_both, read_file, shown
+from .companion_files import Beside, file_beside, missing, of_content, too_large
+from .submitted_files import Handin, of_both, read_file, shown
 
 # Suffixes that browsers, Finder, Explorer and course systems append to a name already in use.
 COPY = r"(?:[ _-]*\(\d+\)|[ _-]+\d{1,3}|[ _-]*(?:copy|kopie)(?:[ _-]*\(?\d+\)?)?)?"
@@ -164,7 +164,7 @@ def versions_in_zip(
 ) -> list[Version]:
     """Return the versions in a zip; none if it is not a zip or is too large."""
     found = []
-    for info in members(path, limits):
+    for info in members(path, limits) or ():
         parts = info.filename.split("/")
         ours = is_given(parts) or not all(map(is_meant, parts))
         meant = None if ours else chapter_of(parts[-1], *names)
@@ -174,40 +174,32 @@ def versions_in_zip(
     return found
 
 
-def members(path: Path, limits: Limits) -> list[zipfile.ZipInfo]:
-    """Return the members that a zip lists."""
+def members(path: Path, limits: Limits) -> list[zipfile.ZipInfo] | None:
+    """Return the members that a zip lists: none if it is too large, None if it cannot be opened."""
     try:
-        if path.stat().st_size > limits.folder_bytes:
-            return []
-        content = path.read_bytes()
-        if content.count(MEMBER) > MOST_MEMBERS:
-            return []
+        is_small = path.stat().st_size <= limits.folder_bytes
+        return members_of(path.read_bytes()) if is_small else []
+    except OSError:
+        return None
+
+
+def members_of(content: bytes) -> list[zipfile.ZipInfo] | None:
+    """Return the members of a zip: none if they are too many, None if it cannot be opened."""
+    if content.count(MEMBER) > MOST_MEMBERS:
+        return []
+    try:
         with zipfile.ZipFile(BytesIO(content)) as archive:
             return archive.infolist()
     except NO_ARCHIVE:
-        return []
-
-
-def opens(content: bytes) -> bool:
-    """Return True if this zip can be opened, or has too many members to be examined."""
-    if content.count(MEMBER) > MOST_MEMBERS:
-        return True
-    try:
-        zipfile.ZipFile(BytesIO(content)).close()
-    except NO_ARCHIVE:
-        return False
-    return True
+        return None
 
 
 def damaged_zips(folder: Path, limits: Limits) -> list[str]:
     """Return the paths of zips in a learner's folder that cannot be opened."""
     files = islice(files_below(folder), MOST_FILES)
     zips = [(entry, where) for entry, where in files if entry.name.lower().endswith(".zip")]
-    return [
-        shown(where)
-        for entry, where in zips[:MOST_ARCHIVES]
-        if entry.stat().st_size <= limits.folder_bytes and not opens(Path(entry.path).read_bytes())
-    ]
+    tried = ((where, members(Path(entry.path), limits)) for entry, where in zips[:MOST_ARCHIVES])
+    return [shown(where) for where, found in tried if found is None]
 
 
 def rescued(
@@ -221,7 +213,8 @@ def rescued(
     """
     chapter = versions[0].chapter
     files = {name: most for name, (whose, most) in beside.items() if whose == chapter}
-    chosen = {kind: newest(of) for kind in (*CODE, *files) if (of := of_kind(versions, kind))}
+    by_kind = {kind: [v for v in versions if v.kind == kind] for kind in (*CODE, *files)}
+    chosen = {kind: newest(of) for kind, of in by_kind.items() if of}
     read = {k: read_version(student, v, limits) for k, v in chosen.items() if k in CODE}
     handin = of_both(read.get("ipynb"), read.get("py")) or Handin(student, chapter)
     carried = tuple(
@@ -243,11 +236,6 @@ def rescued(
     return replace(handin, beside=carried), sentence
 
 
-def of_kind(versions: list[Version], kind: str) -> list[Version]:
-    """Return the versions of one kind."""
-    return [version for version in versions if version.kind == kind]
-
-
 def newest(versions: list[Version]) -> Version:
     """Return the version that counts."""
     latest = max(version.modified for version in versions)
@@ -258,56 +246,38 @@ def newest(versions: list[Version]) -> Version:
 def read_version(student: str, version: Version, limits: Limits) -> Handin | None:
     """Return a version's bytes, under the chapter's own file name, or a reason without bytes."""
     most = limits.notebook_bytes if version.kind == "ipynb" else limits.source_bytes
-    name = f"{version.chapter}.{version.kind}"
     if not version.member:
         read = read_file(student, version.path, most)
-        return read and replace(read, chapter=version.chapter, filename=name)
-    nothing = Handin(student, version.chapter, name)
-    try:
-        return replace(nothing, content=content_of_member(version, most))
-    except TooLarge:
-        return replace(nothing, reason=f"{shown(version.where)} has more than {most} bytes.")
-    except Unread as why:
-        return replace(nothing, reason=f"{shown(version.where)} {why}.")
+        return read and replace(read, chapter=version.chapter, filename=version.counts_as)
+    content, reason = member_content(version, most)
+    if len(content) > most:
+        content, reason = b"", f"{shown(version.where)} has more than {most} bytes."
+    return Handin(student, version.chapter, version.counts_as, content, reason)
 
 
 def read_beside(version: Version, most: int) -> Beside:
     """Return a version of a file of weights, under the name that it should have."""
     if not version.member:
         return file_beside(version.path, most, version.kind)
-    try:
-        return of_content(version.kind, content_of_member(version, most))
-    except TooLarge:
+    content, reason = member_content(version, most)
+    if len(content) > most:
         return too_large(version.kind, most)
-    except Unread as why:
-        return Beside(version.kind, reason=f"{shown(version.where)} {why}.")
+    return Beside(version.kind, reason=reason) if reason else of_content(version.kind, content)
 
 
-class Unread(Exception):
-    """Raised if a file in a zip cannot be read; the message says why, without a subject."""
-
-
-class TooLarge(Exception):
-    """Raised if a file in a zip exceeds its maximum size."""
-
-
-def content_of_member(version: Version, most: int) -> bytes:
-    """Return a file in a zip. Raises Unread or TooLarge.
+def member_content(version: Version, most: int) -> tuple[bytes, str]:
+    """Return a file in a zip, at most one byte more than `most`; or no bytes and the reason.
 
     Only stored or deflated members are read, because other methods can expand a kilobyte to
-    gigabytes at once. The declared size may be wrong, so the real size is bounded too.
+    gigabytes at once. The declared size may be wrong, so only the real size counts.
     """
     try:
         with zipfile.ZipFile(version.path) as archive:
             info = archive.getinfo(version.member)
             if info.compress_type not in METHODS:
-                raise Unread("is compressed in a way that is not read; make a usual zip")
-            if info.file_size > most:
-                raise TooLarge
+                why = "is compressed in a way that is not read; make a usual zip"
+                return b"", f"{shown(version.where)} {why}."
             with archive.open(info) as file:
-                content = file.read(most + 1)
+                return file.read(most + 1), ""
     except NO_ARCHIVE:
-        raise Unread("cannot be read out of its zip") from None
-    if len(content) > most:
-        raise TooLarge
-    return content
+        return b"", f"{shown(version.where)} cannot be read out of its zip."

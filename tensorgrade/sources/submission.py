@@ -11,8 +11,8 @@ from ..exchange.observation import DTYPES
 from ..runner.messages import BESIDE
 from ..runner.source import Source, Unreadable, decode
 from ..runner.values import MOST_TENSORS
-from .beside import Beside
-from .handins import Handin
+from .companion_files import Beside
+from .submitted_files import Handin
 
 # Words in a file that suggest a use of torch's compiler, whose import takes seconds. A file without
 # these words still works if it needs the compiler, because it then imports the compiler itself.

@@ -16,7 +16,7 @@ from ..attempts.results import CheckResult
 from ..course import CourseError
 from ..exchange.observation import Outcome
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong, as_given
-from ..judging.unanswered import ended
+from ..judging.errors import ended
 from ..runner.errors import OutOfTime
 from .collecting import TEST, ExerciseTest
 

@@ -1,13 +1,13 @@
 """Interrupt endless learner code in this process, without signals (so on Windows too)."""
 
 import ctypes
-import os
 import sys
 import threading
 import time
 from math import inf
 
 from ..runner.errors import OutOfTime
+from .guards import EXIT
 
 LAST_TRIES = 5
 SECONDS_BETWEEN_TRIES = 1.0
@@ -94,4 +94,4 @@ def end_everything(seconds: float) -> None:
         file=sys.__stderr__,
         flush=True,
     )
-    os._exit(2)
+    EXIT(2)

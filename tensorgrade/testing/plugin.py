@@ -14,24 +14,34 @@ from typing import Protocol, TypeGuard
 import pytest
 import torch
 
-from ..attempts.attempt import Attempt
-from ..attempts.given_code import is_rewritten
+from ..attempts.attempt import Attempt, ExerciseAttempt
+from ..attempts.given_code import is_as_given, is_rewritten
 from ..attempts.maker import AttemptMaker, NoDevice
+from ..attempts.points import settled
 from ..attempts.public_side import own_names
-from ..attempts.results import CheckResult
+from ..attempts.results import About, CheckResult
 from ..attempts.setup import Setup
 from ..course import CourseError
-from ..isolation.ladder import NotIsolated
-from ..judging.diagnosis import Wrong
+from ..history import remember
+from ..isolation.levels import NotIsolated
+from ..judging.diagnosis import Finding, Wrong
+from ..runner.errors import OutOfTime
 from ..views.note import Note
-from ..views.summary import print_summary
+from ..views.summary import print_nothing_found, print_summary, why_skipped
 from .collected import result_of
 from .collecting import TEST, Courses, GraderFile, share_out, tests_folder
+from .guards import Breakpoints, guarded
 from .interrupting import Interrupter
 
+BREAKPOINTS = pytest.StashKey[Breakpoints]()
 COURSES = pytest.StashKey[Courses]()
+EXERCISES = pytest.StashKey[list[str]]()  # the names that `-k` can select, in order
 MAKERS = pytest.StashKey[dict[Path, AttemptMaker]]()
 TIMER = pytest.StashKey[Interrupter]()
+# Of an item: the result of its check, what its report shows, and True for an exercise's last one.
+RESULT = pytest.StashKey[CheckResult]()
+SHOWN = pytest.StashKey[Finding | None]()
+IS_LAST = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,6 +68,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         default=0,
         help="show the first N hints for the exercise to work on first",
+    )
+    group.addoption(
+        "--plain",
+        action="store_true",
+        default=None,
+        help="print sentences and no drawings, as for a screen reader (default without a terminal)",
+    )
+    group.addoption(
+        "--no-plain", dest="plain", action="store_false", help="print drawings into a file too"
     )
 
 
@@ -88,6 +107,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(BareReports())
     config.stash[MAKERS] = {}
     config.stash[COURSES] = Courses()
+    config.stash[EXERCISES] = []
+    config.stash[BREAKPOINTS] = Breakpoints()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -113,6 +134,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     whole = not any("::" in argument for argument in config.args)
     judging = [item for item in items if judges(item)]
     share_out(judging, config.stash[COURSES], whole)
+    config.stash[EXERCISES] = list(dict.fromkeys(item.stash[TEST].exercise for item in judging))
     for item in judging if config.pluginmanager.has_plugin("warnings") else ():
         # Warnings from learner code would distract learners from the summary.
         item.add_marker(pytest.mark.filterwarnings("ignore"))
@@ -128,6 +150,13 @@ def of_one_exercise(items: list[pytest.Item], keyword: str) -> list[pytest.Item]
         item for item, marker in marked if marker and marker.args[:1] == (keyword,)
     ]
     return own or items
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Mark the last selected test of each exercise: it reports what only all checks show."""
+    judging = (item for item in session.items if TEST in item.stash)
+    for last in {(item.path, item.stash[TEST].exercise): item for item in judging}.values():
+        last.stash[IS_LAST] = True
 
 
 def is_for_others(item: pytest.Item) -> bool:
@@ -154,7 +183,8 @@ def attempt(request: pytest.FixtureRequest) -> Attempt:
         pytest.skip(str(error))
     except NotIsolated as error:
         pytest.exit(str(error), returncode=2)
-    made.run([test.exercise])
+    with request.config.stash[BREAKPOINTS].noted_for(test.exercise):
+        made.run([test.exercise])
     return made
 
 
@@ -186,6 +216,72 @@ def maker_for(config: pytest.Config, folder: Path) -> AttemptMaker:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Run a test of an exercise with guards around learner code, which runs in this process."""
+    if not judges(item):
+        return (yield)
+    with guarded(item.config.stash[BREAKPOINTS]):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Keep the result of a check. Skip its test if the exercise is not started.
+
+    The last test of an exercise fails if names differ or given code was rewritten, because that
+    costs points although every check passes.
+    """
+    if not judges(item):
+        return (yield)
+    made, error = item.funcargs["attempt"], None
+    assert isinstance(made, Attempt)
+    try:
+        yield
+    except (Wrong, OutOfTime) as caught:
+        error = caught
+    test = item.stash[TEST]
+    part = made.exercises[test.exercise]
+    result = item.stash[RESULT] = result_of(test, made, error)
+    item.stash[SHOWN] = result.finding
+    if result.is_to_do or is_as_given(part):
+        raise pytest.skip.Exception(why_skipped(part, result), _use_item_location=True)
+    stop_at_breakpoint(item, part, result)
+    if error is not None:
+        raise error
+    if item.stash.get(IS_LAST, False) and (finding := beyond_checks(part, result)):
+        item.stash[SHOWN] = finding
+        raise Wrong(finding.diagnosis)
+
+
+def stop_at_breakpoint(item: pytest.Item, part: ExerciseAttempt, result: CheckResult) -> None:
+    """Run a case again and stop at the learner's `breakpoint()`, once for an exercise.
+
+    The case is that of the first failed check. If none fails, it is the exercise's first case.
+    """
+    breakpoints, diagnosis = (
+        item.config.stash[BREAKPOINTS],
+        result.finding and result.finding.diagnosis,
+    )
+    if part.name not in breakpoints.reached or not (diagnosis or item.stash.get(IS_LAST, False)):
+        return
+    name = diagnosis.case if diagnosis else part.seen[0].case.name
+    cases = [seen.case for seen in part.seen if seen.case.name == name]
+    breakpoints.reached.discard(part.name)
+    if TIMER in item.stash:  # a learner at a breakpoint has no time limit
+        item.stash[TIMER].cancel()
+    with breakpoints.stopping():
+        part.attempt.backend_of(part.name).run(cases)
+
+
+def beyond_checks(part: ExerciseAttempt, result: CheckResult) -> Finding | None:
+    """Return the finding on names or on rewritten given code; None if there is none."""
+    if not (own_names(part).differ or is_rewritten(part)):
+        return None
+    more = (one for one in settled(part, [result]) if one.about != About.ANSWER)
+    return next((one.finding for one in more if not one.passed), None)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -193,11 +289,13 @@ def pytest_runtest_makereport(
     report = yield
     if judges(item) and (call.when == "call" or report.failed):
         made, error = item.funcargs.get("attempt"), call.excinfo and call.excinfo.value
-        result = result_of(item.stash[TEST], made if isinstance(made, Attempt) else None, error)
+        result = item.stash.get(RESULT, None) or result_of(
+            item.stash[TEST], made if isinstance(made, Attempt) else None, error
+        )
         vars(report).update(tensorgrade=result, tests=tests_folder(item.path))
-        if result.finding:
+        if report.failed and (shown := item.stash.get(SHOWN, result.finding)):
             # pytest prints any object that converts to text, but its types do not allow that.
-            report.longrepr = Note(result.finding)  # type: ignore[assignment]
+            report.longrepr = Note(shown)  # type: ignore[assignment]
     return report
 
 
@@ -234,11 +332,11 @@ def pytest_report_teststatus(
     result: CheckResult | None = getattr(report, "tensorgrade", None)
     if result is None or (report.when != "call" and report.passed):
         return None
-    if result.passed:
+    if report.passed:
         return "passed", ".", "DONE"
-    if result.finding is None:
-        return None
-    return ("to do", "o", "TO DO") if result.finding.is_to_do else ("wrong", "x", "WRONG")
+    if report.skipped:
+        return "to do", "o", "TO DO"
+    return ("wrong", "x", "WRONG") if isinstance(report.longrepr, Note) else None
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -256,19 +354,21 @@ def pytest_terminal_summary(
             if hasattr(report, "tensorgrade"):
                 results.setdefault(report.tests, []).append(report.tensorgrade)
     makers = {tests: maker for tests, maker in config.stash[MAKERS].items() if tests in results}
+    if not makers and config.getoption("keyword"):
+        print_nothing_found(terminalreporter, config.getoption("keyword"), config.stash[EXERCISES])
     for tests, maker in makers.items():
         if len(makers) > 1:
             terminalreporter.write_line(f"\nBy the tests in {tests.name}/", bold=True)
-        print_summary(terminalreporter, results[tests], maker, config)
+        folder = config.invocation_params.dir / (config.getoption("attempt") or tests)
+        with guarded(config.stash[BREAKPOINTS]):  # a note runs cases again
+            by_exercise = print_summary(terminalreporter, results[tests], maker, config)
+        remember(tests, folder, by_exercise)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Fail the run if parameter names differ or given code was rewritten, which no check does."""
-    attempts = (a for m in session.config.stash[MAKERS].values() for a in m.attempts.values())
-    parts = (part for attempt in attempts for part in attempt.exercises.values())
-    if exitstatus == pytest.ExitCode.OK and any(
-        own_names(part).differ or is_rewritten(part) for part in parts
-    ):
+    """Fail the run if an exercise is still to do, because pytest does not count skipped tests."""
+    results = (item.stash.get(RESULT, None) for item in session.items)
+    if exitstatus == pytest.ExitCode.OK and any(one and not one.passed for one in results):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

@@ -1,5 +1,9 @@
-"""Draw the expected and the actual value side by side as shaded blocks, for public cases only."""
+"""Show the expected and the actual value side by side, for public cases only.
 
+On a terminal they are shaded blocks with a legend. For screen readers they are sentences.
+"""
+
+import re
 from dataclasses import dataclass
 
 import torch
@@ -8,7 +12,6 @@ from rich.text import Text
 
 from ..exchange.cases import spoken_shape
 from ..judging.diagnosis import PublicDiagnosis
-from ..messages.places import dimension_name
 
 SHADES = " ░▒▓█"
 # Backgrounds from small to large values, each with a readable text colour.
@@ -26,38 +29,83 @@ BELOW = (
     ("dark_orange3", "#ffffff"),
     ("red3", "#ffffff"),
 )
-MOST = 8
+MOST, LEAST = 8, 2  # columns in a block, and at most as many rows
+GAP = 4  # columns between two blocks
+MOST_DIGITS = 7  # behind the point; float32 has no more
+MOST_TOLD = 4  # differences in sentences
+LEGEND = {
+    True: "≠ differs; blue is above 0, orange below; the stronger, the larger",
+    False: "≠ differs; ░▒▓█ small to large, whatever the sign",
+}
 
 
 @dataclass(frozen=True)
 class Window:
-    """The part of a tensor that is shown: one of its matrices, and a range of rows and columns."""
+    """The part of a tensor that is shown: one of its matrices, and some of its rows and columns."""
 
     lead: tuple[int, ...]
-    first_row: int
-    first_column: int
+    rows: slice
+    columns: slice
 
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Return the shown part as a matrix of at most MOST rows and MOST columns."""
-        matrix = as_matrices(tensor)[self.lead]
-        return matrix[
-            self.first_row : self.first_row + MOST, self.first_column : self.first_column + MOST
-        ]
+        """Return the shown part as a matrix."""
+        return as_matrices(tensor)[self.lead][self.rows, self.columns]
+
+    def index(self, tensor: torch.Tensor) -> str:
+        """Return the part as Python writes it, such as `[0, 1, 12:20, 0:4]`; "" if it is all."""
+        parts = [f"{one.start}:{one.stop}" for one in (self.rows, self.columns)]
+        parts = parts[1:] if tensor.ndim < 2 else parts
+        whole = self.of(tensor).numel() == tensor.numel()
+        return "" if whole else f"[{', '.join([*map(str, self.lead), *parts])}]"
 
 
-def window(differs: torch.Tensor) -> Window:
-    """Return the window around the first difference, in the first matrix that has one."""
+@dataclass(frozen=True)
+class Cell:
+    """An entry of a matrix. shade: its size from 0 to 4. is_below: it is below 0."""
+
+    word: str
+    shade: int
+    is_below: bool
+    differs: bool
+
+
+@dataclass(frozen=True)
+class Block:
+    """The shown part of a matrix."""
+
+    title: str
+    rows: list[list[Cell]]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same part of two tensors. index: the part as Python writes it; "" if it is all."""
+
+    expected: Block
+    actual: Block
+    index: str
+
+
+def window(differs: torch.Tensor, rows: int = MOST, columns: int = MOST) -> Window:
+    """Return the window around the first difference, in the first matrix that has one.
+
+    rows, columns: the most that it may have.
+    """
     matrices = as_matrices(differs)
     places = matrices.nonzero()
-    first = places[0].tolist() if len(places) else [0] * matrices.ndim
-    *lead, row, column = first
-    rows, columns = matrices.shape[-2:]
-    return Window(tuple(lead), start(row, rows), start(column, columns))
+    *lead, row, column = places[0].tolist() if len(places) else [0] * matrices.ndim
+    tall, wide = matrices.shape[-2:]
+    return Window(tuple(lead), around(row, tall, rows), around(column, wide, columns))
 
 
-def start(place: int, size: int) -> int:
-    """Return the first of the MOST rows (or columns) that show a place: 0 if it is before MOST."""
-    return 0 if place < MOST else min(place, size - MOST)
+def around(place: int, size: int, most: int) -> slice:
+    """Return at most `most` rows (or columns) with a place in them: the first ones if they have it.
+
+    >>> around(3, 20, 8), around(17, 20, 8)
+    (slice(0, 8, None), slice(12, 20, None))
+    """
+    first = 0 if place < most else min(place, size - most)
+    return slice(first, min(first + most, size))
 
 
 def as_matrices(tensor: torch.Tensor) -> torch.Tensor:
@@ -65,33 +113,18 @@ def as_matrices(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.reshape(1, -1) if tensor.ndim < 2 else tensor
 
 
-def widest(matrix: torch.Tensor) -> int:
-    """Return the number of characters of the longest number in a matrix."""
-    return max((len(number(value)) for value in matrix.flatten().tolist()), default=1)
+def digits_for(expected: torch.Tensor, actual: torch.Tensor, least: int = 3) -> int:
+    """Return the digits behind the point that show each difference of two vectors.
 
-
-def block(
-    matrix: torch.Tensor, marked: torch.Tensor, largest: float, width: int, colour: bool
-) -> list[Text]:
-    """Return the lines of a matrix's block. marked: a mask of the cells that get a mark."""
-    words = [[number(value) for value in row] for row in matrix.tolist()]
-    return [
-        Text("").join(
-            cell(word.rjust(width), value, bool(hit), largest, colour)
-            for word, value, hit in zip(texts, values, hits, strict=True)
-        )
-        for texts, values, hits in zip(words, matrix.tolist(), marked.tolist(), strict=True)
-    ]
-
-
-def cell(word: str, value: float, marked: bool, largest: float, colour: bool) -> Text:
-    """Return a shaded cell with its number, and with `≠` if it is marked."""
-    level = shade(float(value), largest)
-    mark = "≠" if marked else " "
-    if not colour:
-        return Text(SHADES[level] + word + mark)
-    background, ink = (BELOW if value < 0 else ABOVE)[level]
-    return Text(f" {word}{mark}", Style(color=ink, bgcolor=background, bold=marked))
+    least: the fewest to show.
+    """
+    pairs = list(zip(expected.tolist(), actual.tolist(), strict=True))
+    enough = (
+        digits
+        for digits in range(least, MOST_DIGITS)
+        if all(number(a, digits) != number(b, digits) for a, b in pairs)
+    )
+    return next(enough, MOST_DIGITS)
 
 
 def shade(value: float, largest: float) -> int:
@@ -108,21 +141,25 @@ def shade(value: float, largest: float) -> int:
     return min(len(SHADES) - 1, int(share * (len(SHADES) - 1) + 0.999))
 
 
-def number(value: bool | int | float) -> str:
-    """Format a number in at most six characters.
+def number(value: bool | int | float, digits: int = 3) -> str:
+    """Format a number with this many digits, or fewer if it is large.
 
     >>> number(0.23456), number(-1.5), number(float("-inf")), number(True), number(1234.5)
     ('.235', '-1.50', '-inf', 'T', '1e+03')
+    >>> number(0.23456, 4), number(1234.5, 6)
+    ('.2346', '1.234e+03')
     """
     if isinstance(value, bool):
         return "T" if value else "F"
     if isinstance(value, int):
         return str(value)
-    if value != value or abs(value) == float("inf") or abs(value) >= 1000:
-        return f"{value:.0e}" if abs(value) < float("inf") else str(value)
-    if abs(value) < 0.9995:
-        return f"{value:.3f}".replace("0.", ".", 1)
-    return f"{value:.{2 if abs(value) < 10 else 1}f}"
+    if value != value or abs(value) == float("inf"):
+        return str(value)
+    if abs(value) >= 1000:
+        return f"{value:.{max(0, digits - 3)}e}"
+    if abs(value) < 1 - 0.5 * 10**-digits:
+        return f"{value:.{digits}f}".replace("0.", ".", 1)
+    return f"{value:.{digits - 1 if abs(value) < 10 else max(0, digits - 2)}f}"
 
 
 def largest_of(*matrices: torch.Tensor) -> float:
@@ -132,32 +169,122 @@ def largest_of(*matrices: torch.Tensor) -> float:
     return float(finite.max()) if len(finite) else 0.0
 
 
-GAP = 4
+def comparison(
+    diagnosis: PublicDiagnosis, width: int, colour: bool, rows: int = MOST
+) -> list[Text]:
+    """Return both shapes if they differ; otherwise both blocks with the differences marked.
 
-
-def comparison(diagnosis: PublicDiagnosis, width: int, colour: bool) -> list[Text]:
-    """Return both shapes if they differ; otherwise both blocks with the differences marked."""
+    rows: the most rows of a matrix to show.
+    """
     if diagnosis.texts:
         return two_lines(*diagnosis.texts)
+    pair, lines = pair_of(diagnosis, rows), []
+    if pair is None:
+        return [Text(f"{name:<9} {text}") for name, text in labelled(diagnosis)]
+    for columns in range(MOST, LEAST - 1, -1):  # as many as fit side by side
+        pair = pair_of(diagnosis, rows, columns) or pair
+        lines = beside(drawn(pair.expected, colour), drawn(pair.actual, colour))
+        if max(map(len, lines)) <= width:
+            break
+    legend = f"{pair.index} of each; {LEGEND[colour]}" if pair.index else LEGEND[colour]
+    return [*lines, Text(legend, "dim")]
+
+
+def pair_of(diagnosis: PublicDiagnosis, rows: int = MOST, columns: int = MOST) -> Pair | None:
+    """Return the part of both tensors with the first difference; None if their shapes differ.
+
+    rows, columns: the most of them to show.
+    """
     expected, actual = diagnosis.expected, diagnosis.actual
-    if not isinstance(expected, torch.Tensor):
-        return []
-    if not isinstance(actual, torch.Tensor) or actual.shape != expected.shape:
-        return [Text(f"expected  {shape_of(expected)}"), Text(f"yours     {shape_of(actual)}")]
-    differs = diagnosis.differs if diagnosis.differs is not None else expected != actual
-    if not differs.numel():
-        return []
-    shown = window(differs)
-    both = [shown.of(tensor) for tensor in (expected, actual)]
-    marked, largest = shown.of(differs), largest_of(*both)
-    nothing = torch.zeros_like(marked)
-    cell = max(map(widest, both))
-    blocks = [
-        block(m, hits, largest, cell, colour)
-        for m, hits in zip(both, (nothing, marked), strict=True)
+    if expected is None or actual is None or expected.shape != actual.shape or not actual.numel():
+        return None
+    differs = differences(diagnosis)
+    shown = window(differs, rows, columns)
+    want, got, marked = (shown.of(tensor) for tensor in (expected, actual, differs))
+    digits, largest = digits_for(want[marked], got[marked]), largest_of(want, got)
+    shapes = shapes_of(expected, actual)
+    left = cells(want, torch.zeros_like(marked), digits, largest)
+    right = cells(got, marked, digits, largest)
+    blocks = Block(f"expected {shapes[0]}", left), Block(f"yours {shapes[1]}", right)
+    return Pair(*blocks, shown.index(differs))
+
+
+def cells(
+    matrix: torch.Tensor, marked: torch.Tensor, digits: int, largest: float
+) -> list[list[Cell]]:
+    """Return the cells of a matrix. marked: the entries that differ."""
+    return [
+        [
+            Cell(number(value, digits), shade(float(value), largest), value < 0, hit)
+            for value, hit in zip(*row, strict=True)
+        ]
+        for row in zip(matrix.tolist(), marked.tolist(), strict=True)
     ]
-    names = [f"expected, {shape_of(expected)}", f"yours, {shape_of(actual)} (≠: differs)"]
-    return [*beside(names, blocks, width), *caption(shown, differs)]
+
+
+def drawn(block: Block, colour: bool) -> list[Text]:
+    """Return the lines of a block for a terminal, below its title."""
+    width = max(len(cell.word) for row in block.rows for cell in row)
+    rows = (Text("").join(drawn_cell(cell, width, colour) for cell in row) for row in block.rows)
+    return [Text(block.title), *rows]
+
+
+def drawn_cell(cell: Cell, width: int, colour: bool) -> Text:
+    """Return a shaded cell with its number, and with `≠` if it differs."""
+    word, mark = cell.word.rjust(width), "≠" if cell.differs else " "
+    if not colour:
+        return Text(SHADES[cell.shade] + word + mark)
+    background, ink = (BELOW if cell.is_below else ABOVE)[cell.shade]
+    return Text(f" {word}{mark}", Style(color=ink, bgcolor=background, bold=cell.differs))
+
+
+def beside(left: list[Text], right: list[Text]) -> list[Text]:
+    """Put the lines of two blocks side by side."""
+    wide = max(map(len, left)) + GAP
+    pairs = zip(left, right, strict=True)
+    return [one + Text(" " * (wide - len(one))) + other for one, other in pairs]
+
+
+def labelled(diagnosis: PublicDiagnosis) -> list[tuple[str, str]]:
+    """Return the differing texts or shapes with their labels; nothing if only values differ."""
+    if diagnosis.texts:
+        both = diagnosis.texts
+    elif diagnosis.expected is None or pair_of(diagnosis, 1, 1):
+        return []
+    else:
+        both = shapes_of(diagnosis.expected, diagnosis.actual)
+    return list(zip(("expected", "yours"), both, strict=True))
+
+
+def differences(diagnosis: PublicDiagnosis) -> torch.Tensor:
+    """Return a mask of the entries that differ, of two tensors with the same shape."""
+    expected, actual = diagnosis.expected, diagnosis.actual
+    assert expected is not None and actual is not None
+    return torch.ne(expected, actual) if diagnosis.differs is None else diagnosis.differs
+
+
+def in_sentences(diagnosis: PublicDiagnosis) -> list[str]:
+    """Return the same as sentences: both shapes, or the first entries that differ."""
+    if both := labelled(diagnosis):
+        return [f"{name.capitalize()}: {text}" for name, text in both]
+    expected, actual = diagnosis.expected, diagnosis.actual
+    if expected is None or actual is None:
+        return []
+    places = differences(diagnosis).nonzero().tolist()
+    told = [told_at(place, expected, actual) for place in map(tuple, places[:MOST_TOLD])]
+    if expected.dtype != actual.dtype:
+        told.insert(0, "Expected: {}. Yours: {}.".format(*shapes_of(expected, actual)))
+    left = len(places) - MOST_TOLD
+    return [*told, f"{left} more of {expected.numel()} entries differ."] if left > 0 else told
+
+
+def told_at(place: tuple[int, ...], expected: torch.Tensor, actual: torch.Tensor) -> str:
+    """Return a sentence on one entry that differs."""
+    both = [tensor[place].reshape(1) for tensor in (expected, actual)]
+    digits = digits_for(both[0], both[1])
+    values = [in_full(one.item(), digits) for one in both]
+    where = f"At [{', '.join(map(str, place))}]: expected" if place else "Expected"
+    return f"{where} {values[0]}, yours {values[1]}."
 
 
 def two_lines(expected: str, actual: str) -> list[Text]:
@@ -172,34 +299,27 @@ def two_lines(expected: str, actual: str) -> list[Text]:
     return [Text(f"expected  {expected}"), Text(f"yours     {actual}"), Text(mark)]
 
 
-def shape_of(tensor: torch.Tensor | None) -> str:
+def in_full(value: bool | int | float, digits: int) -> str:
+    """Format a number for a sentence.
+
+    >>> in_full(True, 3), in_full(-0.25, 3)
+    ('True', '-0.250')
+    """
+    if isinstance(value, bool):
+        return str(value)
+    return re.sub(r"^(-?)\.", r"\g<1>0.", number(value, digits))
+
+
+def shapes_of(expected: torch.Tensor, actual: torch.Tensor | None) -> tuple[str, str]:
+    """Return both shapes, with the dtypes unless both are float32."""
+    both = [one.dtype for one in (expected, actual) if isinstance(one, torch.Tensor)]
+    dtypes = any(dtype != torch.float32 for dtype in both)
+    return shape_of(expected, dtypes), shape_of(actual, dtypes)
+
+
+def shape_of(tensor: torch.Tensor | None, dtype: bool = True) -> str:
     """Return a tensor's shape and type, such as `(6, 6), float32`."""
     if not isinstance(tensor, torch.Tensor):
         return "no tensor"
-    return f"{spoken_shape(tensor.shape)}, {str(tensor.dtype).removeprefix('torch.')}"
-
-
-def beside(names: list[str], blocks: list[list[Text]], width: int) -> list[Text]:
-    """Put two named blocks side by side if they fit into the width, else one below the other."""
-    wide = [
-        max(len(name), max(len(line) for line in lines))
-        for name, lines in zip(names, blocks, strict=True)
-    ]
-    columns = [[Text(name), *lines] for name, lines in zip(names, blocks, strict=True)]
-    if sum(wide) + GAP > width:
-        return [*columns[0], Text(""), *columns[1]]
-    return [
-        left + Text(" " * (wide[0] - len(left) + GAP)) + right
-        for left, right in zip(*columns, strict=True)
-    ]
-
-
-def caption(shown: Window, differs: torch.Tensor) -> list[Text]:
-    """Say which part of a larger tensor is shown; return nothing if the whole tensor is shown."""
-    parts = [f"{dimension_name(dim, differs.ndim)} {index}" for dim, index in enumerate(shown.lead)]
-    rows, columns = as_matrices(differs).shape[-2:]
-    if rows > MOST:
-        parts.append(f"rows {shown.first_row} to {shown.first_row + MOST - 1}")
-    if columns > MOST:
-        parts.append(f"columns {shown.first_column} to {shown.first_column + MOST - 1}")
-    return [Text(f"({', '.join(parts)}; counted from 0)")] if parts else []
+    name = f", {str(tensor.dtype).removeprefix('torch.')}" if dtype else ""
+    return spoken_shape(tensor.shape) + name

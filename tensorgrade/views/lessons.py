@@ -9,28 +9,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from ..attempts.results import CheckResult, State, first_failure, state_of
+from ..attempts.results import CheckResult, State, state_of
 from ..course import Chapter, Course, CourseError, Exercise
+from ..judging.diagnosis import PublicDiagnosis
+from .comparison import LEGEND, Pair, labelled, pair_of
 from .formulas import in_mathml
-from .note import Note
-from .summary import Results, earned, first_to_work_on
-from .words import in_tenths
+from .note import Sections
+from .pages import pages_in
+from .points import Results, earned, how_earned
+from .summary import first_to_work_on, note_on
 
-PAGES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent),
-    autoescape=True,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-PAGES.filters["in_tenths"] = in_tenths
-TEMPLATE = PAGES.get_template("lessons.html")
+TEMPLATE = pages_in().get_template("lessons.html")
 MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}
-SCREENS = {"large": 80, "small": 38}  # columns
 PLACEHOLDER = "formula{}formula"
 
 
@@ -38,7 +32,8 @@ PLACEHOLDER = "formula{}formula"
 class Block:
     """A piece of a lesson: `text` as HTML, or `code`; for an exercise its code and its state.
 
-    notes: the note on the first failed check, by the class of screens it is laid out for.
+    came_about: how its points came about. told: the note on the first failed check. labelled,
+    pair: the expected and the actual texts, shapes or values in it.
     """
 
     text: str = ""
@@ -46,7 +41,10 @@ class Block:
     exercise: Exercise | None = None
     state: State | None = None
     points: float = 0
-    notes: dict[str, str] = field(default_factory=dict)
+    came_about: str = ""
+    told: Sections | None = None
+    labelled: list[tuple[str, str]] = field(default_factory=list)
+    pair: Pair | None = None
 
     @property
     def mark(self) -> str:
@@ -69,21 +67,29 @@ def notebook_of(root: Path, chapter: str) -> Path:
     raise CourseError(f"there is no {places[0]} to read; go to the course's folder first")
 
 
-def lessons_page(course: Course, root: Path, by_exercise: Results) -> str:
+def lessons_page(
+    course: Course, root: Path, by_exercise: Results, folder: Path = Path("exercises")
+) -> str:
     """Return the page as HTML.
 
-    root: the kit's or the course's folder. by_exercise: the results of the checks, if any.
+    root: the kit's or the course's folder. by_exercise: the results of the checks, if any. folder:
+    the learner's files.
 
     Raises CourseError if a notebook is missing.
     """
     chapters = [
-        (chapter, list(blocks_of(notebook_of(root, chapter.name), chapter, by_exercise)))
+        (chapter, list(blocks_of(notebook_of(root, chapter.name), chapter, by_exercise, folder)))
         for chapter in course.chapters
     ]
     done = {chapter.name: finished(chapter, by_exercise) for chapter in course.chapters}
     first = first_to_work_on(course, by_exercise)
     return TEMPLATE.render(
-        course=course, chapters=chapters, done=done, checked=bool(by_exercise), first=first
+        course=course,
+        chapters=chapters,
+        done=done,
+        checked=bool(by_exercise),
+        first=first,
+        legend=LEGEND[True],
     )
 
 
@@ -93,7 +99,9 @@ def finished(chapter: Chapter, by_exercise: Results) -> int:
     return sum(state_of(checks) == State.DONE for checks in known)
 
 
-def blocks_of(notebook: Path, chapter: Chapter, by_exercise: Results) -> Iterator[Block]:
+def blocks_of(
+    notebook: Path, chapter: Chapter, by_exercise: Results, folder: Path
+) -> Iterator[Block]:
     """Yield the blocks of a chapter, without the cells that are useful only in a notebook."""
     exercises = {exercise.name: exercise for exercise in chapter.exercises}
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
@@ -101,24 +109,28 @@ def blocks_of(notebook: Path, chapter: Chapter, by_exercise: Results) -> Iterato
         if cell["cell_type"] == "markdown":
             yield Block(text=as_html(source, cell.get("attachments", {})))
         elif name in exercises:
-            yield exercise_block(exercises[name], source, by_exercise.get(name, []))
+            path = folder / f"{chapter.name}.py"
+            yield exercise_block(exercises[name], source, by_exercise.get(name, []), path)
         elif name and name.startswith("imports"):
             yield Block(code=source)
 
 
-def exercise_block(exercise: Exercise, stub: str, checks: list[CheckResult]) -> Block:
-    """Return the block of an exercise."""
-    state = state_of(checks) if checks else None
-    return Block("", stub, exercise, state, earned(checks), notes_on(checks))
-
-
-def notes_on(checks: list[CheckResult]) -> dict[str, str]:
-    """Return the note on a wrong exercise, by screen; nothing if it is done or still to do."""
-    first = first_failure(checks) if state_of(checks) == State.WRONG else None
-    if first is None or first.finding is None:
-        return {}
-    note = Note(first.finding)
-    return {screen: note.plain(width) for screen, width in SCREENS.items()}
+def exercise_block(exercise: Exercise, stub: str, checks: list[CheckResult], path: Path) -> Block:
+    """Return the block of an exercise. path: the learner's file."""
+    if not checks:
+        return Block("", stub, exercise)
+    state, points, came_about = (
+        state_of(checks),
+        earned(checks),
+        how_earned(checks, exercise.points),
+    )
+    if state != State.WRONG:
+        return Block("", stub, exercise, state, points, came_about)
+    note = note_on(exercise.name, checks, path)
+    diagnosis = note.finding.diagnosis
+    public = diagnosis if isinstance(diagnosis, PublicDiagnosis) else None
+    values = (labelled(public), pair_of(public)) if public else ([], None)
+    return Block("", stub, exercise, state, points, came_about, note.sections, *values)
 
 
 def as_html(lesson: str, attachments: dict[str, dict[str, str]]) -> str:

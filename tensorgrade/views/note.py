@@ -1,140 +1,207 @@
-"""Format a note about one failed check: the task, the main idea, and the evidence."""
+"""Format a note about one failed check: what is wrong, where, and the evidence.
+
+Every view has the same order: what is wrong, where it is, the expected value and the learner's,
+what to think about, and the evidence.
+"""
 
 import io
+from dataclasses import dataclass
+from functools import cached_property
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from ..exchange.cases import spoken_shape
-from ..judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Step
+from ..judging.diagnosis import Finding, Kind, PublicDiagnosis, Step
 from ..messages.message import Clauses, render, sentence
-from .comparison import comparison
+from .comparison import MOST, comparison, in_sentences
 
 WIDTH, INDENT = 80, 2
 MOST_STEPS = 14
 MOST_LINES = 12
-SHAPES_HELP = (Kind.SHAPE, Kind.ERROR)
+SHAPES_HELP = (Kind.SHAPE, Kind.ERROR, Kind.VALUES, Kind.NAN)
+SECOND = "There is a second thing; it can wait until this one is right."
+LABEL = 9  # columns
+
+
+@dataclass(frozen=True)
+class Sections:
+    """The text of a note, which every view lays out in this order.
+
+    problem: what is wrong. mistake: its name, if it is a known one. where: the file and line, or
+    the cell and line. thoughts: what to think about. evidence: labelled facts. shapes: lines on the
+    values that the code computes. printed: what it prints.
+    """
+
+    problem: str
+    mistake: str
+    where: str
+    thoughts: tuple[str, ...]
+    evidence: tuple[tuple[str, str], ...]
+    shapes: tuple[str, ...]
+    printed: tuple[str, ...]
 
 
 class Note:
-    """A finding as a tutor's note. Its sentences are written only when the note is read."""
+    """A finding as a tutor's note. Its sentences are written only when the note is read.
 
-    def __init__(self, finding: Finding):
-        self.finding = finding
+    path: the learner's file as a terminal makes it clickable, such as `exercises/ch1_x.py`. line:
+    the first line of the exercise, in case that the finding knows no better one.
+    """
+
+    def __init__(self, finding: Finding, path: str = "", line: int | None = None):
+        self.finding, self.path, self.first_line = finding, path, line
 
     def __str__(self) -> str:
-        """Return the note as plain text, 80 columns wide."""
+        """Return the note in plain sentences."""
         return self.plain(WIDTH)
 
+    @cached_property
+    def sections(self) -> Sections:
+        """The note's texts. Some come from running the learner's code again."""
+        finding, diagnosis = self.finding, self.finding.diagnosis
+        parting = None if finding.mistakes else finding.parting()
+        name, message = next(iter(finding.mistakes.items()), ("", ""))
+        told = Clauses((diagnosis.problem, diagnosis.where)) if name else None
+        facts = (("checked", finding.asks), ("called", diagnosis.called), ("problem", render(told)))
+        return Sections(
+            message or sentence(diagnosis.problem),
+            name,
+            self.where(parting.line if parting and parting.said else None),
+            tuple(self.thoughts(render(parting.said) if parting else "")),
+            tuple((label, text) for label, text in facts if text),
+            tuple(self.shapes() if diagnosis.kind in SHAPES_HELP else ()),
+            tuple(shortly(finding.said())),
+        )
+
+    def where(self, line: int | None) -> str:
+        """Return the place to look at. line: where values diverge from right ones, if known."""
+        line = line or self.finding.line or self.first_line
+        if self.path:
+            return f"{self.path}:{line}" if line else self.path
+        return self.finding.place(line) if line else ""
+
+    def thoughts(self, diverges: str) -> list[str]:
+        """Return what to think about, in addition to what is wrong.
+
+        diverges: a sentence on the first wrong value.
+        """
+        finding, diagnosis = self.finding, self.finding.diagnosis
+        if not finding.mistakes:
+            more = (finding.fact, diagnosis.where, *diagnosis.remarks)
+            return [*(sentence(one) for one in more if one), *([diverges] if diverges else [])]
+        told = [sentence(one) for one in (finding.fact, finding.earlier) if one]
+        return told + [SECOND] * (len(finding.mistakes) > 1)
+
+    def shapes(self) -> list[str]:
+        """Return the shapes that the learner's code computes, up to the error that stops it."""
+        lines, error = trace_lines(self.finding.trace()), self.finding.diagnosis.error
+        if lines and error and error.line:
+            lines.append(f"{self.finding.place(error.line)}  it ends here")
+        return lines
+
+    def print(self, console: Console, plain: bool = False) -> None:
+        """Write the note to a terminal, in colours if the terminal has them."""
+        if plain:
+            console.print(Padding(Text("\n".join(self.in_sentences())), (0, INDENT)))
+            return
+        width, colour = console.width - 2 * INDENT, console.color_system is not None
+        for part in (*self.head(), *self.body(width, colour)):
+            console.print(Padding(part, (0, INDENT)))
+
     def plain(self, width: int) -> str:
-        """Return the note as plain text of this width."""
+        """Return the note as sentences in lines of this width."""
         written = io.StringIO()
         # In a notebook, rich would display the note on its own.
         console = Console(
             file=written, width=width, color_system=None, highlight=False, force_jupyter=False
         )
-        self.print(console)
+        console.print(Text("\n".join(self.in_sentences())))
         return "\n".join(line.rstrip() for line in written.getvalue().splitlines())
 
-    def print(self, console: Console) -> None:
-        """Write the note to a terminal, in colours if the terminal has them."""
-        for part in self.parts(console.width - 2 * INDENT, console.color_system is not None):
-            console.print(Padding(part, (0, INDENT)))
+    def in_sentences(self) -> list[str]:
+        """Return the note without drawing characters, the most important sentence first."""
+        told, diagnosis = self.sections, self.finding.diagnosis
+        compared = in_sentences(diagnosis) if isinstance(diagnosis, PublicDiagnosis) else []
+        return [
+            f"{told.problem} [{told.mistake}]" if told.mistake else told.problem,
+            *([f"Where: {told.where}"] if told.where else []),
+            *compared,
+            *told.thoughts,
+            *(f"{label.capitalize()}: {text}" for label, text in told.evidence),
+            *told.shapes,
+            *(["Your code prints:", *told.printed] if told.printed else []),
+        ]
 
-    def parts(self, width: int, colour: bool) -> list[Text]:
-        """Return the note's lines: one idea first, then the evidence."""
-        finding, diagnosis = self.finding, self.finding.diagnosis
-        lines = [Text(finding.asks, "bold"), Text("")] if finding.asks else []
-        lines += idea(finding) or facts(diagnosis)
-        if not finding.mistakes and (found := finding.parting()) and found.said:
-            lines += [Text(""), Text(render(found.said))]
-        lines += [Text(""), *evidence(diagnosis, bool(finding.mistakes))]
-        if isinstance(diagnosis, PublicDiagnosis) and (
-            blocks := comparison(diagnosis, width, colour)
-        ):
-            lines += [Text(""), *blocks]
-        if diagnosis.kind in SHAPES_HELP and (steps := steps_on_the_way(finding)):
-            lines += [Text(""), *steps]
-        return lines + printed(finding.said())
+    def head(self) -> list[Text]:
+        """Return what is wrong and where, which stay visible in the smallest window."""
+        told = self.sections
+        name = [(f"  [{told.mistake}]", "dim")] if told.mistake else []
+        where = [Text(told.where, "cyan")] if told.where else []
+        return [Text.assemble((told.problem, "bold"), *name), *where]
 
+    def body(self, width: int, colour: bool) -> list[Text]:
+        """Return the rest of the note as lines, with a blank line before each section."""
+        parts = (self.compared(width, colour), self.bullets(), self.facts())
+        return [line for part in parts if part for line in (Text(""), *part)]
 
-def idea(finding: Finding) -> list[Text]:
-    """Return the first mistake's message and the remarks on it; nothing if there is no mistake."""
-    if not finding.mistakes:
-        return []
-    name, message = next(iter(finding.mistakes.items()))
-    lines = [Text.assemble(message, (f"  [{name}]", "dim"))]
-    if finding.earlier:
-        lines.append(Text(sentence(finding.earlier)))
-    if len(finding.mistakes) > 1:
-        lines.append(
-            Text("There is a second thing; it can wait until this one is right.", "italic")
-        )
-    return lines
+    def compared(self, width: int, colour: bool, rows: int = MOST) -> list[Text]:
+        """Return the expected value and the learner's. rows: the most rows of a matrix."""
+        diagnosis = self.finding.diagnosis
+        if not isinstance(diagnosis, PublicDiagnosis):
+            return []
+        return comparison(diagnosis, width, colour, rows)
 
+    def bullets(self) -> list[Text]:
+        """Return what to think about."""
+        return [Text(f"- {text}") for text in self.sections.thoughts]
 
-def facts(diagnosis: Diagnosis) -> list[Text]:
-    """Return the known facts, for a check without a recognised mistake."""
-    more = filter(None, (diagnosis.where, *diagnosis.remarks))
-    return [Text(sentence(diagnosis.problem)), *(Text(f"- {sentence(text)}") for text in more)]
-
-
-def evidence(diagnosis: Diagnosis, named: bool) -> list[Text]:
-    """Return the call; add the problem if `named`, because then the note starts with the idea."""
-    lines = field("called", diagnosis.called)
-    if named:
-        lines += field("problem", render(Clauses((diagnosis.problem, diagnosis.where))))
-    return lines
-
-
-def field(name: str, text: str) -> list[Text]:
-    """Return one labelled line, or none if the text is empty."""
-    return [Text.assemble((f"{name:<9} ", "dim"), text)] if text else []
+    def facts(self) -> list[Text]:
+        """Return the evidence: the call, the shapes in the learner's code, and what it prints."""
+        told = self.sections
+        lines = [
+            Text.assemble((f"{label:<{LABEL}} ", "dim"), text) for label, text in told.evidence
+        ]
+        if told.shapes:
+            first, *rest = told.shapes
+            lines += [Text(""), Text(first, "dim"), *map(Text, rest)]
+        if told.printed:
+            lines += [Text(""), Text("your code prints", "dim")]
+            lines += [Text(f"  {line}") for line in told.printed]
+        return lines
 
 
-def printed(said: list[str]) -> list[Text]:
-    """Return the first lines that the learner's own code prints in that call, or nothing.
+def shortly(said: list[str]) -> list[str]:
+    """Return the first MOST_LINES lines, with an ellipsis if there are more."""
+    return [*said[:MOST_LINES], *["…"] * (len(said) > MOST_LINES)]
 
-    >>> [str(line) for line in printed(["(6, 2)"])][1:]
-    ['your code prints', '  (6, 2)']
+
+def trace_lines(steps: list[Step]) -> list[str]:
+    """Return a line for each tensor or integer that was computed, below a title.
+
+    There are MOST_STEPS at most. If a line ran several times, in a loop or in repeated calls, only
+    its last value is shown.
+
+    >>> trace_lines([Step(3, "x", (2, 5), "line 3", "f"), Step(4, "n", 2, "line 4", "f")])
+    ['shapes in your code, in f', 'line 3  x  (2, 5)', 'line 4  n  = 2']
     """
-    lines = [Text(f"  {line}") for line in shortly(said).splitlines()]
-    return [Text(""), Text("your code prints", "dim"), *lines] if lines else []
-
-
-def shortly(said: list[str]) -> str:
-    """Join the first MOST_LINES lines, with an ellipsis if there are more."""
-    return "\n".join([*said[:MOST_LINES], *["…"] * (len(said) > MOST_LINES)])
-
-
-def steps_on_the_way(finding: Finding) -> list[Text]:
-    """Return the shapes computed by the learner's own code, up to the error that stops it."""
-    lines, error = trace_lines(finding.trace()), finding.diagnosis.error
-    if lines and error and error.line:
-        lines.append(Text(f"line {error.line:>3}  ✗ here it ends", "bold red"))
-    return lines
+    if len(steps) < 2:
+        return []
+    told = list({step[:2]: step for step in steps}.values())
+    last = told[-MOST_STEPS:]
+    cut = " (of lines that run again, the last time)" if len(told) < len(steps) else ""
+    cut = f" (the last {MOST_STEPS})" if len(told) > MOST_STEPS else cut
+    functions = {step.function for step in last}
+    shared = f", in {last[0].function}" if len(functions) == 1 and last[0].function else ""
+    cells = [
+        (s.place, *([] if shared else [s.function]), s.name, spoken_step(s.size)) for s in last
+    ]
+    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    rows = ["  ".join(map(str.ljust, row, wide)).rstrip() for row in cells]
+    return [f"shapes in your code{shared}{cut}", *rows]
 
 
 def spoken_step(size: tuple[int, ...] | int) -> str:
     """Return a tensor's shape, or an integer, as text."""
     return f"= {size}" if isinstance(size, int) else spoken_shape(size)
-
-
-def trace_lines(steps: list[Step]) -> list[Text]:
-    """Return one line for each tensor or integer that was created, the last MOST_STEPS at most.
-
-    If a line ran several times, in a loop or in repeated calls, only its last value is shown.
-
-    >>> [str(line) for line in trace_lines([(3, "x", (2, 5)), (4, "n", 2)])][1:]
-    ['line   3  x  (2, 5)', 'line   4  n  = 2']
-    """
-    if len(steps) < 2:
-        return []
-    told = [(*made, size) for made, size in {step[:2]: step[2] for step in steps}.items()]
-    last = told[-MOST_STEPS:]
-    cut = " (of lines that run again, the last time)" if len(told) < len(steps) else ""
-    cut = f" (the last {MOST_STEPS})" if len(told) > MOST_STEPS else cut
-    width = max(len(name) for _, name, _ in last)
-    rows = (f"line {line:>3}  {name:<{width}}  {spoken_step(size)}" for line, name, size in last)
-    return [Text(f"the shapes on your way{cut}", "dim"), *map(Text, rows)]

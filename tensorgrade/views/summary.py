@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, cast
 
@@ -10,20 +11,21 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ..attempts.attempt import Attempt
-from ..attempts.earlier import once
+from ..attempts.attempt import Attempt, ExerciseAttempt
+from ..attempts.inherited_errors import once
 from ..attempts.maker import AttemptMaker
 from ..attempts.points import settled
 from ..attempts.results import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..judging.unanswered import raised
+from ..judging.errors import raised
 from ..messages.errors import NotWritten
 from ..messages.message import Clauses, render, sentence
 from ..messages.verdicts import CheckFailed, GoOnThere
 from .hints import print_hints
 from .note import Note
-from .words import in_tenths, place_in_file
+from .points import Results, earned, how_earned, what_comes_back
+from .words import in_tenths, line_of, path_here, place_in_file, plural
 
 MARKS = {
     State.DONE: ("✓", "green"),
@@ -31,32 +33,68 @@ MARKS = {
     State.TO_DO: ("·", "dim"),
 }
 WIDEST, NARROW, BAR, TITLE, NAME = 100, 100, 16, 39, 32
-START = "Read its docstring, put your code in the place of `raise NotImplementedError`, and save."
-MEND = "A mistake is in the code that stands there: find it, mend it, and save."
+START = "Read its docstring, replace `raise NotImplementedError` with your code, and save."
+FIX = "The given code has a mistake: find it, fix it, and save."
 MOST_WARNINGS = 3
-ALL_DONE = "Everything is done."
 PART_DONE = "What was run is done; `pytest exercises/` runs it all."
-AGAIN = "Then run this again; `tensorgrade watch` does that by itself each time you save."
+AGAIN = "Then run this again. `tensorgrade watch` does that each time you save."
+AT_THE_END = (
+    "You have written every exercise of the course. Next: submit your files, and read the lessons "
+    "once more with your own results: tensorgrade read"
+)
 OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, CheckFailed()))
-Results = dict[str, list[CheckResult]]  # by exercise
 
 
 def print_summary(
     terminal: TerminalReporter, results: list[CheckResult], maker: AttemptMaker, config: Config
-) -> None:
-    """Write the summary to pytest's terminal."""
-    console = console_on(terminal)
+) -> Results:
+    """Write the summary to pytest's terminal.
+
+    In plain text the exercise to work on comes before the list of all. Return the results, settled
+    and by exercise.
+    """
+    console, plain = console_on(terminal), is_plain(terminal, config)
     course, by_exercise = maker.course, settle(group(results), maker)
     folder = Path(config.getoption("attempt") or maker.tests)
-    console.print()
-    print_progress(console, course, by_exercise)
-    print_left_out(console, maker.attempts.values())
     first = first_to_work_on(course, by_exercise)
-    if first is None:
-        done = ALL_DONE if is_whole(course, by_exercise, config) else PART_DONE
-        console.print(f"\n[bold green]{done}[/]\n")
+    console.print()
+    if not plain:
+        print_progress(console, course, by_exercise)
+    print_left_out(console, maker.attempts.values())
+    if first is not None:
+        hints = config.getoption("hint")
+        print_first(console, course, first, by_exercise, folder, hints, plain)
+    elif is_whole(course, by_exercise, config):
+        print_end_of_course(console, course)
     else:
-        print_first(console, course, first, by_exercise[first], folder, config.getoption("hint"))
+        console.print(f"\n[bold green]{PART_DONE}[/]\n")
+    if plain:
+        console.print()
+        print_progress(console, course, by_exercise, plain=True)
+    return by_exercise
+
+
+def is_plain(terminal: TerminalReporter, config: Config) -> bool:
+    """Return True for sentences without drawings: if asked, or if the output is no terminal."""
+    asked, writer = config.getoption("plain"), terminal._tw
+    return not (writer.hasmarkup or terminal.isatty) if asked is None else asked
+
+
+def print_nothing_found(terminal: TerminalReporter, keyword: str, names: list[str]) -> None:
+    """Print the exercises with a similar name if `-k` selected no test."""
+    close = get_close_matches(keyword, names, 3, 0.5)
+    told = f"Did you mean {' or '.join(f'-k {name}' for name in close)}?" if close else ""
+    terminal.write_line(f"\nNo exercise or check matches -k {keyword}. {told}".rstrip(), bold=True)
+
+
+def why_skipped(part: ExerciseAttempt, result: CheckResult) -> str:
+    """Return the reason that a test explorer shows for an exercise that is not started."""
+    problem = result.finding.diagnosis.problem if result.finding else None
+    if part.given_code:
+        return f"{part.name} is not started: find the mistake in the given code"
+    if problem is None or isinstance(problem, NotWritten):
+        return f"{part.name} is not started"
+    return f"{part.name} is to do: {render(problem)}"
 
 
 def is_whole(course: Course, by_exercise: Results, config: Config) -> bool:
@@ -116,21 +154,29 @@ def settle(by_exercise: Results, maker: AttemptMaker) -> Results:
 
 
 def print_progress(
-    console: Console, course: Course, by_exercise: Results, every: bool = False
+    console: Console,
+    course: Course,
+    by_exercise: Results,
+    every: bool = False,
+    plain: bool = False,
 ) -> None:
     """Print a line for each chapter, and a sum if there are several.
 
     every: show all exercises of each chapter.
     """
     chapters = [c for c in course.chapters if any(e.name in by_exercise for e in c.exercises)]
-    sums = [print_chapter(console, chapter, by_exercise, every) for chapter in chapters]
+    sums = [print_chapter(console, one, by_exercise, every, plain) for one in chapters]
     if len(sums) > 1:
         earned, most = map(sum, zip(*sums, strict=True))
-        print_line(console, "Together", earned, most)
+        print_line(console, "Together", earned, most, plain)
 
 
 def print_chapter(
-    console: Console, chapter: Chapter, by_exercise: Results, every: bool = True
+    console: Console,
+    chapter: Chapter,
+    by_exercise: Results,
+    every: bool = True,
+    plain: bool = False,
 ) -> tuple[float, float]:
     """Print a chapter's line, and its exercises if `every`, if one is wrong or if states differ.
 
@@ -140,28 +186,36 @@ def print_chapter(
     states = {state_of(by_exercise[exercise.name]) for exercise in shown}
     points = sum(earned(by_exercise[exercise.name]) for exercise in shown)
     most = sum(exercise.points for exercise in shown)
-    print_line(console, chapter.title, points, most)
+    print_line(console, chapter.title, points, most, plain)
     if every or len(states) > 1 or State.WRONG in states:
         # In a narrow terminal the columns are closer, which leaves room for the problem.
         longest = max(len(exercise.name) for exercise in shown)
         column = NAME if console.width >= NARROW else min(NAME, longest)
         for exercise in shown:
-            print_exercise(console, exercise, by_exercise[exercise.name], column)
+            print_exercise(console, exercise, by_exercise[exercise.name], column, plain)
     return points, most
 
 
-def earned(results: list[CheckResult]) -> float:
-    """Return the points that the checks earn."""
-    return round(sum(result.earned for result in results), 6)
+def print_line(
+    console: Console, title: str, part: float, whole: float, plain: bool = False
+) -> None:
+    """Print a title, a bar and points in columns, without the bar in a narrow terminal.
 
-
-def print_line(console: Console, title: str, part: float, whole: float) -> None:
-    """Print a title, a bar and points in columns. A title that is too long gets its own line."""
-    if len(title) > TITLE:
-        console.print(Text(title, "bold"))
-        title = ""
+    A title that is too long gets its own line.
+    """
+    if plain:
+        console.print(f"{title}: {in_tenths(part)} of {whole:g} points.", markup=False)
+        return
     sums = f"{in_tenths(part):>5} of {whole:g} points"
-    console.print(Text.assemble((title.ljust(TITLE), "bold"), f" {bar(part, whole)}  {sums}"))
+    shown = f" {bar(part, whole)}  {sums}"
+    if TITLE + len(shown) > console.width:
+        shown = sums
+    column = min(TITLE, console.width - len(shown) - 1)
+    name = Text(title, "bold", no_wrap=True)
+    if len(title) > column:
+        console.print(name)
+        name = Text("")
+    console.print(name + Text(" " * (column - len(name)) + shown))
 
 
 def bar(part: float, whole: float) -> str:
@@ -175,7 +229,11 @@ def bar(part: float, whole: float) -> str:
 
 
 def print_exercise(
-    console: Console, exercise: Exercise, results: list[CheckResult], column: int
+    console: Console,
+    exercise: Exercise,
+    results: list[CheckResult],
+    column: int,
+    plain: bool = False,
 ) -> None:
     """Print one line: a mark, the name, the points, and the state or the problem in short.
 
@@ -183,6 +241,11 @@ def print_exercise(
     """
     state = state_of(results)
     mark, style = MARKS[state]
+    if plain:
+        wrong = f", {why(results)}" if state == State.WRONG else ""
+        sums = f"{in_tenths(earned(results))} of {exercise.points:g} points"
+        console.print(Text(f"{exercise.name}: {state}, {sums}{wrong}"), soft_wrap=True)
+        return
     points = f"{in_tenths(earned(results)):>4} / {exercise.points:<3g}"
     line = Text.assemble((f"  {mark} ", style), f"{exercise.name:<{column}} {points}  ")
     line.append(state if state != State.WRONG else why(results), style)
@@ -223,33 +286,65 @@ def first_to_work_on(course: Course, by_exercise: Results) -> str | None:
     return None
 
 
+def note_on(name: str, checks: list[CheckResult], path: Path) -> Note:
+    """Return the note on a wrong exercise. path: the learner's file."""
+    first = first_failure(checks)
+    finding = (first.finding if first else None) or OF_THE_TEST
+    return Note(finding, path_here(path), line_of(path, name))
+
+
 def print_first(
     console: Console,
     course: Course,
     name: str,
-    results: list[CheckResult],
+    by_exercise: Results,
     folder: Path,
     hints: int,
+    plain: bool,
 ) -> None:
-    """Print the one exercise to work on: its place, its problem, and hints if requested."""
+    """Print the one exercise to work on: its points, its problem, and hints if requested."""
     chapter, exercise = course.exercise(name)
-    where = place_in_file(folder / f"{chapter.name}.py", name)
+    path, checks = folder / f"{chapter.name}.py", by_exercise[name]
     console.print()
-    if state_of(results) == State.WRONG:
-        console.print(
-            Text.assemble((f"Work on this first: {name}", "bold"), (f"  ({where})", "dim"))
-        )
+    if state_of(checks) == State.WRONG:
+        console.print(Text(f"Work on this first: {name}", "bold"))
+        console.print(Text(points_of(exercise, checks, course, by_exercise), "dim"))
         console.print()
-        first = first_failure(results)
-        Note((first.finding if first else None) or OF_THE_TEST).print(console)
+        note_on(name, checks, path).print(console, plain)
     else:
-        print_start(console, name, where, first_failure(results))
+        for line in start_of(name, place_in_file(path, name), first_failure(checks), AGAIN):
+            console.print(Padding(line, (0, 2)))
     print_hints(console, exercise.hints, hints, f"tensorgrade hint {name} -n {hints + 1}")
 
 
+def points_of(
+    exercise: Exercise, checks: list[CheckResult], course: Course, by_exercise: Results
+) -> str:
+    """Return how the points of an exercise came about, and what else it costs."""
+    sums = f"{in_tenths(earned(checks))} of {exercise.points:g} points"
+    later = what_comes_back(exercise.name, course, by_exercise)
+    return f"{sums}: {how_earned(checks, exercise.points)}." + (f" {later}" if later else "")
+
+
+def start_of(name: str, where: str, first: CheckResult | None, again: str) -> list[Text]:
+    """Return the next step for an exercise that is not begun, or that waits for another one.
+
+    first: the result of its first failed check. again: how to check the exercise afterwards.
+    """
+    problem = first.finding.diagnosis.problem if first and first.finding else NotWritten()
+    to_fix = bool(first and first.finding and first.finding.is_to_mend)
+    begun = not isinstance(problem, NotWritten) and not to_fix
+    title = f"{name} is written" if begun else f"Start here: {name}"
+    todo = sentence(Clauses((problem, GoOnThere()), ": ")) if begun else START
+    if to_fix:
+        todo = f"{FIX} {sentence(problem)}"
+    return [Text(title, "bold"), Text(where, "cyan"), Text(""), Text(f"{todo} {again}")]
+
+
 def print_ending(console: Console, course: Course, chapter: Chapter) -> None:
-    """Print that a chapter is done, its closing words, and the next chapter."""
-    done = f"✓ {chapter.title}: all {chapter.points:g} points"
+    """Print congratulations on a finished chapter, its closing words, and the next chapter."""
+    points = f"{plural(len(chapter.exercises), 'exercise')}, {chapter.points:g} points"
+    done = f"✓ Well done: you have finished “{chapter.title}”, {points}."
     console.print(Text(done, "bold green"))
     if chapter.ending:
         console.print(Padding(chapter.ending, (1, 2, 0, 2)))
@@ -260,20 +355,9 @@ def print_ending(console: Console, course: Course, chapter: Chapter) -> None:
         console.print(Padding(title, (1, 2, 0, 2)))
 
 
-def print_start(
-    console: Console, name: str, where: str, first: CheckResult | None, again: str = AGAIN
-) -> None:
-    """Print the next step for an exercise that is not begun, or that waits for another one.
-
-    first: the result of its first failed check. again: how to check the exercise afterwards.
-    """
-    problem = first.finding.diagnosis.problem if first and first.finding else NotWritten()
-    to_mend = bool(first and first.finding and first.finding.is_to_mend)
-    begun = not isinstance(problem, NotWritten) and not to_mend
-    title = f"{name} is written" if begun else f"Start here: {name}"
-    console.print(Text.assemble((title, "bold"), (f"  ({where})", "dim")))
-    console.print()
-    todo = sentence(Clauses((problem, GoOnThere()), ": ")) if begun else START
-    if to_mend:
-        todo = f"{MEND} {sentence(problem)}"
-    console.print(Padding(Text(f"{todo} {again}"), (0, 2)))
+def print_end_of_course(console: Console, course: Course) -> None:
+    """Print congratulations on the whole course, and the next step."""
+    points = sum(chapter.points for chapter in course.chapters)
+    done = f"Congratulations! Everything is done: all {points:g} points by the public checks."
+    console.print(Text(f"\n{done}", "bold green"))
+    console.print(Padding(Text(AT_THE_END), (1, 2)))

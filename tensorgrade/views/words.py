@@ -25,15 +25,26 @@ def in_tenths(points: float) -> str:
     return f"{math.floor(10 * points + 1e-6) / 10:g}"
 
 
-def place_in_file(path: Path, name: str) -> str:
-    """Return a place such as `ch1_x.py, line 12`; without the line if the name is not found."""
+def path_here(path: Path) -> str:
+    """Return a file's path as a terminal can open it: relative to the current folder if inside."""
+    path = path.absolute()
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def line_of(path: Path, name: str) -> int | None:
+    """Return the line of a file's last definition of a name; None if it is not found."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return path.name
+        return None
     found = list(re.finditer(rf"^(?:def|class) {re.escape(name)}\b", text, re.M))
-    line = text.count("\n", 0, found[-1].start()) + 1 if found else 0
-    return f"{path.name}, line {line}" if line else path.name
+    return text.count("\n", 0, found[-1].start()) + 1 if found else None
+
+
+def place_in_file(path: Path, name: str) -> str:
+    """Return a place such as `exercises/ch1_x.py:12`; without a line if the name is not found."""
+    line = line_of(path, name)
+    return f"{path_here(path)}:{line}" if line else path_here(path)
 
 
 def with_code(text: str) -> Markup:

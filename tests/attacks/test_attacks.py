@@ -6,7 +6,7 @@ import pytest
 
 from tensorgrade.course_sources import load_config
 from tensorgrade.instructor.report.page import write_report
-from tensorgrade.isolation.ladder import best_rung
+from tensorgrade.isolation.levels import best_rung
 from tensorgrade.isolation.probing import probe
 
 from .conftest import CHAPTER, HONEST, SECRET, attack_file, attacks

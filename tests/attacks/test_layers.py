@@ -12,7 +12,7 @@ import pytest
 
 from tensorgrade.attempts.in_child import InChild
 from tensorgrade.course import Limits
-from tensorgrade.isolation.ladder import FULL, LANDLOCK, NAMESPACES, Rung
+from tensorgrade.isolation.levels import FULL, LANDLOCK, NAMESPACES, Rung
 from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.sources.submission import Source, Submission
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tensorgrade.course import Limits
-from tensorgrade.isolation.ladder import UID, Rung
+from tensorgrade.isolation.levels import UID, Rung
 from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.runner.own_user import USERS, processes_of
 

@@ -13,8 +13,8 @@ from tensorgrade.exchange.observation import Outcome
 from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.runner.reading import spans
 from tensorgrade.runner.source import Source, Unreadable
-from tensorgrade.sources.handins import Handin
 from tensorgrade.sources.submission import Submission
+from tensorgrade.sources.submitted_files import Handin
 
 LIMITS = Limits(reply_bytes=1 << 20)
 SHORT = replace(LIMITS, load_seconds=5)

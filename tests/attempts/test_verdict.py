@@ -8,13 +8,13 @@ from tensorgrade.attempts.results import About, CheckResult, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
-from tensorgrade.judging.names import ASKS
+from tensorgrade.judging.learner_names import ASKS
 from tensorgrade.messages.checks import ChangesInput, NotTheValues
 from tensorgrade.messages.message import Plain
 from tensorgrade.messages.places import DifferEverywhere
 from tensorgrade.messages.results import GradientOf, Result, WeightName
 from tensorgrade.messages.verdicts import NotTold
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 
 def verdict(message: str, mistakes: list[str]) -> Verdict:

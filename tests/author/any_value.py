@@ -7,11 +7,12 @@ from tensorgrade.attempts.attempt import Attempt
 from tensorgrade.attempts.in_process import InProcess
 from tensorgrade.attempts.pipeline import finding_on, verdict
 from tensorgrade.attempts.results import CheckResult
-from tensorgrade.author.recording.references import build_exercise
 from tensorgrade.judging.course_checks import load_checks
 from tensorgrade.judging.diagnosis import Diagnosis, Wrong
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprints
+
+from .small_course import build_exercise
 
 CHAPTER = "ch1_small"
 CONFIG = """

@@ -3,11 +3,16 @@
 import sys
 from pathlib import Path
 
+import torch
+
 from tensorgrade.author import scaffolds
-from tensorgrade.author.building.made_parts import Wish
+from tensorgrade.author.building.parts import BuildOptions
 from tensorgrade.author.proofs.complaints import Built, rebuild
+from tensorgrade.author.recording.references import Recording, pairs_of, tell_apart
+from tensorgrade.exchange.references import References
 from tensorgrade.grader_files import package_of
 from tensorgrade.project import Project
+from tensorgrade.recognition.fingerprints import Fingerprint
 
 CHAPTER = "ch1_first_steps"
 GRADER = f"graders/{CHAPTER}/scaled.py"
@@ -22,13 +27,27 @@ def make_course(root: Path) -> Path:
     return root
 
 
-def build(root: Path, **wish) -> tuple[Built, list[str]]:
+def build(root: Path, **options) -> tuple[Built, list[str]]:
     """A build of the course as it is now; how it came out, and what it wrote."""
     sys.dont_write_bytecode = True
     package, wrote = package_of(root / "graders"), []
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         del sys.modules[name]
-    return rebuild(Project(root), Wish(**wish), lambda *_: None, wrote.append), wrote
+    return rebuild(Project(root), BuildOptions(**options), lambda *_: None, wrote.append), wrote
+
+
+def build_exercise(
+    root: str, chapter: str, exercise: str, hidden: bool, isolation: str = "auto"
+) -> tuple[References, list[Fingerprint]]:
+    """All references and fingerprints of an exercise; with pairs of mistakes on public cases."""
+    torch.set_num_threads(1)
+    recording = Recording(Project(Path(root)), chapter, exercise, hidden, isolation)
+    rows = recording.rows(recording.singles + recording.in_forms)
+    prints = tell_apart(recording, rows)
+    if not hidden:
+        pairs = filter(recording.fits, pairs_of(recording, prints))
+        prints = tell_apart(recording, rows | recording.rows(pairs))
+    return recording.references, prints
 
 
 def edit(root: Path, path: str, old: str, new: str) -> None:

@@ -2,17 +2,15 @@
 
 import re
 import shutil
-from functools import partial
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from tensorgrade.attempts.setup import Setup
-from tensorgrade.author.building.made_parts import Made, Part, Prints
-from tensorgrade.author.building.reference_files import Stored, chapter_files
+from tensorgrade.author.building.parts import Prints
+from tensorgrade.author.building.reference_files import Side
 from tensorgrade.author.recording.adopted import Adopted, adopt, adopted_file
-from tensorgrade.author.recording.references import build_exercise
 from tensorgrade.cli.shared import app
 from tensorgrade.course import CourseError
 from tensorgrade.instructor.grader import Grader
@@ -22,7 +20,9 @@ from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.store import Store
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import stored_form
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
+
+from .small_course import build_exercise
 
 CONFIG = """
 from tensorgrade.course import Settings, Tolerance
@@ -97,12 +97,8 @@ def build(project: Project, *sides: bool) -> None:
         references, prints = build_exercise(
             str(project.root), chapter.name, "row_means", hidden, "none"
         )
-        parts = {
-            Part(chapter.name, "row_means", hidden): Made(
-                references, Prints(partial(stored_form, prints)), "", "", False
-            )
-        }
-        for file in chapter_files(project, Stored(project, [chapter]), chapter, hidden, parts):
+        made = {"row_means": (references, Prints(stored_form(prints)))}
+        for file in Side(project, chapter.name, hidden, {}).files(made):
             file.write()
 
 

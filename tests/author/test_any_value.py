@@ -303,7 +303,7 @@ def test_an_object_keeps_what_it_holds(tmp_path, base, start):
         assert "changes `self` itself" in render(small.diagnosis(changing, keeps, hidden).problem)
     assert small.diagnosis(changing, lambda f: f.keeps_inputs("values")) is None
     found = small.diagnosis(text.replace("x * self.size", "x"), keeps)
-    assert render(found.problem) == "the result is what was passed in"
+    assert render(found.problem) == "the result is just what was passed in"
 
 
 def test_who_does_nothing_has_kept_no_input(tmp_path):
@@ -312,7 +312,7 @@ def test_who_does_nothing_has_kept_no_input(tmp_path):
     for returned, said in {
         "sorted(x)": None,
         "[*sorted(x), 1]": None,  # wrong, and for others to judge
-        "x": "the result is what was passed in",
+        "x": "the result is just what was passed in",
         "None": "None: does it end in a `return` with a value?",
         "len(x)": "the result is 3; a list of 3 is asked for",
     }.items():

@@ -9,18 +9,20 @@ from dataclasses import replace
 import pytest
 
 from tensorgrade.author.building.derive import derive, script_for_learners, text_file, with_hints
+from tensorgrade.author.building.parts import BuildOptions
 from tensorgrade.author.building.reference_files import reference_paths
 from tensorgrade.author.building.same import same_fingerprints, same_references, same_values
 from tensorgrade.author.building.script import read_script, stub_text, without_solutions
 from tensorgrade.author.proofs import complaints as checks
-from tensorgrade.author.proofs.complaints import complaints, proofs_of_a_release
+from tensorgrade.author.proofs.complaints import proofs_of_a_release, stale, wrong_files
 from tensorgrade.author.proofs.slips import chapter_slips, guessable_seed
-from tensorgrade.author.recording.references import build_exercise
 from tensorgrade.course import Chapter, Exercise
 from tensorgrade.exchange.references import load_references
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprint, Fingerprints, load_fingerprints
 from tensorgrade.recognition.imprints import Imprint
+
+from .small_course import build_exercise
 
 CHAPTER = "ch1_simplified_attention"
 
@@ -29,9 +31,10 @@ CHAPTER = "ch1_simplified_attention"
 @pytest.mark.timeout(300)
 def test_everything_derived_is_fresh(project):
     """As far as what it was made from tells; `make check` makes all of it anew."""
-    files = derive(project)
-    assert len(files) > 40
-    assert complaints(project, files) == [] and proofs_of_a_release(project) == []
+    files = list(derive(project))
+    assert len(files) > 40 and stale(project, files) == []
+    assert wrong_files(project, [file.path for file in files], BuildOptions()) == []
+    assert proofs_of_a_release(project) == []
 
 
 @pytest.mark.parametrize("hidden", [True, False])

@@ -4,7 +4,7 @@ import pytest
 
 from tensorgrade.author import form, on
 from tensorgrade.author.recording import references as recording
-from tensorgrade.author.recording.origin import forms_of
+from tensorgrade.author.recording.references import forms_of
 from tensorgrade.course import CourseError
 
 CHAPTER, EXERCISE = "ch3_causal_attention", "causal_mask"

@@ -7,18 +7,18 @@ import pytest
 import tensorgrade.author
 from tensorgrade.author.proofs.kill_matrix import exercise_matrix, unproved
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
-from tensorgrade.author.recording.references import build_exercise
 from tensorgrade.exchange.cases import SETTINGS
 from tensorgrade.exchange.references import References, save_references
 from tensorgrade.messages.message import render
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprints, fingerprints_path, save_fingerprints
 from tensorgrade.recognition.signatures import SIGNATURES
-from tensorgrade.runner.verbs import Call
+from tensorgrade.runner.steps import Call
 from tensorgrade.testing.collected import CollectedTests
 
 from ..commands import ROOT
 from .any_value import CHAPTER, CONFIG
+from .small_course import build_exercise
 
 PAGES = (
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),

@@ -247,7 +247,7 @@ def test_a_stretch_counts_as_one_where_the_edit_is_in_it(besides, kind):
 
 
 def test_only_what_is_said_beside_it_tells_more_than_that_values_are_wrong():
-    assert told(trial(message=f"It has {GENERIC}: every row sums to 3, not to 1.")) == "observed"
+    assert told(trial(message=f"It has {GENERIC}: every row sums to 3 instead of 1.")) == "observed"
 
 
 def test_a_line_that_begins_the_statement_of_the_edit_is_its_line():

@@ -1,22 +1,22 @@
-"""A build makes what has changed and no more, the same wherever it lies, and keeps what it made."""
+"""A build makes the exercises that have changed and no others, and notices every stale file."""
 
-import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tensorgrade import folders
-from tensorgrade.author.building import derive, made_parts
+from tensorgrade.author.building import derive, parts
+from tensorgrade.author.building.parts import BuildOptions
 from tensorgrade.author.building.reference_files import without_pairs
-from tensorgrade.author.kept import FOLDER, Kept
-from tensorgrade.author.proofs.complaints import solved_stubs
-from tensorgrade.author.proved import concerned, proved_before, seen_now, unproved
-from tensorgrade.author.recording.references import build_references
-from tensorgrade.author.terminal import look, read_ahead
+from tensorgrade.author.cache import BUILT, BUILT_WITH_PAIRS, FOLDER, cached, contents, key_of
+from tensorgrade.author.proofs.complaints import check
+from tensorgrade.author.recording.references import Recording
+from tensorgrade.author.terminal import concerned, look
 from tensorgrade.course import CourseError
-from tensorgrade.project import Project, find_project
+from tensorgrade.project import Project, check_seed
 from tensorgrade.recognition.fingerprints import load_fingerprints
 
 from ..commands import ROOT
@@ -36,19 +36,25 @@ def course(tmp_path):
 
 @pytest.fixture
 def runs(monkeypatch):
-    """The versions that are run, (exercise, hidden, mistakes, number of cases) each."""
-    seen = []
+    """The versions that are run: (exercise, hidden, mistakes). Few are run, all in this process."""
+    seen, rows = [], Recording.rows
 
-    def counted(jobs, works, how, original=made_parts.run):
-        seen.extend(
-            (job.part.exercise, job.part.hidden, version.mistakes, len(job.cases))
-            for job in jobs
-            for version in job.versions
-        )
-        original(jobs, works, how)
+    def noted(recording, versions):
+        versions = list(versions)
+        seen.extend((recording.exercise, recording.hidden, one.mistakes) for one in versions)
+        return rows(recording, versions)
 
-    monkeypatch.setattr(made_parts, "run", counted)
+    monkeypatch.setattr(Recording, "rows", noted)
+    monkeypatch.setattr("tensorgrade.author.building.parts.FEW_RUNS", 10**6)
     return seen
+
+
+def parts_run(runs) -> set[tuple[str, bool]]:
+    """The parts of which something was run."""
+    return {(exercise, hidden) for exercise, hidden, _ in runs}
+
+
+BOTH = {("scaled", True), ("scaled", False)}
 
 
 def derived(root):
@@ -66,32 +72,30 @@ def test_a_word_of_a_message_runs_nothing(course, runs):
     assert f"{HIDDEN}.fingerprints.json.gz" in wrote and f"{HIDDEN}.safetensors" not in wrote
 
 
-@pytest.mark.slow
-def test_a_new_mistake_runs_that_mistake(course, runs):
+def test_a_new_mistake_runs_its_exercise(course, runs):
     new = '    mistake("halved", "It is half as much.", ("x * factor", "x * factor / 2")),\n]'
     edit(course, GRADER, "\n]\n", f"\n{new}\n")
     assert build(course)[0].wrong == ()
-    assert {(exercise, names) for exercise, _, names, _ in runs if len(names) == 1} == {
-        ("scaled", ("halved",))
-    }
+    assert parts_run(runs) == BOTH and ("scaled", True, ("halved",)) in runs
 
 
-def test_a_new_case_runs_that_case(course, runs):
+def test_a_new_case_runs_its_side_of_its_exercise(course, runs):
     edit(course, GRADER, "hidden=[(5,),", "hidden=[(5,), (6,),")
     assert build(course)[0].wrong == ()
-    assert runs and {(ex, hidden, cases) for ex, hidden, _, cases in runs} == {("scaled", True, 1)}
+    assert parts_run(runs) == {("scaled", True)}
 
 
-def test_a_new_name_of_a_mistake_runs_nothing_and_is_told(course, runs):
+def test_a_new_name_of_a_mistake_is_told(course):
     edit(course, GRADER, '"scaled_factor_added"', '"added"')
     built, wrote = build(course)
-    assert built.wrong == () and runs == [] and f"{HIDDEN}.fingerprints.json.gz" in wrote
+    assert built.wrong == () and f"{HIDDEN}.fingerprints.json.gz" in wrote
+    prints = load_fingerprints(course / f"{HIDDEN}.fingerprints.json.gz").by_exercise["scaled"]
+    assert ("added",) in {one.mistakes for one in prints}
 
 
 def test_another_solution_runs_its_exercise_alone(course, runs):
     edit(course, f"solutions/{CHAPTER}.py", "    return x * factor", "    return x * factor + 0")
-    assert build(course)[0].wrong == ()
-    assert {exercise for exercise, *_ in runs} == {"scaled"}
+    assert build(course)[0].wrong == () and parts_run(runs) == BOTH
 
 
 @pytest.mark.slow
@@ -99,8 +103,8 @@ def test_a_new_seed_and_new_points_leave_learners_cases_alone(course, runs):
     edit(course, "course_config.py", "seed=", "seed=1")
     edit(course, "course_config.py", "points={}", 'points={"scaled": 7.5}')
     built, _ = build(course)
-    assert built.wrong == () and {hidden for _, hidden, *_ in runs} == {True}
-    assert "scaled" in {exercise for exercise, *_ in runs}
+    assert built.wrong == () and {hidden for _, hidden in parts_run(runs)} == {True}
+    assert ("scaled", True) in parts_run(runs)
     assert b'"points": 7.5' in (course / f"release/{CHAPTER}/{CHAPTER}.ipynb").read_bytes()
 
 
@@ -109,18 +113,16 @@ def test_named_exercises_alone_are_made(course, runs):
     edit(course, f"solutions/{CHAPTER}.py", "return counts", "return dict(counts)")
     built, _ = build(course, exercises=frozenset({"scaled"}))
     assert built.wrong == () and "Other exercises were left" in built.said
-    assert {exercise for exercise, *_ in runs} == {"scaled"}
+    assert parts_run(runs) == BOTH
     runs.clear()
-    assert build(course)[0].wrong == () and {exercise for exercise, *_ in runs} == {"word_counts"}
+    assert build(course)[0].wrong == () and {name for name, _ in parts_run(runs)} == {"word_counts"}
 
 
 def test_chapters_of_other_exercises_are_left_alone(course):
-    made_from = (course / "graders/references/made_from.json").read_bytes()
     edit(course, "solutions/ch2_more.py", "# ## ", "# ## Once more: ")
     edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
     built, wrote = build(course, exercises=frozenset({"scaled"}))
     assert built.wrong == () and wrote and not [path for path in wrote if "ch2_more" in path]
-    assert (course / "graders/references/made_from.json").read_bytes() == made_from
     built, wrote = build(course)
     assert built.wrong == () and "exercises/ch2_more.py" in wrote
     assert not [path for path in wrote if CHAPTER in path]
@@ -135,127 +137,131 @@ def test_a_slip_keeps_what_is_built_with_it_from_being_built(course):
     assert "word_counts" in build(course, exercises=frozenset({"scaled"}))[0].wrong[0]
 
 
-def test_without_what_was_kept_the_stored_files_are_enough(course, runs):
-    for path in sorted((course / FOLDER).rglob("*"), reverse=True):
-        path.unlink() if path.is_file() else path.rmdir()
+def test_without_the_cache_the_stored_files_are_enough(course, runs):
+    shutil.rmtree(course / FOLDER)
     built, wrote = build(course)
     assert built.wrong == () and runs == [] and wrote == []
 
 
-def test_a_broken_keep_is_made_again(course, runs):
-    for path in (course / FOLDER).rglob("*.json"):
-        path.write_text('{"messages": {}, "exerc', encoding="utf-8")
-    edit(course, GRADER, "hidden=[(5,),", "hidden=[(6,),")
-    assert build(course)[0].wrong == () and runs
+def test_a_broken_cache_is_ignored(course):
+    for content in (b"", b"\n", b"no key\nAll is well.", b"\xff\xff"):
+        for path in filter(Path.is_file, (course / FOLDER).rglob("*")):
+            path.write_bytes(content)
+        assert not is_known_as_built(course)
+    assert build(course)[0].wrong == () and is_known_as_built(course)
 
 
-def test_a_stub_is_looked_at_again_where_it_is_another(course):
-    project = Project(course)
-    chapter, kept = project.course.chapter(CHAPTER), Kept(course)
-    name = f"{CHAPTER}/stub.txt"
-    assert solved_stubs(project, chapter, kept) == []
-    seen = kept.text(name)
-    assert seen
-    kept.keep_text(name, "")  # as if it had never been looked at
-    assert solved_stubs(project, chapter) == [] and kept.text(name) == ""
-    solved = (course / f"solutions/{CHAPTER}.py").read_bytes()
-    kept.keep_text(name, seen)
-    (course / f"exercises/{CHAPTER}.py").write_bytes(solved)
-    said = solved_stubs(project, chapter, kept)
-    assert said and all("is solved already" in line for line in said)
-    assert solved_stubs(project, chapter, kept) == said  # it is not kept that it was wrong
+REFERENCES = [
+    f"{place}/references/{CHAPTER}.{ending}"
+    for place in ("graders", "exercises")
+    for ending in ("safetensors", "fingerprints.json.gz")
+]
 
 
-def test_where_nothing_has_changed_nobody_waits_for_torch(course):
+@pytest.mark.slow
+def test_a_spoilt_reference_file_is_built_again(course):
+    """Whether it is cut, another chapter's, or missing."""
+    before = derived(course)
+    for path in REFERENCES:
+        other = before[path.replace(CHAPTER, "ch2_more")]
+        for content in (before[path][:50], other, None):
+            (course / path).write_bytes(content) if content else (course / path).unlink()
+            built, wrote = build(course)
+            assert built.wrong == () and path in wrote and derived(course) == before
+
+
+@pytest.mark.parametrize("path", REFERENCES[:3:2])
+def test_a_file_from_elsewhere_is_not_taken_for_a_built_one(course, path, runs):
+    """Even if only another chapter of the course is built in between."""
+    (course / path).write_bytes(derived(course)[path.replace(CHAPTER, "ch2_more")])
+    edit(course, "solutions/ch2_more.py", "# ## ", "# ## Once more: ")
+    assert build(course, exercises=frozenset({"scaled_2"}))[0].wrong == ()
+    built, wrote = build(course)
+    assert built.wrong == () and path in wrote and ("scaled", "graders" in path) in parts_run(runs)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_check_notices_every_missing_file(course):
+    everything = [path for path in derived(course) if not path.endswith("made_from.json")]
+    assert len(everything) > 20
+
+    def wrong() -> tuple[str, ...]:
+        return check(Project(course), BuildOptions(), lambda *_: None).wrong
+
+    assert wrong() == ()
+    for path in [path for path in everything if "ch2_more" in path]:
+        content = (course / path).read_bytes()
+        (course / path).unlink()
+        assert f"{path} is missing" in wrong()
+        (course / path).write_bytes(content)
+    assert wrong() == ()
+
+
+def test_a_build_without_changes_does_not_import_torch(course):
     asked = (
-        "import sys; from pathlib import Path; from tensorgrade.author.proved import *; "
-        "root = Path(sys.argv[1]); proved = proved_before(root); "
-        "print('torch' in sys.modules, proved.seen == seen_now(root), proved.said)"
+        "import sys; from pathlib import Path; from tensorgrade.author.cache import *; "
+        "root = Path(sys.argv[1]); "
+        "print(cached(root, BUILT, key_of(contents(root))), 'torch' in sys.modules)"
     )
     command = [sys.executable, "-c", asked, str(course)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("False True ") and "files are fresh" in done.stdout
+    assert "files are fresh" in done.stdout and done.stdout.strip().endswith("False")
 
 
-def test_everything_counts_for_what_is_proved(course):
-    proved = proved_before(course)
-    assert proved.said.endswith("derived files are fresh.")
-    for path in (GRADER, f"exercises/{CHAPTER}.py", "graders/references/made_from.json"):
-        text = (course / path).read_bytes()
-        (course / path).write_bytes(text + b"\n")
-        assert proved.seen != seen_now(course)
-        (course / path).write_bytes(text)
-    assert proved.seen == seen_now(course)
+def is_known_as_built(course) -> bool:
+    """Whether the next build of everything finds nothing to do."""
+    return cached(course, BUILT, key_of(contents(course))) is not None
 
 
-def left(course):
-    """The exercises that are still to be proved; None where that may be all."""
-    return unproved(Project(course), proved_before(course), seen_now(course))
+def test_every_file_counts_for_what_is_built(course):
+    new = ("graders/helpers.py", "exercises/new.py", "source/ch2_more/x")
+    for path in new:
+        (course / path).write_text("\n")
+        assert not is_known_as_built(course)
+        (course / path).unlink()
+    for path in ("course_config.py", LESSON, GRADER, *derived(course)):
+        before = (course / path).read_bytes()
+        (course / path).write_bytes(before + b"\n")
+        assert not is_known_as_built(course)
+        (course / path).write_bytes(before)
+    assert is_known_as_built(course)
 
 
-def test_what_is_proved_and_unchanged_is_not_looked_at_again(course, monkeypatch):
-    looked_at = []
-    monkeypatch.setattr(
-        "tensorgrade.author.proofs.slips.ExerciseFile.slips",
-        lambda file: looked_at.append(file.exercise.name) or [],
-    )
+def test_a_build_of_one_exercise_does_not_speak_for_the_others(course):
     edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
-    assert left(course) == {"scaled"}
-    built, wrote = build(course)
-    assert built.said.startswith("All derived files are fresh.")
-    assert set(looked_at) == {"scaled", "Shift", "word_counts"}  # those of its chapter
-    assert wrote and left(course) == frozenset()
+    assert build(course, exercises=frozenset({"Shift"}))[0].wrong == ()
+    assert not is_known_as_built(course)
+    assert build(course)[0].wrong == () and is_known_as_built(course)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("saved, all_is_proved", [("scaled", True), ("Shift", False)])
-def test_a_save_proves_all_where_it_is_all_that_changed(course, saved, all_is_proved):
-    edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
-    assert build(course, exercises=frozenset({saved}))[0].wrong == ()
-    assert (left(course) == frozenset()) == all_is_proved
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "path", ["course_config.py", "graders/helpers.py", "exercises/new.py", "source/ch2_more/x"]
-)
-def test_what_all_may_hang_on_is_proved_with_all(course, path):
-    (course / path).touch()
-    (course / path).write_text((course / path).read_text("utf-8") + "\n", encoding="utf-8")
-    assert left(course) is None
-
-
-def test_what_is_wrong_is_not_proved(course):
+def test_what_is_wrong_is_not_known_as_built(course):
     edit(course, GRADER, '"The factor is added. It should', f'"{"x" * 200}')
-    assert build(course)[0].wrong and left(course) == {"scaled"}
+    assert build(course)[0].wrong and not is_known_as_built(course)
     assert build(course)[0].wrong
 
 
-@pytest.mark.slow
-def test_what_was_read_ahead_is_never_stale(course):
-    path = course / GRADER
-    read_ahead(course, look(course))
-    saved = path.stat().st_mtime_ns
-    edit(course, GRADER, "The factor is added. It should", "The factor is added, it should")
-    os.utime(path, ns=(saved, saved))  # of the same size, in the same moment
-    build(course)
-    prints = load_fingerprints(course / f"{HIDDEN}.fingerprints.json.gz")
-    assert any("The factor is added, it should" in said for said in prints.messages.values())
+def test_an_interrupted_build_keeps_the_chapters_that_are_finished(course, runs, monkeypatch):
+    edit(course, "course_config.py", "seed=", "seed=1")
+    make_part, begun = parts.make_part, []
 
+    def interrupted(root, part, *more):
+        begun.append(part.chapter)
+        if len(set(begun)) > 1:
+            raise KeyboardInterrupt
+        return make_part(root, part, *more)
 
-@pytest.mark.slow
-def test_a_new_mistake_runs_the_solution_on_no_case(course, monkeypatch):
-    recorded = []
-    monkeypatch.setattr(
-        "tensorgrade.author.recording.references.build_references",
-        lambda *about: recorded.append(about) or build_references(*about),
-    )
-    new = '    mistake("halved", "It is half as much.", ("x * factor", "x * factor / 2")),\n]'
-    edit(course, GRADER, "\n]\n", f"\n{new}\n")
-    assert build(course)[0].wrong == () and recorded == []
-    edit(course, GRADER, "hidden=[(5,),", "hidden=[(6,),")
+    monkeypatch.setattr(parts, "make_part", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        build(course)
+    with pytest.raises(CourseError, match="drawn from another seed"):
+        check_seed(course / "graders", Project(course).course)
+    monkeypatch.setattr(parts, "make_part", make_part)
+    done = {exercise for exercise, hidden in parts_run(runs) if hidden}
+    runs.clear()
     assert build(course)[0].wrong == ()
-    assert [hidden for *_, hidden in recorded] == [True]
+    assert done and not done & {exercise for exercise, _ in parts_run(runs)}
+    check_seed(course / "graders", Project(course).course)
 
 
 @pytest.mark.slow
@@ -292,12 +298,12 @@ def pairs_in(path) -> int:
 
 def pairs_run(runs) -> set[tuple[str, bool]]:
     """The exercises of which pairs were run, and whether on hidden cases."""
-    return {(exercise, hidden) for exercise, hidden, names, _ in runs if len(names) == 2}
+    return {(exercise, hidden) for exercise, hidden, names in runs if len(names) == 2}
 
 
 def test_pairs_of_a_changed_engine_stay_where_single_mistakes_do(with_pairs, runs, monkeypatch):
     before = derived(with_pairs)
-    monkeypatch.setattr("tensorgrade.author.recording.references.engine_digest", lambda: "other")
+    monkeypatch.setattr("tensorgrade.author.recording.digests.engine_digest", lambda: "other")
     edit(with_pairs, GRADER, "The factor is added. It should", "The factor is added; it should")
     assert build(with_pairs)[0].wrong == ()
     assert runs and not pairs_run(runs) and pairs_in(with_pairs / PUBLIC) == 3
@@ -371,10 +377,12 @@ def test_a_slip_that_shows_when_it_is_run_is_a_sentence_with_its_file(
 
 def test_many_pairs_are_not_made_unasked(tmp_path, monkeypatch):
     course = make_course(tmp_path / "small")
-    monkeypatch.setattr("tensorgrade.author.building.made_parts.FEW_RUNS_TOGETHER", 5)
+    monkeypatch.setattr("tensorgrade.author.building.parts.FEW_RUNS_OF_PAIRS", -1)
     assert "Pairs of mistakes are still to be made for 4 exercises" in build(course)[0].said
+    assert cached(course, BUILT_WITH_PAIRS, key_of(contents(course))) is None
     assert without_pairs(Project(course)) and build(course, pairs=True)[0].wrong == ()
     assert without_pairs(Project(course)) == []
+    assert cached(course, BUILT_WITH_PAIRS, key_of(contents(course)))
 
 
 def test_a_save_concerns_its_exercise_its_chapter_or_everything(course):
@@ -396,7 +404,7 @@ def test_a_release_is_made_anew_where_what_nbgrader_loads_is_new(monkeypatch, tm
     monkeypatch.setattr(derive, "release_text", lambda *about: made.append(about) or "released")
 
     def released() -> str:
-        return derive.kept_release(find_project(ROOT), CHAPTER, "notebook", Kept(tmp_path))
+        return derive.cached_release(tmp_path, CHAPTER, "notebook")
 
     assert released() == released() == "released" and len(made) == 1
     edit(engine, "nbgrader_plugin/releasing.py", "class GivenCode", "class OtherCode")

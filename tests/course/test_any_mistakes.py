@@ -6,7 +6,7 @@ import random
 import pytest
 
 from tensorgrade.author.proofs.sample_class import Choice, assemble
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 DRAWS = int(os.environ.get("ANY_MISTAKES", "1"))  # hand-ins of a chapter
 

@@ -57,7 +57,7 @@ def test_a_result_that_loses_an_axis_of_one_loses_points(project, judged, chapte
         assert all(GONE in told.message for text, told in verdicts.items() if text not in kept)
 
 
-GONE = "; a dimension of size 1 is gone"
+GONE = "; a dimension of size 1 is missing"
 SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
 
 

@@ -11,11 +11,11 @@ from tensorgrade.author.recording.bugs import bugs_of, candidates, drawn
 from tensorgrade.exchange.references import load_references
 from tensorgrade.learner.notebook.card import Card
 from tensorgrade.learner.notebook.checking import check
-from tensorgrade.nbgrader_plugin.pouring import pour
+from tensorgrade.nbgrader_plugin.script_to_notebook import pour
 from tensorgrade.recognition.fingerprints import fingerprints_path, load_fingerprints
 from tensorgrade.runner.reading import parts
 from tensorgrade.runner.source import Source
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 from tensorgrade.testing.collected import CollectedTests
 from tensorgrade.views.note import Note
 
@@ -115,7 +115,7 @@ def test_code_as_it_was_given_is_not_attempted_and_earns_nothing(project, rows, 
     text = stub(project, chapter).replace("_attention(\n", "_attention(  # looked at\n")
     for name, verdict in rows(chapter, text).items():
         assert (verdict.status, verdict.points, verdict.mistakes) == ("not_attempted", 0, [])
-        assert verdict.message.startswith("Not mended yet: ") == (name in bugs(project))
+        assert verdict.message.startswith("Not fixed yet: ") == (name in bugs(project))
         assert verdict.line is None and verdict.stage is None
 
 
@@ -225,7 +225,7 @@ def test_a_card_shows_what_fails_though_nothing_is_begun(project):
     found = check(project.exercises, SCALED, Source(cell, f"{CH2}.py"))
     page = Card(found)._repr_html_()
     assert found.state == "to do" and found.points == 0
-    assert "not mended yet: " in page and "All checks" in page and "Write your answer" not in page
+    assert "not fixed yet: " in page and "All checks" in page and "Write your answer" not in page
     right = project.solution(CH2).read_text(encoding="utf-8")
     assert check(project.exercises, SCALED, Source(right, f"{CH2}.py")).points == 4
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tensorgrade.attempts import pipeline
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 from ..sampling import first_of_each
 

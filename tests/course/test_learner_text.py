@@ -6,8 +6,8 @@ import pytest
 
 from tensorgrade.attempts.verdict import Status, Verdict
 from tensorgrade.exchange.text import JOINERS, printable
-from tensorgrade.judging.handed_in import HandedIn
-from tensorgrade.sources.handins import Handin, escaped
+from tensorgrade.judging.submitted_text import HandedIn
+from tensorgrade.sources.submitted_files import Handin, escaped
 
 CH1 = "ch1_simplified_attention"
 # An escape sequence, a window's title, one of ISO 6429 in one character, two ways to turn text, and

@@ -11,7 +11,7 @@ import pytest
 from tensorgrade.attempts.points import LEAST, MOST
 from tensorgrade.author.proofs.sample_class import Choice, assemble
 from tensorgrade.grader_files import import_from
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 TINY = 1e-6
 MODULES = (

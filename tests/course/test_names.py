@@ -6,7 +6,7 @@ Parameters are taken by position, whatever they are called; test_renamings.py ha
 import pytest
 
 from tensorgrade.messages.message import sentence
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
@@ -99,7 +99,7 @@ def test_eight_names_and_another_order_cost_one_point_and_are_all_told(judge):
     )
     assert verdict.message.endswith(" (1 point).")
     for pair in (
-        "`q_proj` is asked for as `W_query`",
+        "`q_proj` should be called `W_query`",
         "`k_proj` as `W_key`",
         "`v_proj` as `W_value`",
         "`out` as `out_proj`",
@@ -118,7 +118,7 @@ def test_a_right_answer_with_other_names_is_no_wrong_answer_without_a_name(judge
 
 def test_a_misspelt_class_is_judged_as_the_one_that_is_meant(edited):
     verdict = edited(CH3, "CausalAttention", {"class CausalAttention": "class CasualAttention"})
-    assert "`CasualAttention` is asked for as `CausalAttention`" in verdict.message
+    assert "`CasualAttention` should be called `CausalAttention`" in verdict.message
     assert (verdict.points, verdict.mistakes) == (verdict.max_points - 1, [])
 
 
@@ -129,7 +129,7 @@ def test_a_mistake_in_a_misspelt_class_is_named_and_both_are_told(edited):
     }
     verdict = edited(CH3, "CausalAttention", wrong)
     assert verdict.mistakes == ["no_scale"]
-    assert "`CasualAttention` is asked for as `CausalAttention`" in verdict.message
+    assert "`CasualAttention` should be called `CausalAttention`" in verdict.message
 
 
 def test_a_mistake_under_other_names_is_named_and_both_are_told(judge):
@@ -142,18 +142,18 @@ def test_a_mistake_under_other_names_is_named_and_both_are_told(judge):
 @pytest.mark.parametrize(
     "chapter, exercise, edits, told",
     [
-        (CH2, "SelfAttention_v1", {"self.W_query": "self.Wq"}, "`Wq` is asked for as `W_query`"),
+        (CH2, "SelfAttention_v1", {"self.W_query": "self.Wq"}, "`Wq` should be called `W_query`"),
         (
             CH2,
             "SelfAttention_v2",
             {"self.W_key": "self.keys", "self.W_value": "self.values"},
-            "`keys` is asked for as `W_key`, `values` as `W_value`",
+            "`keys` should be called `W_key`, `values` as `W_value`",
         ),
         (
             CH3,
             "CausalAttention",
             {'"mask"': '"causal"', "self.mask": "self.causal"},
-            "`causal` is asked for as `mask`",
+            "`causal` should be called `mask`",
         ),
         (CH3, "CausalAttention", {"def forward": "def foward"}, "`foward` is asked for as"),
         (CH3, "CausalAttention", {"def __init__": "def _init_"}, "`_init_` is asked for as"),
@@ -161,7 +161,7 @@ def test_a_mistake_under_other_names_is_named_and_both_are_told(judge):
             CH4,
             "MultiHeadAttentionWrapper",
             {"self.heads": "self.attn_heads"},
-            "`attn_heads` is asked for as `heads`",
+            "`attn_heads` should be called `heads`",
         ),
     ],
 )
@@ -189,12 +189,12 @@ TABLE = {
         (
             "LayerNorm",
             {"self.scale": "self.gamma", "self.shift": "self.beta"},
-            "`gamma` is asked for as `scale`, `beta` as `shift`",
+            "`gamma` should be called `scale`, `beta` as `shift`",
         ),
         (
             "TransformerBlock",
             {"self.attention": "self.att", "self.feed_forward": "self.ff"},
-            "`att` is asked for as `attention`, `ff` as `feed_forward`",
+            "`att` should be called `attention`, `ff` as `feed_forward`",
         ),
         ("FeedForward", APART, "`fc1` is asked for as `layers.0`, `fc2` as `layers.2`"),
         (
@@ -230,7 +230,7 @@ IN_THE_MODEL = {"self.final_norm = LayerNorm(d)": f"self.final_norm = {TORCHS}"}
 def test_names_within_a_part_are_paid_for_where_that_part_is_made(grade, project, edits, charged):
     found = grade(CH6, edited_solution(project, CH6, edits))
     assert [name for name, v in found.items() if v.points < v.max_points] == charged
-    assert "`weight` is asked for as `scale`" in found[charged[0]].message
+    assert "`weight` should be called `scale`" in found[charged[0]].message
 
 
 @pytest.mark.slow
@@ -238,7 +238,7 @@ def test_a_name_of_its_own_is_charged_beside_that_of_a_part(grade, project):
     found = grade(CH6, edited_solution(project, CH6, APART | {"self.feed_forward": "self.ff"}))
     charged = {name: v.message for name, v in found.items() if v.points < v.max_points}
     assert charged.keys() == {"FeedForward", "TransformerBlock"}
-    said = "Right. `ff` is asked for as `feed_forward` (1 point)."
+    said = "Right. `ff` should be called `feed_forward` (1 point)."
     assert charged["TransformerBlock"] == said
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 from ..sampling import first_of_each
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tensorgrade.recognition.mistakes import make, mistake
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 from ..sampling import first_of_each
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tensorgrade.messages.message import sentence
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
@@ -159,7 +159,9 @@ def test_one_slip_costs_once(verdicts, chapter, slip, edits, right):
 def test_when_old_questions_are_mixed_in_makes_no_difference(verdicts, monkeypatch, first):
     """Where operations are counted, those of asking are not the right answer's."""
     turns = count(first)
-    monkeypatch.setattr("tensorgrade.attempts.earlier.secrets.randbelow", lambda n: next(turns) % 2)
+    monkeypatch.setattr(
+        "tensorgrade.attempts.inherited_errors.secrets.randbelow", lambda n: next(turns) % 2
+    )
     assert lost(verdicts(CH4, {MERGE: "1.5 * x.flip(1).transpose(1, 2).flatten(2)"})) == {
         "merge_heads"
     }

@@ -34,7 +34,7 @@ SLIPS = [
         "softmax",
         "dim: int = -1",
         "dim: int = 0",
-        "Its columns sum to 1, its rows do not.",
+        "Its columns sum to 1, and its rows do not.",
         "shifted = ",
     ),
     (
@@ -98,7 +98,7 @@ SLIPS = [
         "SelfAttention_v2",
         "self.W_value(x)",
         "self.W_values(x)",
-        "is `W_value` meant?",
+        "did you mean `W_value`?",
         "self.W_values(x)",
     ),
     (
@@ -106,7 +106,7 @@ SLIPS = [
         "SelfAttention_v2",
         "return attn_weights @ values",
         "attn_weights @ values",
-        "Line {} is the last one that runs.",
+        "Line {} is the last line that runs, and it returns nothing.",
         "        attn_weights @ values",
     ),
     (
@@ -130,7 +130,7 @@ SLIPS = [
         "CausalAttention",
         "qkv_bias: bool = False",
         "qkv_bias: bool = True",
-        "It is right where `qkv_bias` is passed in, and wrong in all other cases.",
+        "It is right whenever `qkv_bias` is passed in, and wrong otherwise.",
         "qkv_bias: bool = True",
     ),
     (
@@ -186,7 +186,7 @@ SLIPS = [
         "sinusoidal_positions",
         PAIRS,
         "torch.cat((angles.sin(), angles.cos()), dim=-1)",
-        "all is right in columns 0 and 5, and in no other column (counted from 0)",
+        "only columns `[:, 0]` and `[:, 5]` are right",
         "torch.cat((",
     ),
     (
@@ -210,7 +210,7 @@ SLIPS = [
         "FeedForward",
         "nn.GELU()",
         "nn.GELU",
-        "are brackets missing behind its name?",
+        "are the parentheses `()` missing after its name?",
         "nn.GELU, nn.Linear",
     ),
     (

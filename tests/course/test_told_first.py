@@ -170,7 +170,7 @@ def test_a_name_that_a_failed_statement_makes_is_told_with_that_statement(note):
     text = HELPED + "\nstart = scores_of(torch.ones(2), torch.ones(3))\n"
     text = text.replace("inputs[0, 0])", "start)")
     _, told = note(CH1, "simplified_self_attention", text)
-    assert "the line that makes it failed (RuntimeError" in told and ", line 12)" in told
+    assert "the line that defines it failed (RuntimeError" in told and ", line 12)" in told
 
 
 IN_PLACE = [
@@ -315,7 +315,10 @@ def test_a_weight_inside_a_part_is_asked_after_where_that_is_made(project, note)
     swapped = (HEADS, HEADS.replace("dropout, qkv_bias", "qkv_bias, dropout"))
     text = edited(project, CH4, "MultiHeadAttentionWrapper", swapped)
     _, told = note(CH4, "MultiHeadAttentionWrapper", text)
-    assert "lacks a weight of `heads.0` (is all it needs handed on to it?)" in told
+    assert (
+        "a weight of `heads.0` is missing (does `heads.0` get all the arguments that it needs?)"
+        in told
+    )
     assert "no weight of" not in told
 
 
@@ -327,7 +330,7 @@ def test_parts_that_torch_does_not_find_are_told_as_a_whole(project, note):
         ("nn.ModuleList(\n", "list(\n"),
     )
     _, told = note(CH6, "SmallGPT", text)
-    assert "torch finds no parameters in `blocks`, so they could not be given their values" in told
+    assert "torch finds no parameters in `blocks`, so its weights could not be set" in told
 
 
 def test_a_head_that_is_not_there_is_no_weight_that_was_not_handed_on(project, note):
@@ -350,8 +353,8 @@ def test_a_matrix_that_lies_the_other_way_round_is_told_with_the_line_that_makes
     text = edited(project, CH2, "SelfAttention_v1", *edits)
     _, told = note(CH2, "SelfAttention_v1", text)
     line = line_of(text, "self.W_query = nn.Parameter(torch.rand(d_out, d_in))")
-    assert f"Line {line} makes `W_query`: it has shape (2, 3) where (3, 2) is asked for." in told
-    assert "The parameter `W_query` has shape (2, 3); (3, 2) is asked for." in told
+    assert f"Line {line} makes `W_query`: it has shape (2, 3); (3, 2) is expected." in told
+    assert "The parameter `W_query` has shape (2, 3); (3, 2) is expected." in told
     assert judged(CH2, "SelfAttention_v1", text).line == line
 
 

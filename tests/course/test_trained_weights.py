@@ -16,8 +16,8 @@ from tensorgrade.attempts.pipeline import verdict
 from tensorgrade.author.recording.casebook import recorded_cases
 from tensorgrade.command import Learner
 from tensorgrade.grader_files import import_from
-from tensorgrade.sources.beside import Beside, missing
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.companion_files import Beside, missing
+from tensorgrade.sources.submitted_files import Handin
 
 from ..commands import ROOT
 from ..sampling import first_of_each

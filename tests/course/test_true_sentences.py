@@ -15,7 +15,7 @@ from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
 from tensorgrade.learner.notebook.checking import run_cases
 from tensorgrade.messages.message import Plain, render, sentence
 from tensorgrade.runner.errors import OutOfTime, may_be_ended
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 from tensorgrade.testing.collected import CollectedTests
 from tensorgrade.testing.interrupting import Interrupter
 from tensorgrade.views.note import Note
@@ -118,56 +118,56 @@ EDITED = [
         "CausalAttention",
         "self.mask[:n, :n]",
         "self.mask[:context_length, :context_length]",
-        "it is an argument of `__init__` alone: keep it there as `self.context_length`",
+        "it is an argument of `__init__` only: store it there as `self.context_length`",
         "meant?",
     ),
     (
         "MultiHeadAttention",
         "queries.view(b, n, self.num_heads",
         "queries.view(b, n, num_heads",
-        "there is `self.num_heads`: is `self.` missing?",
+        "`self.num_heads` exists: is `self.` missing?",
         "meant?",
     ),
     (
         "CausalAttention",
         'register_buffer("mask"',
         "register_buffer(mask",
-        'the name is a text there: `"mask"`',
+        'the name has to be in quotes there: `"mask"`',
         "is `self.` missing",
     ),
     (
         "CausalAttention",
         "self.dropout(w)",
         "dropout(w)",
-        "there is `self.dropout`: is `self.` missing?",
+        "`self.dropout` exists: is `self.` missing?",
         "meant?",
     ),
     (
         "SelfAttention_v1",
         "(nn.Module)",
         "",
-        "`SelfAttention_v1` is no module: write `class SelfAttention_v1(nn.Module):`",
+        "`SelfAttention_v1` is not an nn.Module: write `class SelfAttention_v1(nn.Module):`",
         "line",
     ),
     (
         "CausalAttention",
         "(nn.Module)",
         "",
-        "`CausalAttention` is no module: write `class CausalAttention(nn.Module):`",
+        "`CausalAttention` is not an nn.Module: write `class CausalAttention(nn.Module):`",
         "misspelt",
     ),
     (
         "SelfAttention_v1",
         "x @ self.W_query",
         "x @ W_query",
-        "it reads `W_query`, which is made outside of `SelfAttention_v1`: is `self.` missing?",
+        "it reads `W_query`, which is defined outside of `SelfAttention_v1`: is `self.` missing?",
         "public checks",
     ),
     (
         "SelfAttention_v1",
         "        self.W_query =",
         "        W_query =",
-        "`__init__` makes it as a local name: is `self.` missing there?",
+        "`__init__` makes it a local variable: is `self.` missing there?",
         "outside",
     ),
     (
@@ -181,15 +181,21 @@ EDITED = [
         "CausalAttention",
         "def forward(self, x)",
         "def forward(x)",
-        "is `self` missing among its parameters?",
+        "is `self` missing from its parameters?",
         "meant?",
     ),
-    ("CausalAttention", "= self.W_query(x)", "= self.W_qurey(x)", "is `W_query` meant?", "self.`"),
+    (
+        "CausalAttention",
+        "= self.W_query(x)",
+        "= self.W_qurey(x)",
+        "did you mean `W_query`?",
+        "self.`",
+    ),
     (
         "CausalAttention",
         "self.W_query(x), self.W_key(x)",
         "self.W_query(x), self.W_qeury(x)",
-        "is `W_query` meant?",
+        "did you mean `W_query`?",
         "missing",
     ),
     ("CausalAttention", "triu(1)", "triu(3)", FUTURE, "right shape"),
@@ -197,29 +203,29 @@ EDITED = [
         "SelfAttention_v1",
         "self.W_key = nn.Parameter(torch.rand(d_in, d_out))",
         "self.W_key = torch.rand(d_in, d_out, requires_grad=True)",
-        "`W_key` is a plain tensor and no nn.Parameter",
+        "`W_key` is a plain tensor, not an nn.Parameter",
         "differentiable",
     ),
     (
         "SelfAttention_v1",
         "x @ self.W_key, x",
         "x @ self.W_key.data, x",
-        "`W_key` is missing: nothing that is differentiable leads from there to the result; none "
-        "goes back through `data` on line 12.",
+        "`W_key` is missing: no differentiable operation connects it to the result; none "
+        "flows back through `data` on line 12.",
         "plain tensor",
     ),
     (
         "SelfAttention_v1",
         "x @ self.W_key, x",
         "torch.tensor(x @ self.W_key), x",
-        "none goes back through `torch.tensor` on line 12.",
+        "none flows back through `torch.tensor` on line 12.",
         "plain tensor",
     ),
     (
         "SelfAttention_v1",
         "attn_scores = queries",
         "input(); attn_scores = queries",
-        "nobody is there to answer an `input()`",
+        "`input()` cannot be answered here",
         "`-s`",
     ),
     (
@@ -233,7 +239,7 @@ EDITED = [
         "SelfAttention_v1",
         "x @ self.W_query,",
         "self.W_query(x),",
-        "a parameter is a tensor, which one computes with",
+        "a parameter is a tensor, not a function",
         "no module",
     ),
     (
@@ -247,14 +253,14 @@ EDITED = [
         "CausalAttention",
         "self.mask[:n, :n]",
         "self.hidden[:n, :n]",
-        "nothing before that line makes `self.hidden`",
+        "nothing before that line sets `self.hidden`",
         "meant?",
     ),
     (
         "CausalAttention",
         ".triu(1).bool()",
         ".triu(1)",
-        "it takes a mask of True and False, and this one holds numbers",
+        "the mask has to hold True and False, and this one holds numbers",
         "misspelt",
     ),
     (
@@ -268,7 +274,7 @@ EDITED = [
         "CausalAttention",
         "keys.shape[-1] ** 0.5",
         "torch.sqrt(keys.shape[-1])",
-        "that is a plain number, which Python computes with by itself",
+        "that is a plain number; compute with it in Python",
         "self.",
     ),
     (
@@ -289,14 +295,14 @@ EDITED = [
         "CausalAttention",
         "attn_scores = queries @",
         f"{KEEPS}attn_scores = queries @",
-        "without the calls before it, this call is right: is something kept from them?",
+        "this call is right. Does something stay from an earlier call?",
         "future",
     ),
     (
         "MultiHeadAttention",
         "attn_scores = queries @",
         f"{KEEPS}attn_scores = queries @",
-        "without the calls before it, this call is right: is something kept from them?",
+        "this call is right. Does something stay from an earlier call?",
         "future",
     ),
     (
@@ -304,7 +310,7 @@ EDITED = [
         "CausalAttention",
         "b, n, _ = x.shape",
         "b, n, _ = x.shape; x = x.view(-1).view(x.shape)",
-        "`reshape` copies where `view` cannot",
+        "`reshape` copies if necessary",
         "by itself",
     ),
     (
@@ -475,7 +481,7 @@ FUNCTIONS = [
         CH1,
         "attention_scores",
         "def attention_scores(query, inputs):\n    return torch.matmull(inputs, query)\n",
-        "is `matmul` meant?",
+        "did you mean `matmul`?",
     ),
     (
         CH1,
@@ -488,7 +494,7 @@ FUNCTIONS = [
         "attention_scores",
         "sentence = torch.rand(6, 3)\ndef attention_scores(query, inputs):\n"
         "    return sentence @ query\n",
-        "made outside of `attention_scores`: is an argument meant?",
+        "defined outside of `attention_scores`: did you mean an argument?",
     ),
     (
         CH1,

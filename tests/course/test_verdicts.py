@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
@@ -418,7 +418,7 @@ def test_a_mistyped_argument_is_guessed(judge):
     verdict = judge(
         CH1, "attention_scores", "def attention_scores(query, inputs):\n    return inputs @ quary\n"
     )
-    assert "is `query` meant?" in verdict.message
+    assert "did you mean `query`?" in verdict.message
 
 
 def test_the_most_natural_wrong_mask_is_named_twice(judge):

@@ -23,7 +23,8 @@ from tensorgrade.exchange.observation import (
 )
 from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.values import plain, shown, sized, spelled
-from tensorgrade.judging.value_agreement import ValueJudge, side_by_side
+from tensorgrade.judging.value_comparison import ValueJudge, side_by_side
+from tensorgrade.runner.edits import Idea
 from tensorgrade.runner.messages import BadMessage, pack, receive, unpack
 from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
 
@@ -219,9 +220,10 @@ def test_a_tree_is_bounded_in_depth_parts_and_characters():
         assert "something else" in json.dumps(found.values["x"]["json"])
 
 
-TRIED = {"line": st.just(1), "idea": WORDS, "text": WORDS, "facts": JSON, "error": JSON}
+TRIED = {"line": st.just(1), "idea": st.sampled_from([*Idea]) | WORDS, "code": WORDS}
+TRIED |= {"text": WORDS, "facts": JSON, "error": JSON}
 TRIED |= {"values": st.dictionaries(WORDS, st.fixed_dictionaries({"json": TREES}), max_size=3)}
-A_TRY = {"line": 1, "idea": "", "text": "", "facts": {}, "error": None}
+A_TRY = {"line": 1, "idea": "name", "code": "", "text": "", "facts": {}, "error": None}
 
 
 @given(st.lists(st.fixed_dictionaries(TRIED), max_size=3))

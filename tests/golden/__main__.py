@@ -4,30 +4,35 @@
     python -m tests.golden --write    store today's verdicts
     python -m tests.golden --messages FILE    also write what learners read, to compare two versions
 
-Points, status, mistakes, line, stage and certainty are stored, without the wording.
+Points, status, mistakes, line, stage, certainty and the messages' ids are stored, without the
+wording. Each worker process has one warm grader for hidden checks and one for public ones.
 """
 
 import argparse
 import csv
+import gc
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import torch
 
+from tensorgrade.attempts import in_child
 from tensorgrade.attempts.pipeline import verdicts_on
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import Verdict
-from tensorgrade.instructor.grader import Grader
+from tensorgrade.instructor.grader import Grader, forget
 from tensorgrade.project import Project
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 from .corpus import Entry, corpus
 
 ROOT = Path(__file__).parents[2]
 STORED = Path(__file__).with_name("golden.tsv")
-COLUMNS = ("points", "status", "mistakes", "line", "stage", "sure")
-PARTS = 4  # of each chapter, so that the cores end at about the same time
+COLUMNS = ("points", "status", "mistakes", "line", "stage", "sure", "messages")
+AT_ONCE = 8  # entries of one task
+LONG_SEARCH = 5.0  # seconds for edits, so that a busy machine finds the same ones
 Rows = dict[str, list[str]]
 Verdicts = dict[str, Verdict]
 
@@ -38,8 +43,9 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="store today's verdicts")
     parser.add_argument("--messages", type=Path, help="write the messages to this file")
     parser.add_argument("--jobs", type=int, help="worker processes")
+    parser.add_argument("--every", type=int, default=1, help="take only every Nth submission")
     options = parser.parse_args()
-    verdicts = graded(options.jobs)
+    verdicts = graded(options.jobs, options.every)
     if options.messages:
         lines = (f"{name}\t{verdicts[name].message}\n" for name in sorted(verdicts))
         options.messages.write_text("".join(lines), encoding="utf-8")
@@ -48,7 +54,10 @@ def main() -> None:
         store(rows)
         print(f"{len(rows)} verdicts stored")
         return
-    changes = differences(stored(), rows)
+    before = stored()
+    if options.every > 1:
+        before = {name: cells for name, cells in before.items() if name in rows}
+    changes = differences(before, rows)
     print(*changes, f"{len(rows)} verdicts, {len(changes)} changed", sep="\n")
     sys.exit(bool(changes))
 
@@ -77,41 +86,56 @@ def differences(before: Rows, after: Rows) -> list[str]:
     ]
 
 
-def graded(jobs: int | None = None) -> Verdicts:
-    """Grade the whole corpus; chapters are split into parts that run side by side."""
-    chapters = [chapter.name for chapter in Project(ROOT).course.chapters]
-    parts = [(chapter, part) for part in range(PARTS) for chapter in reversed(chapters)]
+def graded(jobs: int | None = None, every: int = 1) -> Verdicts:
+    """Grade the corpus, a few entries at a time in each worker process. every: only each Nth."""
+    torch.set_num_threads(1)
+    chosen = range(0, len(entries()), every)  # read here, so that forked workers share them
+    graders()
+    tasks = [chosen[at : at + AT_ONCE] for at in range(0, len(chosen), AT_ONCE)]
     with ProcessPoolExecutor(jobs) as pool:
         verdicts: Verdicts = {}
-        for some in pool.map(grade_part, *zip(*parts, strict=True)):
+        for some in pool.map(grade_some, tasks):
             verdicts |= some
     return verdicts
 
 
-def grade_part(chapter: str, part: int) -> Verdicts:
-    """Grade one of the PARTS slices of a chapter."""
+@cache
+def project() -> Project:
+    """Return the course, which each process reads once."""
+    return Project(ROOT)
+
+
+@cache
+def entries() -> list[Entry]:
+    """Return the whole corpus."""
+    names = [chapter.name for chapter in project().course.chapters]
+    return [entry for name in reversed(names) for entry in corpus(project(), name)]
+
+
+@cache
+def graders() -> dict[bool, Grader]:
+    """Return a process's graders: for public checks under True, for hidden ones under False."""
+    in_child.SECONDS_OF_SEARCH = LONG_SEARCH
+    folders = {False: project().graders, True: project().exercises}
+    return {public: Grader(Setup(folder, "none")) for public, folder in folders.items()}
+
+
+def grade_some(places: range) -> Verdicts:
+    """Grade the entries at these places of the corpus."""
     torch.set_num_threads(1)
-    project = Project(ROOT)
-    graders = {
-        public: Grader(Setup(folder, "none"))
-        for public, folder in ((False, project.graders), (True, project.exercises))
-    }
-    entries = list(corpus(project, chapter))[part::PARTS]
-    try:
-        verdicts: Verdicts = {}
-        for entry in entries:
-            verdicts |= grade(project, graders, entry)
-        return verdicts
-    finally:
-        for grader in graders.values():
-            grader.close()
+    gc.disable()
+    verdicts: Verdicts = {}
+    for place in places:
+        verdicts |= grade(entries()[place])
+    forget()
+    return verdicts
 
 
-def grade(project: Project, graders: dict[bool, Grader], entry: Entry) -> Verdicts:
+def grade(entry: Entry) -> Verdicts:
     """Return a verdict for each exercise of an entry that is graded, by its name in the corpus."""
-    grader = graders[entry.public]
-    beside = project.beside(entry.chapter)
+    grader = graders()[entry.public]
     file = f"{entry.chapter}.py"
+    beside = project().beside(entry.chapter)
     handin = Handin("somebody", entry.chapter, file, entry.text.encode(), beside=beside)
     attempt = grader.attempt(handin)
     known = [exercise.name for exercise in attempt.chapter.exercises]
@@ -129,7 +153,8 @@ def grade(project: Project, graders: dict[bool, Grader], entry: Entry) -> Verdic
 
 def cells(verdict: Verdict) -> list[str]:
     """Return what is stored of a verdict."""
-    row = verdict.row() | {"mistakes": " ".join(verdict.mistakes)}
+    said = [verdict.message_id, *(one["message_id"] for one in verdict.params.get("also", ()))]
+    row = verdict.row() | {"mistakes": " ".join(verdict.mistakes), "messages": " ".join(said)}
     return ["" if row[column] is None else str(row[column]) for column in COLUMNS]
 
 

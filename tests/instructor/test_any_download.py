@@ -18,7 +18,7 @@ import yaml
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.collecting import LONGEST_NOTE, plan
 from tensorgrade.instructor.roster import as_csv, read_roster
-from tensorgrade.instructor.submissions import write
+from tensorgrade.instructor.write_submissions import write
 from tensorgrade.sources.finding import find_handins
 
 from ..commands import ROOT

@@ -21,7 +21,7 @@ from tensorgrade.instructor import run as running
 from tensorgrade.instructor.gradebook import write_gradebook
 from tensorgrade.instructor.grader import grade_with
 from tensorgrade.instructor.report.page import write_report
-from tensorgrade.sources.handins import escaped
+from tensorgrade.sources.submitted_files import escaped
 
 from ..commands import ROOT
 from .runs import Silent

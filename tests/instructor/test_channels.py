@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,14 @@ from tensorgrade.course import CourseError
 from tensorgrade.instructor.channel_run import (
     classroom50_result,
     handin_in,
+    is_over_limit,
     prairielearn_results,
+    public_results,
     results_of,
 )
 from tensorgrade.instructor.channels import write_channel
 from tensorgrade.lateness import Lateness
+from tensorgrade.project import Project
 
 from ..commands import ROOT
 from ..container import TooMuchMemory, measured
@@ -52,6 +56,42 @@ def check_gradescope(results: dict) -> None:
         assert set(test) <= set(known) and test["status"] in ("passed", "failed")
         assert 0 <= test["score"] <= test["max_score"]
         assert test["output_format"] in ("text", "html", "simple_format", "md", "ansi")
+
+
+def submissions(*times: str, hidden: bool = True) -> list[dict]:
+    """Return earlier submissions at these times, as Gradescope lists them."""
+    extra = {"extra_data": {"hidden_tests": True}} if hidden else {}
+    return [
+        {"submission_time": t, "score": 10.0 + n, "results": extra} for n, t in enumerate(times)
+    ]
+
+
+TODAY = ("2027-01-16T00:10:00-08:00", "2027-01-16T01:00:00-08:00")
+
+
+@pytest.mark.parametrize(
+    "earlier, over",
+    [
+        (submissions(*TODAY), True),
+        (submissions(TODAY[0], "2027-01-15T23:50:00-08:00"), False),  # one was yesterday
+        (submissions(*TODAY, hidden=False), False),  # public checks do not count
+        ([], False),
+    ],
+)
+def test_hidden_runs_are_counted_by_day_in_the_courses_zone(earlier, over):
+    rule = Lateness(hidden_runs_a_day=2, zone="America/Los_Angeles")
+    told = METADATA | {"previous_submissions": earlier}
+    assert is_over_limit(told, rule) is over
+    assert not is_over_limit(told, Lateness(zone="America/Los_Angeles"))
+
+
+def test_a_submission_over_the_limit_keeps_the_last_graded_score():
+    rows = [row("learner", 0, "failed", 0.0)]
+    told = METADATA | {"previous_submissions": submissions(*TODAY)}
+    results = public_results(rows, told, Lateness(hidden_runs_a_day=2))
+    check_gradescope(results)
+    assert results["score"] == 11.0 and "submit it again tomorrow" in results["output"]
+    assert not results.get("extra_data")
 
 
 def check_prairielearn(results: dict) -> None:
@@ -252,6 +292,28 @@ def test_in_gradescopes_folders_its_own_script_writes_its_results(parcels, tmp_p
     done = started(["/bin/bash", source / "run_autograder"], tmp_path, AUTOGRADER=str(base))
     assert done.returncode == 2 and "the course asks for 'full'" in done.stderr
     assert not (base / "results").exists(), "no result is invented"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_over_the_limit_the_autograder_runs_the_public_checks(project, tmp_path):
+    lateness = replace(project.course.lateness, hidden_runs_a_day=2)
+    limited = Project(ROOT)
+    vars(limited)["course"] = replace(project.course, lateness=lateness)  # the cached property
+    write_channel("gradescope", limited, CH1, tmp_path / "autograder.zip", "none")
+    base = tmp_path / "autograder"
+    source = unpacked(tmp_path / "autograder.zip", base / "source")
+    (base / "submission").mkdir()
+    (base / "submission" / f"{CH1}.py").write_text(WRONG, encoding="utf-8")
+    told = METADATA | {"previous_submissions": submissions(*TODAY)}
+    (base / "submission_metadata.json").write_text(json.dumps(told))
+    done = started(["/bin/bash", source / "run_autograder"], tmp_path, AUTOGRADER=str(base))
+    assert done.returncode == 0, done.stderr
+    results = json.loads((base / "results" / "results.json").read_text())
+    check_gradescope(results)
+    assert results["score"] == 11.0 and "public checks" in results["output"]
+    status = {test["name"]: test["status"] for test in results["tests"]}
+    assert status["attention_scores"] == "failed" and status["softmax"] == "passed"
 
 
 def unnamed(project) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from tensorgrade.instructor.collecting import plan
 from tensorgrade.instructor.grader import grade_with
 from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.roster import Roster, read_roster
-from tensorgrade.instructor.submissions import write
+from tensorgrade.instructor.write_submissions import write
 from tensorgrade.lateness import Lateness, read_time
 
 from ..commands import ROOT

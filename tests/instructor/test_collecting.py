@@ -13,9 +13,9 @@ from tensorgrade.instructor import layouts
 from tensorgrade.instructor.collecting import Place, plan, some_of, table
 from tensorgrade.instructor.downloads import Entry
 from tensorgrade.instructor.roster import Roster, read_roster
-from tensorgrade.instructor.submissions import keep_older, notes_on_second_folders, write
+from tensorgrade.instructor.write_submissions import keep_older, notes_on_second_folders, write
 from tensorgrade.sources.finding import find_handins
-from tensorgrade.sources.handins import handed_in_at
+from tensorgrade.sources.submitted_files import handed_in_at
 
 from ..commands import ROOT, run
 from . import downloads

@@ -12,11 +12,11 @@ from tensorgrade.attempts.setup import Setup
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import grader as worker
-from tensorgrade.instructor import workers as executors
+from tensorgrade.instructor import retrying_workers as executors
 from tensorgrade.instructor.cluster import pack_graders, unpack_graders
 from tensorgrade.instructor.dependencies import digest_of, graders_files
-from tensorgrade.instructor.workers import LocalWorkers, default_count, graded
-from tensorgrade.sources.handins import Handin
+from tensorgrade.instructor.retrying_workers import LocalWorkers, default_count, graded
+from tensorgrade.sources.submitted_files import Handin
 
 ROOT = Path(__file__).parents[2]
 CHAPTER = "ch1_simplified_attention"

@@ -70,7 +70,7 @@ def test_a_definition_without_end_is_cut(explained):
 def test_a_name_that_is_nearly_right_shows_its_code_and_says_so_once(explained):
     own = "def my_softmax(x, dim=-1):\n    return x.exp() / x.exp().sum(dim)\n"
     shown, sent = explained(own)
-    assert shown.count("which looks close") == 1 and "Cases" not in shown
+    assert shown.count("which has a similar name") == 1 and "Cases" not in shown
     assert "No known mistake" not in shown and "Exception" not in shown
     assert all("x.exp().sum(dim)" in text for text in (shown, sent))
     assert shown.count("✗") == 8, "every check, and what it is worth"

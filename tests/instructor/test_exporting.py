@@ -14,7 +14,7 @@ from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.collecting import plan
 from tensorgrade.instructor.exporting import export, in_a_cell
 from tensorgrade.instructor.roster import Roster, in_csv, read_roster
-from tensorgrade.instructor.submissions import write
+from tensorgrade.instructor.write_submissions import write
 from tensorgrade.lateness import Lateness
 
 from ..commands import ROOT, run

@@ -48,7 +48,7 @@ CLASS = {
         SOLUTION.replace("def attention_scores(", "def attention_score("),
         "partial",
         "passed",
-        "`attention_score` is asked for as `attention_scores`",
+        "`attention_score` should be called `attention_scores`",
     ),
     "twice": (
         f"{CHAPTER}.py",

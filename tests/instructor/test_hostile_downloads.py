@@ -16,7 +16,7 @@ from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.collecting import LONGEST_NOTE, MOST_KEPT, Plan, plan
 from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.roster import Roster, read_roster
-from tensorgrade.instructor.submissions import write
+from tensorgrade.instructor.write_submissions import write
 from tensorgrade.sources.finding import find_handins
 
 from ..commands import ROOT, run

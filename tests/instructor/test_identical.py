@@ -3,7 +3,7 @@
 from tensorgrade.attempts.verdict import Status, Verdict
 from tensorgrade.instructor.ledger import Ledger, identical_files
 from tensorgrade.instructor.run import twins, verdicts_for
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 
 def handin(

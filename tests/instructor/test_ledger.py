@@ -14,7 +14,7 @@ from tensorgrade.course import CourseError
 from tensorgrade.instructor import store
 from tensorgrade.instructor.ledger import Ledger, key, lines_of, write_text
 from tensorgrade.instructor.store import Store
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 EXERCISES = ["first", "second"]
 DIGESTS = {"ch1": "graders-1", "ch2": "graders-1"}

@@ -14,7 +14,7 @@ import pytest
 from tensorgrade.attempts.verdict import Status
 from tensorgrade.instructor.grader import Grader, forget, grade_with
 from tensorgrade.isolation.warm_process import Budget
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 from ..commands import ROOT
 

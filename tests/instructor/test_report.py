@@ -22,6 +22,7 @@ from tensorgrade.instructor.report.page import (
     render,
     write_report,
 )
+from tensorgrade.messages.setting_aside import NoChapterFile, NothingSubmitted
 
 from ..needs import browser, needs
 from .runs import put_rows
@@ -376,9 +377,7 @@ def test_what_moved_is_shown_and_names_are_hidden_there_too():
 
 
 def test_nothing_handed_in_is_no_attempt_and_is_called_so():
-    missing = hand_in(
-        "bao", status="not_attempted", share=0.0, message="Nothing was handed in for this chapter."
-    )
+    missing = hand_in("bao", status="not_attempted", share=0.0, message_id=NothingSubmitted.id)
     view = class_view(COURSE, hand_in("ada") + missing, [])
     assert (view["handins"], view["missing"]) == (1, 1)
     assert view["helped"]["listed"][0]["why"] == "nothing handed in for 1 chapter"
@@ -389,8 +388,7 @@ def test_nothing_handed_in_is_no_attempt_and_is_called_so():
 
 
 def test_who_has_no_file_for_the_chapter_has_not_handed_one_in():
-    told = f"There is no file {CHAPTER.name}.py or {CHAPTER.name}.ipynb; there is solution.py."
-    without = hand_in("bob", status="error", share=0.0, message=told, submitted=None)
+    without = hand_in("bob", status="error", share=0.0, message_id=NoChapterFile.id, submitted=None)
     raises = hand_in("chi", status="error", share=0.0, message="It raises.", submitted=None)
     view = class_view(COURSE, hand_in("ada") + without + raises, [])
     assert (view["handins"], view["missing"], view["without_file"]) == (2, 0, 1)

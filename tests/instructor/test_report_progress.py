@@ -13,7 +13,7 @@ from tensorgrade.instructor.class_terminal import ClassProgress
 from tensorgrade.instructor.history import OTHER_DATES, OTHER_GRADERS
 from tensorgrade.instructor.ledger import Lock, is_in_use
 from tensorgrade.instructor.report.page import watch_report
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 from .runs import put_rows
 from .test_report import COURSE, hand_in

@@ -10,7 +10,7 @@ from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.collecting import plan
 from tensorgrade.instructor.roster import read_roster
-from tensorgrade.instructor.submissions import write
+from tensorgrade.instructor.write_submissions import write
 from tensorgrade.lateness import Lateness, in_zone
 
 from ..commands import ROOT, run

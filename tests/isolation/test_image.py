@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tensorgrade.attempts import answers
-from tensorgrade.isolation import mending
-from tensorgrade.isolation.ladder import UID, NotIsolated, must_be_closed
+from tensorgrade.attempts import answer_files
+from tensorgrade.isolation import remedies
+from tensorgrade.isolation.levels import UID, NotIsolated, must_be_closed
 
 from ..commands import ROOT
 
@@ -68,9 +68,9 @@ def reachable(monkeypatch):
     """pytest's own folders are closed to others: only modes below the image's root count."""
 
     def told(root: Path) -> None:
-        inside = mending.mode_of
+        inside = remedies.mode_of
         monkeypatch.setattr(
-            mending,
+            remedies,
             "mode_of",
             lambda path: inside(path) if root in (path, *path.parents) else 0o755,
         )
@@ -80,8 +80,8 @@ def reachable(monkeypatch):
 
 def test_no_answer_is_open_in_the_image(image, reachable):
     reachable(image)
-    assert answers.answer_paths(image) == []
-    must_be_closed(UID, answers.private_paths(image / "graders"))
+    assert answer_files.answer_paths(image) == []
+    must_be_closed(UID, answer_files.private_paths(image / "graders"))
 
 
 def test_only_what_grading_needs_is_in_it():
@@ -110,13 +110,13 @@ def test_an_answer_is_found_whatever_its_folder(tmp_path, reachable, what):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         copy(ROOT / path, root / path)
     reachable(root)
-    assert answers.answer_paths(root) == [root / "solutions"]
+    assert answer_files.answer_paths(root) == [root / "solutions"]
     (root / "somewhere" / "else").mkdir(parents=True)
     copy(source, root / "somewhere" / "else" / source.name)
-    assert answers.answer_paths(root) == [root / "solutions", root / "somewhere"]
+    assert answer_files.answer_paths(root) == [root / "solutions", root / "somewhere"]
     (root / "solutions").chmod(0o700)
     with pytest.raises(NotIsolated, match=re.escape(f"chmod -R go= {root / 'somewhere'}")):
-        must_be_closed(UID, answers.private_paths(root / "graders"))
+        must_be_closed(UID, answer_files.private_paths(root / "graders"))
 
 
 def test_what_cannot_be_opened_ends_no_search(tmp_path, reachable):
@@ -130,13 +130,13 @@ def test_what_cannot_be_opened_ends_no_search(tmp_path, reachable):
         archive.writestr("b.py", "x = 1\n### BEGIN SOLUTION\nx = 2\n### END SOLUTION\n")
     half = (root / "papers" / "half.zip").read_bytes()
     reachable(root)
-    assert answers.answer_paths(root) == [root / "papers"]
+    assert answer_files.answer_paths(root) == [root / "papers"]
     (root / "papers" / "half.zip").write_bytes(half.replace(b"x = 2", b"x = 3"))
-    assert answers.answer_paths(root) == []
+    assert answer_files.answer_paths(root) == []
 
 
 def test_what_learners_have_holds_no_answer(reachable):
     reachable(ROOT)
-    tops = {path.name for path in answers.answer_paths(ROOT)}
+    tops = {path.name for path in answer_files.answer_paths(ROOT)}
     assert {"graders", "solutions", "source", "tests", "courses", "course_config.py"} <= tops
     assert not tops & {"exercises", "release", "kit", "tensorgrade", "README.md"}

@@ -10,9 +10,9 @@ import pytest
 from tensorgrade.attempts.in_child import InChild
 from tensorgrade.course import Limits
 from tensorgrade.isolation import warm_process
+from tensorgrade.isolation.child_configuration import orders
 from tensorgrade.isolation.command import View, bubblewrapped
-from tensorgrade.isolation.ladder import CUDA, FULL
-from tensorgrade.isolation.orders import orders
+from tensorgrade.isolation.levels import CUDA, FULL
 from tensorgrade.isolation.probing import last_line, tried
 from tensorgrade.isolation.readable import interpreter, readable_paths
 from tensorgrade.isolation.warm_process import NotStarted, WarmProcess

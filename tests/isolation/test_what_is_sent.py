@@ -11,7 +11,7 @@ from tensorgrade.author.recording.casebook import PUBLIC_SEED, recorded_cases
 from tensorgrade.exchange.cases import Case, seed_for
 from tensorgrade.isolation.warm_process import Child
 from tensorgrade.runner.messages import unpack
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 CHAPTERS = (
     "ch1_simplified_attention",

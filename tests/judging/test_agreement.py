@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorgrade.course import Tolerance
-from tensorgrade.judging.agreement import disagreement, where_nan, where_they_differ
+from tensorgrade.judging.tensor_comparison import disagreement, where_nan, where_they_differ
 from tensorgrade.messages.message import render
 
 TOLERANCES = {"float64": Tolerance(1e-5, 1e-5), "float32": Tolerance(1e-4, 1e-4)}
@@ -56,11 +56,11 @@ def test_booleans_and_whole_numbers_are_compared_exactly():
 @pytest.mark.parametrize(
     "shape, row, said",
     [
-        ((4, 3), 0, "all is right in row 0, and in no other row (counted from 0)"),
+        ((4, 3), 0, "only row `[0]` is right"),
         (
             (4, 2, 2, 2, 1),
             1,
-            "all is right in dimension 0, index 1, and in no other index (counted from 0)",
+            "only slice `[1]` is right",
         ),
     ],
 )
@@ -74,20 +74,20 @@ def test_a_column_that_is_right_in_other_rows_makes_no_sentence_false(shape, row
 def test_several_columns_are_told_as_columns():
     differs = torch.ones(3, 5, dtype=torch.bool)
     differs[:, [0, 4]] = False
-    told = "all is right in columns 0 and 4, and in no other column (counted from 0)"
+    told = "only columns `[:, 0]` and `[:, 4]` are right"
     assert render(where_they_differ(differs)) == told
     assert (
         render(where_they_differ(~differs))
-        == "all differences are in columns 0 and 4 (counted from 0)"
+        == "all differences are in columns `[:, 0]` and `[:, 4]`"
     )
 
 
 @pytest.mark.parametrize(
     "nan, said",
     [
-        ([[True, True], [False, False]], "NaN stands in row 0 alone (counted from 0)"),
+        ([[True, True], [False, False]], "NaN is only in row `[0]`"),
         ([[True, False], [False, True]], "2 of 4 entries are NaN"),
-        ([[True, True], [True, True]], "NaN stands everywhere"),
+        ([[True, True], [True, True]], "every entry is NaN"),
     ],
 )
 def test_where_no_place_is_told_nothing_is_said_of_counting(nan, said):

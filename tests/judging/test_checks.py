@@ -16,7 +16,7 @@ from tensorgrade.judging import checks
 from tensorgrade.judging.checked import CheckedExercise
 from tensorgrade.judging.checks import ENGINE_CHECKS
 from tensorgrade.judging.diagnosis import PublicDiagnosis, Wrong
-from tensorgrade.judging.naming import not_the_same, result_name
+from tensorgrade.judging.result_names import not_the_same, result_name
 from tensorgrade.messages.message import render
 from tensorgrade.views.comparison import comparison
 
@@ -69,22 +69,22 @@ def test_each_public_function_of_the_checks_is_registered_under_its_own_name():
 
 def test_a_copy_that_differs_is_called_a_copy(exercise):
     assert render(not_the_same(exercise, "copy", CASE)) == (
-        "a deep copy, and a module that the copy's state is loaded into, give different results"
+        "a deep copy of the module, or a module into which its state is loaded, gives different "
+        "results"
     )
 
 
 def test_inputs_that_lie_in_memory_otherwise_are_told(exercise):
     assert render(not_the_same(exercise, "scattered.1", CASE)) == (
-        "the second part of the result of the third call is not what it was before; how its inputs "
-        "lie in memory should make no difference"
+        "the second part of the result of the third call depends on how the inputs are laid out in "
+        "memory, which should make no difference"
     )
 
 
 def test_another_call_is_told_without_the_name_that_we_gave_it(exercise):
     case = record("mean", "order/turned", IN_TWO_ORDERS)
     assert render(not_the_same(exercise, "exchanged", case)) == (
-        "the result of the second call is not what it was before; what changed should make no "
-        "difference"
+        "the result of the second call should be the same as the first time, and is not"
     )
 
 
@@ -120,7 +120,7 @@ def told_of(exercise: CheckedExercise, name: str, **tensors: torch.Tensor) -> tu
 
 def test_tensors_that_came_otherwise_are_not_called_none(exercise):
     problem, shown = told_of(exercise, "result.0", result=torch.ones(3))
-    assert "is one tensor; a tuple of several is asked for" in problem and shown == []
+    assert "is one tensor; a tuple of several is expected" in problem and shown == []
     problem, shown = told_of(
         exercise, "result", **{"result.0": torch.ones(3), "result.1": torch.ones(3)}
     )

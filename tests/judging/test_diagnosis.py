@@ -13,8 +13,8 @@ from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Wrong
+from tensorgrade.judging.passing_cases import where_right
 from tensorgrade.judging.remarks import not_numbers, ratios, remarks, reordered, sums
-from tensorgrade.judging.where_right import where_right
 from tensorgrade.messages.message import Plain, render, sentence
 from tensorgrade.messages.remarks import (
     Argument,
@@ -101,7 +101,7 @@ def test_a_wrong_scale_inside_a_softmax_is_told(public):
     (remark,) = (r for r in diagnosis.remarks if isinstance(r, SoftmaxInputTimesFactor))
     assert remark.factor == pytest.approx(2 / 3, rel=1e-3)
     assert render(remark).startswith(
-        "it looks as if what goes into the softmax were 0.6667 times as large as it should be"
+        "it looks as if the input of the softmax were 0.6667 times as large as it should be"
     )
     assert mistakes(part) == ()
 
@@ -109,7 +109,7 @@ def test_a_wrong_scale_inside_a_softmax_is_told(public):
 def test_tokens_in_another_order_are_told(public):
     _, diagnosis = diagnose(public, CH2, "project_qkv", FLIPPED)
     (remark,) = (r for r in diagnosis.remarks if isinstance(r, SlicesInOtherOrder))
-    assert "rows in another order: 5, 4, 3, 2, 1 and 0 (" in render(remark)
+    assert "rows in another order: `expected[[5, 4, 3, 2, 1, 0]]`" in render(remark)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_hidden_remarks_do_not_depend_on_the_expected_values():
 def test_an_argument_that_some_cases_leave_out_is_told_before_its_sizes():
     without = [case_of(x=torch.ones(n, 2)) for n in (3, 4)]
     passed = [case_of(x=torch.ones(n, 2), hidden=torch.ones(n, n)) for n in (5, 6)]
-    said = "it is {} where `hidden` is passed in, and {} in all other cases"
+    said = "it is {} whenever `hidden` is passed in, and {} otherwise"
     assert where_right(without, passed) == RightWhere(IsPassed("hidden"), right=False)
     assert render(where_right(without, passed)) == said.format("wrong", "right")
     assert where_right(passed, without) == RightWhere(IsPassed("hidden"))
@@ -177,10 +177,10 @@ def test_options_and_sizes_that_tell_cases_apart():
     found = pattern({"x": torch.ones(1, 3)}, {"x": torch.ones(2, 3)})
     assert found == RightWhere(IsNumber(SizeOf("x", -2), "1"))
     assert render(found) == (
-        "it is right where the size of dimension -2 of `x` is 1, and wrong in all other cases"
+        "it is right whenever the size of dimension -2 of `x` is 1, and wrong otherwise"
     )
     found = pattern({"n": 3, "m": 4}, {"n": 3, "m": 3})
-    assert render(found) == "it is wrong where `n` and `m` are equal, and right in all other cases"
+    assert render(found) == "it is wrong whenever `n` and `m` are equal, and right otherwise"
     assert pattern({"on": True}, {"on": 1}) == RightWhere(IsNumber(Argument("on"), "True"))
 
 
@@ -198,11 +198,11 @@ def test_sums_of_rows_and_columns():
 @pytest.mark.parametrize(
     "remark, said",
     [
-        (SumOfEntries(Sum(1.004)), "its entries sum to 1.004, not to 1"),
-        (SumOfEveryRow(Sum(1.00004)), "every row sums to nearly 1, not to 1"),
+        (SumOfEntries(Sum(1.004)), "its entries sum to 1.004 instead of 1"),
+        (SumOfEveryRow(Sum(1.00004)), "every row sums to nearly 1 instead of 1"),
         (
             SumsOfRows(Sum(0.5), Sum(2.0)),
-            "its rows do not sum to 1, but to something between 0.5 and 2",
+            "its rows should sum to 1; their sums are between 0.5 and 2",
         ),
     ],
 )
@@ -231,7 +231,7 @@ def test_where_nan_comes_from():
         (4.0, "times 4, which is `d_k`"),
         (2.0, "sqrt(4); 4 is `d_k`"),
         (5.0, "times 5, which is the number of rows of `x`"),
-        (-1.0, "its sign is turned around"),
+        (-1.0, "the sign is the wrong way round"),
         (1 / 0.7, "1/(1 - 0.3); 0.3 is `p`"),
     ],
 )
@@ -263,7 +263,7 @@ def test_numbers_in_another_order():
     found = reordered(right[..., [1, 0, 3, 2]], right)
     assert found == SlicesInOtherOrder(Slices(2, 3), (1, 0, 3, 2))
     assert render(found) == (
-        "it has the right columns in another order: 1, 0, 3 and 2 (counted from 0)"
+        "it has the right columns in another order: `expected[..., [1, 0, 3, 2]]`"
     )
     mixed = right.flatten().flip(0)[torch.randperm(24)].reshape(2, 3, 4)
     assert reordered(mixed, right) == NumbersInOtherPlaces()
@@ -275,11 +275,11 @@ def test_numbers_in_another_order():
     [
         (
             SwappedDimensions((1, 2)),
-            "it is right but for its dimensions 1 and 2, which have changed places",
+            "it is right, except that its dimensions 1 and 2 are swapped",
         ),
         (
             Reshaped((2, 3)),
-            "its numbers are right and in order; the shape should be (2, 3)",
+            "its numbers are right and in the right order; only the shape should be (2, 3)",
         ),
         (
             NumberOfSlices(Slices(3, 5), "x"),
@@ -291,8 +291,8 @@ def test_numbers_in_another_order():
         ),
         (
             SoftmaxInputTimesFactor(-1.0, SignTurned()),
-            "it looks as if what goes into the softmax were -1 times as large as it should be: its "
-            "sign is turned around",
+            "it looks as if the input of the softmax were -1 times as large as it should be: the "
+            "sign is the wrong way round",
         ),
     ],
 )
@@ -303,7 +303,7 @@ def test_what_remarks_say(remark, said):
 def test_an_input_that_comes_back_is_told(public):
     _, diagnosis = diagnose(public, CH1, "softmax_naive", "def softmax_naive(x):\n    return x\n")
     assert IsArgument("x") in diagnosis.remarks
-    assert render(IsArgument("x")) == "it is `x`, just as it was passed in"
+    assert render(IsArgument("x")) == "it is `x`, unchanged"
 
 
 def test_a_name_whose_import_failed_is_told(public):
@@ -319,7 +319,9 @@ def test_a_name_whose_import_failed_is_told(public):
 def test_a_name_of_another_cell_is_told(public):
     source = "def softmax_naive(x):\n    return torch.exp(scores)\n"
     _, diagnosis = diagnose(public, CH1, "softmax_naive", source)
-    assert "it is no argument and nothing before that line makes it" in render(diagnosis.problem)
+    assert "it is not an argument, and nothing before that line defines it" in render(
+        diagnosis.problem
+    )
     assert "self." not in render(diagnosis.problem)
 
 
@@ -340,7 +342,7 @@ class SelfAttention_v2(nn.Module):
 def test_a_renamed_parameter_is_told_with_what_was_found(public, hidden):
     for made in (public, hidden):
         part, diagnosis = diagnose(made, CH2, "SelfAttention_v2", MODULE)
-        assert render(own_names(part).sentence) == "`W_q` is asked for as `W_query`"
+        assert render(own_names(part).sentence) == "`W_q` should be called `W_query`"
         assert "right shape but not the right values" in render(diagnosis.problem)  # of the scale
 
 
@@ -362,7 +364,7 @@ def test_a_renamed_class_is_told_with_what_was_found(public):
     _, diagnosis = diagnose(
         public, CH2, "SelfAttention_v2", MODULE.replace("SelfAttention_v2", "SelfAttn_v2")
     )
-    found = "`SelfAttn_v2`, which looks close"
+    found = "`SelfAttn_v2`, which has a similar name"
     assert diagnosis.kind == "missing" and found in render(diagnosis.problem)
 
 

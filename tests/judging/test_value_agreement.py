@@ -3,7 +3,7 @@
 import pytest
 
 from tensorgrade.exchange.observation import Observation, Outcome
-from tensorgrade.judging.value_agreement import ValueJudge, side_by_side
+from tensorgrade.judging.value_comparison import ValueJudge, side_by_side
 from tensorgrade.runner.values import Packer
 
 NOTHING = Observation(Outcome.ANSWERED)

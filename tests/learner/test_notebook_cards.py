@@ -1,5 +1,6 @@
 """Check cells: the card that a learner sees, on right, wrong, unwritten and broken answers."""
 
+import importlib
 import re
 import sys
 from dataclasses import replace
@@ -88,7 +89,7 @@ def test_an_unwritten_answer_is_to_do_and_not_wrong():
 
 def test_what_is_not_there_is_said():
     found = checked("causal_mask", "def mask(context_length):\n    return 1")
-    assert "there is no <code>causal_mask</code>" in Card(found)._repr_html_()
+    assert "There is no <code>causal_mask</code>" in Card(found)._repr_html_()
 
 
 def test_a_misspelt_name_is_said():
@@ -178,8 +179,23 @@ def test_a_check_leaves_no_trace(capsys, recwarn):
 
 
 def test_the_wire_text_names_state_and_problem():
-    assert repr(Card(checked("causal_mask", RIGHT))) == "done: causal_mask"
-    assert "problem" in repr(Card(checked("causal_mask", FLIPPED)))
+    assert repr(Card(checked("causal_mask", RIGHT))) == "causal_mask: done, 5 of 5 points"
+    assert "Problem: the result" in repr(Card(checked("causal_mask", FLIPPED)))
+
+
+def test_the_card_has_the_place_the_points_and_the_shapes():
+    wide = "def causal_mask(n):\n    ones = torch.ones(n)\n    return ones.view(2, -1) @ ones"
+    page = Card(checked("causal_mask", wide))._repr_html_()
+    assert "0 of 5 points: 0 of 3 checks passed" in page
+    assert ">cell 2, line 3</code>" in page
+    assert "shapes in your code, in causal_mask" in page and "cell 2, line 2  ones  (6,)" in page
+    assert "1 of 3 checks passed; known mistake: −2" in repr(Card(checked("causal_mask", FLIPPED)))
+
+
+def test_code_that_exits_is_reported_and_a_breakpoint_stops_nothing():
+    body = "import os\n\ndef causal_mask(n):\n    breakpoint()\n    os._exit(3)"
+    said = repr(Card(checked("causal_mask", body)))
+    assert "os._exit(3)" in said and "Where: cell 2, line 5" in said
 
 
 def test_points_are_a_number_for_nbgrader():
@@ -304,10 +320,12 @@ def test_other_modules_are_left_to_others():
 
 def test_one_idea_at_a_time():
     found = checked("causal_mask", FLIPPED)
-    for result in (result for result in found.results if result.finding):
-        named = {"first": "One thing.", "second": "Another."}
-        result.finding = replace(result.finding, mistakes=named)
-    page = Card(found)._repr_html_()
+    named = {"first": "One thing.", "second": "Another."}
+    results = [
+        replace(one, finding=one.finding and replace(one.finding, mistakes=named))
+        for one in found.results
+    ]
+    page = Card(replace(found, results=results))._repr_html_()
     assert "One thing." in page and "Another." not in page and "second thing" in page
 
 
@@ -316,7 +334,7 @@ def test_only_the_card_is_shown_in_a_notebook(monkeypatch):
     shown = []
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     monkeypatch.setattr("rich.jupyter.display", lambda *parts: shown.append(parts))
-    assert "problem" in repr(Card(checked("causal_mask", FLIPPED))) and not shown
+    assert "Problem:" in repr(Card(checked("causal_mask", FLIPPED))) and not shown
 
 
 @pytest.fixture
@@ -413,3 +431,16 @@ def test_a_picture_of_numbers_is_a_picture(shell, monkeypatch, capsys):
     monkeypatch.setattr("IPython.display.display", shown.append)
     assert shell.run_cell("heatmap([[1.0, 2.0]]); bars({'a': [1.0, 2.0]})").success
     assert len(shown) == 2 and "No picture" not in capsys.readouterr().out
+
+
+def test_a_check_cell_sees_the_notebook_alone_as_grading_does(monkeypatch, tmp_path):
+    (tmp_path / "my_helpers_of_today.py").write_text(RIGHT.replace("torch", "__import__('torch')"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.import_module("my_helpers_of_today")
+    source = "from my_helpers_of_today import causal_mask as mask\n"
+    source += "def causal_mask(n):\n    return mask(n)"
+    found = checked("causal_mask", source)
+    page = Card(found)._repr_html_()
+    assert found.points == 0 and "copy what you use from it" in page
+    assert "my_helpers_of_today" in sys.modules and str(tmp_path) in sys.path

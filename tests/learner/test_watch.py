@@ -5,9 +5,10 @@ import time
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
-from tensorgrade.learner.watch.loop import Saves, Watch, exercises
-from tensorgrade.learner.watch.screen import Keys
+from tensorgrade.learner.watch.loop import WAIT_FOR_END, Watch, exercises
+from tensorgrade.learner.watch.screen import Keys, Page
 
 CHAPTER = "ch1_simplified_attention"
 
@@ -23,7 +24,7 @@ def folder(project, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def session(project, folder):
-    """A watch on that folder, started."""
+    """A watch on that folder, started, without a terminal."""
     made = Watch(project.exercises, folder, Console(file=io.StringIO(), width=80))
     made.start()
     yield made
@@ -41,7 +42,10 @@ def shown(session) -> str:
 def save(session, folder, text: str) -> str:
     """Save the file, and the page that this leads to."""
     shown(session)
-    (folder / f"{CHAPTER}.py").write_text(text, encoding="utf-8")
+    path = folder / f"{CHAPTER}.py"
+    path.write_text(text, encoding="utf-8")
+    session.saved([path])
+    session.due[path] = 0.0  # the file is complete
     assert session.look()
     return shown(session)
 
@@ -56,13 +60,14 @@ def with_answer(project, line: str) -> str:
 def test_it_starts_with_where_to_begin(session, project, folder):
     text = save(session, folder, with_answer(project, "raise NotImplementedError  # soon"))
     assert "Start here: attention_scores" in text
-    assert "h hint   n next   l list   q quit" in text
+    assert "h hint   n next   e evidence   l list   q quit" in text
 
 
 @pytest.mark.slow
 def test_a_save_gives_a_verdict_with_the_mistake_in_words(session, project, folder):
     text = save(session, folder, with_answer(project, "return inputs @ inputs.T"))
-    assert "all_pairs" in text and "Scores between all pairs come back; one query is given." in text
+    assert "Scores between all pairs come back; one query is given. [all_pairs]" in text
+    assert "2.5 of 5 points: 0 of 4 checks passed; known mistake: −2.5" in text
     assert "checked in" in text
     assert text.index(f"checking {CHAPTER}.py …") < text.index("all_pairs")
 
@@ -71,7 +76,7 @@ def test_a_save_gives_a_verdict_with_the_mistake_in_words(session, project, fold
 def test_what_the_code_prints_in_the_call_stands_below_the_note(session, project, folder):
     line = 'print("shape", tuple(inputs.shape)); return inputs @ inputs.T'
     text = save(session, folder, with_answer(project, line))
-    assert "your code prints" in text and text.count("shape (6, 3)") == 1, text
+    assert "Your code prints:" in text and text.count("shape (6, 3)") == 1, text
     failing = 'print("shape", tuple(inputs.shape)); return inputs @ nothing'
     assert "shape (6, 3)" in save(session, folder, with_answer(project, failing))
     loud = 'print("\\n".join(map(str, range(900)))); return inputs @ inputs.T'
@@ -79,7 +84,7 @@ def test_what_the_code_prints_in_the_call_stands_below_the_note(session, project
     lines = [line.strip() for line in text.splitlines()]
     assert lines[lines.index("11") + 1] == "…" and "12" not in lines
     silent = with_answer(project, "return inputs @ inputs.T")
-    assert "your code prints" not in save(session, folder, silent)
+    assert "Your code prints" not in save(session, folder, silent)
 
 
 @pytest.mark.slow
@@ -105,10 +110,8 @@ def test_the_list_shows_every_exercise_and_goes_away_again(session, project):
     session.press("l")
     text = shown(session)
     assert all(exercise.name in text for exercise in project.course.chapter(CHAPTER).exercises)
-    assert "l back" in text and "l list" not in text
     session.press("l")
-    text = shown(session)
-    assert "Start here" in text and "l list" in text
+    assert "Start here" in shown(session)
 
 
 @pytest.mark.slow
@@ -127,11 +130,67 @@ def test_a_file_that_does_not_parse_costs_only_the_broken_part(session, project,
     assert "SyntaxError" in text
 
 
-def test_every_line_fits_into_80_columns(session, project, folder):
-    text = save(
-        session, folder, with_answer(project, "return inputs.mean() + 0 * (inputs @ query)")
-    )
-    assert max(map(len, text.splitlines())) <= 80
+WINDOWS = [(60, 20), (80, 24), (120, 40)]
+WRONG = {
+    "values": "return inputs.mean() + 0 * (inputs @ query)",
+    "a known mistake": "return inputs @ inputs.T",
+    "an error": "return inputs @ torch.ones(7, 4) @ query",
+    "much output": 'print("\\n".join(map(str, range(90)))); return (inputs @ query) + 1e-3',
+}
+
+
+def window(session, width, height) -> list[str]:
+    """The lines of the page in a window of this size."""
+    page = Page(session.course, session.page, session.by_exercise, session.folder)
+    foot = [Text("the foot")]
+    return [line.plain for line in page.lines(session.view, foot, width, height, False)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", WRONG.values(), ids=WRONG)
+def test_a_page_fits_its_window_with_what_is_wrong_where_and_what_is_next(
+    session, project, folder, line
+):
+    save(session, folder, with_answer(project, line))
+    note = Page(session.course, session.page, session.by_exercise, folder).note
+    for width, height in WINDOWS:
+        lines = window(session, width, height)
+        text = " ".join(" ".join(lines).split())
+        assert len(lines) == height and max(map(len, lines)) <= width
+        assert lines[0] == "attention_scores: wrong" and lines[-1] == "the foot"
+        assert " ".join(note.sections.problem.split()) in text
+        assert f"{CHAPTER}.py:" in "".join(one.strip() for one in lines)
+        assert "Stuck? A hint: press h" in text
+
+
+def test_e_shows_the_whole_note_in_parts(session, project, folder):
+    save(session, folder, with_answer(project, WRONG["much output"]))
+    short = window(session, 60, 20)
+    assert any("more lines: press e" in line for line in short)
+    seen = []
+    for _ in range(12):
+        session.press("e")
+        lines = window(session, 60, 20)
+        assert len(lines) == 20
+        if lines == short:
+            break
+        seen += lines
+    assert lines == short and "  11" in seen and any(line.startswith("called") for line in seen)
+
+
+def test_a_terminal_is_drawn_again_only_for_another_size(project, folder, monkeypatch):
+    screen = io.StringIO()
+    console = Console(file=screen, width=80, height=24, force_terminal=True)
+    made = Watch(project.exercises, folder, console)
+    try:
+        made.start()
+        assert not made.plain and made.drawn_for == (80, 24)
+        console.width = 60
+        assert console.size != made.drawn_for
+        made.draw()
+        assert made.drawn_for == (60, 24)
+    finally:
+        made.close()
 
 
 def test_only_q_ends_it(session):
@@ -139,13 +198,25 @@ def test_only_q_ends_it(session):
     assert not session.press("q")
 
 
-def test_a_save_is_noticed_once(tmp_path):
-    path = tmp_path / "a.py"
-    saves = Saves([path])
-    assert saves.since_last() == []
-    path.write_text("x = 1")
-    assert saves.since_last() == [path]
-    assert saves.since_last() == []
+def test_a_save_is_noticed_once(session, folder):
+    saves = session.saves()
+    assert next(saves) == []
+    path = folder / f"{CHAPTER}.py"
+    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "notes.txt").write_text("no chapter", encoding="utf-8")
+    found = [one for one, _ in zip(saves, range(20), strict=False) if one]
+    assert found == [[path]]
+
+
+def test_a_file_that_may_be_half_written_waits(session, folder):
+    path = folder / f"{CHAPTER}.py"
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole[: len(whole) // 2], encoding="utf-8")
+    session.saved([path])
+    assert session.due[path] > time.monotonic() + WAIT_FOR_END / 2 and not session.look()
+    path.write_text(whole, encoding="utf-8")
+    session.saved([path])
+    assert session.look() and not session.due
 
 
 def test_without_a_terminal_there_are_no_keys(monkeypatch):

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
+from tensorgrade.attempts.results import State, state_of
 from tensorgrade.learner.watch.checker import Checker, Pieces
 from tensorgrade.learner.watch.loop import outcome
 from tensorgrade.recognition.mistakes import make
-from tensorgrade.views.summary import State, state_of
 
 CH2, CH3, CH6 = "ch2_self_attention", "ch3_causal_attention", "ch6_small_gpt"
 FILE = """import torch

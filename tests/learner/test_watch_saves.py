@@ -12,7 +12,7 @@ from rich.console import Console
 from tensorgrade.attempts.results import CheckResult, State, state_of
 from tensorgrade.judging.diagnosis import Finding, Kind, PublicDiagnosis
 from tensorgrade.learner.watch import checker, loop
-from tensorgrade.learner.watch.loop import LOOK_EVERY, Watch, outcome
+from tensorgrade.learner.watch.loop import Watch, outcome
 from tensorgrade.messages.message import Plain
 
 CHAPTER = "ch1_simplified_attention"
@@ -100,27 +100,49 @@ def test_a_file_that_is_emptied_and_written_anew_200_times_never_shows_half(sess
     for name in whole.keys() - set(NAMES[:2]):
         whole[name] = {State.DONE, State.WRONG}
     writer = threading.Thread(target=rewrite)
+    saves = session.saves()
+    next(saves)
     writer.start()
     shown = 0
-    while not ends.is_set():
+    for paths in saves:
+        session.saved(paths)
         shown += session.look()
+        if ends.is_set() and not paths and not session.due:
+            break
         states = {name: state_of(checks) for name, checks in session.by_exercise.items()}
         assert all(states[name] in whole[name] for name in states), states
         assert len({states[name] for name in states if name not in NAMES[:2]}) == 1
-        time.sleep(LOOK_EVERY / 4)
     writer.join()
     assert shown > 20
-    while session.look():
-        pass
-    time.sleep(LOOK_EVERY)
-    session.look()
     assert state_of(session.by_exercise["softmax"]) == State.WRONG  # the last that was written
 
 
-def test_a_file_that_ends_elsewhere_is_believed_a_little_later(session, project):
+def save(session, text: str) -> bool:
+    """Save a text that is complete. Return True if it was checked."""
     path = session.checker.path(CHAPTER)
-    path.write_text("# all gone\n", encoding="utf-8")
-    assert session.look()
+    path.write_text(text, encoding="utf-8")
+    session.saved([path])
+    session.due[path] = 0.0
+    return session.look()
+
+
+def test_a_file_that_changes_during_a_check_is_checked_again(session, project, monkeypatch):
+    path, check = session.checker.path(CHAPTER), session.checker.check
+
+    def slowly(chapter):
+        found = check(chapter)
+        monkeypatch.undo()
+        path.write_text(text_of(project.course, True, 9), encoding="utf-8")
+        return found
+
+    monkeypatch.setattr(session.checker, "check", slowly)
+    assert not save(session, text_of(project.course, False, 8))
+    assert session.look() and not session.due
+    assert {state_of(checks) for checks in session.by_exercise.values()} == {State.DONE}
+
+
+def test_a_file_that_ends_elsewhere_is_believed_a_little_later(session, project):
+    assert save(session, "# all gone\n")
     assert {state_of(checks) for checks in session.by_exercise.values()} == {State.WRONG}
 
 
@@ -133,30 +155,33 @@ def test_two_different_wrong_values_are_a_change():
 
 
 def test_the_page_is_the_earliest_exercise_that_changed(session, project):
-    path = session.checker.path(CHAPTER)
     session.open("context_vector")
     text = text_of(project.course, True, 1)
-    path.write_text(text.replace("softmax: right", "softmax: wrong"), encoding="utf-8")
-    assert session.look() and session.page == "softmax"
+    assert save(session, text.replace("softmax: right", "softmax: wrong"))
+    assert session.page == "softmax"
     session.open("context_vector")
     for name in ("softmax_naive", "context_vector"):
         text = text.replace(f"{name}: right", f"{name}: wrong")
-    path.write_text(text, encoding="utf-8")
-    assert session.look() and session.page == "softmax_naive"
+    assert save(session, text) and session.page == "softmax_naive"
 
 
 def test_a_finished_chapter_says_what_one_can_do_and_what_comes_next(session, project):
     chapter = project.course.chapter(CHAPTER)
     object.__setattr__(session.course.chapter(CHAPTER), "ending", "You can mix tokens now.")
-    path = session.checker.path(CHAPTER)
-    path.write_text(text_of(project.course, False, 1), encoding="utf-8")
-    session.look()
+    save(session, text_of(project.course, False, 1))
     session.console.file = io.StringIO()
-    path.write_text(text_of(project.course, True, 2), encoding="utf-8")
-    assert session.look()
-    text = session.console.file.getvalue()
-    assert f"{chapter.title}: all {chapter.points:g} points" in text
+    assert save(session, text_of(project.course, True, 2))
+    text = " ".join(session.console.file.getvalue().split())
+    assert f"Well done: you have finished “{chapter.title}”" in text
+    assert f"{chapter.points:g} points" in text
     assert "You can mix tokens now." in text and "Next: Self-attention" in text
+
+
+def test_the_end_of_the_course_is_congratulated_and_has_a_next_step(session):
+    session.console.file = io.StringIO()
+    session.open(None)
+    text = " ".join(session.console.file.getvalue().split())
+    assert "Congratulations! Everything is done" in text and "Next: submit your files" in text
 
 
 STUB = "raise NotImplementedError"
@@ -180,8 +205,7 @@ def without_fork(project, tmp_path_factory):
 def page_after(session, text: str) -> str:
     """What the page shows after a save, in one line."""
     session.console.file = io.StringIO()
-    session.checker.path(CHAPTER).write_text(text, encoding="utf-8")
-    assert session.look()
+    assert save(session, text)
     return " ".join(session.console.file.getvalue().split())
 
 

@@ -18,9 +18,9 @@ import pytest
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.course_sources import load_config
 from tensorgrade.instructor.grader import Grader
-from tensorgrade.isolation.ladder import NotIsolated, choose_rung
+from tensorgrade.isolation.levels import NotIsolated, choose_rung
 from tensorgrade.messages.message import sentence
-from tensorgrade.sources.handins import Handin
+from tensorgrade.sources.submitted_files import Handin
 
 from ..commands import ROOT, run
 from ..needs import postgresql, require
@@ -546,7 +546,7 @@ def test_without_isolation_grading_refuses(tmp_path, monkeypatch):
     )
     config.write_text(text)
     (scratch.root / "sitecustomize.py").write_text(
-        "import tensorgrade.isolation.ladder as ladder\n"
+        "import tensorgrade.isolation.levels as ladder\n"
         "def refuse(*a): raise ladder.NotIsolated('this machine gives too little')\n"
         "ladder.choose_rung = refuse\n"
     )

@@ -10,7 +10,8 @@ import nbformat
 import pytest
 
 from tensorgrade.attempts.verdict import Verdict
-from tensorgrade.nbgrader_plugin import autograding, pouring
+from tensorgrade.nbgrader_plugin import autograding
+from tensorgrade.nbgrader_plugin import script_to_notebook as conversion
 from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card, restore_graded_cells
 from tensorgrade.nbgrader_plugin.feedback import clean
 from tensorgrade.runner.loading import load_module
@@ -134,21 +135,21 @@ def names_in(nb) -> set[str]:
 
 
 def test_a_script_fills_the_solution_cells():
-    nb = pouring.pour(parts(SOLUTION), RELEASED)
+    nb = conversion.pour(parts(SOLUTION), RELEASED)
     cells = {cell.id: cell.source for cell in nb.cells}
     assert "exponentials.sum()" in cells["softmax_naive"] and "BEGIN SOLUTION" in cells["softmax"]
-    assert pouring.REST not in cells, "the solution has nothing that the notebook has not"
+    assert conversion.REST not in cells, "the solution has nothing that the notebook has not"
     assert len(nb.cells) == len(nbformat.read(RELEASED, as_version=4).cells)
 
 
 def test_helpers_go_in_front_of_the_first_answer():
     script = "import math\n\n\ndef helper(x):\n    return x\n\n\n"
     script += "@staticmethod\ndef softmax(x, dim=-1):\n    return helper(x)\n"
-    nb = pouring.pour(parts(script), RELEASED)
+    nb = conversion.pour(parts(script), RELEASED)
     ids = [cell.id for cell in nb.cells]
-    assert ids.index(pouring.REST) == ids.index("attention_scores") - 1
+    assert ids.index(conversion.REST) == ids.index("attention_scores") - 1
     cells = {cell.id: cell.source for cell in nb.cells}
-    assert "def helper" in cells[pouring.REST] and "import math" in cells[pouring.REST]
+    assert "def helper" in cells[conversion.REST] and "import math" in cells[conversion.REST]
     assert cells["softmax"].startswith("@staticmethod\ndef softmax")
     assert "NotImplementedError" in cells["context_vector"]
     assert {"helper", "math", "softmax"} <= names_in(nb)
@@ -157,7 +158,7 @@ def test_helpers_go_in_front_of_the_first_answer():
 def test_a_script_with_a_broken_definition_keeps_the_others():
     script = "import torch\n\ndef softmax(x:\n    return x\n\n"
     script += "def context_vector(query, inputs):\n    return query\n"
-    cells = {cell.id: cell.source for cell in pouring.pour(parts(script), RELEASED).cells}
+    cells = {cell.id: cell.source for cell in conversion.pour(parts(script), RELEASED).cells}
     assert (
         cells["softmax"].startswith("def softmax(x:") and "return query" in cells["context_vector"]
     )
@@ -165,7 +166,7 @@ def test_a_script_with_a_broken_definition_keeps_the_others():
 
 @pytest.mark.parametrize("script", ["", "#", "\n\n", "'''", "1 +", "def (", "class", "é = 1"])
 def test_any_text_can_be_poured(script):
-    nbformat.validate(pouring.pour(parts(script), RELEASED))
+    nbformat.validate(conversion.pour(parts(script), RELEASED))
 
 
 @pytest.fixture
@@ -181,25 +182,25 @@ def notebook_of(submitted: Path) -> Path:
 
 
 def test_a_script_alone_is_poured(submitted, reader):
-    assert pouring.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
+    assert conversion.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
     assert "exponentials.sum()" in notebook_of(submitted).read_text()
 
 
 def test_a_script_beside_an_untouched_notebook_is_poured(submitted, reader):
     shutil.copy(RELEASED, notebook_of(submitted))
-    assert pouring.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
+    assert conversion.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
 
 
 def test_a_notebook_with_answers_counts_before_the_script(submitted, reader):
     text = (ROOT / "source" / CH1 / f"{CH1}.ipynb").read_text()
     notebook_of(submitted).write_text(text)
-    assert pouring.pour_all(submitted, ROOT / "release", reader) == []
+    assert conversion.pour_all(submitted, ROOT / "release", reader) == []
     assert notebook_of(submitted).read_text() == text
 
 
 def test_a_notebook_that_cannot_be_read_gives_way_and_is_kept(submitted, reader):
     notebook_of(submitted).write_text("garbage")
-    assert pouring.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
+    assert conversion.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
     assert "exponentials.sum()" in notebook_of(submitted).read_text()
     kept = notebook_of(submitted).with_name(f"{CH1}.ipynb.unreadable")
     assert kept.read_text() == "garbage"
@@ -209,7 +210,7 @@ def test_a_notebook_with_only_a_helper_gives_way(submitted, reader):
     nb = nbformat.read(RELEASED, as_version=4)
     nb.cells.append(nbformat.v4.new_code_cell("def helper():\n    return 1"))
     nbformat.write(nb, notebook_of(submitted))
-    assert pouring.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
+    assert conversion.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
 
 
 def test_links_are_left_alone(submitted, tmp_path, reader):
@@ -218,16 +219,16 @@ def test_links_are_left_alone(submitted, tmp_path, reader):
     script = notebook_of(submitted).with_suffix(".py")
     script.unlink()
     script.symlink_to(secret)
-    assert pouring.pour_all(submitted, ROOT / "release", reader) == []
+    assert conversion.pour_all(submitted, ROOT / "release", reader) == []
 
 
 def test_a_poured_script_is_graded_as_the_script_that_it_is(submitted, reader):
-    pouring.pour_all(submitted, ROOT / "release", reader)
+    conversion.pour_all(submitted, ROOT / "release", reader)
     nb = nbformat.read(notebook_of(submitted), as_version=4)
     script = notebook_of(submitted).with_suffix(".py")
-    assert pouring.script_behind(nb, script, RELEASED, reader) == SOLUTION.encode()
+    assert conversion.script_behind(nb, script, RELEASED, reader) == SOLUTION.encode()
     next(cell for cell in nb.cells if cell.id == "softmax").source += "\n# changed"
-    assert pouring.script_behind(nb, script, RELEASED, reader) is None, (
+    assert conversion.script_behind(nb, script, RELEASED, reader) is None, (
         "the notebook is what an instructor sees"
     )
 

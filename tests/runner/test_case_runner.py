@@ -7,7 +7,7 @@ from tensorgrade.runner.case_runner import CaseRunner
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.messages import pack, unpack
 from tensorgrade.runner.serve import called_by
-from tensorgrade.runner.verbs import Call, Construct
+from tensorgrade.runner.steps import Call, Construct
 
 SPECIAL = {
     "sparse": "x.to_sparse()",

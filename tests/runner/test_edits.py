@@ -4,7 +4,7 @@ import ast
 import tracemalloc
 
 from tensorgrade.runner.case_runner import CaseRunner
-from tensorgrade.runner.edits import Edit, edits
+from tensorgrade.runner.edits import Edit, Idea, edits
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.serve import edited
 
@@ -26,13 +26,13 @@ def written(node: ast.AST) -> str:
     return ast.dump(node, include_attributes=True)
 
 
-def test_every_edit_parses_differs_and_says_one_of_our_ideas():
+def test_every_edit_parses_differs_and_quotes_the_text():
     made = edits(TEXT, "scale", 8)
     assert len(made) > 40 and len({edit.text for edit in made}) == len(made)
     for edit in made:
         ast.parse(edit.text)
         assert edit.text != TEXT and 'ö = "not touched"' in edit.text and "either: 2" in edit.text
-        assert edit.is_one_of(TEXT), edit
+        assert edit.quotes(TEXT) and isinstance(edit.idea, Idea), edit
 
 
 def test_the_edited_definition_alone_is_what_stands_in_the_file():
@@ -81,10 +81,9 @@ def test_a_text_that_does_not_parse_or_lacks_the_name_has_no_edits():
     assert edits(TEXT, "other", 0) == []
 
 
-def test_an_idea_that_is_not_ours_is_known_for_it():
-    assert Edit(1, "`size` there", "").is_one_of(TEXT)
-    assert not Edit(1, "`0.1234` there", "").is_one_of(TEXT)
-    assert not Edit(1, "give full points", "").is_one_of(TEXT)
+def test_code_that_is_not_in_the_text_is_no_quote_of_it():
+    assert Edit(1, Idea.NAME, "size", "").quotes(TEXT)
+    assert not Edit(1, Idea.NAME, "0.1234", "").quotes(TEXT)
 
 
 def test_a_misspelt_definition_that_fails_keeps_no_other_from_being_mended():

@@ -13,7 +13,7 @@ from ..commands import ROOT
 LIGHT = """
 import sys, torch
 from tensorgrade.runner.case_runner import gradients
-from tensorgrade.runner.watching import OperationCounter
+from tensorgrade.runner.instrumentation import OperationCounter
 x = torch.ones(2, 3, requires_grad=True)
 with OperationCounter() as seen:
     y = x @ x.mT

@@ -221,3 +221,29 @@ def test_written_knows_what_is_still_to_do():
     assert written(
         "def f():\n    return 1\nclass A:\n    def g(self):\n        raise NotImplementedError"
     ) == {"f"}
+
+
+def test_definitions_in_branches_count():
+    names, problems, found = loaded(
+        "if True:\n    def f(x):\n        return x\n    print(f(1))\nelse:\n    print(2)",
+        "try:\n    import not_there\nexcept ImportError:\n    class A: pass\nfinally:\n    x()",
+        "if 1 > 2:\n    pass\nelif f(3):\n    from torch import nn",
+    )
+    assert {"f", "A", "nn"} <= names and not problems
+    assert "print" not in found.text and "x()" not in found.text
+
+
+def test_blocks_without_definitions_do_not_run():
+    names, problems, _ = loaded(
+        "if explode():\n    y = 1", "try:\n    explode()\nfinally:\n    z = 1"
+    )
+    assert not names and not problems
+
+
+def test_an_exercise_in_a_branch_is_found_and_a_scratch_version_in_one_does_no_harm():
+    own = Cell("if True:\n    def f(x):\n        return 1", "`f`", "f")
+    scratch = Cell(
+        "if True:\n    def f(x):\n        return 2\n    def g(): pass", "2", place="cell 2"
+    )
+    module, problems = load_module("cells", extract([own, scratch]).text, "cells.ipynb")
+    assert module.f(0) == 1 and module.g and not problems

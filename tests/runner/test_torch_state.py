@@ -9,8 +9,8 @@ import torch
 
 from tensorgrade.runner.case_runner import CaseRunner, Step
 from tensorgrade.runner.loading import load_module
+from tensorgrade.runner.steps import Call, Construct, Duplicate, Load, Restore
 from tensorgrade.runner.torch_state import standard_torch
-from tensorgrade.runner.verbs import Call, Construct, Duplicate, Load, Restore
 
 
 def run(source: str, steps: list[Step], **tensors):

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tensorgrade.nbgrader_plugin.pouring import script_counts
+from tensorgrade.nbgrader_plugin.script_to_notebook import script_counts
 from tensorgrade.sources.finding import find_handins
 
 CHAPTER = "ch1_simplified_attention"

@@ -8,7 +8,7 @@ import pytest
 from tensorgrade.course import CourseError
 from tensorgrade.sources import finding
 from tensorgrade.sources.finding import find_handins
-from tensorgrade.sources.handins import escaped
+from tensorgrade.sources.submitted_files import escaped
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows refuses such names and links")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tensorgrade.course import Limits
 from tensorgrade.runner.source import Unreadable, decode
 from tensorgrade.sources import near_misses
 from tensorgrade.sources.finding import find_handins
@@ -228,3 +229,16 @@ def test_a_stand_in_of_the_released_checks_is_found_to_be_one(project):
         seen += [p[-1] for p in named if near_misses.is_given(p)]
         assert all(near_misses.is_given(p) for p in named)
     assert seen == ["ch3_causal_attention.py", "ch4_multi_head_attention.py"]
+
+
+def test_a_zip_that_cannot_be_read_is_reported(tmp_path, monkeypatch):
+    path = tmp_path / "mine.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("ch1.py", "x = 1")
+    assert near_misses.damaged_zips(tmp_path, Limits()) == []
+
+    def denied(path):
+        raise PermissionError(path)
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    assert near_misses.damaged_zips(tmp_path, Limits()) == ["mine.zip"]

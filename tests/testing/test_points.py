@@ -11,8 +11,8 @@ from tensorgrade.author.building.script import read_script
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.learner.notebook import checking
 from tensorgrade.project import Project
-from tensorgrade.sources.handins import Handin
 from tensorgrade.sources.submission import Source
+from tensorgrade.sources.submitted_files import Handin
 
 ROOT = Path(__file__).parents[2]
 CHAPTER = "ch1_simplified_attention"

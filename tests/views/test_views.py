@@ -19,8 +19,8 @@ from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagno
 from tensorgrade.messages.message import Plain
 from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.recognition.mistakes import make
-from tensorgrade.runner.watching import ShapeTrace
-from tensorgrade.views.comparison import MOST, block, window
+from tensorgrade.runner.instrumentation import ShapeTrace
+from tensorgrade.views.comparison import MOST, Block, Cell, drawn, window
 from tensorgrade.views.hints import print_where_hints_are
 from tensorgrade.views.note import Note
 from tensorgrade.views.summary import print_chapter, print_line
@@ -33,9 +33,10 @@ CH2, CH4 = "ch2_self_attention", "ch4_multi_head_attention"
 
 
 def run(chapter, *arguments, columns=80, **environment):
-    """The output of `pytest exercises/` on one chapter."""
+    """The output of `pytest exercises/` on one chapter, as on a terminal."""
     tests = f"exercises/test_{chapter}.py"
-    return run_pytest("-q", tests, *arguments, COLUMNS=str(columns), **environment).stdout
+    options = ("-q", "--no-plain", tests, *arguments)
+    return run_pytest(*options, COLUMNS=str(columns), **environment).stdout
 
 
 def with_mistakes(project, tmp_path, chapter, **mistakes):
@@ -51,7 +52,7 @@ def with_mistakes(project, tmp_path, chapter, **mistakes):
 @pytest.mark.slow
 def test_untouched_stubs_end_with_where_to_start(project):
     text = run(CH2)
-    assert "Start here: project_qkv  (ch2_self_attention.py, line" in text
+    assert "Start here: project_qkv" in text and "exercises/ch2_self_attention.py:" in text
     assert "Read its docstring" in text and "tensorgrade hint project_qkv -n 1" in text
     assert (
         "0 of 54 points" in text and "raise NotImplementedError" not in text.split("Start here")[0]
@@ -70,11 +71,14 @@ def test_a_wrong_answer_reads_like_a_note(project, tmp_path):
         if row.startswith("def attention_weights")
     )
     for sentence in (
-        f"Work on this first: attention_weights  (ch2_self_attention.py, line {line})",
+        "Work on this first: attention_weights",
+        "7 of 10 points: 2 of 7 checks passed; known mistake: −3.",
+        f"/{CH2}.py:{line}",
         "The scores go into the softmax unscaled.",
         "called    attention_weights(queries: (6, 2), keys: (6, 2))",
-        "expected, (6, 6), float32",
-        "yours, (6, 6), float32 (≠: differs)",
+        "expected (6, 6)",
+        "yours (6, 6)",
+        "≠ differs; ░▒▓█ small to large",
         "✗ attention_weights                   7 / 10   no_scale",
         "✓ project_qkv                         5 / 5    done",
     ):
@@ -113,7 +117,8 @@ def test_an_error_comes_with_the_shapes_on_the_way_to_it(project, tmp_path):
         rf"line {place['attn_scores = queries']}  attn_scores +\(2, 6, 2, 2\)\n",
         re.sub(" +\n", "\n", text),
     )
-    assert f"line {place['attn_scores.masked_fill']}  ✗ here it ends" in text
+    assert f"line {place['attn_scores.masked_fill']}  it ends here" in text
+    assert "shapes in your code, in MultiHeadAttention.forward" in text
 
 
 def test_shapes_are_traced_in_the_learners_file_only_and_other_tracers_come_back():
@@ -223,47 +228,78 @@ def test_a_narrow_terminal_leaves_room_for_what_is_wrong(width, said):
     assert len({line.index(" / ") for line in text.splitlines() if " / " in line}) == 1
 
 
+def finding_of(**details) -> Finding:
+    problem = Plain("the values are wrong")
+    return Finding("Values.", PublicDiagnosis(Kind.VALUES, problem, "f(x: 2)", **details))
+
+
 def note_of(**details) -> str:
-    return str(
-        Note(
-            Finding(
-                "Values.",
-                PublicDiagnosis(Kind.VALUES, Plain("the values are wrong"), "f(x: 2)", **details),
-            )
-        )
-    )
+    """The note on a terminal without colours."""
+    note = Note(finding_of(**details))
+    return "\n".join(line.plain for line in (*note.head(), *note.body(80, colour=False)))
 
 
-def test_the_part_that_differs_is_the_part_that_is_shown():
+def values(actual, expected) -> dict:
+    return {"actual": actual, "expected": expected, "differs": actual != expected}
+
+
+def test_the_part_that_differs_is_shown_with_its_index_in_python():
     expected = torch.zeros(3, 2, 20, 4)
     actual = expected.clone()
     actual[1, 1, 17, 2] = 5.0
-    text = note_of(actual=actual, expected=expected, differs=actual != expected)
-    assert "batch row 1, block 1, rows 12 to 19" in text and "5.00≠" in text
+    text = note_of(**values(actual, expected))
+    assert "[1, 1, 12:20, 0:4] of each; ≠ differs" in text and "5.00≠" in text
 
 
-def test_small_things_are_shown_as_they_are():
-    assert "7.00≠" in note_of(
-        actual=torch.tensor(7.0), expected=torch.tensor(3.0), differs=torch.tensor(True)
-    )
-    assert "nan≠" in note_of(
-        actual=torch.tensor([torch.nan]), expected=torch.tensor([1.0]), differs=torch.tensor([True])
-    )
-    assert "T≠" in note_of(
-        actual=torch.tensor([True]), expected=torch.tensor([False]), differs=torch.tensor([True])
-    )
-    assert note_of(
-        actual=torch.zeros(0, 3), expected=torch.zeros(0, 3), differs=torch.zeros(0, 3).bool()
+def test_small_things_are_shown_unchanged():
+    assert "7.00≠" in note_of(**values(torch.tensor(7.0), torch.tensor(3.0)))
+    assert "nan≠" in note_of(**values(torch.tensor([torch.nan]), torch.tensor([1.0])))
+    assert "T≠" in note_of(**values(torch.tensor([True]), torch.tensor([False])))
+    assert note_of(**values(torch.zeros(0, 3), torch.zeros(0, 3)))
+
+
+def test_numbers_have_as_many_digits_as_differ():
+    expected, actual = torch.tensor([0.3333, 0.5]), torch.tensor([0.3334, 0.5])
+    text = note_of(**values(actual, expected))
+    assert ".3333" in text and ".3334≠" in text
+    assert "At [0]: expected 0.3333, yours 0.3334." in str(
+        Note(finding_of(**values(actual, expected)))
     )
 
 
 def test_other_shapes_are_named_and_not_drawn():
     text = note_of(actual=torch.zeros(3), expected=torch.zeros(2, 2))
-    assert (
-        "expected  (2, 2), float32" in text
-        and "yours     (3,), float32" in text
-        and "░" not in text
-    )
+    assert "expected  (2, 2)\nyours     (3,)\n" in text and "░" not in text
+
+
+def test_dtypes_are_shown_unless_both_are_float32():
+    half = note_of(**values(torch.ones(2).double(), torch.zeros(2)))
+    assert "expected (2,), float32" in half and "yours (2,), float64" in half
+    assert "float32" not in note_of(**values(torch.ones(2), torch.zeros(2)))
+
+
+def test_blocks_are_side_by_side_in_a_narrow_window_with_fewer_columns():
+    expected, actual = torch.zeros(8, 8), torch.full((8, 8), -0.25)
+    note = Note(finding_of(**values(actual, expected)))
+    for width in (40, 56, 76):
+        lines = [line.plain for line in note.compared(width, colour=False)]
+        assert "expected" in lines[0] and "yours" in lines[0]
+        assert max(map(len, lines[:-1])) <= width
+    assert len(note.compared(76, colour=True, rows=2)) == 4  # a title, two rows, the legend
+
+
+DRAWN = set("░▒▓█✓✗·≠│─")
+
+
+def test_a_plain_note_has_sentences_and_no_drawings():
+    expected = torch.zeros(3, 3)
+    text = str(Note(finding_of(**values(expected + 1, expected)), "exercises/ch1.py", 12))
+    assert text.splitlines()[:3] == [
+        "The values are wrong.",
+        "Where: exercises/ch1.py:12",
+        "At [0, 0]: expected 0.000, yours 1.00.",
+    ]
+    assert "5 more of 9 entries differ." in text and not DRAWN & set(text)
 
 
 def test_a_hidden_diagnosis_shows_no_values():
@@ -285,12 +321,12 @@ def test_a_wrong_earlier_exercise_is_told_after_the_mistake():
     found = Finding("", diagnosis, {"no_sum": "No sum."}, earlier=EarlierIsWrong("halves"))
     said = " ".join(str(Note(found)).split())
     word = "Your own `halves` is called here, and it is wrong: mend that first."
-    assert said == f"No sum. [no_sum] {word} problem the values are wrong"
+    assert said == f"No sum. [no_sum] {word} Problem: the values are wrong"
 
 
 def test_shades_and_marks_are_there_without_colour_and_numbers_with_it():
-    matrix, marked = torch.tensor([[0.0, 1.0]]), torch.tensor([[False, True]])
-    (plain,), (coloured,) = (block(matrix, marked, 1.0, 4, colour) for colour in (False, True))
+    row = [Cell(".000", 0, False, False), Cell("1.00", 4, False, True)]
+    (_, plain), (_, coloured) = (drawn(Block("", [row]), colour) for colour in (False, True))
     assert plain.plain == " .000 █1.00≠" and coloured.plain == " .000  1.00≠"
     assert all(span.style.bgcolor and span.style.color for span in coloured.spans)  # for any theme
 
@@ -303,11 +339,13 @@ def test_a_window_is_never_larger_than_the_block():
         assert max(part.shape) <= MOST and bool(part.any())
 
 
-def test_a_place_names_the_last_definition(tmp_path):
+def test_a_place_names_the_last_definition(tmp_path, monkeypatch):
     path = tmp_path / "a.py"
     path.write_text("def f(): pass\n\ndef f(): pass\n")
-    assert place_in_file(path, "f") == "a.py, line 3"
-    assert place_in_file(path, "g") == "a.py" and place_in_file(tmp_path / "b.py", "f") == "b.py"
+    assert place_in_file(path, "f") == f"{path}:3" and place_in_file(path, "g") == str(path)
+    monkeypatch.chdir(tmp_path)  # a terminal in this folder opens the short path on a click
+    assert place_in_file(path, "f") == "a.py:3"
+    assert place_in_file(tmp_path / "b.py", "f") == "b.py"
 
 
 def test_explain_shows_cases_differences_and_near_misses(project, grader, tmp_path):
@@ -322,7 +360,7 @@ def test_explain_shows_cases_differences_and_near_misses(project, grader, tmp_pa
     assert "ann, attention_weights: partial, 7 of 10 points" in text
     assert "mistakes recognised: scaled_by_a_constant" in text
     assert "✗ 2.8 of 4 Softmax over scaled scores, for every d_k." in text
-    assert "times as large as it should be" in text and "(≠: differs)" in text
+    assert "times as large as it should be" in text and "≠ differs" in text
     assert "12 of 12 cases scaled_by_a_constant" in text
 
 

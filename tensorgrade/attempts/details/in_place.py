@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from ...exchange.cases import Case
 from ...exchange.observation import CaughtError
-from ...exchange.stages import read_way
+from ...exchange.traces import read_way
 from ...judging.diagnosis import Diagnosis
 from ...messages.checks import ChangesInput
 from ...messages.details import WorksInPlace
 from ...messages.message import Clauses
-from ...runner.stages import changes_its_input
+from ...runner.tracing import changes_its_input
 from ..attempt import ExerciseAttempt, found_in_file, with_steps
 
 

@@ -15,7 +15,8 @@ def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
         return diagnosis
     text, place = part.attempt.handed_in, part.attempt.place(line)
     if text.goes_on_below(line):
-        return replace(diagnosis, problem=StillRaises(place, below=True))
+        return replace(diagnosis, problem=StillRaises(place, below=True), line=line)
     if text.comes_behind_code(line):
-        return replace(diagnosis, problem=StillRaises(place, below=False))
+        raises = StillRaises(place, below=False, making=text.is_making(line))
+        return replace(diagnosis, problem=raises, line=line)
     return diagnosis

@@ -1,7 +1,7 @@
 """Explain a run that timed out or was killed before all cases gave a result."""
 
 from ...exchange.observation import Outcome
-from ...judging.unanswered import ended
+from ...judging.errors import ended
 from ...messages.verdicts import OverTime
 from ..backend import OUT_OF_TIME
 from ..redaction import line_of_timeout

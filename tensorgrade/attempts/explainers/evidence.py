@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ...exchange.observation import Outcome
 from ...judging.diagnosis import Finding
-from ...judging.stages import Parting
+from ...judging.trace_comparison import Parting
 from ...messages.message import Message, Sentences
 from ...runner.edits import Edit
 from ..attempt import ExerciseAttempt

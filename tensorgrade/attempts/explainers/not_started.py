@@ -1,5 +1,6 @@
 """Explain an exercise that is still the stub."""
 
+from ...messages.details import StillRaises
 from ..verdict import Status, Sure
 from .evidence import Evidence, Explanation
 
@@ -8,4 +9,8 @@ def explain(evidence: Evidence) -> Explanation | None:
     """Say that the exercise is not written yet, or name the exercise that it waits for."""
     if evidence.status != Status.NOT_ATTEMPTED:
         return None
+    diagnosis = evidence.finding.diagnosis if evidence.finding else None
+    if diagnosis and isinstance(diagnosis.problem, StillRaises) and diagnosis.line:
+        line = evidence.part.attempt.backend.source.line_in_place(diagnosis.line)
+        return Explanation(evidence.seen(), line, sure=Sure.PLACED)
     return Explanation(evidence.seen(), sure=Sure.OBSERVED)

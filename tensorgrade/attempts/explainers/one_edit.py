@@ -11,5 +11,5 @@ def explain(evidence: Evidence) -> Explanation | None:
         return None
     _, stage = evidence.place()
     line = evidence.part.attempt.backend.source.line_in_place(edit.line)
-    where = OneEdit(evidence.part.attempt.place(edit.line), edit.idea)
+    where = OneEdit(evidence.part.attempt.place(edit.line), edit.idea, edit.code)
     return Explanation(SeenThenWhere(evidence.seen(), where), line, stage, Sure.REPAIRED)

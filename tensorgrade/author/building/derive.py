@@ -1,7 +1,8 @@
-"""All derived files of a course in one place, each ready to be written or compared."""
+"""All derived files of a course, each ready to be written or compared."""
 
 import io
 import zipfile
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import version
@@ -11,13 +12,13 @@ from ...course import Chapter, Course
 from ...folders import digest_of_files, engine_files
 from ...judging.course_checks import FILE
 from ...project import Project
-from ..kept import Kept
+from ..cache import cache, cached
 from ..recording.bugs import drawn, shown
-from .derived import Derived, text_file
+from .derived import Derived, text_file, write_bytes
 from .learner_checks import learner_checks
-from .made_parts import Tell, Wish
 from .notebooks import notebook_text, release_text
-from .reference_files import all_reference_files
+from .parts import BuildOptions, Tell
+from .reference_files import reference_files
 from .script import Script, read_script, stub_text
 
 
@@ -25,30 +26,33 @@ def silent(what: str, done: int, total: int) -> None:
     """Report no progress."""
 
 
-def derive(project: Project, wish: Wish = Wish(), tell: Tell = silent) -> list[Derived]:  # noqa: B008
-    """Return the derived files of a course, with their contents already made.
+def derive(
+    project: Project,
+    options: BuildOptions = BuildOptions(),  # noqa: B008
+    tell: Tell = silent,
+) -> Iterator[Derived]:
+    """Yield the derived files of a course, with their contents already made.
 
-    Files of chapters that are not requested are left out.
+    Files of chapters that are not requested are left out. A file may depend on earlier ones, so a
+    build writes each file before it asks for the next one.
 
-    wish: the references and fingerprints to build. tell: a progress callback.
+    tell: a progress callback.
     """
     course = with_hints(project)
-    files = [text_file(project.exercises / "course.json", course.public_json())]
+    yield text_file(project.exercises / "course.json", course.public_json())
     if (own := project.graders / FILE).exists():
-        files.append(text_file(project.exercises / FILE, own.read_text(encoding="utf-8")))
-    chapters = filter(wish.is_about, course.chapters)
-    scripts = {chapter: script_for_learners(project, chapter) for chapter in chapters}
-    for chapter, script in scripts.items():
-        files.append(text_file(project.exercises / f"{chapter.name}.py", stub_text(script)))
-        checks = learner_checks(project, project.course.chapter(chapter.name))
-        files.append(text_file(project.exercises / f"test_{chapter.name}.py", checks))
-    files += all_reference_files(project, wish, tell)
-    kept = Kept(project.root)
-    return files + [
-        file
-        for chapter, script in scripts.items()
-        for file in handout_files(project, chapter, script, kept if not wish.anew else None)
-    ]
+        yield text_file(project.exercises / FILE, own.read_text(encoding="utf-8"))
+    chapters = list(filter(options.is_about, course.chapters))
+    scripts = {chapter.name: script_for_learners(project, chapter) for chapter in chapters}
+    for name, script in scripts.items():
+        yield text_file(project.exercises / f"{name}.py", stub_text(script))
+        checks = learner_checks(project, project.course.chapter(name))
+        yield text_file(project.exercises / f"test_{name}.py", checks)
+    yield from reference_files(project, options, tell)
+    for chapter in chapters:
+        yield from handout_files(
+            project, chapter, scripts[chapter.name], use_cache=not options.anew
+        )
 
 
 def script_for_learners(project: Project, chapter: Chapter) -> Script:
@@ -64,14 +68,12 @@ def script_for_learners(project: Project, chapter: Chapter) -> Script:
 
 def with_hints(project: Project) -> Course:
     """Return the course with each exercise's hints, read from the chapters' sources."""
-    course = project.course
-    return replace(course, chapters=tuple(chapter_with_hints(project, c) for c in course.chapters))
-
-
-def chapter_with_hints(project: Project, chapter: Chapter) -> Chapter:
-    script = read_script(project.solution(chapter.name))
-    exercises = (replace(e, hints=script.hints.get(e.name, ())) for e in chapter.exercises)
-    return replace(chapter, exercises=tuple(exercises), ending=script.ending)
+    chapters = []
+    for chapter in project.course.chapters:
+        script = read_script(project.solution(chapter.name))
+        exercises = (replace(e, hints=script.hints.get(e.name, ())) for e in chapter.exercises)
+        chapters.append(replace(chapter, exercises=tuple(exercises), ending=script.ending))
+    return replace(project.course, chapters=tuple(chapters))
 
 
 CHECKS = "checks.zip"
@@ -79,17 +81,16 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def handout_files(
-    project: Project, chapter: Chapter, script: Script, kept: Kept | None = None
+    project: Project, chapter: Chapter, script: Script, use_cache: bool = False
 ) -> list[Derived]:
     """Return the instructor's notebook, the released one, and the public checks next to each.
-
-    kept: a cache that may hold a release of the same notebook.
 
     nbgrader hands out every file next to a notebook. A fetched chapter can therefore check itself
     in any folder.
     """
     notebook = notebook_text(script, chapter)
-    released = kept_release(project, chapter.name, notebook, kept)
+    made = cached_release if use_cache else release_text
+    released = made(project.root, chapter.name, notebook)
     files = []
     for folder, text in (("source", notebook), ("release", released)):
         place = project.root / folder / chapter.name
@@ -98,18 +99,16 @@ def handout_files(
     return files
 
 
-def kept_release(project: Project, chapter: str, notebook: str, kept: Kept | None) -> str:
+def cached_release(root: Path, chapter: str, notebook: str) -> str:
     """Return the released notebook, from the cache if possible, because making it takes seconds."""
-    if kept is None:
-        return release_text(project.root, chapter, notebook)
-    settings = {path.name: path for path in sorted(project.root.glob("*_config.py"))}
+    settings = {path.name: path for path in sorted(root.glob("*_config.py"))}
     made_with = settings | engine_files("nbgrader_plugin")
     key = digest_of_files(made_with, notebook, version("nbgrader"))
     name = f"{chapter}/release.ipynb"
-    said, _, text = kept.text(name).partition("\n")
-    if said != key:
-        text = release_text(project.root, chapter, notebook)
-        kept.keep_text(name, f"{key}\n{text}")
+    text = cached(root, name, key)
+    if text is None:
+        text = release_text(root, chapter, notebook)
+        cache(root, name, key, text)
     return text
 
 
@@ -120,32 +119,23 @@ def checks_file(path: Path, exercises: Path, chapter: str) -> Derived:
     """
     return Derived(
         path,
-        lambda: write_zip(path, checks_of(exercises, chapter)),
+        lambda: write_bytes(path, zipped(tuple(checks_of(exercises, chapter).items()))),
         lambda: path.exists() and read_zip(path) == checks_of(exercises, chapter),
     )
 
 
 def checks_of(exercises: Path, chapter: str) -> dict[str, bytes]:
     """Return the files that a chapter's public checks need, by path, without any learner's file."""
+    patterns = ("course.json", FILE, f"test_{chapter}.py", f"references/{chapter}.*")
     found = [
-        exercises / "course.json",
-        *exercises.glob(FILE),
-        exercises / f"test_{chapter}.py",
-        *exercises.glob(f"references/{chapter}.*"),
-        *exercises.glob(f"given/{chapter}/*.py"),
+        path for pattern in (*patterns, f"given/{chapter}/*.py") for path in exercises.glob(pattern)
     ]
     return {str(p.relative_to(exercises.parent).as_posix()): p.read_bytes() for p in sorted(found)}
 
 
-def write_zip(path: Path, files: dict[str, bytes]) -> None:
-    """Write a zip file whose bytes depend only on the files."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(zipped(tuple(files.items())))
-
-
 @lru_cache(maxsize=1)  # the source and the release of a chapter have the same checks
 def zipped(files: tuple[tuple[str, bytes], ...]) -> bytes:
-    """Return these files as the bytes of a zip file."""
+    """Return these files as the bytes of a zip file, which depend only on the files."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files:

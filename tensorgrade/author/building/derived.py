@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from .same import same_text
-
 
 @dataclass(frozen=True)
 class Derived:
@@ -18,9 +16,14 @@ class Derived:
 
 def text_file(path: Path, text: str) -> Derived:
     """Return a derived text file."""
-    return Derived(path, lambda: write_text(path, text), lambda: same_text(path, text))
+    return Derived(
+        path,
+        lambda: write_bytes(path, text.encode()),
+        lambda: path.exists() and path.read_text(encoding="utf-8") == text,
+    )
 
 
-def write_text(path: Path, text: str) -> None:
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file, and its folder if it is missing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_bytes(content)

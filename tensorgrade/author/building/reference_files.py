@@ -1,21 +1,23 @@
 """References and fingerprints of all chapters, exercise by exercise.
 
-Unchanged exercises are read from the stored files; only the rest is built (made_parts.py). A small
-text file records the digests of each exercise's sources.
+Unchanged exercises are read from the stored files; only the rest is built (parts.py). A small text
+file records a digest of each exercise's sources, and one of each stored file.
 
 Of all these files, git tracks only the fingerprints on public cases, because their pairs of
 mistakes take minutes. A fresh clone builds everything except these pairs.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import cache, partial
+from dataclasses import replace
 from pathlib import Path
 
 from ...attempts.pairs import sources_path
 from ...course import Chapter, CourseError
 from ...exchange.references import References, load_references, save_references
+from ...folders import digest_of_files
 from ...project import DRAWN_FROM, Project, digest_of_seed, made_from
 from ...recognition.fingerprints import (
     Fingerprints,
@@ -28,61 +30,222 @@ from ...recognition.fingerprints import (
 )
 from ..recording.adopted import adopted_mistakes
 from ..recording.bugs import bugs_of
-from ..recording.origin import known
-from ..recording.references import Recording
+from ..recording.digests import part_digest
+from ..recording.references import Recording, known
 from .derived import Derived, text_file
-from .made_parts import Made, Part, Prints, Tell, Wish, make_parts
-from .same import same_cases, same_fingerprints, same_references
+from .parts import BuildOptions, Part, Prints, Tell, make_parts
+from .same import same_fingerprints, same_references
 
-ORIGINS = ("from", "solution")  # keys of a part's digests: all its sources, and those without cases
+PARTS, FILES = "parts", "files"  # keys of the record
 
 
-def all_reference_files(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
-    """Return the reference files of the requested chapters, and the file with all origins.
+class Side:
+    """A chapter's stored files for graders (hidden) or for learners, even if they are outdated.
 
-    Raise CourseError with one line for each problem if something cannot be built.
+    digests: those of the files that the last build wrote. is_as_built: True if these are the files.
     """
-    chapters = list(filter(wish.is_about, project.course.chapters))
-    stored, parts = Stored(project, chapters), all_parts(project)
-    names = {chapter.name for chapter in chapters}
-    recordings = {part: part.recording(project) for part in parts if part.chapter in names}
-    todo = {p: r for p, r in recordings.items() if is_due(r, stored.parts.get(p), wish)}
-    made = stored.parts | make_parts(project, todo, stored.parts, stored.prints, wish, tell)
-    made = {part: made[part] for part in recordings if part in made}
-    files = [
-        file
-        for chapter in chapters
-        for hidden in (True, False)
-        for file in chapter_files(project, stored, chapter, hidden, made)
-    ]
-    files += [sources_file(project, chapter) for chapter in chapters]
-    others, before = [part for part in parts if part.chapter not in names], what_is_said(project)
-    said = {part.key: before[part.key] for part in others if part.key in before}
-    for part, one in made.items():
-        said[part.key] = dict(zip(ORIGINS, (one.origin, one.solution), strict=True))
-    # Only a build of everything draws all hidden cases from a new seed.
-    seed = seed_before(project) if wish.exercises else digest_of_seed(project.course)
-    told = {DRAWN_FROM: seed} | dict(sorted(said.items()))
-    return [*files, text_file(made_from(project.graders), json.dumps(told, indent=1) + "\n")]
+
+    def __init__(self, project: Project, chapter: str, hidden: bool, digests: dict[str, str]):
+        self.project, self.chapter, self.hidden = project, chapter, hidden
+        self.paths = reference_paths(project, chapter, hidden)
+        found = file_digests(project, chapter, hidden)
+        self.is_as_built = len(found) == len(self.paths) and found.items() <= digests.items()
+        self.fingerprints, self.references = Fingerprints(), References(chapter, hidden, ())
+        with suppress(CourseError):
+            self.fingerprints = load_fingerprints(self.paths[1])
+        if self.is_as_built:
+            with suppress(CourseError):  # in an older format
+                self.references = load_references(self.paths[0])
+
+    def has(self, exercise: str) -> bool:
+        """Return True if these files hold an exercise, as a build wrote it."""
+        return exercise in self.fingerprints.by_exercise and bool(self.references.of(exercise))
+
+    def prints(self, exercise: str) -> Prints | None:
+        """Return an exercise's stored fingerprints, or None if there are none."""
+        if exercise not in self.fingerprints.by_exercise:
+            return None
+        pairs = self.fingerprints.pairs.get(exercise, "")
+        return Prints(self.fingerprints.form_of(exercise), pairs)
+
+    def files(self, made: dict[str, tuple[References, Prints]]) -> list[Derived]:
+        """Return the chapter's references and fingerprints as derived files.
+
+        made: what was built, by exercise. Other exercises are taken from the stored files.
+        """
+        own = [exercise.name for exercise in self.project.course.chapter(self.chapter).exercises]
+        parts = {
+            name: made.get(name) or (self.references.only(name), self.prints(name))
+            for name in own
+            if name in made or self.has(name)
+        }
+        entries = tuple(entry for references, _ in parts.values() for entry in references.entries)
+        ways = {case: way for one, _ in parts.values() for case, way in one.ways.items()}
+        bugs = bugs_of(self.project, self.chapter)
+        references = References(self.chapter, self.hidden, entries, ways, bugs)
+        prints = {name: one for name, (_, one) in parts.items() if one}
+        fingerprints = Fingerprints(
+            ReadWhenAsked({name: one.form for name, one in prints.items()}),
+            self.messages(list(parts)),
+            {} if self.hidden else {name: one.pairs for name, one in prints.items()},
+        )
+        ids, before = ([case.id for case, _ in e] for e in (entries, self.references.entries))
+        is_taken = not made and ids == before and bugs == self.references.bugs
+        return [
+            references_file(self.paths[0], references, is_taken),
+            fingerprints_file(self.paths[1], self.fingerprints, fingerprints),
+        ]
+
+    def messages(self, exercises: list[str]) -> dict[str, str]:
+        """Return the messages of the mistakes in some exercises, by the mistakes' names."""
+        found = {one.name: one.message for name in exercises for one in known(self.project, name)}
+        for name in exercises:
+            adopted = adopted_mistakes(self.project, self.chapter, name)
+            found |= {one.name: one.message for one in adopted}
+        return found
 
 
-def is_due(recording: Recording, stored: Made | None, wish: Wish) -> bool:
-    """Return True if a part has to be built: it is requested, and outdated or missing."""
-    if wish.exercises and recording.exercise not in wish.exercises:
-        return False
-    if wish.anew or stored is None or stored.origin != recording.origin:
-        return True
-    if not same_cases([case for case, _ in stored.references.entries], recording.cases):
-        return True
-    return wish.pairs and not (recording.hidden or stored.prints.pairs)
+def reference_files(project: Project, options: BuildOptions, tell: Tell) -> Iterator[Derived]:
+    """Yield the reference files of the requested chapters, each chapter as it is finished.
+
+    A build that is interrupted therefore keeps the chapters that it has written. Raise CourseError
+    with one line for each problem if something cannot be built.
+    """
+    build = ReferenceBuild(project, options)
+    due = build.due()
+    left = Counter(part.chapter for part in due)
+    for chapter in build.chapters:
+        if not left[chapter]:
+            yield from build.files(chapter)
+    wrong: list[str] = []
+    stored = {part: build.side(part).prints(part.exercise) for part in due}
+    for part, made in make_parts(project, due, stored, options, tell) if due else ():
+        left[part.chapter] -= 1
+        if isinstance(made, str):
+            wrong.append(made)
+            left[part.chapter] = -1  # so that this chapter is never finished
+        else:
+            build.made[part] = due[part].references, made
+        if not left[part.chapter]:
+            yield from build.files(part.chapter)
+    if wrong:
+        raise CourseError("\n".join(dict.fromkeys(wrong)))
+    yield build.last_file()
+
+
+class ReferenceBuild:
+    """A build of references while it runs.
+
+    recordings: the requested parts, each with the digest of its sources. made: the parts that are
+    built. record: see `read_record`.
+    """
+
+    def __init__(self, project: Project, options: BuildOptions):
+        self.project, self.options, self.record = project, options, read_record(project)
+        chapters = filter(options.is_about, project.course.chapters)
+        self.chapters = {chapter.name: chapter for chapter in chapters}
+        self.sides = {
+            (name, hidden): Side(project, name, hidden, self.record[FILES])
+            for name in self.chapters
+            for hidden in (True, False)
+        }
+        self.recordings = {p: p.recording(project) for p in all_parts(project) if self.is_asked(p)}
+        self.digests = {part: part_digest(one) for part, one in self.recordings.items()}
+        self.made: dict[Part, tuple[References, Prints]] = {}
+
+    def side(self, part: Part) -> Side:
+        """Return the stored files that a part belongs in."""
+        return self.sides[part.chapter, part.hidden]
+
+    def is_asked(self, part: Part) -> bool:
+        """Return True if a part is requested, or is in a file that no build wrote as it is."""
+        if part.chapter not in self.chapters:
+            return False
+        asked = self.options.exercises
+        return not asked or part.exercise in asked or not self.side(part).is_as_built
+
+    def due(self) -> dict[Part, Recording]:
+        """Return the requested parts that are missing, outdated or to be built again."""
+        return {part: one for part, one in self.recordings.items() if self.is_due(part)}
+
+    def is_due(self, part: Part) -> bool:
+        """Return True if a part has to be built."""
+        side = self.side(part)
+        is_current = side.has(part.exercise) and self.record[PARTS].get(part.key)
+        if self.options.anew or is_current != self.digests[part]:
+            return True
+        has_pairs = part.hidden or side.fingerprints.pairs.get(part.exercise)
+        return self.options.pairs and not has_pairs
+
+    def files(self, chapter: str) -> Iterator[Derived]:
+        """Yield a finished chapter's files, and the record with this chapter."""
+        for hidden in (True, False):
+            side = (chapter, hidden)
+            made = {
+                part.exercise: one
+                for part, one in self.made.items()
+                if (part.chapter, part.hidden) == side
+            }
+            yield from self.sides[side].files(made)
+        yield sources_file(self.project, self.chapters[chapter])
+        digests = {part.key: one for part, one in self.digests.items() if part.chapter == chapter}
+        self.record[PARTS] |= digests
+        for hidden in (True, False):  # by now, what was stale is written
+            self.record[FILES] |= file_digests(self.project, chapter, hidden)
+        yield self.record_file()
+
+    def last_file(self) -> Derived:
+        """Return the record of the whole build.
+
+        Only a build of everything draws all hidden cases from a new seed.
+        """
+        seed = digest_of_seed(self.project.course)
+        if not self.options.exercises or not self.record.get(DRAWN_FROM):
+            self.record[DRAWN_FROM] = seed
+        keys = {part.key for part in all_parts(self.project)}
+        self.record[PARTS] = {k: one for k, one in sorted(self.record[PARTS].items()) if k in keys}
+        return self.record_file()
+
+    def record_file(self) -> Derived:
+        """Return the record so far as a file.
+
+        A build that writes nothing compares only the seed: on another processor, the last digits
+        of the cases' numbers differ, and with them the digests.
+        """
+        path, seed = made_from(self.project.graders), self.record.get(DRAWN_FROM)
+        file = text_file(path, json.dumps(self.record, indent=1) + "\n")
+        if self.options.anew:
+            return replace(file, fresh=lambda: read_record(self.project).get(DRAWN_FROM) == seed)
+        return file
+
+
+def read_record(project: Project) -> dict:
+    """Return what the last build recorded, by the kind of entry. Older forms have no such kinds.
+
+    These are a digest of each part's sources, one of each stored file, and one of the seed.
+    """
+    path = made_from(project.graders)
+    told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return {
+        DRAWN_FROM: told.get(DRAWN_FROM),
+        PARTS: told.get(PARTS, {}),
+        FILES: told.get(FILES, {}),
+    }
+
+
+def file_digests(project: Project, chapter: str, hidden: bool) -> dict[str, str]:
+    """Return a digest of each of a chapter's stored files, by its path in the course."""
+    paths = reference_paths(project, chapter, hidden)
+    names = {path.relative_to(project.root).as_posix(): path for path in paths if path.exists()}
+    return {name: digest_of_files({name: path}) for name, path in names.items()}
 
 
 def all_parts(project: Project) -> list[Part]:
-    """Return all parts of a course. The last exercises come first, because they take longest."""
+    """Return all parts of a course."""
     return [
         Part(chapter.name, exercise.name, hidden)
-        for chapter in reversed(project.course.chapters)
-        for exercise in reversed(chapter.exercises)
+        for chapter in project.course.chapters
+        for exercise in chapter.exercises
         for hidden in (True, False)
     ]
 
@@ -93,102 +256,15 @@ def without_pairs(project: Project) -> list[str]:
     for chapter in project.course.chapters:
         _, path = reference_paths(project, chapter.name, hidden=False)
         with suppress(CourseError):
-            there |= {name for name, origin in load_fingerprints(path).pairs.items() if origin}
-    public = [part.exercise for part in all_parts(project) if not part.hidden]
-    return [name for name in public if name not in there]
-
-
-def seed_before(project: Project) -> str:
-    """Return the digest of the seed that the last build of everything used; today's if unknown."""
-    path = made_from(project.graders)
-    said = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return said.get(DRAWN_FROM) or digest_of_seed(project.course)
-
-
-def what_is_said(project: Project) -> dict[str, dict]:
-    """Return the stored origins of the parts. Entries in an older format are skipped."""
-    path = made_from(project.graders)
-    said = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return {key: told for key, told in said.items() if isinstance(told, dict)}
+            there |= {name for name, digest in load_fingerprints(path).pairs.items() if digest}
+    names = [exercise.name for one in project.course.chapters for exercise in one.exercises]
+    return [name for name in names if name not in there]
 
 
 def reference_paths(project: Project, chapter: str, hidden: bool) -> tuple[Path, Path]:
     """Return the paths of a chapter's references and fingerprints."""
     folder = (project.graders if hidden else project.exercises) / "references"
     return folder / f"{chapter}.safetensors", fingerprints_path(folder, chapter)
-
-
-class Stored:
-    """The contents of some chapters' stored files, split into parts, even if they are outdated.
-
-    references, fingerprints: the whole files, by chapter and by whether they are hidden.
-    """
-
-    def __init__(self, project: Project, chapters: Iterable[Chapter]):
-        self.parts: dict[Part, Made] = {}
-        self.prints: dict[Part, Prints] = {}
-        self.references: dict[tuple[str, bool], References] = {}
-        self.fingerprints: dict[tuple[str, bool], Fingerprints] = {}
-        said = what_is_said(project)
-        for chapter in chapters:
-            for hidden in (True, False):
-                stored, prints = reference_paths(project, chapter.name, hidden)
-                with suppress(CourseError):
-                    self.take_prints(chapter, hidden, load_fingerprints(prints))
-                with suppress(CourseError):
-                    self.take(chapter, hidden, load_references(stored), said)
-
-    def take_prints(self, chapter: Chapter, hidden: bool, fingerprints: Fingerprints) -> None:
-        """Split a chapter's fingerprints into parts."""
-        self.fingerprints[chapter.name, hidden] = fingerprints
-        for name in fingerprints.by_exercise:
-            form, pairs = partial(fingerprints.form_of, name), fingerprints.pairs.get(name, "")
-            self.prints[Part(chapter.name, name, hidden)] = Prints(form, pairs)
-
-    def take(
-        self, chapter: Chapter, hidden: bool, references: References, said: dict[str, dict]
-    ) -> None:
-        """Split a chapter's references into parts, skipping parts without fingerprints."""
-        self.references[chapter.name, hidden] = references
-        for exercise in chapter.exercises:
-            part = Part(chapter.name, exercise.name, hidden)
-            told, own = said.get(part.key), references.only(exercise.name)
-            if told and own.entries and part in self.prints:
-                origins = (told.get(name, "") for name in ORIGINS)
-                self.parts[part] = Made(own, self.prints[part], *origins)
-
-
-def chapter_files(
-    project: Project, stored: Stored, chapter: Chapter, hidden: bool, made: dict[Part, Made]
-) -> list[Derived]:
-    """Combine a chapter's parts into two derived files: references and fingerprints."""
-    paths = reference_paths(project, chapter.name, hidden)
-    parts = {part.exercise: one for part, one in made.items() if part.is_of(chapter.name, hidden)}
-    names = [exercise.name for exercise in chapter.exercises if exercise.name in parts]
-    entries = tuple(entry for name in names for entry in parts[name].references.entries)
-    ways = {case: way for name in names for case, way in parts[name].references.ways.items()}
-    bugs = bugs_of(project, chapter.name)
-    references = References(chapter.name, hidden, entries, ways, bugs)
-    messages = {m.name: m.message for name in names for m in known(project, name)}
-    for name in names:
-        messages |= {m.name: m.message for m in adopted_mistakes(project, chapter.name, name)}
-    pairs = {name: parts[name].prints.pairs for name in names if not hidden}
-    forms = {name: parts[name].prints.form for name in names}
-    built = cache(
-        lambda: Fingerprints(
-            ReadWhenAsked({name: form() for name, form in forms.items()}), messages, pairs
-        )
-    )
-    key = (chapter.name, hidden)
-    there, prints = stored.references.get(key), stored.fingerprints.get(key)
-    if there is None or prints is None or not all(parts[n].stored for n in names):
-        return [references_file(paths[0], references), fingerprints_file(paths[1], prints, built)]
-    # Parts that were read from the stored files need no comparison with them.
-    taken = len(there.entries) == len(entries) and there.bugs == bugs
-    return [
-        references_file(paths[0], references, taken),
-        fingerprints_file(paths[1], prints, built, are_all(prints, names, messages)),
-    ]
 
 
 def sources_file(project: Project, chapter: Chapter) -> Derived:
@@ -202,40 +278,25 @@ def sources_file(project: Project, chapter: Chapter) -> Derived:
     return text_file(path, json.dumps({"text": text, "edits": edits}, indent=1) + "\n")
 
 
-def references_file(path: Path, references: References, taken: bool = False) -> Derived:
-    """Return a chapter's references as a file. taken: they are exactly the stored ones."""
+def references_file(path: Path, references: References, is_taken: bool) -> Derived:
+    """Return a chapter's references as a file. is_taken: they are exactly the stored ones."""
     return Derived(
         path,
         lambda: save_references(path, references),
-        lambda: taken or is_stored(lambda: same_references(load_references(path), references)),
+        lambda: is_taken or is_stored(lambda: same_references(load_references(path), references)),
     )
 
 
-def fingerprints_file(
-    path: Path,
-    there: Fingerprints | None,
-    built: Callable[[], Fingerprints],
-    taken: bool = False,
-) -> Derived:
-    """Return a chapter's fingerprints as a text file.
-
-    there: the stored fingerprints. taken: all fingerprints were read from there.
-    """
-    text = cache(lambda: as_text(built()))
+def fingerprints_file(path: Path, stored: Fingerprints, fingerprints: Fingerprints) -> Derived:
+    """Return a chapter's fingerprints as a text file. stored: those on disk before the build."""
+    text = as_text(fingerprints)
     return Derived(
         path,
-        lambda: write_text(path, text()),
-        lambda: (
-            taken
-            or is_stored(lambda: read_text(path) == text())  # true for a file that was just written
-            or (there is not None and same_fingerprints(there, built()))
+        lambda: write_text(path, text),
+        lambda: is_stored(
+            lambda: read_text(path) == text or same_fingerprints(stored, fingerprints)
         ),
     )
-
-
-def are_all(stored: Fingerprints, names: list[str], messages: dict[str, str]) -> bool:
-    """Return True if the stored fingerprints have exactly these exercises and these messages."""
-    return stored.by_exercise.keys() == set(names) and stored.messages == messages
 
 
 def is_stored(compare: Callable[[], bool]) -> bool:

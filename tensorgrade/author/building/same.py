@@ -4,9 +4,7 @@ Numbers are compared closely but not bit by bit: another processor may round the
 differently, and that does not make a file stale.
 """
 
-from collections.abc import Mapping
 from math import isclose
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,13 +12,7 @@ import torch
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
 from ...exchange.references import References, case_to_json, stored_ways
-from ...exchange.stages import Way
 from ...recognition.fingerprints import Fingerprint, Fingerprints, matches
-
-
-def same_text(path: Path, text: str) -> bool:
-    """Return True if the file exists and holds exactly this text."""
-    return path.exists() and path.read_text(encoding="utf-8") == text
 
 
 def same_references(stored: References, built: References) -> bool:
@@ -29,29 +21,21 @@ def same_references(stored: References, built: References) -> bool:
         return False
     if stored.bugs != built.bugs:
         return False
-    return same_entries(stored, built) and same_ways(stored.ways, built.ways)
-
-
-def same_entries(stored: References, built: References) -> bool:
-    """Return True if the cases have the same steps, inputs and results."""
-    cases, others = ([case for case, _ in one.entries] for one in (stored, built))
-    return same_cases(cases, others) and all(
-        same_observation(a, b) for (_, a), (_, b) in zip(stored.entries, built.entries, strict=True)
+    one, other = stored_ways(stored.ways), stored_ways(built.ways)
+    if one.text != other.text or not same_tensors(one.rows, other.rows):
+        return False
+    return len(stored.entries) == len(built.entries) and all(
+        same_case(case, other_case) and same_observation(seen, other_seen)
+        for (case, seen), (other_case, other_seen) in zip(
+            stored.entries, built.entries, strict=True
+        )
     )
 
 
-def same_cases(stored: list[Case], built: list[Case]) -> bool:
-    """Return True if the cases have the same steps and inputs."""
-    return len(stored) == len(built) and all(
-        as_json(case_to_json(a)) == as_json(case_to_json(b)) and same_tensors(a.tensors, b.tensors)
-        for a, b in zip(stored, built, strict=True)
-    )
-
-
-def same_ways(stored: Mapping[str, tuple[Way, ...]], built: Mapping[str, tuple[Way, ...]]) -> bool:
-    """Return True if the reference traces hold the same values."""
-    one, other = stored_ways(stored), stored_ways(built)
-    return one.text == other.text and same_tensors(one.rows, other.rows)
+def same_case(stored: Case, built: Case) -> bool:
+    """Return True if two cases have the same steps and inputs."""
+    one, other = (as_json(case_to_json(case)) for case in (stored, built))
+    return one == other and same_tensors(stored.tensors, built.tensors)
 
 
 def as_json(value: Any) -> Any:

@@ -21,19 +21,17 @@ from ...attempts.pipeline import verdict
 from ...attempts.points import SMALL
 from ...attempts.verdict import Status
 from ...course import Chapter, CourseError, Exercise
-from ...project import Project
+from ...project import Project, made_from
 from ...recognition.mistakes import place_of
 from ...testing.collected import CollectedTests
 from ...views.words import plural
 from ..building.derive import CHECKS, derive
 from ..building.derived import Derived
-from ..building.made_parts import Tell, Wish
+from ..building.parts import BuildOptions, Tell
 from ..building.reference_files import without_pairs
-from ..kept import Kept
-from ..proved import Proved, keep_proved, proved_before, seen_in, seen_now, unproved
+from ..cache import BUILT, BUILT_WITH_PAIRS, cache, contents, contents_of, key_of
 from ..recording.bugs import bug_with, candidates
 from ..recording.casebook import recorded_cases
-from ..recording.origin import case_digest, digest, engine_digest
 from .made_attempts import MadeAttempts
 from .slips import place_of_mistake, slips
 
@@ -46,51 +44,55 @@ class Built:
     wrong: tuple[str, ...] = ()
 
 
-def rebuild(project: Project, wish: Wish, tell: Tell, wrote: Callable[[str], object]) -> Built:
-    """Make and write the files that are missing or stale, and skip what is already proved.
+def rebuild(
+    project: Project, options: BuildOptions, tell: Tell, wrote: Callable[[str], object]
+) -> Built:
+    """Make and write the files that are missing or stale.
 
     wrote: called with the path of every file that was written. Raise CourseError if something
     cannot be made.
     """
     torch.set_num_threads(1)  # cases are small, and drawing them starts here
     gc.freeze()  # otherwise every garbage collection scans all imported modules
-    proved, seen = proved_before(project.root), seen_now(project.root)
-    left = unproved(project, proved, seen)
-    asked = wish.exercises
-    if left and not asked and proved.pairs >= wish.pairs:
-        wish = replace(wish, exercises=left)
-    if wrong := slips(project, wish):
+    found = contents(project.root)
+    if wrong := slips(project, options):
         return Built(wrong=tuple(wrong))
-    files = derived(project, wish, tell)
-    for file in files:
+    paths = []
+    for file in derived(project, options, tell):
+        paths.append(file.path)
         if not file.fresh():
             file.write()
-            wrote(str(file.path.relative_to(project.root)))
-    wrong = complaints(project, files, wish, Kept(project.root))
-    if not wrong and (not wish.exercises or (left is not None and left <= wish.exercises)):
-        seen |= seen_in(project.root, [file.path for file in files])
-        said = last_line(project, frozenset())
-        keep_proved(project.root, Proved(seen, not without_pairs(project), said))
-    return Built(last_line(project, asked), tuple(wrong))
+            if file.path != made_from(project.graders):  # which is written after each chapter
+                wrote(str(file.path.relative_to(project.root)))
+    wrong = wrong_files(project, paths, options)
+    said = last_line(project, options.exercises)
+    if not wrong and not options.exercises:
+        key = key_of(found | contents_of(project.root, paths))
+        cache(project.root, BUILT, key, said)
+        if not without_pairs(project):
+            cache(project.root, BUILT_WITH_PAIRS, key, said)
+    return Built(said, tuple(wrong))
 
 
-def check(project: Project, wish: Wish, tell: Tell) -> Built:
+def check(project: Project, options: BuildOptions, tell: Tell) -> Built:
     """Rebuild the requested files in memory and compare; write nothing.
 
     Pairs of mistakes that are not requested count as fresh if their sources are unchanged:
     the cases, the edits, the solution's code, and the results of each single mistake.
     """
-    if wrong := slips(project, wish):
+    if wrong := slips(project, options):
         return Built(wrong=tuple(wrong))
-    files = derived(project, replace(wish, anew=True), tell)
-    wrong = complaints(project, files, wish) + proofs_of_a_release(project, wish.exercises)
-    return Built(last_line(project, wish.exercises, proved=True), tuple(wrong))
+    files = list(derived(project, replace(options, anew=True), tell))
+    wrong = stale(project, files) + wrong_files(project, [file.path for file in files], options)
+    if not wrong:  # the proofs use these files
+        wrong = proofs_of_a_release(project, options.exercises)
+    return Built(last_line(project, options.exercises, proved=True), tuple(wrong))
 
 
-def derived(project: Project, wish: Wish, tell: Tell) -> list[Derived]:
-    """Return the derived files. Raise CourseError with the file for each problem."""
+def derived(project: Project, options: BuildOptions, tell: Tell) -> Iterator[Derived]:
+    """Yield the derived files. Raise CourseError with the file for each problem."""
     try:
-        return derive(project, wish, tell)
+        yield from derive(project, options, tell)
     except CourseError as error:
         lines = [with_place(project, line) for line in str(error).splitlines()]
         raise CourseError("\n".join(lines)) from None
@@ -146,24 +148,20 @@ def last_line(project: Project, asked: frozenset[str], proved: bool = False) -> 
     return said
 
 
-def complaints(
-    project: Project,
-    files: list[Derived],
-    wish: Wish = Wish(),  # noqa: B008
-    kept: Kept | None = None,
-) -> list[str]:
-    """Return one sentence for each problem with the requested files.
-
-    kept: a cache that may record that a stub was checked before.
-    """
-    found = [
+def stale(project: Project, files: list[Derived]) -> list[str]:
+    """Return one sentence for each file that is missing or outdated."""
+    return [
         f"{file.path.relative_to(project.root)} is {'stale' if file.path.exists() else 'missing'}"
         for file in files
         if not file.fresh()
     ]
-    for chapter in filter(wish.is_about, project.course.chapters):
-        found += solved_stubs(project, chapter, kept)
-    return found if wish.exercises else found + strays(project, files)
+
+
+def wrong_files(project: Project, derived: list[Path], options: BuildOptions) -> list[str]:
+    """Return one sentence for each solved stub, and for each file that does not belong there."""
+    chapters = filter(options.is_about, project.course.chapters)
+    found = [line for chapter in chapters for line in solved_stubs(project, chapter)]
+    return found if options.exercises else found + strays(project, derived)
 
 
 def proofs_of_a_release(project: Project, only: frozenset[str] = frozenset()) -> list[str]:
@@ -245,34 +243,29 @@ def written_anew(project: Project, text: str, chapter: str, name: str) -> str:
     return f"{text}\n\n" + re.sub(rf"\b{bug.of}\b", name, definition) + "\n"
 
 
-def solved_stubs(project: Project, chapter: Chapter, kept: Kept | None = None) -> list[str]:
+def solved_stubs(project: Project, chapter: Chapter) -> list[str]:
     """Return a message for each exercise whose stub does not raise NotImplementedError."""
+    path = project.exercises / f"{chapter.name}.py"
+    if not path.exists():  # reported as missing
+        return []
     names = [e.name for e in chapter.exercises if not project.bug(chapter.name, e.name)]
     cases = [
         case for name in names for case in recorded_cases(project, chapter.name, name, hidden=False)
     ]
-    source = (project.exercises / f"{chapter.name}.py").read_text(encoding="utf-8")
-    submission, name = project.submission(chapter.name, source), f"{chapter.name}/stub.txt"
-    looked_at = digest(engine_digest(), repr(submission), *map(case_digest, cases))
-    if kept and kept.text(name) == looked_at:
-        return []
-    backend = InProcess(submission)
+    backend = InProcess(project.submission(chapter.name, path.read_text(encoding="utf-8")))
     backend.load()
     seen = zip(cases, backend.run(cases), strict=True)
     solved = {c.exercise for c, o in seen if not o.error or o.error.type != "NotImplementedError"}
-    if kept and not solved:
-        kept.keep_text(name, looked_at)
     return [f"{chapter.name}: the stub of {name} is solved already" for name in sorted(solved)]
 
 
-def strays(project: Project, files: list[Derived]) -> list[str]:
+def strays(project: Project, derived: list[Path]) -> list[str]:
     """Return a message for each stray file or folder.
 
     These are unexpected files in the folders of exercises, graders and solutions, and handed-out
     folders of chapters that no longer exist. Other nbgrader assignments are left alone.
     """
-    known = {file.path for file in files}
-    known |= {project.solution(chapter.name) for chapter in project.course.chapters}
+    known = {*derived, *(project.solution(chapter.name) for chapter in project.course.chapters)}
     known |= {project.root / "solutions" / name for name in project.course.beside}
     places = [
         *project.exercises.glob("*"),

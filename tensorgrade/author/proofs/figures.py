@@ -234,20 +234,13 @@ def price_table(trials: list[Trial]) -> str:
         ("costs", [t.cost for t in trials]),
         ("checks alone", [t.by_checks for t in trials]),
     ):
-        low, high = (sum(cheap(share) for share in shares) for cheap in (too_little, too_much))
+        low = sum(share < LEAST - 1e-6 for share in shares)
+        high = sum(share > MOST + 1e-6 for share in shares)
         middle = sorted(shares)[len(shares) // 2]
         lines.append(
             f"{what}: median {middle:.0%}, {low} below {LEAST:.0%}, {high} above {MOST:.0%}"
         )
     return "\n".join(lines)
-
-
-def too_little(share: float) -> bool:
-    return share < LEAST - 1e-6
-
-
-def too_much(share: float) -> bool:
-    return share > MOST + 1e-6
 
 
 def report(figures: Figures, known: list[Mistake]) -> str:

@@ -230,15 +230,11 @@ def edited_lines(before: str, after: str) -> tuple[int, int]:
     """
     old, new = before.splitlines(), after.splitlines()
     same = [
-        sum(1 for _ in takewhile(is_pair, zip(a, b, strict=False)))
+        sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
         for a, b in ((old, new), (old[::-1], new[::-1]))
     ]
     first = same[0] + 1
     return first, max(first, len(new) - same[1])
-
-
-def is_pair(both: tuple[str, str]) -> bool:
-    return both[0] == both[1]
 
 
 def is_an_errors(part: ExerciseAttempt, results: list[CheckResult]) -> bool:

@@ -28,25 +28,25 @@ from ...judging.checked import CheckedExercise
 from ...judging.checks import bind_checks
 from ...judging.course_checks import CourseChecks, load_checks
 from ...judging.diagnosis import Wrong
-from ...judging.judged import JudgedAttempt
+from ...judging.protocols import JudgedAttempt
 from ...project import Project
 from ...recognition.mistakes import EditError, Mistake, make
 from ...recognition.signatures import signature_of
 from ...views.formulas import unknown_commands
 from ..building.derive import with_hints
-from ..building.made_parts import Wish
+from ..building.parts import BuildOptions
 from ..building.script import REGION, Script, read_script
 from ..reaching import bound_by, reached
 from ..recording.adopted import LONGEST_OF_TWO, Adopted, adopted_file, adopted_mistakes
 from ..recording.bugs import bug_with, candidates
 from ..recording.casebook import recorded_cases
-from ..recording.origin import forms_of
+from ..recording.references import forms_of
 
 FEWEST_HINTS, FEWEST_BUGS = 2, 3
 SMALLEST_SEED = 1 << 64
 
 
-def slips(project: Project, wish: Wish = Wish()) -> list[str]:  # noqa: B008
+def slips(project: Project, options: BuildOptions = BuildOptions()) -> list[str]:  # noqa: B008
     """Return one sentence for each problem in the files of the requested chapters."""
     try:
         chapters, own = with_hints(project).chapters, load_checks(project.graders)
@@ -55,7 +55,7 @@ def slips(project: Project, wish: Wish = Wish()) -> list[str]:  # noqa: B008
         return slip_of(error, project.root).splitlines()
     found = guessable_seed(project.course) + misplaced(project, mistakes + forms)
     found += wrong_sentences(project, mistakes)
-    for chapter in filter(wish.is_about, chapters):
+    for chapter in filter(options.is_about, chapters):
         try:
             syntax_of(project.solution(chapter.name))
         except CourseError as error:  # invalid Python allows no further checks
@@ -163,7 +163,8 @@ def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[st
             found.append(f"{where}: its cell defines nothing of that name")
         elif not has_docstring(script, exercise.name):
             found.append(f"{where} has no docstring")
-        if exercise.name in script.exercises and not has_region(script, exercise.name):
+        cell = script.exercises.get(exercise.name)
+        if cell and not REGION.search(cell.source):
             found.append(f"{where} has no ### BEGIN SOLUTION … ### END SOLUTION")
     return found
 
@@ -193,11 +194,6 @@ def has_docstring(script: Script, name: str) -> bool:
     """Return True if the exercise's definition has a docstring."""
     definitions = ast.parse(script.exercises[name].source).body
     return any(getattr(d, "name", "") == name and ast.get_docstring(d) for d in definitions)
-
-
-def has_region(script: Script, name: str) -> bool:
-    """Return True if the exercise's cell marks the part that learners write."""
-    return bool(REGION.search(script.exercises[name].source))
 
 
 class ExerciseFile:
@@ -304,7 +300,8 @@ class ExerciseFile:
     def missing_groups(self) -> Iterator[str]:
         """Yield groups of cases that a test uses but that learners, or graders, do not have."""
         for name, test in self.tests.items():
-            mine = (False,) if is_for_learners(test) else (True, False)
+            for_learners = any(mark.kwargs.get("learners_only") for mark in marks_of(test))
+            mine = (False,) if for_learners else (True, False)
             for group in dict.fromkeys(self.asked_by(test)):
                 for hidden in mine:
                     if group not in {case.group for case in self.cases[hidden]}:
@@ -414,8 +411,3 @@ def is_marked(function: object) -> bool:
 def worth(test: Callable) -> float:
     """Return the points in a test's marker."""
     return sum(mark.kwargs.get("points", 0) for mark in marks_of(test) if mark.name == "exercise")
-
-
-def is_for_learners(test: Callable) -> bool:
-    """Return True if a test runs only for learners and not for graders."""
-    return any(mark.kwargs.get("learners_only") for mark in marks_of(test))

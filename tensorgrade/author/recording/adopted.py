@@ -16,7 +16,7 @@ from ...exchange.cases import Case
 from ...exchange.observation import Observation, Outcome
 from ...exchange.text import LONGEST_MESSAGE
 from ...grader_files import grader_path
-from ...isolation.ladder import choose_rung
+from ...isolation.levels import choose_rung
 from ...isolation.warm_process import WarmProcess
 from ...project import Project
 

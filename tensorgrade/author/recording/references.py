@@ -1,11 +1,8 @@
 """Make references and fingerprints: run the same cases on the solution and on every mistake."""
 
 import ast
-import json
-import re
 import warnings
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -18,41 +15,21 @@ from ...attempts.in_process import InProcess
 from ...course import CourseError
 from ...exchange.cases import SETTINGS, Case
 from ...exchange.observation import CaughtError, Observation, Outcome
-from ...exchange.references import References, case_to_json
-from ...exchange.stages import Way, read_way, shows_stages, with_stages
+from ...exchange.references import References
+from ...exchange.traces import Way, read_way, shows_stages, with_stages
 from ...exchange.values import unjudged
 from ...judging.course_checks import FILE, load_checks
 from ...project import Project
 from ...recognition.fingerprints import Fingerprint, as_stored
 from ...recognition.imprints import Imprint
-from ...recognition.mistakes import EditError, make, place_of
+from ...recognition.mistakes import EditError, Mistake, make, place_of
 from ...recognition.signatures import UNSEEN, Signature, imprint
 from ...runner.serve import seconds
 from ...sources.submission import Source, Submission
-from ..reaching import without_unreached
 from .adopted import adopted_mistakes, observe_adopted
 from .casebook import recorded_cases
-from .meeting import Ran, begun, differing, marked, numbered, same, without_checks
-from .origin import (
-    case_digest,
-    code_digest,
-    digest,
-    engine_digest,
-    forms_of,
-    known,
-    mistakes_digest,
-    ways_digest,
-)
 
 Names = tuple[str, ...]  # the names of the mistakes in one wrong version
-PAIRS = "-pairs"
-
-
-class Known(NamedTuple):
-    """The result of a version on each case, and the statements that it executes there."""
-
-    row: dict[str, Imprint]
-    ran: Ran
 
 
 class Version(NamedTuple):
@@ -61,19 +38,22 @@ class Version(NamedTuple):
     mistakes: Names
     form: str = ""
 
-    @property
-    def kind(self) -> str:
-        """Return the suffix of the cache name for rows of this kind; single mistakes have none."""
-        return "-forms" if self.form else PAIRS if len(self.mistakes) == 2 else ""
 
-
-SOLUTION = Version(())
 Rows = dict[Version, dict[str, Imprint]]  # each version's imprints, by the name of the case
 
-ENDS = {"refused", *Outcome}  # words of imprints without an answer, apart from those of errors
 SECONDS_OF_A_VERSION = 20  # on all cases; most versions take a tenth of a second
 MOST_CASES = 4  # the most cases of an exercise with stored stages
 LARGEST = 1024  # the most numbers in a stored value
+
+
+def known(project: Project, exercise: str) -> list[Mistake]:
+    """Return the mistakes that can occur in an exercise."""
+    return [mistake for mistake in project.mistakes if exercise in mistake.edits]
+
+
+def forms_of(project: Project, exercise: str) -> list[Mistake]:
+    """Return the other right forms of an exercise's solution."""
+    return [form for form in project.form_edits if exercise in form.edits]
 
 
 def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> list[Observation]:
@@ -88,25 +68,6 @@ def observe_handed_in(submission: Submission, cases: list[Case]) -> list[Observa
         backend.load()
         with seconds(SECONDS_OF_A_VERSION):
             return backend.run(cases)
-
-
-def build_exercise(
-    root: str, chapter: str, exercise: str, hidden: bool, isolation: str = "auto"
-) -> tuple[References, list[Fingerprint]]:
-    """Rebuild all references and fingerprints of an exercise, on one thread.
-
-    Pairs of mistakes are left out on hidden cases.
-
-    isolation: `auto` or `none`, for adopted mistakes, because they are learners' code.
-    """
-    torch.set_num_threads(1)
-    recording = Recording(Project(Path(root)), chapter, exercise, hidden, isolation)
-    rows = recording.rows(recording.singles + recording.in_forms)
-    prints = tell_apart(recording, rows)
-    if not hidden:
-        pairs = filter(recording.fits, pairs_of(recording, prints))
-        prints = tell_apart(recording, rows | recording.rows([*pairs]))
-    return recording.references, prints
 
 
 def build_references(project: Project, chapter: str, exercise: str, hidden: bool) -> References:
@@ -246,7 +207,6 @@ class Recording:
         self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
         self.forms = {form.name: form for form in forms_of(project, exercise)}
         self.adopted = {one.name: one for one in adopted_mistakes(project, chapter, exercise)}
-        self.numbered: dict[Version, dict[ast.stmt, int]] = {}
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -284,14 +244,13 @@ class Recording:
             found += [Version((), form), *filter(self.fits, versions)]
         return found
 
-    def rows(self, versions: Iterable[Version], cases: Iterable[str] = ()) -> Rows:
-        """Return the imprints of versions on the named cases, or on all cases.
+    def rows(self, versions: Iterable[Version]) -> Rows:
+        """Return the imprints of versions on all cases.
 
         Raise EditError if a version's edits do not fit together. Raise CourseError if an adopted
         text cannot be loaded.
         """
-        wanted = set(cases)
-        entries = [e for e in self.references.entries if not wanted or e[0].name in wanted]
+        entries = self.references.entries
         run = [case for case, _ in entries if case.signature not in UNSEEN]
         rows = {}
         for version, observed in self.observed(list(versions), run):
@@ -301,120 +260,6 @@ class Recording:
                 for case, right in entries
             }
         return rows
-
-    def ran(self, version: Version) -> Ran:
-        """Return the statements that a version of the author's executes on each case."""
-        ran = dict.fromkeys((case.name for case in self.cases), frozenset[int]())
-        with suppress(SyntaxError):  # nothing can be predicted about invalid Python
-            text = marked(self.source_of(version), self.exercise)
-            ran |= self.ran_in(text)
-        return ran
-
-    def ran_in(self, text: str) -> Ran:
-        """Run a marked text and return the statements that it executes on each case."""
-        ran: Ran = {}
-        backend = InProcess(self.handed_in(text))
-        with warnings.catch_warnings(action="ignore"):
-            for case in self.cases:
-                if case.signature not in UNSEEN:
-                    begun(backend)  # discard the statements that ran while loading
-                    backend.run([case])
-                    ran[case.name] = begun(backend)
-        return ran
-
-    def bases(self, version: Version) -> list[Version]:
-        """Return the versions with one edit less, whose results can predict those of this version.
-
-        For two mistakes, these are the single mistakes. For one mistake, it is the solution, or the
-        form that the mistake is made in.
-        """
-        if len(version.mistakes) == 2:
-            return [Version((name,)) for name in version.mistakes]
-        if self.is_adopted(version) or not (version.mistakes or version.form):
-            return []
-        return [Version((), version.form if version.mistakes else "")]
-
-    def rows_beside(
-        self, versions: Iterable[Version], cases: Iterable[str], known: dict[Version, Known]
-    ) -> Rows:
-        """Return the same rows as `rows`, but run only the cases whose results cannot be predicted.
-
-        known: the results of these versions' bases.
-        """
-        found = {}
-        for version in versions:
-            foreseen = self.foreseen(version, cases, known)
-            left = [case for case in cases if case not in foreseen]
-            found[version] = foreseen | (self.rows([version], left)[version] if left else {})
-        return found
-
-    def with_checks(self, version: Version) -> list[Version]:
-        """Return a single mistake in each form that differs from the solution only by checks."""
-        if version.form or len(version.mistakes) != 1 or self.is_adopted(version):
-            return []
-        return [Version(version.mistakes, form) for form in self.checks]
-
-    @cached_property
-    def checks(self) -> list[str]:
-        """Return the forms that differ from the solution only by checks."""
-        return [form for form in self.forms if self.adds_checks(SOLUTION, Version((), form))]
-
-    def adds_checks(self, version: Version, other: Version) -> bool:
-        """Return True if the other version is this one with additional checks."""
-        try:
-            return same(self.definition(version), without_checks(self.definition(other)))
-        except SyntaxError:  # one of them is invalid Python
-            return False
-
-    @cached_property
-    def watched(self) -> set[str]:
-        """Return the names of cases that count operations, which include those of checks."""
-        return {case.name for case in self.cases if any(call.watch for call in case.calls)}
-
-    def foreseen(
-        self, version: Version, cases: Iterable[str], known: dict[Version, Known]
-    ) -> dict[str, Imprint]:
-        """Return the imprints that can be predicted for a version, by the name of the case.
-
-        Either its edit is never reached when the base version runs, or none of the additional
-        checks in another version fails.
-        """
-        found: dict[str, Imprint] = {}
-        for checked in filter(known.__contains__, self.with_checks(version)):
-            if self.adds_checks(version, checked):
-                row = known[checked].row
-                held = (case for case in cases if case not in self.watched and answers(row[case]))
-                found |= {case: row[case] for case in held}
-        for base in filter(known.__contains__, self.bases(version)):
-            parted = self.parted(base, version)
-            if None not in parted:
-                row, ran = known[base]
-                found |= {case: row[case] for case in cases if ran[case].isdisjoint(parted)}
-        return found
-
-    def parted(self, base: Version, version: Version) -> set[int | None]:
-        """Return the numbers of a base's statements at which a version diverges from it.
-
-        The set holds None if the two may diverge elsewhere as well.
-        """
-        try:
-            numbers, other = self.numbers(base), self.definition(version)
-        except SyntaxError:  # one of them is invalid Python
-            return {None}
-        found = differing(next(iter(numbers)), other)
-        return {None if one is None else numbers[one] for one in found}
-
-    def numbers(self, version: Version) -> dict[ast.stmt, int]:
-        """Return the numbered statements of a version's definition. The definition comes first."""
-        if version not in self.numbered:
-            self.numbered[version] = numbered(self.definition(version))
-        return self.numbered[version]
-
-    def definition(self, version: Version) -> ast.stmt:
-        """Parse only the exercise's definition in a version: this runs thousands of times."""
-        first, last = place_of(self.source, self.exercise)
-        lines, after = self.source_of(version).splitlines(), len(self.source.splitlines()) - last
-        return ast.parse("\n".join(lines[first : len(lines) - after])).body[0]
 
     def observed(
         self, versions: list[Version], cases: list[Case]
@@ -438,9 +283,14 @@ class Recording:
                 yield version, seen
 
     def refuse_no_python(self, version: Version) -> None:
-        """Raise CourseError if a version cannot be parsed: no learner's result would match it."""
+        """Raise CourseError if a version cannot be parsed: no learner's result would match it.
+
+        Only the exercise's definition is parsed, because there are many versions.
+        """
+        first, last = place_of(self.source, self.exercise)
+        lines, after = self.source_of(version).splitlines(), len(self.source.splitlines()) - last
         try:
-            self.definition(version)
+            ast.parse("\n".join(lines[first : len(lines) - after]))
         except SyntaxError as error:
             raise CourseError(
                 f"{self.exercise}: {self.called(version)} is no Python: {error.msg}"
@@ -465,17 +315,8 @@ class Recording:
 
     @cached_property
     def bare(self) -> Submission:
-        """Return the solution as a submission, without definitions that no version needs.
-
-        Loading those definitions would cost a tenth of all time. The rest keeps its line numbers.
-        """
-        edited = [*self.mistakes.values(), *self.forms.values()]
-        words = " ".join(new for one in edited for _, new in one.edits[self.exercise])
-        asked = {step.name for case in self.cases for step in case.steps if step.name}
-        text = without_unreached(self.source, {self.exercise, *asked, *re.findall(r"\w+", words)})
-        whole = self.project.submission(self.chapter, text)
-        # A definition that was left out must not count as misspelled.
-        return replace(whole, exercises={n: "" for n in whole.exercises if defines(text, n)})
+        """Return the solution as a submission."""
+        return self.project.submission(self.chapter, self.source)
 
     def is_adopted(self, version: Version) -> bool:
         """Return True if a version is a text that a learner wrote."""
@@ -492,69 +333,13 @@ class Recording:
         """Return the solution with a version's edits. Raise EditError if one does not fit."""
         forms = [self.forms[version.form]] if version.form else []
         mistakes = [self.mistakes[name] for name in version.mistakes]
-        assert isinstance(self.bare.source, Source)
-        return make(self.bare.source.text, self.exercise, mistakes + forms)
-
-    @cached_property
-    def case_digests(self) -> dict[str, str]:
-        """Return a digest of each case, by its name."""
-        return {case.name: case_digest(case) for case in self.cases}
-
-    def version_digest(self, version: Version) -> str:
-        """Return a digest of a version's edits, regardless of the names of its mistakes."""
-        if self.is_adopted(version):
-            return digest(self.adopted[version.mistakes[0]].source)
-        forms = [self.forms[version.form]] if version.form else []
-        edits = [self.mistakes[name] for name in version.mistakes] + forms
-        return digest(*(repr(one.edits[self.exercise]) for one in edits))
-
-    @cached_property
-    def code(self) -> str:
-        """Return a digest of the course's code behind a row."""
-        return code_digest(self.project, self.chapter, self.exercise, self.cases, self.own)
-
-    @cached_property
-    def made_with(self) -> str:
-        """Return a digest of all code that can change a version's result on the same case."""
-        return digest(engine_digest(), self.code)
-
-    @property
-    def asks(self) -> str:
-        """Return a digest of the cases, the mistakes and the other forms."""
-        others = list(self.forms.values()), list(self.adopted.values())
-        mistakes = mistakes_digest(self.exercise, list(self.mistakes.values()), *others)
-        return digest(*(json.dumps(case_to_json(case)) for case in self.cases), mistakes)
-
-    @cached_property
-    def origin(self) -> str:
-        """Return a digest of everything that references and fingerprints are made from."""
-        return digest(self.made_with, self.asks, *self.ways)
-
-    @cached_property
-    def origin_of_references(self) -> str:
-        """Return a digest of everything except the cases that references are made from."""
-        return digest(self.made_with, *self.ways)
-
-    @property
-    def ways(self) -> list[str]:
-        """Return digests of the sources of reference traces; hidden cases have no traces."""
-        return [] if self.hidden else ways_digest(self.project, self.chapter)
-
-    @property
-    def origin_of_pairs(self) -> str:
-        """Return a digest of everything that pairs depend on, apart from the engine."""
-        return digest(self.code, self.asks)
+        return make(self.source, self.exercise, mistakes + forms)
 
 
 @lru_cache(maxsize=4)  # every part of a course asks for them
 def signatures_in(path: Path, text: str) -> dict[str, Signature]:
     """Return the signatures of a course's `checks.py`. The text is part of the cache key."""
     return load_checks(path.parent).signatures
-
-
-def answers(one: Imprint) -> bool:
-    """Return True if an imprint comes from an answer and not from an error."""
-    return not one.is_error and one.words not in ENDS
 
 
 def pairs_of(recording: Recording, found: list[Fingerprint]) -> list[Version]:

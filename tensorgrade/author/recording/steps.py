@@ -8,7 +8,7 @@ Arguments are written as the attempt gets them. A drawing or a `construct` may r
 from typing import Any
 
 from ...exchange.cases import Part, Planned
-from ...runner.verbs import (
+from ...runner.steps import (
     Call,
     Construct,
     Describe,

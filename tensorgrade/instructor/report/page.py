@@ -16,15 +16,15 @@ from ...attempts.verdict import Status
 from ...course import Chapter, Course, CourseError
 from ...folders import FINGERPRINTS
 from ...lateness import in_zone
+from ...messages.setting_aside import NoChapterFile, NothingSubmitted
 from ...recognition.fingerprints import load_fingerprints
-from ...sources.handins import NOT_HANDED_IN, no_file
 from ...views.words import plural, with_code
-from ..account import account, is_changed, late
-from ..alike import Alike
 from ..class_terminal import in_trouble
 from ..groups import Group, groups_of, without_names
 from ..ledger import identical_files, in_order, is_in_use
 from ..overrides import said
+from ..points_breakdown import account, is_changed, late
+from ..similarity import Alike
 from ..store import Store
 
 # By status: a mark that needs no colour, and words.
@@ -222,12 +222,12 @@ def in_no_order(name: str) -> str:
 
 def is_missing(row: dict) -> bool:
     """Return True if a row exists only because the learner submitted nothing."""
-    return row["status"] == Status.NOT_ATTEMPTED and row["message"].startswith(NOT_HANDED_IN)
+    return row.get("message_id") == NothingSubmitted.id
 
 
 def is_without_file(row: dict) -> bool:
     """Return True if the learner submitted something, but not the chapter's file."""
-    return row["status"] == Status.ERROR and row["message"].startswith(no_file(row["chapter"]))
+    return row.get("message_id") == NoChapterFile.id
 
 
 def handins_where(rows: list[dict], holds: Callable[[dict], bool]) -> int:

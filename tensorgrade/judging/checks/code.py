@@ -8,7 +8,7 @@ from ...messages.message import Plain
 from ...recognition.operations import arithmetic, grows
 from ..checked import CheckedExercise
 from ..diagnosis import Diagnosis, Kind, Wrong
-from ..naming import result_name
+from ..result_names import result_name
 
 
 @check

@@ -26,7 +26,9 @@ def agrees_on_keys(exercise: CheckedExercise, group: str, *keys: str) -> None:
         for key in keys:
             if got.get(key) != want[key]:
                 value = told.get(key, "…") if key in got else "missing"
-                exercise.wrong("values", say.KeyIs(key, _instead_of_sizes(value)), case=case)
+                asked = "" if exercise.attempt.references.hidden else str(tuple(want[key]))
+                problem = say.KeyIs(key, _instead_of_sizes(value), asked)
+                exercise.wrong("values", problem, case=case)
             if not _are_integers(got[key]):
                 there = str(told.get(key, "…"))
                 exercise.wrong("values", say.NotIntegers(key, there), case=case)

@@ -8,8 +8,8 @@ from ...messages.message import Message
 from ...runner.second_device import TwoDevices
 from ..checked import CheckedExercise
 from ..diagnosis import Wrong
-from ..naming import parameter, weight_name
-from ..unanswered import why_it_raised
+from ..errors import why_it_raised
+from ..result_names import parameter, weight_name
 
 MOST_NAMES = 8  # parameters of a module listed in one sentence
 

@@ -7,7 +7,7 @@ from ...marker import check
 from ...messages import checks as say
 from ..checked import CheckedExercise
 from ..diagnosis import Wrong
-from ..unanswered import why_it_raised
+from ..errors import why_it_raised
 
 
 @check

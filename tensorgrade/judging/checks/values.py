@@ -7,10 +7,10 @@ from ...exchange.observation import Observation
 from ...marker import check
 from ...messages import checks as say
 from ...recognition.imprints import results_in
-from ..agreement import disagreement
 from ..checked import CheckedExercise
-from ..naming import is_within, not_the_same, result_name
-from ..value_agreement import ValueJudge
+from ..result_names import is_within, not_the_same, result_name
+from ..tensor_comparison import disagreement
+from ..value_comparison import ValueJudge
 
 
 @check

@@ -3,15 +3,14 @@
 from pathlib import Path
 
 import torch
-from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from ...attempts.results import State
-from ...judging.diagnosis import Diagnosis, Finding, PublicDiagnosis
-from ...messages.message import render, sentence
-from ...views.comparison import shape_of
-from ...views.note import Note, shortly
-from ...views.words import in_tenths, with_code
+from ...judging.diagnosis import Diagnosis, PublicDiagnosis
+from ...views.comparison import digits_for, labelled
+from ...views.pages import pages_in
+from ...views.points import headline, how_earned
+from ...views.words import in_tenths
 from ..pictures import as_image, draw_heatmaps
 from .checking import Checked
 
@@ -20,66 +19,42 @@ STATES = {
     State.WRONG: ("✗", "#b00020"),
     State.TO_DO: ("○", "#5f6368"),
 }
-PAGES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent),
-    autoescape=True,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-PAGES.filters["with_code"] = with_code
-TEMPLATE = PAGES.get_template("card.html")
+TEMPLATE = pages_in(Path(__file__).parent).get_template("card.html")
 
 
 class Card:
-    """A check's outcome, shown as HTML in a notebook and as plain text anywhere else."""
+    """A check's outcome, shown as HTML in a notebook and as plain sentences anywhere else."""
 
     def __init__(self, checked: Checked):
         self.checked = checked
 
     def __repr__(self) -> str:
-        first = self.checked.first
-        title = f"{self.checked.state}: {self.checked.exercise.name}"
-        return title if first is None else f"{title}\n\n{Note(first)}"
+        checked = self.checked
+        title = headline(checked.exercise.name, checked.exercise.points, checked.results)
+        if checked.note is None:
+            return title
+        return f"{title}: {self.points}.\n\n{checked.note}"
+
+    @property
+    def points(self) -> str:
+        """Return how the points came about."""
+        return how_earned(self.checked.results, self.checked.exercise.points)
 
     def _repr_html_(self) -> str:
-        checked, first = self.checked, self.checked.first
+        checked, note = self.checked, self.checked.note
         mark, colour = STATES[checked.state]
+        diagnosis = note.finding.diagnosis if note else None
         return TEMPLATE.render(
             checked=checked,
-            first=first,
-            sentence=sentence,
+            first=checked.first,
+            told=note.sections if note else None,
+            labelled=labelled(diagnosis) if isinstance(diagnosis, PublicDiagnosis) else [],
             state=checked.state,
             mark=mark,
             colour=colour,
-            passed=sum(result.passed for result in checked.results),
-            facts=facts_of(first) if first else [],
-            picture=Markup(picture_of(first.diagnosis)) if first else "",
+            points=self.points,
+            picture=Markup(picture_of(diagnosis)) if diagnosis else "",
         )
-
-
-def facts_of(first: Finding) -> list[tuple[str, str]]:
-    """Return the facts about a failed check as labels and sentences, without empty ones."""
-    diagnosis = first.diagnosis
-    facts = [
-        ("asked for", first.asks),
-        ("called", diagnosis.called),
-        ("problem", render(diagnosis.problem)),
-        ("where", render(diagnosis.where)),
-        *shapes_of(diagnosis),
-        ("your code prints", shortly(first.said())),
-    ]
-    return [(name, value) for name, value in facts if value]
-
-
-def shapes_of(diagnosis: Diagnosis) -> list[tuple[str, str]]:
-    """Return the expected and the actual shapes, or the differing texts if there are any."""
-    if not isinstance(diagnosis, PublicDiagnosis):
-        return []
-    if diagnosis.texts:
-        return list(zip(("expected", "yours"), diagnosis.texts, strict=True))
-    if diagnosis.expected is None:
-        return []
-    return [("expected", shape_of(diagnosis.expected)), ("yours", shape_of(diagnosis.actual))]
 
 
 def picture_of(diagnosis: Diagnosis) -> str:
@@ -94,7 +69,8 @@ def picture_of(diagnosis: Diagnosis) -> str:
     place = f"[{', '.join(map(str, at))}]" if at else ""
     names = f"expected{place}", f"yours{place}"
     pictured = dict(zip(names, (expected[at], actual[at]), strict=True))
-    figure = draw_heatmaps(pictured, marks={names[1]: differs[at]})
+    digits = digits_for(expected[differs], actual[differs], least=2)
+    figure = draw_heatmaps(pictured, marks={names[1]: differs[at]}, digits=digits)
     return as_image(figure, f"expected and actual values of {diagnosis.called}, differences framed")
 
 

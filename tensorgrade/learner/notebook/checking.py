@@ -6,9 +6,10 @@ import io
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from types import ModuleType
 
 import torch
 
@@ -21,7 +22,10 @@ from ...judging.diagnosis import Finding
 from ...runner.notebooks import names_in
 from ...runner.source import Source
 from ...testing.collected import CollectedTests
+from ...testing.guards import Breakpoints, guarded
 from ...testing.interrupting import Interrupter
+from ...views.note import Note
+from ...views.points import earned
 from ...views.summary import OF_THE_TEST
 from .public_checks import find_exercises
 from .running import running_source
@@ -29,15 +33,17 @@ from .running import running_source
 
 @dataclass(frozen=True)
 class Checked:
-    """The results of an exercise's public checks."""
+    """The results of an exercise's public checks. line: where the exercise begins, if it does."""
 
     exercise: Exercise
     results: list[CheckResult]
 
+    line: int | None = None
+
     @property
     def points(self) -> float:
         """Return the points that the checks earn."""
-        return round(sum(result.earned for result in self.results), 6)
+        return earned(self.results)
 
     @property
     def state(self) -> State:
@@ -46,9 +52,14 @@ class Checked:
 
     @property
     def first(self) -> Finding | None:
-        """Return the first failure, without its trace, which would let the learner's code print."""
+        """Return the first failure."""
         failure = first_failure(self.results)
-        return replace(failure.finding or OF_THE_TEST, trace=list) if failure else None
+        return (failure.finding or OF_THE_TEST) if failure else None
+
+    @functools.cached_property
+    def note(self) -> Note | None:
+        """Return the note on the first failure."""
+        return Note(self.first, line=self.line) if self.first else None
 
 
 NOT_RUN = "No cell that has run defines {}: run the one with your answer first, then this one."
@@ -83,7 +94,11 @@ def check(exercises: Path, name: str, source: Source) -> Checked:
     attempt = maker.attempt_from_source(chapter.name, source)
     with undisturbed(maker, chapter.name):
         run_cases(attempt, name, maker.course.limits.load_seconds)
-    return Checked(exercise, tests_in(exercises).results(attempt, name))
+        begins = next(iter(attempt.exercises[name].own_lines), (None,))[0]
+        found = Checked(exercise, tests_in(exercises).results(attempt, name), begins)
+        if found.note:
+            found.note.sections  # noqa: B018 - runs the code again, which must not disturb either
+    return found
 
 
 @functools.lru_cache(maxsize=2)
@@ -108,7 +123,7 @@ def undisturbed(maker: AttemptMaker, chapter: str) -> Iterator[None]:
     names += [path.stem for path in maker.tests.glob(f"given/{chapter}/*.py")]
     modules, random = {name: sys.modules.get(name) for name in names}, torch.get_rng_state()
     try:
-        with silence():
+        with silence(), guarded(Breakpoints()), without_own_modules(Path.cwd()):
             yield
     finally:
         torch.set_rng_state(random)
@@ -116,6 +131,35 @@ def undisturbed(maker: AttemptMaker, chapter: str) -> Iterator[None]:
             sys.modules.pop(name, None)
             if module is not None:
                 sys.modules[name] = module
+
+
+@contextlib.contextmanager
+def without_own_modules(folder: Path) -> Iterator[None]:
+    """Hide the modules in a notebook's folder, because grading receives the notebook alone.
+
+    The course's chapters stay importable: ChapterFinder finds them.
+    """
+    path, hidden = sys.path.copy(), own_modules(folder.resolve())
+    sys.path[:] = [place for place in path if Path(place).resolve() != folder.resolve()]
+    for name in hidden:
+        del sys.modules[name]
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        sys.modules.update(hidden)
+
+
+def own_modules(folder: Path) -> dict[str, ModuleType]:
+    """Return the loaded modules whose file or package lies directly in a folder, by their names."""
+    files = {
+        name: Path(file)
+        for name, module in sys.modules.items()
+        if (file := getattr(module, "__file__", None)) and name != "__main__"
+    }
+    places = {n: f.parent.parent if f.stem == "__init__" else f.parent for n, f in files.items()}
+    tops = {name for name, place in places.items() if "." not in name and place == folder}
+    return {n: sys.modules[n] for n in files if n.split(".")[0] in tops}
 
 
 @contextlib.contextmanager

@@ -14,20 +14,23 @@ from ...attempts.attempt import Attempt
 from ...attempts.backend import Backend
 from ...attempts.in_child import InChild
 from ...attempts.maker import AttemptMaker
-from ...attempts.not_begun import briefly
+from ...attempts.not_started import briefly
 from ...attempts.results import CheckResult
 from ...attempts.setup import Setup
 from ...course import Course, Limits
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
+from ...history import remember
 from ...isolation.warm_process import WarmProcess
 from ...judging.diagnosis import Kind
 from ...runner.reading import parts
 from ...sources.submission import Submission
 from ...testing.collected import CollectedTests
-from ...views.summary import Results, State, group, left_out, state_of
+from ...views.points import Results
+from ...views.summary import State, group, left_out, state_of
 from .processes import CAN_FORK, Forked, Kept
 
+NO_STOP = "breakpoint() does not stop here; in `pytest exercises/` it does."
 PATIENCE = 3.0  # time limit in seconds for loading a file, and for each call
 
 
@@ -183,7 +186,9 @@ class Checker:
             left = left or list(attempt.exercises)[:1]  # the file may fail to load by now
             checked = group(self.collected.results(attempt, *left))
             self.before[chapter] = now, files, known | checked
-            return known | checked, left_out(attempt)
+            remember(self.collected.folder, self.folder, known | checked)
+            breakpoints = "breakpoint()" in attempt.backend.source.text
+            return known | checked, left_out(attempt) + [NO_STOP] * breakpoints
         finally:
             attempt.backend.close()
 

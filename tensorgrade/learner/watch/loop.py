@@ -1,55 +1,77 @@
 """The main loop of `tensorgrade watch`: wait for a save or a key, then update the page."""
 
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+from watchfiles import watch as changes_in
 
 from ...attempts.results import CheckResult, State, state_of
 from ...course import Course
 from ...judging.diagnosis import Finding
-from ...views.summary import Results, first_to_work_on, print_progress
+from ...views.points import Results
+from ...views.summary import first_to_work_on, print_progress
 from .checker import Checker
-from .screen import Keys, show_exercise, show_keys
+from .screen import KEYS, Keys, Page, View
 
-# Seconds.
-LOOK_EVERY = 0.02
-STILL = 0.06  # time without changes after which a saved file counts as complete
-STILL_LONG = 0.5  # the same for a file that may be half-written
-STILL_EMPTY = 2.0  # the same for an empty file: usually an editor is about to write it
-OFTEN = 50  # minimum number of looks at such a file, because a busy machine also delays the editor
+TICK = 40  # milliseconds between two looks at the keys and the window's size
+STILL = 60  # milliseconds without changes after which a saved file counts as complete
+# Seconds until a file counts as complete if its end is new, or if it is empty. Many editors empty a
+# file before they write it again.
+WAIT_FOR_END, WAIT_FOR_TEXT = 0.5, 2.0
 
 
 class Watch:
     """The learner's files, their latest checks, and the exercise on the page.
 
-    console: the console to print to. Every public action redraws the page.
+    plain: print sentences instead of drawing pages (default: if the console is no terminal).
     """
 
-    def __init__(self, tests: Path, folder: Path, console: Console):
+    def __init__(self, tests: Path, folder: Path, console: Console, plain: bool | None = None):
         self.console, self.folder = console, folder
+        self.plain = not console.is_terminal if plain is None else plain
         self.checker = Checker(tests, folder)
         self.course = self.checker.course
         self.chapters = [c.name for c in self.course.chapters if self.checker.path(c.name).exists()]
-        self.saves = Saves([self.checker.path(chapter) for chapter in self.chapters])
+        self.texts = {self.checker.path(name): b"" for name in self.chapters}  # as last checked
+        self.due: dict[Path, float] = {}  # saved files, and when to check them
         self.by_exercise: Results = {}
         self.left_out: dict[str, list[str]] = {}  # by chapter: notes on code that could not be run
         self.page: str | None = None
-        self.hints, self.listed, self.checked = 0, False, ""
+        self.view, self.status = View(), ""
+        self.live: Live | None = None
+        self.drawn_for: object = None
 
     def start(self) -> None:
         """Check all chapters once, and open the first exercise to work on."""
-        for chapter in self.chapters:
-            self.console.print(f"checking {chapter} …", style="dim")
-            results, self.left_out[chapter] = self.checker.check(chapter)
-            self.by_exercise |= results
+        found: Results = {}
+        for path in self.texts:
+            self.say(f"checking {path.name} …")
+            self.texts[path] = read(path)
+            results, self.left_out[path.stem] = self.checker.check(path.stem)
+            found |= results
+        self.by_exercise, self.status = found, ""
         self.open(first_to_work_on(self.course, self.by_exercise))
 
+    def saved(self, paths: Iterable[Path]) -> None:
+        """Note files that have changed. A file that may be half-written is checked later."""
+        for path in self.texts.keys() & set(paths):
+            text = read(path)
+            whole = end_of(text) == end_of(self.texts[path]) != b""
+            wait = 0.0 if whole else WAIT_FOR_END if text.strip() else WAIT_FOR_TEXT
+            self.due[path] = time.monotonic() + wait
+
     def look(self) -> bool:
-        """Check the files saved since the last look. Return True if there were any."""
-        before, saved = self.by_exercise, self.saves.since_last()
-        results = [found for path in saved if (found := self.check(path))]
+        """Check the saved files that are complete by now. Return True if there were any."""
+        now, before = time.monotonic(), self.by_exercise
+        paths = [path for path, due in self.due.items() if due <= now]
+        results = [found for path in paths if (found := self.check(path))]
         for found in results:
             self.by_exercise = self.by_exercise | found
         if results:
@@ -57,16 +79,18 @@ class Watch:
         return bool(results)
 
     def check(self, path: Path) -> Results:
-        """Check one file. Return nothing if it changed meanwhile; the next look finds it again."""
+        """Check one file. Return nothing if it changes meanwhile, because a new save follows."""
+        del self.due[path]
         # Until the result is there, the old page must not look like the result of this save.
-        self.console.print(f"checking {path.name} …", style="dim")
+        self.say(f"checking {path.name} …")
         began, text = time.monotonic(), read(path)
         results, left_out = self.checker.check(path.stem)
         took = f"checked in {1000 * (time.monotonic() - began):.0f} ms"
-        if not self.saves.settled(path, text, began):
+        if read(path) != text:
+            self.saved([path])
             return {}
-        self.left_out[path.stem] = left_out
-        self.checked = f"{path.name}, {time.strftime('%H:%M:%S')}, {took}"
+        self.texts[path], self.left_out[path.stem] = text, left_out
+        self.status = f"{path.name}, {time.strftime('%H:%M:%S')}, {took}"
         return results
 
     def turn(self, before: Results, saved: Results) -> None:
@@ -88,14 +112,15 @@ class Watch:
         if key in ("q", "\x03", "\x04"):
             return False
         if key == "h":
-            self.hints += 1
-            self.listed = False
-            self.draw()
+            self.view = replace(self.view, hints=self.view.hints + 1, listed=False, turns=0)
+        elif key == "e":
+            self.view = replace(self.view, turns=self.view.turns + 1)
+        elif key == "l":
+            self.view = replace(self.view, listed=not self.view.listed, turns=0)
         elif key == "n":
             self.open(self.following())
-        elif key == "l":
-            self.listed = not self.listed
-            self.draw()
+            return True
+        self.draw()
         return True
 
     def following(self) -> str | None:
@@ -110,28 +135,75 @@ class Watch:
         return left[0] if left else None
 
     def open(self, name: str | None) -> None:
-        """Turn to the page of an exercise."""
-        if name != self.page:
-            self.hints = 0
-        self.page, self.listed = name, False
+        """Turn to the page of an exercise; None is the page of the finished course."""
+        hints = self.view.hints if name == self.page else 0
+        self.page, self.view = name, View(hints)
         self.draw()
 
-    def draw(self) -> None:
-        """Draw the whole page again."""
-        self.console.clear()
-        if self.listed:
-            print_progress(self.console, self.course, self.by_exercise, every=True)
+    def say(self, status: str) -> None:
+        """Show what is going on, below the page."""
+        self.status = status
+        if self.live is None:
+            self.console.print(status, style="dim")
+        elif self.by_exercise:
+            self.draw()
         else:
-            show_exercise(
-                self.console, self.course, self.page, self.by_exercise, self.folder, self.hints
-            )
-        for sentence in chain.from_iterable(self.left_out.values()):
-            self.console.print(f"\n{sentence}", style="yellow", markup=False)
-        show_keys(self.console, self.checked, self.listed)
+            self.live.update(Text(status, "dim"), refresh=True)
+
+    def draw(self) -> None:
+        """Draw the whole page again, or print it as sentences."""
+        page = Page(self.course, self.page, self.by_exercise, self.folder)
+        self.drawn_for = self.console.size
+        foot = [Text(one, "yellow") for one in chain.from_iterable(self.left_out.values())]
+        foot += [*([Text(self.status, "dim")] if self.status else []), Text(KEYS, "bold")]
+        if self.plain:
+            told = [*page.sentences(self.view), "", *(line.plain for line in foot)]
+            self.console.print("\n".join(told), markup=False)
+            return
+        width, height = self.console.size
+        colour = self.console.color_system is not None
+        lines = page.lines(self.view, [Text(""), *foot], width - 2, height, colour)
+        shown = Group(*(Text(" ") + line for line in lines))
+        if self.live is None:
+            self.console.print(shown)
+        else:
+            self.live.update(shown, refresh=True)
+
+    def watch(self) -> None:
+        """Draw on the terminal's other screen until `q` is pressed."""
+        with ExitStack() as stack:
+            keys = stack.enter_context(Keys())
+            if not self.plain:
+                screen = Live(console=self.console, screen=True, auto_refresh=False)
+                self.live = stack.enter_context(screen)
+            self.start()
+            for paths in self.saves():
+                self.saved(paths)
+                self.look()
+                while (key := keys.next()) is not None:
+                    if not self.press(key):
+                        return
+                if self.live is not None and self.console.size != self.drawn_for:
+                    self.draw()
+
+    def saves(self) -> Iterator[list[Path]]:
+        """Yield the files that have been saved, every few milliseconds."""
+        for changes in changes_in(
+            self.folder,
+            watch_filter=None,
+            recursive=False,
+            step=STILL,
+            rust_timeout=TICK,
+            yield_on_timeout=True,
+        ):
+            names = {Path(path).name for _, path in changes}
+            yield [path for path in self.texts if path.name in names]
 
     def close(self) -> None:
-        """Close the warm process."""
+        """Close the warm process, and leave the state of the chapters on the terminal."""
+        self.live = None
         self.checker.close()
+        print_progress(self.console, self.course, self.by_exercise, plain=self.plain)
 
 
 def is_other(checks: list[CheckResult], before: list[CheckResult]) -> bool:
@@ -156,61 +228,15 @@ def exercises(course: Course) -> list[str]:
     return [exercise.name for chapter in course.chapters for exercise in chapter.exercises]
 
 
-def watch(tests: Path, folder: Path) -> None:
+def watch(tests: Path, folder: Path, plain: bool | None = None) -> None:
     """Watch a folder until `q` is pressed."""
-    session = Watch(tests, folder, Console(highlight=False))
+    session = Watch(tests, folder, Console(highlight=False), plain)
     try:
-        with Keys() as keys:
-            session.start()
-            while True:
-                key = keys.next(LOOK_EVERY)
-                if key is not None and not session.press(key):
-                    break
-                session.look()
+        session.watch()
     except KeyboardInterrupt:
         pass
     finally:
         session.close()
-
-
-class Saves:
-    """The state of some files when they were last looked at, and their last complete text.
-
-    Many editors empty a file before they write it again. The text in between is no save.
-    """
-
-    def __init__(self, paths: list[Path]):
-        self.seen = {path: look(path) for path in paths}
-        self.texts = {path: read(path) for path in paths}
-
-    def since_last(self) -> list[Path]:
-        """Return the files that have changed since the last call."""
-        now = {path: look(path) for path in self.seen}
-        changed = [path for path, state in now.items() if state != self.seen[path]]
-        self.seen = now
-        return changed
-
-    def settled(self, path: Path, text: bytes, since: float) -> bool:
-        """Return True if a changed file stays unchanged for a while and still holds this text.
-
-        since: the time of reading, on the monotonic clock. The method waits until the file has been
-        stable for long enough. It waits longer if the file's end is new or empty, because the file
-        may be half-written.
-        """
-        whole = end_of(text) == end_of(self.texts[path]) != b""
-        still = STILL if whole else STILL_LONG if text.strip() else STILL_EMPTY
-        until, looks = since + still, 0
-        while look(path) == self.seen[path]:
-            if time.monotonic() >= until and (whole or looks >= OFTEN):
-                break
-            time.sleep(LOOK_EVERY / 4)
-            looks += 1
-        else:
-            return False
-        if read(path) != text:
-            return False
-        self.texts[path] = text
-        return True
 
 
 def end_of(text: bytes) -> bytes:
@@ -224,12 +250,3 @@ def read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
-
-
-def look(path: Path) -> tuple[int, int, int] | None:
-    """Return (time in ns, size in bytes, inode); None if there is no file."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino

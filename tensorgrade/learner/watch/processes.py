@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from ...course import Limits
 from ...isolation.command import ENVIRONMENT, runner_command
-from ...isolation.ladder import NONE
+from ...isolation.levels import NONE
 from ...isolation.warm_process import (
     LONGEST_START,
     Budget,
@@ -29,7 +29,8 @@ from ...isolation.warm_process import (
 from ...runner.messages import receive, send
 
 CAN_FORK = hasattr(os, "fork") and hasattr(os, "pidfd_open")
-QUIET_TORCH = {k: v for k, v in ENVIRONMENT.items() if k not in ("PATH", "LANG")}
+NO_BREAKPOINTS = {"PYTHONBREAKPOINT": "0"}  # the process has no terminal of its own
+QUIET_TORCH = {k: v for k, v in ENVIRONMENT.items() if k not in ("PATH", "LANG")} | NO_BREAKPOINTS
 
 
 class Forked(WarmProcess):
@@ -73,7 +74,7 @@ def be_warm(ours: socket.socket, control: socket.socket, config: dict) -> None:
     ours.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.clear()
-    os.environ.update(ENVIRONMENT)
+    os.environ.update(ENVIRONMENT | NO_BREAKPOINTS)
     import_everything()
     serve_forks(control, config)
 

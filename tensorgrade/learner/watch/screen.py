@@ -1,81 +1,210 @@
-"""The terminal of `tensorgrade watch`: the page that it shows and the keys that it reads."""
+"""The terminal of `tensorgrade watch`: pages that fit the window, and keys.
 
+For screen readers a page is sentences without drawings.
+"""
+
+import io
 import os
 import select
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from ...attempts.results import CheckResult, State, first_failure, state_of
-from ...course import Course
+from ...attempts.results import State, first_failure, state_of
+from ...course import Chapter, Course, Exercise
+from ...views.comparison import MOST
 from ...views.hints import print_hints
 from ...views.note import Note
+from ...views.points import Results, earned
 from ...views.summary import (
-    ALL_DONE,
-    Results,
+    note_on,
+    points_of,
     print_chapter,
+    print_end_of_course,
     print_ending,
-    print_progress,
-    print_start,
+    print_line,
+    start_of,
 )
 from ...views.words import place_in_file
 
-KEYS = "h hint   n next   l {}   q quit"
+KEYS = "h hint   n next   e evidence   l list   q quit"
+AGAIN = "This page follows each save."
+PLAIN_WIDTH = 80
 
 
-def show_exercise(
-    console: Console,
-    course: Course,
-    name: str | None,
-    by_exercise: Results,
-    folder: Path,
-    hints: int,
-) -> None:
-    """Print the chapter of an exercise and the note on it; None means that everything is done."""
-    if name is None:
-        print_progress(console, course, by_exercise)
-        console.print(f"\n[bold green]{ALL_DONE}[/]")
-        return
-    chapter, exercise = course.exercise(name)
-    print_chapter(console, chapter, by_exercise)
-    where = place_in_file(folder / f"{chapter.name}.py", name)
-    console.print()
-    state = state_of(by_exercise[name])
-    if state == State.DONE:
-        if all(state_of(by_exercise[e.name]) == State.DONE for e in chapter.exercises):
-            print_ending(console, course, chapter)
+@dataclass(frozen=True)
+class View:
+    """What to show of a page. hints: how many. listed: the list of exercises instead.
+
+    turns: how often the reader has asked for the part of the page that does not fit.
+    """
+
+    hints: int = 0
+    listed: bool = False
+    turns: int = 0
+
+
+class Page:
+    """The page of one exercise, or of the finished course if `name` is None."""
+
+    def __init__(self, course: Course, name: str | None, by_exercise: Results, folder: Path):
+        self.course, self.name, self.by_exercise, self.folder = course, name, by_exercise, folder
+        self.note: Note | None = None
+        if name is not None and state_of(by_exercise[name]) == State.WRONG:
+            self.note = note_on(name, by_exercise[name], self.path)
+
+    @property
+    def chapter(self) -> Chapter:
+        """The chapter of the exercise."""
+        return self.course.exercise(self.name)[0] if self.name else self.course.chapters[-1]
+
+    @property
+    def exercise(self) -> Exercise:
+        """The exercise."""
+        assert self.name is not None
+        return self.course.exercise(self.name)[1]
+
+    @property
+    def path(self) -> Path:
+        """The learner's file."""
+        return self.folder / f"{self.chapter.name}.py"
+
+    def sentences(self, view: View) -> list[str]:
+        """Return the page without drawing characters, for a screen reader."""
+        if view.listed:
+            listed = drawn(lambda console: self.print_list(console, plain=True), PLAIN_WIDTH)
+            return [line.plain for line in listed]
+        hints = self.hints(view, PLAIN_WIDTH)
+        if self.note is None:
+            return [line.plain for line in self.head(PLAIN_WIDTH)] + hints
+        return [self.title(), self.points(), *self.note.in_sentences(), *hints]
+
+    def lines(
+        self, view: View, foot: list[Text], width: int, height: int, colour: bool
+    ) -> list[Text]:
+        """Return the page with its foot, in lines that fit a window.
+
+        In short, the page of a wrong exercise has all of its head and as much of the evidence as
+        fits. Each turn shows another part of the whole page; after the last one it is short again.
+        """
+        foot = [line for text in foot for line in wrapped(text, width)[:2]]
+        room = height - len(foot)
+        if view.listed:
+            parts = in_parts(drawn(self.print_list, width, colour), room)
         else:
-            console.print(Text(f"✓ {name} is done", "bold green"))
-        console.print(Text("  n: the next one", "dim"))
-        return
-    if state == State.TO_DO:
-        first = first_failure(by_exercise[name])
-        print_start(console, name, where, first, again="This page follows each save.")
-    else:
-        show_note(console, name, where, by_exercise[name])
-    print_hints(console, exercise.hints, hints, more="press h")
+            head = self.head(width, colour) + [Text(one) for one in self.hints(view, width)]
+            body = self.note.body(width, colour) if self.note else []
+            parts = in_parts(head + [line for text in body for line in wrapped(text, width)], room)
+            if self.note:
+                evidence = self.evidence(self.note, room - len(head), width, colour)
+                parts.insert(0, (head + evidence)[:room])
+        shown = parts[view.turns % len(parts)]
+        return [*shown, *[Text("")] * (room - len(shown)), *foot]
+
+    def head(self, width: int, colour: bool = False) -> list[Text]:
+        """Return the lines that are always visible: the exercise, what is wrong, and where."""
+        if self.name is None:
+            return drawn(lambda console: print_end_of_course(console, self.course), width, colour)
+        checks = self.by_exercise[self.name]
+        if self.note is not None:
+            texts = [Text(self.title(), "bold"), Text(self.points(), "dim"), *self.note.head()]
+        elif state_of(checks) == State.DONE:
+            return drawn(self.print_done, width, colour)
+        else:
+            where = place_in_file(self.path, self.name)
+            texts = start_of(self.name, where, first_failure(checks), AGAIN)
+        return [line for text in texts for line in wrapped(text, width)]
+
+    def title(self) -> str:
+        """Return the exercise and its state."""
+        assert self.name is not None
+        return f"{self.name}: {state_of(self.by_exercise[self.name])}"
+
+    def points(self) -> str:
+        """Return how the exercise's points came about."""
+        checks = self.by_exercise[self.exercise.name]
+        return points_of(self.exercise, checks, self.course, self.by_exercise)
+
+    def hints(self, view: View, width: int) -> list[str]:
+        """Return the hints that were asked for, and how to get one more."""
+        if self.name is None or state_of(self.by_exercise[self.name]) == State.DONE:
+            return []
+        hints = self.exercise.hints
+        lines = drawn(lambda console: print_hints(console, hints, view.hints, "press h"), width)
+        return [line.plain for line in lines]
+
+    def evidence(self, note: Note, room: int, width: int, colour: bool) -> list[Text]:
+        """Return as much as fits: the values, what to think about, and the evidence."""
+        thoughts = [line for text in note.bullets() for line in wrapped(text, width)]
+        for rows in range(MOST, 0, -1):
+            texts = note.compared(width, colour, rows)
+            values = [line for text in texts for line in wrapped(text, width)]
+            if len(values) + len(thoughts) + 3 <= room:
+                break
+        facts = [line for text in note.facts() for line in wrapped(text, width)]
+        sections = (values, thoughts, facts)
+        lines = [line for one in sections if one for line in (Text(""), *one)]
+        if len(lines) <= room:
+            return lines
+        shown = lines[: max(0, room - 1)]
+        return [*shown, Text(f"… {len(lines) - len(shown)} more lines: press e", "dim")]
+
+    def print_list(self, console: Console, plain: bool = False) -> None:
+        """Print all chapters, and the exercises of this one."""
+        for chapter in self.course.chapters:
+            shown = [e for e in chapter.exercises if e.name in self.by_exercise]
+            if shown and chapter == self.chapter:
+                print_chapter(console, chapter, self.by_exercise, plain=plain)
+            elif shown:
+                points = sum(earned(self.by_exercise[e.name]) for e in shown)
+                print_line(console, chapter.title, points, chapter.points, plain)
+
+    def print_done(self, console: Console) -> None:
+        """Print that an exercise is done, or congratulations if its chapter is."""
+        done = (state_of(self.by_exercise[e.name]) for e in self.chapter.exercises)
+        if all(state == State.DONE for state in done):
+            print_ending(console, self.course, self.chapter)
+        else:
+            console.print(Text(f"✓ {self.name} is done", "bold green"))
+            console.print(Text(self.points(), "dim"))
+        console.print(Text("\nPress n for the next one.", "bold"))
 
 
-def show_note(console: Console, name: str, where: str, checks: list[CheckResult]) -> None:
-    """Print the note on a wrong exercise."""
-    console.print(Text.assemble((name, "bold"), (f"  ({where})", "dim")))
-    console.print()
-    first = first_failure(checks)
-    if first is None or first.finding is None:
-        console.print("  The check itself failed; please tell your instructor.")
-    else:
-        Note(first.finding).print(console)
+def wrapped(text: Text, width: int) -> list[Text]:
+    """Return the lines of a text in a window of this width; an empty text is a blank line."""
+    return list(text.wrap(Console(width=width), width)) or [Text("")]
 
 
-def show_keys(console: Console, checked: str, listed: bool) -> None:
-    """Print the last lines: the last check and the keys. listed: `l` leads back to the exercise."""
-    console.print()
-    if checked:
-        console.print(Text(checked, "dim"))
-    console.print(Text(KEYS.format("back" if listed else "list"), "bold"))
+def drawn(draw: Callable[[Console], None], width: int, colour: bool = False) -> list[Text]:
+    """Return the lines that a function prints."""
+    file = io.StringIO()
+    console = Console(
+        file=file,
+        width=width,
+        highlight=False,
+        force_terminal=colour,
+        color_system="truecolor" if colour else None,
+        force_jupyter=False,
+    )
+    draw(console)
+    return [Text.from_ansi(line) for line in file.getvalue().rstrip("\n").split("\n")]
+
+
+def in_parts(lines: list[Text], room: int) -> list[list[Text]]:
+    """Return lines in parts that fit, each with its number if there are several."""
+    if len(lines) <= room:
+        return [lines]
+    size = max(1, room - 1)
+    starts = range(0, len(lines), size)
+    return [
+        [*lines[at : at + size], Text(f"part {n} of {len(starts)}: e shows the next", "dim")]
+        for n, at in enumerate(starts, 1)
+    ]
 
 
 class Keys:
@@ -98,10 +227,9 @@ class Keys:
 
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self.before)
 
-    def next(self, seconds: float) -> str | None:
+    def next(self, seconds: float = 0.0) -> str | None:
         """Return the next key, waiting at most this many seconds."""
         if not self.tty:
-            time.sleep(seconds)
             return None
         if sys.platform == "win32":
             return from_console(seconds)
@@ -121,8 +249,8 @@ if sys.platform == "win32":
     def from_console(seconds: float) -> str | None:
         """Read a key from a Windows console."""
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            if msvcrt.kbhit():
-                return msvcrt.getwch()
+        while not msvcrt.kbhit():
+            if time.monotonic() >= deadline:
+                return None
             time.sleep(0.01)
-        return None
+        return msvcrt.getwch()

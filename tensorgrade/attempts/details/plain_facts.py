@@ -1,0 +1,19 @@
+"""Find plain faults in the text of a wrong answer: a dropped value, a loop that returns at once."""
+
+from ...messages.details import NoEffect, ReturnsInLoop
+from ...messages.message import Message
+from ..attempt import ExerciseAttempt, found_in_file
+from ..divergence import counted_lines
+
+
+@found_in_file
+def plain_fact(part: ExerciseAttempt) -> Message | None:
+    """Return the only such fault in the exercise's own code; None if there is none or several."""
+    text, place = part.attempt.handed_in, part.attempt.place
+    lines = counted_lines(part)
+    if part.given_code:  # finding the place of the mistake is the exercise
+        return None
+    idle, early = text.idle(lines), text.returns_in_loops(lines)
+    if len(idle) == 1:
+        return NoEffect(place(idle[0]), text.code(idle[0]).strip())
+    return ReturnsInLoop(place(early[0])) if len(early) == 1 and not idle else None

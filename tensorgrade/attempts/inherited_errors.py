@@ -1,0 +1,369 @@
+"""Deduct points for a mistake only once, even if later exercises call the wrong one.
+
+A course may say how a right answer calls earlier exercises (graders/from_earlier/). That text runs
+in this process. If it calls an earlier exercise that the learner has wrong, the learner's process
+computes the result. If the learner's later exercise agrees with this, it is right.
+
+Only intermediate values of a right answer are sent, never its result. They go to a fresh process
+after all judged results have been collected, and nothing that this process says is reported. Cases
+of the earlier exercise itself are mixed in. If it answers them differently now, it is not used.
+
+This does not work across processes for a class. For a class, the course may have a substitute
+(`stand_ins/` in that folder). It replaces the wrong class in a fresh process, where the later
+exercise runs and is judged again.
+"""
+
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..exchange.cases import Case, Planned, record
+from ..exchange.observation import Observation, Outcome
+from ..exchange.references import Seen
+from ..judging.diagnosis import Diagnosis, Finding, Kind
+from ..judging.tensor_comparison import disagreement
+from ..messages.verdicts import EarlierIsWrong
+from ..recognition.signatures import imprint
+from ..runner.source import Source
+from ..runner.steps import Call, Move
+from ..sources.submission import Submission
+from .attempt import Attempt, ExerciseAttempt
+from .backend import Backend
+from .in_process import InProcess
+from .points import at_its_price, never_made, sums
+from .recognized import mistakes
+from .results import CheckResult, State, state_of
+
+FOLDER, STAND_INS = "from_earlier", "stand_ins"
+MORE_OFTEN_THAN = 4  # new questions for each old one that is mixed in, on average
+Results = dict[str, list[CheckResult]]  # by exercise
+Again = Callable[[str], list[CheckResult]]  # checks an exercise's current results
+
+
+def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Results:
+    """Return results in which a mistake costs points once; `again` repeats an exercise's checks.
+
+    The message about the earlier exercise is added even if this cannot be tried out. For example,
+    learners have no solution.
+    """
+    results = dict(results)
+    for exercise in attempt.chapter.exercises:
+        name, checks = exercise.name, results.get(exercise.name, [])
+        wrong = wrong_ones_called(attempt, name, results)
+        part = attempt.exercises[name]
+        if not wrong or part.given_code or state_of(checks) != State.WRONG:
+            continue
+        part.inherited = {m for one in wrong for m in mistakes(attempt.exercises[one])}
+        if never_made(part.claimed):  # only substitutes show which exercise is at fault
+            part.inherited = set()
+        right = bool(mistakes(part)) and part.inherited.issuperset(mistakes(part))
+        right = right or agrees_with_own(part, wrong, again, tests)
+        stand_ins = stand_ins_for(attempt, wrong, tests)
+        if not right and stand_ins:
+            checks, right = better_of_both(part, checks, stand_ins, again)
+        root = attempt.exercises[wrong[0]].excused_by or wrong[0]
+        part.excused_by = root if right else ""
+        part.noted = None if right else EarlierIsWrong(root)
+        results[name] = [noted(check, root, right) for check in checks]
+    return results
+
+
+def wrong_ones_called(attempt: Attempt, name: str, results: Results) -> list[str]:
+    """Return the wrong earlier exercises that this one calls, as the learner's process reports."""
+    called = attempt.called_before(name)
+    return [one for one in called if state_of(results.get(one, [])) == State.WRONG]
+
+
+def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
+    """Return a failed check with a note about the earlier exercise.
+
+    It keeps all its points if the earlier exercise is the only cause.
+    """
+    if check.finding is None or check.passed:
+        return check
+    diagnosis, said = check.finding.diagnosis, EarlierIsWrong(root)
+    if right:
+        told = Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case)
+        return replace(check, kept=check.points, finding=Finding(check.asks, told))
+    diagnosis = replace(diagnosis, remarks=(said, *diagnosis.remarks))
+    return replace(check, finding=replace(check.finding, diagnosis=diagnosis, earlier=said))
+
+
+def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests: Path) -> bool:
+    """Return True if all checks pass against a right answer that uses these wrong exercises."""
+    attempt = part.attempt
+    solution = tests.parent / "solutions" / f"{attempt.chapter.name}.py"
+    ways = sorted((tests / FOLDER / attempt.chapter.name).glob("*.py"))
+    if not attempt.references.hidden or not solution.exists():
+        return False
+    return any(passes(part, solution, way, wrong, again) for way in ways)
+
+
+def passes(
+    part: ExerciseAttempt, solution: Path, way: Path, wrong: list[str], again: Again
+) -> bool:
+    """Return the same for one way to call earlier exercises."""
+    helpers = Helpers(part.attempt, wrong)
+    try:
+        seen = judged_beside(part, helpers, expected_with(part, solution, way, helpers))
+    finally:
+        helpers.backend.close()
+    if not seen or not all(looks_alike(part, one) for one in seen):
+        return False
+    # A check that a right answer with these helpers fails too is the helpers' fault.
+    theirs = [one._replace(observed=one.expected) for one in seen]
+    own, best = (checked(part, which, again) for which in (seen, theirs))
+    return all(mine or not possible for mine, possible in zip(own, best, strict=True))
+
+
+def stand_ins_for(attempt: Attempt, wrong: list[str], tests: Path) -> dict[str, str]:
+    """Return the sources of right exercises that replace the wrong ones, by name.
+
+    They are for exercises that cannot be called across processes, such as a class. The result is
+    empty if the course lacks a substitute for one of them. An exercise that is excused itself is
+    not replaced, because the exercises that it calls are.
+    """
+    roots = [name for name in wrong if not attempt.exercises[name].excused_by]
+    folder = tests / FOLDER / attempt.chapter.name / STAND_INS
+    paths = {name: folder / f"{name}.py" for name in roots}
+    if not attempt.references.hidden or not all(path.exists() for path in paths.values()):
+        return {}
+    return {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
+
+
+def beside_stand_ins(part: ExerciseAttempt, stand_ins: dict[str, str]) -> list[Seen]:
+    """Return the results of the learner's exercise together with these substitutes."""
+    backend = part.attempt.backend.fresh(stand_ins)
+    try:
+        return part.attempt.claimed_on(part.name, backend)
+    finally:
+        backend.close()
+
+
+def better_of_both(
+    part: ExerciseAttempt, checks: list[CheckResult], stand_ins: dict[str, str], again: Again
+) -> tuple[list[CheckResult], bool]:
+    """Return the better of two sets of checks, and True if all checks pass with substitutes.
+
+    If something is wrong even with substitutes, it is this exercise's own mistake, and only that
+    counts. Some learners work around their wrong earlier exercise, so the first results count if
+    they earn as many points: substitutes must not cost points.
+    """
+    first, earned = (part.claimed, part.inherited), sums(at_its_price(part, checks))[0]
+    part.judge_by(beside_stand_ins(part, stand_ins), stand_ins)
+    part.inherited = set()
+    beside = again(part.name)
+    right = all(check.passed for check in beside)
+    if right or sums(at_its_price(part, beside))[0] <= earned:
+        part.judge_by(first[0])
+        part.inherited = first[1]
+        return checks, right
+    return beside, False
+
+
+def looks_alike(part: ExerciseAttempt, seen: Seen) -> bool:
+    """Return True if the results of a case have the expected signature."""
+    own = part.attempt.own.signatures
+    wanted, got = (
+        imprint(seen.case, seen.expected, one, own) for one in (seen.expected, seen.observed)
+    )
+    return wanted.matches(got)
+
+
+def checked(part: ExerciseAttempt, seen: list[Seen], again: Again) -> list[bool]:
+    """Return for each check of an exercise if it passes on these results."""
+    kept, part.seen = part.seen, seen
+    try:
+        return [check.passed for check in again(part.name)]
+    finally:
+        part.seen = kept
+
+
+@dataclass
+class Helpers:
+    """A learner's earlier exercises, called in a fresh process."""
+
+    attempt: Attempt
+    names: list[str]
+    asked: bool = False
+    turned: bool = False  # one of them gave a different answer than before
+
+    def __post_init__(self) -> None:
+        self.backend: Backend = self.attempt.backend.fresh()
+        self.known = [seen for name in self.names for seen in self.attempt.exercises[name].claimed]
+
+    def ask(self, name: str, arguments: dict, gradient: Any = None) -> Observation:
+        """Return the result of an earlier exercise.
+
+        The call has its own thread, so that its operations do not count as those of the right
+        answer.
+        """
+        with ThreadPoolExecutor(1) as apart:
+            return apart.submit(self.ask_here, name, arguments, gradient).result()
+
+    def ask_here(self, name: str, arguments: dict, gradient: Any) -> Observation:
+        """Return the same in this thread; now and then repeat an old question first."""
+        self.asked = True
+        if secrets.randbelow(MORE_OFTEN_THAN) == 0:
+            self.ask_an_old_one()
+
+        asked = Planned(Call, name, {"gradient": gradient, "named": arguments})
+        (observed,) = self.backend.run([record(name, "asked", [asked])])
+        return observed
+
+    def ask_an_old_one(self) -> None:
+        """Run one of the exercises' own cases again and note if the answer differs."""
+        old = secrets.choice(self.known)
+        (now,) = self.backend.run([old.case])
+        self.turned |= not same(old.observed, now, self.attempt)
+
+
+def same(before: Observation, now: Observation, attempt: Attempt) -> bool:
+    """Return True if two runs of one case gave the same results, including the places of NaN."""
+    if (before.status, bool(before.error)) != (now.status, bool(now.error)):
+        return False
+    if before.tensors.keys() != now.tensors.keys():
+        return False
+    close = attempt.tolerances
+    return all(
+        tensor.shape == now.tensors[name].shape
+        and torch.equal(tensor.isnan(), now.tensors[name].isnan())
+        and not disagreement(tensor.nan_to_num(), now.tensors[name].nan_to_num(), close)
+        for name, tensor in before.tensors.items()
+    )
+
+
+class Asked(torch.autograd.Function):
+    """A call of an earlier exercise in the learner's process, and of its gradients."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, asking: "Asking", plain: dict, names: tuple, *tensors: torch.Tensor
+    ) -> Any:
+        ctx.question = asking, plain, names
+        ctx.save_for_backward(*tensors)
+        results = asking.results(plain | dict(zip(names, tensors, strict=True)))
+        ctx.mark_non_differentiable(*(r for r in results if not r.is_floating_point()))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        asking, plain, names = ctx.question
+        tensors = dict(zip(names, ctx.saved_tensors, strict=True))
+        asked = gradients[0] if len(gradients) == 1 else gradients
+        found = asking.helpers.ask(asking.name, plain | tensors, asked).tensors
+        return None, None, None, *(found.get(f"gradient.{n}") for n in names)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A callable that replaces an earlier exercise in a right answer. It is called by keyword.
+
+    right: the solution's own function. It runs here too, and its result fixes the allowed sizes.
+    """
+
+    helpers: Helpers
+    name: str
+    right: Callable
+
+    def __call__(self, **arguments: Any) -> Any:
+        tensors = {k: v for k, v in arguments.items() if isinstance(v, torch.Tensor)}
+        plain = {k: v for k, v in arguments.items() if k not in tensors}
+        return Asked.apply(self, plain, tuple(tensors), *tensors.values())
+
+    def results(self, arguments: dict) -> list[torch.Tensor]:
+        """Return the tensors of the result. Raises RuntimeError if their sizes are wrong."""
+        observed = self.helpers.ask(self.name, arguments)
+        found = [t for n, t in sorted(observed.tensors.items()) if n.split(".")[0] == "result"]
+        right = self.right(**arguments)
+        wanted = [right] if isinstance(right, torch.Tensor) else [*right]
+        if observed.status != Outcome.ANSWERED or list(map(sizes, found)) != [*map(sizes, wanted)]:
+            raise RuntimeError("the earlier exercise gives nothing of the right size")
+        return found
+
+
+def sizes(tensor: torch.Tensor) -> list[int]:
+    """Return the sizes of a tensor in sorted order, without ones."""
+    return sorted(size for size in tensor.shape if size != 1)
+
+
+def expected_with(
+    part: ExerciseAttempt, solution: Path, way: Path, helpers: Helpers
+) -> list[Observation]:
+    """Return a right answer's results on every case of an exercise, with the learner's helpers."""
+    right = vars(loaded(solution, part.attempt.chapter.name).ready_runner().module)
+    asker = loaded(way, part.attempt.chapter.name)
+    module = vars(asker.ready_runner().module)
+    if part.name not in module:
+        return []
+    for exercise in part.attempt.chapter.exercises:
+        name = exercise.name
+        if name in helpers.names:
+            module[name] = Asking(helpers, name, right[name])
+        elif module.get(name) is None:
+            module[name] = right[name]
+    asked = [seen.case for seen in part.seen if is_computed(seen.case)]
+    given = iter(asker.run(asked))
+    if helpers.asked:
+        helpers.ask_an_old_one()  # at least once
+    return [next(given) if is_computed(seen.case) else seen.expected for seen in part.seen]
+
+
+def is_computed(case: Case) -> bool:
+    """Return True if a case computes numbers; cases on a second device compute and call nothing."""
+    return not any(isinstance(step, Move) for step in case.steps)
+
+
+def loaded(path: Path, chapter: str) -> InProcess:
+    """Load a file of the course in this process."""
+    backend = InProcess(Submission(chapter, Source(path.read_text(encoding="utf-8"), path.name)))
+    backend.load()
+    return backend
+
+
+def judged_beside(
+    part: ExerciseAttempt, helpers: Helpers, expected: list[Observation]
+) -> list[Seen]:
+    """Return the results with the values expected with the helpers; [] if these show too little.
+
+    If neither side has numbers to compare on a case (because of an error or NaN), the case counts
+    as right.
+    """
+    if helpers.turned or not helpers.asked or not expected:
+        return []
+    pairs = list(zip(part.seen, expected, strict=True))
+    empty = [has_no_numbers(one.observed) and has_no_numbers(want) for one, want in pairs]
+    if 2 * sum(empty) > len(pairs) or any(map(is_bare, part.seen, expected)):
+        return []
+    return [
+        Seen(one.case, one.expected, one.expected) if left_out else one._replace(expected=want)
+        for (one, want), left_out in zip(pairs, empty, strict=True)
+    ]
+
+
+def has_no_numbers(observed: Observation) -> bool:
+    """Return True if a case ended in an error or has NaN in its results."""
+    return bool(observed.error) or any(bool(t.isnan().any()) for t in observed.tensors.values())
+
+
+def is_bare(seen: Seen, with_helpers: Observation) -> bool:
+    """Return True if the values expected with the helpers show too little to be compared.
+
+    That is one number everywhere, or no gradient, although the right answer has more.
+    """
+    right = seen.expected.tensors
+    gradients = [any(n.startswith("gradient.") for n in t) for t in (right, with_helpers.tensors)]
+    return gradients == [True, False] or any(
+        is_even(tensor) and not is_even(right.get(name, tensor))
+        for name, tensor in with_helpers.tensors.items()
+    )
+
+
+def is_even(tensor: torch.Tensor) -> bool:
+    """Return True if all entries of a tensor are the same number."""
+    return tensor.numel() > 0 and bool((tensor == tensor.flatten()[0]).all())

@@ -1,0 +1,63 @@
+"""List similar answers for a human to review, with how common each is.
+
+Right answers to a short exercise are often similar, so this list accuses no learner. The learner's
+process reduces the text to its structure (runner/reading.py). This module only counts the results.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..attempts.maker import AttemptMaker
+from ..runner.source import Unreadable
+from ..sources.finding import find_handins
+from ..sources.submitted_files import Handin
+
+COMMON = 0.2  # an answer shared by more than this share of a class is the usual one
+TO_DO = "NotImplementedError"
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Similar answers to an exercise. students: their authors. answers: the number of all answers.
+
+    lines: the length of the answers without comments and docstrings.
+    """
+
+    exercise: str
+    students: tuple[str, ...]
+    answers: int
+    lines: int
+
+
+def answers_alike(maker: AttemptMaker, submitted: Path) -> list[Alike]:
+    """Return groups of answers that differ only in names of variables, comments and spaces.
+
+    The rarest and longest come first, and common answers are left out. Raises CourseError if
+    learners' files cannot be read.
+    """
+    same: dict[tuple[str, str], list[str]] = defaultdict(list)
+    answers: dict[str, int] = defaultdict(int)
+    for handin in find_handins(submitted, maker.course)[0]:
+        for exercise, shape in shapes_of(maker, handin).items():
+            same[exercise, shape].append(handin.student)
+            answers[exercise] += 1
+    groups = [
+        Alike(exercise, tuple(students), answers[exercise], shape.count("\n") + 1)
+        for (exercise, shape), students in same.items()
+        if 1 < len(students) <= max(2, COMMON * answers[exercise])
+    ]
+    return sorted(groups, key=lambda g: (len(g.students) / g.answers, -g.lines, g.exercise))
+
+
+def shapes_of(maker: AttemptMaker, handin: Handin) -> dict[str, str]:
+    """Return the structure of a learner's answers by exercise; {} for an unreadable file."""
+    if handin.missing or handin.reason:
+        return {}
+    try:
+        found = maker.reader().shapes(maker.source_of(handin).text)
+    except Unreadable:
+        return {}
+    own = maker.names_in(handin.chapter)
+    last = {names[0]: shape for names, shape in found if names and names[0] in own}
+    return {exercise: shape for exercise, shape in last.items() if TO_DO not in shape}

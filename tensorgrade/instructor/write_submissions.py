@@ -1,0 +1,196 @@
+"""Write collected files into SUBMITTED, each on its own and under a temporary name first.
+
+A file that cannot be written affects no other file. Nothing is written through a link.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+from ..course import CourseError
+from ..sources.submitted_files import NO_STAMP, REPLACED, STAMP, shown, stamped
+from ..views.words import plural
+from .collecting import MOST_KEPT, Place, Plan, brief, briefly, moment
+from .downloads import Unreadable
+from .folder_names import safe
+
+# Names in learners' folders. They are hidden, so that grading ignores them.
+OLDER = ".older"  # holds versions that no longer count
+IDENTITY = ".collected_as"  # the course system and its id of the learner
+LONGEST_IDENTITY = 200  # characters
+
+
+class NotWritten(Exception):
+    """A file cannot be written; the message says why."""
+
+
+def write(found: Plan, submitted: Path) -> list[str]:
+    """Write the planned files, add failures to the plan, and return notes on files that stay.
+
+    A different existing version is stored, and still counts if it is newer. Raises CourseError if
+    the folder cannot be made.
+    """
+    notes = []
+    try:
+        submitted.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CourseError(f"{submitted} cannot be written: {error.strerror}") from None
+    for place in found.places + found.aside:
+        path = place.path(submitted)
+        try:
+            write_identity(submitted, place, identity(found, place))
+            notes += write_one(place, path, submitted)
+        except OSError as error:
+            found.failed += 1
+            found.lost.append(f"{brief(str(path), 150)} cannot be written: {error.strerror}")
+        except (NotWritten, Unreadable) as error:
+            found.failed += 1
+            found.lost.append(f"{brief(str(path), 150)} {error}; it is left out")
+    return notes
+
+
+def notes_on_second_folders(found: Plan, submitted: Path) -> list[str]:
+    """Return a note on learners who already have a folder under another name, with the same id.
+
+    This happens if a class is collected with its roster and then without it.
+    """
+    names = {identity(found, place): place.folder for place in found.places + found.aside}
+    folders = sorted(submitted.iterdir()) if submitted.is_dir() else []
+    twice = [
+        f"{folder.name} is {names[said]}"
+        for folder in folders
+        if (said := read_start(folder / IDENTITY)) in names and folder.name != names[said]
+    ]
+    if not twice:
+        return []
+    why = "are in SUBMITTED under another name already, and would be graded twice"
+    return [f"{plural(len(twice), 'learner')} {why}: {briefly(twice, 90)}; delete one of the two"]
+
+
+def identities(submitted: Path) -> dict[str, str]:
+    """Return the course system's id of each learner, by the name of the learner's folder."""
+    folders = [folder for folder in submitted.iterdir() if not folder.is_symlink()]
+    said = {folder.name: read_start(folder / IDENTITY) for folder in sorted(folders)}
+    return {name: one for name, one in said.items() if one}
+
+
+def identity(found: Plan, place: Place) -> str:
+    """Return the course system and its id of a learner, on one line."""
+    return shown(f"{found.layout} {place.submitted.learner.id}")[:LONGEST_IDENTITY]
+
+
+def write_identity(submitted: Path, place: Place, said: str) -> None:
+    """Write the id of a learner into the learner's folder. Raises OSError or NotWritten."""
+    path = submitted / place.folder / IDENTITY
+    check_no_links(submitted, path)
+    if read_start(path) != said:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, said.encode(errors="replace"))
+
+
+def write_one(place: Place, path: Path, submitted: Path) -> list[str]:
+    """Write one file and its time. Raises OSError, NotWritten or Unreadable."""
+    one, folder = place.submitted, path.parent
+    content = one.entry.read()
+    check_no_links(submitted, path, folder / OLDER)
+    stamp = read_stamp(folder)
+    is_same = path.exists() and path.read_bytes() == content
+    if path.exists() and not is_same:
+        if one.time and submitted_at(path, stamp) > moment(one.time):
+            return [f"{brief(str(path), 150)} is newer than what is collected now, and stays"]
+        keep_older(folder, path.name, path.read_bytes())
+    folder.mkdir(parents=True, exist_ok=True)
+    for older in place.instead_of:
+        keep_older(folder, safe(older.name), older.entry.read())
+    if not is_same:
+        write_file(path, content)
+    if stamp and is_same and (one.time_note or not one.time):
+        return []  # a replaced time is the time of the first collection
+    # Other files in the folder may be newer. A real time replaces a substitute time.
+    is_replaced = (folder / REPLACED).exists() and not one.time_note
+    if place.chapter and (is_replaced or not stamp or not moment(stamp) > moment(one.time) > 0):
+        write_stamp(folder, one.time, one.time_note)
+    if one.time:
+        os.utime(path, (moment(one.time),) * 2)
+    return []
+
+
+def submitted_at(path: Path, stamp: str) -> float:
+    """Return the submission time of the existing file, as a number; 0 if it is unknown.
+
+    The stamp is the time of the newest file in the folder. A file has its own time as well, unless
+    it was copied later.
+    """
+    return min(moment(stamp), path.stat().st_mtime) if stamp else 0.0
+
+
+def check_no_links(submitted: Path, *paths: Path) -> None:
+    """Raise NotWritten if any part of a path below SUBMITTED is a link."""
+    for path in paths:
+        below = path.relative_to(submitted).parts
+        for depth in range(1, len(below) + 1):
+            if submitted.joinpath(*below[:depth]).is_symlink():
+                raise NotWritten("has a link in its path")
+
+
+def read_stamp(folder: Path) -> str:
+    """Return the submission time of the newest file in a folder; "" if it is unknown."""
+    said = read_start(folder / STAMP)
+    return said if stamped(said) else ""
+
+
+def read_start(path: Path) -> str:
+    """Return the beginning of a small text file; "" if it is a link or no file."""
+    if path.is_symlink() or not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file.read(4 * LONGEST_IDENTITY).decode(errors="replace").strip()
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name and rename it. Raises OSError."""
+    number, name = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(content)
+        os.chmod(name, 0o666 & ~current_umask())  # mkstemp makes files for one user only
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def current_umask() -> int:
+    """Return the mask for new files."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def write_stamp(folder: Path, submitted: str, replaced: str) -> None:
+    """Write the submission time of a chapter, or that it is unknown, over an earlier stamp."""
+    content = {
+        STAMP: f"{submitted}\n" if submitted else "",
+        NO_STAMP: "" if not submitted else None,
+        REPLACED: f"{replaced}\n" if replaced else None,
+    }
+    for name, text in content.items():
+        if text is None or (name == STAMP and not text):
+            (folder / name).unlink(missing_ok=True)
+        else:
+            write_file(folder / name, text.encode())
+
+
+def keep_older(parent: Path, name: str, content: bytes) -> None:
+    """Store a version that does not count, unless it is already stored. Raises OSError."""
+    folder = parent / OLDER
+    if folder.is_symlink():
+        raise NotWritten("has a link in its path")
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = [path for path in folder.iterdir() if path.is_file() and not path.is_symlink()]
+    same = [p for p in kept if p.stat().st_size == len(content) and p.read_bytes() == content]
+    if same or len(kept) >= 5 * MOST_KEPT:
+        return
+    numbers = [path.name.partition("-")[0] for path in kept]
+    number = max((int(one) for one in numbers if one.isdecimal() and len(one) < 9), default=0) + 1
+    write_file(folder / f"{number}-{name}", content)

@@ -1,0 +1,150 @@
+"""Isolation levels, best first, and the choice of one for this machine.
+
+A level is a useful set of layers. A machine supports a level if each of its layers worked in a
+trial.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..course import CourseError
+from .probing import probe
+
+BASIC = frozenset({"session", "bounds", "memory"})
+LOCKED = BASIC | {"parent", "privileges", "seccomp"}
+OWN_NAMESPACES = frozenset({"bubblewrap", "pid", "mount", "ipc", "net"})
+
+
+@dataclass(frozen=True)
+class Rung:
+    """An isolation level: its name, its layers, and a text on the protection it gives.
+
+    also: layers that are added if the machine supports them. The level does not depend on them.
+    """
+
+    name: str
+    layers: frozenset[str]
+    protects: str
+    also: frozenset[str] = frozenset()
+
+
+FULL = Rung(
+    "full",
+    LOCKED | OWN_NAMESPACES | {"landlock"},
+    "Learner code sees Python, torch and an empty folder. It cannot reach other files, other "
+    "processes, their memory, or the network. Two layers each protect files, processes and the "
+    "network.",
+)
+NAMESPACES = Rung(
+    "namespaces",
+    LOCKED | OWN_NAMESPACES,
+    "Learner code sees Python, torch and an empty folder. It cannot reach other files, other "
+    "processes, their memory, or the network.",
+)
+LANDLOCK = Rung(
+    "landlock",
+    LOCKED | {"landlock"},
+    "Learner code cannot read the answers, start programs, use the network or signal others. It "
+    "shares the system's process table and has no folder to write to.",
+)
+UID = Rung(
+    "uid",
+    BASIC | {"parent", "privileges", "uid"},
+    "Learner code runs as a user of its own. It cannot read what only root may read, such as the "
+    "answers (grading makes sure of that), nor signal others or look into their memory. It shares "
+    "the rest with the system: grade in a container that holds nothing else of value.",
+    frozenset({"landlock", "seccomp"}),
+)
+CUDA = Rung(
+    "cuda",
+    (BASIC | {"parent", "privileges"}) - {"memory"},  # a GPU maps terabytes of addresses
+    "Learner code runs in a process of its own with bounded time, since the layers would hide the "
+    "GPU. It can read what the grader can read: grade files that you trust.",
+)
+NONE = Rung(
+    "none",
+    BASIC,
+    "Learner code runs in a process of its own with bounded time and memory. It can read what the "
+    "grader can read, the answers too: grade files that you trust.",
+)
+LADDER = (FULL, NAMESPACES, LANDLOCK, UID, NONE)
+
+
+class NotIsolated(CourseError):
+    """The machine supports less isolation than the course demands; the message names the remedy."""
+
+
+def rung_named(name: str) -> Rung:
+    """Return the isolation level with this name. Raises CourseError."""
+    for rung in LADDER:
+        if rung.name == name:
+            return rung
+    names = ", ".join(rung.name for rung in LADDER)
+    raise CourseError(f"course_config.py asks for isolation {name!r}; there is {names}")
+
+
+def best_rung(findings: dict[str, str]) -> Rung:
+    """Return the highest isolation level whose layers all worked in a trial."""
+    works = BASIC | {layer for layer, trouble in findings.items() if not trouble}
+    best = next(rung for rung in LADDER if rung.layers <= works)
+    return replace(best, layers=best.layers | best.also & works) if best.also else best
+
+
+def enough(rung: Rung, lowest: Rung) -> bool:
+    """Return True if an isolation level is at least as high as another."""
+    names = [each.name for each in LADDER]
+    return names.index(rung.name) <= names.index(lowest.name)
+
+
+def choose_rung(wanted: str, isolation: str, device: str = "cpu") -> Rung:
+    """Return the isolation level for grading: the requested one, or the best available.
+
+    wanted: the lowest level that the course accepts. isolation: `auto`, the lowest level accepted
+    this time, or `none`. Raises NotIsolated if the machine supports less.
+    """
+    names = [rung.name for rung in LADDER]
+    if isolation not in ("auto", *names):
+        raise CourseError(f"--isolation is auto or one of {', '.join(names)}, not {isolation}")
+    lowest = rung_named(wanted if isolation == "auto" else isolation)
+    if isolation == "none":
+        return NONE
+    if device != "cpu":
+        return CUDA
+    findings = probe()
+    best = best_rung(findings)
+    if not enough(best, lowest):
+        raise NotIsolated(refusal(lowest, best, findings))
+    return best
+
+
+def must_be_closed(rung: Rung, paths: Iterable[Path]) -> None:
+    """Check that learner code cannot read these paths, if the level relies on file permissions.
+
+    Raises NotIsolated.
+    """
+    from .remedies import is_closed
+
+    if "uid" not in rung.layers:
+        return
+    opened = [str(path) for path in paths if path.exists() and not is_closed(path)]
+    if opened:
+        raise NotIsolated(
+            f"every user of this machine can read {' and '.join(opened)}, and at isolation "
+            f"level {rung.name!r} learner code is such a user: chmod -R go= {' '.join(opened)}"
+        )
+
+
+def refusal(lowest: Rung, best: Rung, findings: dict[str, str]) -> str:
+    """Return the reason why grading does not start, and the remedy, in plain sentences."""
+    from .remedies import mend
+
+    missing = sorted(layer for layer in lowest.layers if findings.get(layer))
+    steps = "; ".join(dict.fromkeys(mend(layer, findings[layer]) for layer in missing))
+    first = best.protects.partition(".")[0]
+    unlocked = "learner code runs unlocked" if best is NONE else first[0].lower() + first[1:]
+    return (
+        f"this machine gives the isolation {best.name!r}, and the course asks for {lowest.name!r} "
+        f"(isolation in course_config.py). {steps}. `tensorgrade doctor` shows more; with "
+        f"`--isolation {best.name}` {unlocked}, and every row says so."
+    )

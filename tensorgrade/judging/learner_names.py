@@ -1,0 +1,173 @@
+"""A learner's own names for the stub's names: judged as intended, and reported together.
+
+The learner's process claims what a name means, when weights are loaded and arguments are passed.
+This claim decides under which name a value is judged, and it costs points. It can never earn any.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from typing import Self
+
+from ..exchange.observation import Observation
+from ..messages.message import Clauses, Message, Sentences
+from ..messages.names import AndMore, LibraryPart, NamesCost, Renamed
+from ..messages.verdicts import Right
+from ..runner.names import as_asked, meant_parts
+from .diagnosis import Diagnosis, Finding, Kind
+from .parameter_order import Order
+
+ASKS = "Names and their order are those of the stub."
+LONGEST = 300  # characters of names in one sentence
+SHARE, POINTS = 0.1, 1.0  # the most that other names cost: of an exercise, and in total
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names and orders in which the learner's code differs from the stub.
+
+    understood: the learner's names of weights, parts and definitions, by the stub's name. orders:
+    the orders of parameters that are not in the stub's places. library: the parts that are torch's
+    class instead of the learner's own of that name, which explains their other names.
+    """
+
+    understood: dict[str, str] = field(default_factory=dict)
+    orders: tuple[Order, ...] = ()
+    library: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def told(cls, observed: Iterable[Observation], orders: tuple[Order, ...] = ()) -> Self:
+        """Return all names that differ in any of the cases, together with these orders."""
+        names = cls(orders=orders)
+        for one in observed:
+            names.understood.update(texts(one.fact("names", "understood", default={})))
+        return names
+
+    def without(self, earlier: Self, itself: bool = False) -> Self:
+        """Return the names that are not in parts of an earlier exercise, which reports those.
+
+        itself: the cases only make an object of that exercise, so its names are not new.
+
+        >>> Names({"norm.width": "norm.w", "width": "w"}).without(Names({"width": "w"})).understood
+        {'width': 'w'}
+        >>> Names({"rows.0.norm.width": "rows.0.norm.w"}).without(Names({"norm.width": "norm.w"}))
+        Names(understood={}, orders=())
+        """
+        there = earlier.understood.items()
+        told = {asked for asked in self.understood if not there.isdisjoint(self.inner(asked))}
+        if itself:
+            told |= {asked for asked, own in self.understood.items() if (asked, own) in there}
+        return replace(
+            self, understood={a: own for a, own in self.understood.items() if a not in told}
+        )
+
+    def within(self, asked: str) -> tuple[str, str]:
+        """Return the stub's name and the learner's, without the parts that contain both.
+
+        >>> Names({"rows.0.last": "rows.0.end", "last.1": "last.2"}).within("rows.0.last")
+        ('last', 'end')
+        """
+        return next(self.inner(asked), (asked, self.understood[asked]))
+
+    def inner(self, asked: str) -> Iterator[tuple[str, str]]:
+        """Yield the same pair without each of the parts that contain both, the innermost first."""
+        wanted, there = asked.split("."), self.understood[asked].split(".")
+        for count in range(min(len(wanted), len(there)) - 1, 0, -1):
+            holder, other = ".".join(wanted[:count]), ".".join(there[:count])
+            numbered = wanted[count].isdigit() or there[count].isdigit()  # not a name
+            if self.understood.get(holder, holder) == other and not numbered:
+                yield ".".join(wanted[count:]), ".".join(there[count:])
+
+    @property
+    def differ(self) -> bool:
+        """Return True if anything differs, which costs points."""
+        return bool(self.understood or self.orders)
+
+    @property
+    def sentence(self) -> Message | None:
+        """Return a message about everything that differs; None if nothing does."""
+        if not self.differ:
+            return None
+        classes = dict.fromkeys(self.library.values())
+        parts = {name: [p for p, one in self.library.items() if one == name] for name in classes}
+        library = (LibraryPart(tuple(held), name) for name, held in parts.items())
+        return Clauses((*(one.sentence for one in self.orders), *library, self.renamed))
+
+    @property
+    def renamed(self) -> Message | None:
+        """Return a message about all names that differ, each once; None if none does.
+
+        If a message cannot hold all of them, it says how many more there are.
+
+        >>> from tensorgrade.messages.message import render
+        >>> render(Names({"width": "w", "part.0.width": "part.0.w", "rows": "x"}).renamed)
+        '`w` should be called `width`, `x` `rows`'
+        """
+        own = (asked for asked in self.understood if asked.rpartition(".")[0] not in self.library)
+        differ = dict.fromkeys(map(self.within, own))
+        if not differ:
+            return None
+        ends = accumulate(len(f"`{own}` as `{asked}`, ") for asked, own in differ)
+        fit = max(1, sum(end - len(", ") <= LONGEST for end in ends))
+        names = [Renamed(own, asked, first=n == 0) for n, (asked, own) in enumerate(differ)]
+        told = Clauses(tuple(names[:fit]), ", ")
+        return AndMore(told, len(names) - fit) if fit < len(names) else told
+
+    def finding(self, cost: float, right: bool) -> Finding:
+        """Return the finding about names that differ, in the form of a failed check.
+
+        right: True if nothing else is wrong.
+        """
+        assert self.sentence is not None, "only names that differ cost points"
+        problem: Message = NamesCost(self.sentence, cost)
+        if right:
+            problem = Sentences((Right(), problem))
+        return Finding(ASKS, Diagnosis(Kind.FACT, problem))
+
+    def cost(self, most: float) -> float:
+        """Return the points that the names cost together in an exercise worth `most`."""
+        return min(POINTS, SHARE * most) if self.differ else 0.0
+
+
+def texts(told: dict) -> dict[str, str]:
+    """Return the pairs of texts among the claims of a learner's process."""
+    return {key: value for key, value in told.items() if isinstance(value, str)}
+
+
+def in_asked_names(expected: Observation, observed: Observation) -> Observation:
+    """Return the observation, with the parts of described modules under the stub's names."""
+    for name, facts in expected.facts.items():
+        if "parameters" in facts:
+            observed = described_as_asked(name, expected, observed)
+    return observed
+
+
+def described_as_asked(name: str, expected: Observation, observed: Observation) -> Observation:
+    """Return the same for one described module."""
+    renamed: dict[str, str] = {}
+    for kind in ("parameters", "buffers"):
+        want, got = (shapes(seen.fact(name, kind, default={})) for seen in (expected, observed))
+        renamed |= meant_parts(want, got)
+    if not renamed:
+        return observed
+    told = observed.facts[name]
+    module = told | {
+        kind: {as_asked(key, renamed): value for key, value in told[kind].items()}
+        for kind in ("parameters", "buffers")
+        if isinstance(told.get(kind), dict)
+    }
+    understood = observed.fact("names", "understood", default={}) | renamed
+    names = observed.fact("names", default={}) | {"understood": understood}
+    within = {f"{name}.{asked}": f"{name}.{own}" for asked, own in renamed.items()}
+    tensors = {as_asked(key, within): tensor for key, tensor in observed.tensors.items()}
+    facts = observed.facts | {name: module, "names": names}
+    return replace(observed, facts=facts, tensors=tensors)
+
+
+def shapes(told: dict) -> dict[str, list[int]]:
+    """Return the shape of each tensor that a described module claims to have."""
+    return {
+        name: fact[0]
+        for name, fact in told.items()
+        if isinstance(fact, list) and fact and isinstance(fact[0], list)
+    }

@@ -1,0 +1,354 @@
+"""Find the order in which a learner's parameters receive the arguments: by position, if possible.
+
+Cases always run by position first. Other orders are tried only if that cannot be right (a case
+raises, or a shape is wrong) and the learner's names differ from the stub's. Each is tried in a
+fresh process. The choice depends on the names, types and shapes of the arguments, never on expected
+values.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, permutations, takewhile
+from typing import Protocol
+
+from ..exchange.cases import Case
+from ..exchange.observation import CaughtError, Observation, Outcome, OwnParameters
+from ..exchange.references import References, Seen
+from ..messages.message import Clauses, Message
+from ..messages.names import ByNameOnly, OtherOrder, StubCalls
+from ..recognition.fingerprints import Fingerprints, imprints_of, recognise, right_imprints
+from ..runner.binding import BY_NAME, POSITIONAL, Parameters, in_order
+from ..runner.names import likeness
+from ..runner.steps import Construct, Duplicate, Passing
+from .course_checks import CourseChecks
+
+MOST = 24  # orders that are tried
+MOST_LEFT = 6  # parameters without an informative name, for which all orders are tried
+SIMILAR = 0.5  # names that are less similar than this do not count as a match
+# Words for the kind of a number, which do not say what it counts or measures.
+GENERIC = re.compile(r"(?<![A-Za-z])(n|nr|no|num|number|count|size|len|length|dim|of)(?![A-Za-z])")
+FITS = 4  # the score of a case whose result may be right
+ENDED = (Outcome.TIMEOUT, Outcome.KILLED)
+
+
+@dataclass(frozen=True)
+class Order:
+    """A mapping from the stub's parameters to the learner's.
+
+    asked: the stub's names. own: the learner's names. assigned: the learner's name for each of the
+    stub's. places: the mapping by position. by_shape: True if no name supports this mapping, so
+    only shapes can confirm it. needed: True if by position some argument has no parameter.
+    """
+
+    asked: tuple[str, ...]
+    own: tuple[str, ...]
+    assigned: Mapping[str, str]
+    places: Mapping[str, str] = field(default_factory=dict)
+    by_shape: bool = False
+    needed: bool = False
+
+    @property
+    def sentence(self) -> Message:
+        """Return how the learner's order differs from the stub's.
+
+        >>> Order(("x", "d", "n"), ("x", "n", "d"), {"x": "x", "d": "d", "n": "n"}).sentence
+        OtherOrder(asked='d, n', own='n, d')
+        """
+        wanted = [name for name in self.asked if name in self.assigned]
+        meant = {own: name for name, own in self.assigned.items()}
+        found = [meant.get(name, "") for name in self.own]
+        first = shared(wanted, found)
+        if first == len(wanted):
+            return self.by_name_only
+        last = min(shared(wanted[::-1], found[::-1]), len(wanted) - first - 1)
+        theirs = wanted[first : len(wanted) - last]
+        yours = self.own[first : len(self.own) - last]
+        return OtherOrder(", ".join(theirs), ", ".join(yours))
+
+    @property
+    def by_name_only(self) -> Message:
+        """Return the stub's names for parameters that can be passed by name only."""
+        pairs = [(own, a) for a, own in self.assigned.items() if self.places.get(a) != own]
+        return ByNameOnly(Clauses(tuple(StubCalls(*pair) for pair in pairs), ", "))
+
+
+class OrderedBackend(Protocol):
+    """The process that runs learner code; see attempts/backend.py."""
+
+    def own_parameters(self) -> OwnParameters: ...
+
+    def assign(self, assigned: dict[str, dict[str, str]]) -> None: ...
+
+
+class OrderedAttempt(Protocol):
+    """An attempt whose cases can be run with arguments in another order.
+
+    stubs: the stub's parameter names for each callable. orders: the order of each callable that
+    differs from the stub. decided: the callables whose order is settled.
+    """
+
+    own: CourseChecks
+    references: References
+    stubs: dict[str, list[str]]
+    orders: dict[str, Order]
+    decided: set[str]
+
+    @property
+    def fingerprints(self) -> Fingerprints: ...
+
+    @property
+    def backend(self) -> OrderedBackend: ...
+
+    def claimed_on(self, name: str) -> list[Seen]:
+        """Return the results of every case of an exercise."""
+
+
+def in_best_order(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]) -> list[Seen]:
+    """Return the results of the cases in the most plausible order; record it in `attempt.orders`.
+
+    claimed: the results by position.
+    """
+    if not may_be_out_of_order(claimed):
+        attempt.decided.update(c for c in attempt.stubs if c.partition(".")[0] == exercise)
+        return claimed
+    parts = undecided(attempt, exercise)
+    attempt.decided.update(parts)
+    tries = list(islice(orders_to_try(attempt, parts, claimed), MOST))
+    if not tries or is_known_mistake(attempt, exercise, claimed):
+        return claimed
+    best = claimed
+    for called, order in tries:
+        orders = attempt.orders | {called: order}
+        seen = seen_with(attempt, exercise, orders)
+        if is_better(order, seen, best):
+            best, attempt.orders = seen, orders
+        if all_fit(best) or any(one.observed.status in ENDED for one in seen):
+            break
+    assign(attempt.backend, attempt.orders)
+    return best
+
+
+def undecided(attempt: OrderedAttempt, exercise: str) -> list[str]:
+    """Return the callables of an exercise's cases whose order no earlier exercise has settled.
+
+    None for a find-the-bug exercise: the given code has the stub's parameters.
+    """
+    if exercise in attempt.references.bugs:
+        return []
+    asked = {exercise, *attempt.references.asked_by_name(exercise)}
+    return [c for c in attempt.stubs if c.partition(".")[0] in asked and c not in attempt.decided]
+
+
+def may_be_out_of_order(claimed: list[Seen]) -> bool:
+    """Return True if a result cannot be right and the code is not merely unfinished."""
+    errors = [one.observed.error for one in claimed if not one.expected.error]
+    return (
+        not all_fit(claimed)
+        and not all(error and is_plain(error) for error in errors)
+        and not any(one.observed.status in ENDED for one in claimed)
+    )
+
+
+def orders_to_try(
+    attempt: OrderedAttempt, parts: list[str], claimed: list[Seen]
+) -> Iterator[tuple[str, Order]]:
+    """Yield callables, each with an order to try."""
+    own = attempt.backend.own_parameters()
+    kinds = kinds_of(one.case for one in claimed)
+    for called in parts:
+        asked = attempt.stubs[called]
+        for order in other_orders(asked, own.get(called, {}), kinds.get(called, {})):
+            yield called, order
+
+
+def is_known_mistake(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]) -> bool:
+    """Return True if the values by position, not only the errors, match a known mistake."""
+    own = attempt.own.signatures
+    imprints, right = imprints_of(claimed, own), right_imprints(claimed, own)
+    tells = any(not one.is_error and not one.matches(right[c]) for c, one in imprints.items())
+    return tells and bool(recognise(exercise, claimed, attempt.fingerprints, own))
+
+
+def is_better(order: Order, seen: list[Seen], best: list[Seen]) -> bool:
+    """Return True if an order is more plausible. One that no name supports must fit all cases."""
+    if order.by_shape:
+        return all_fit(seen)
+    return fitness(seen) > fitness(best) or (order.needed and fitness(seen) == fitness(best))
+
+
+def seen_with(attempt: OrderedAttempt, exercise: str, orders: dict[str, Order]) -> list[Seen]:
+    """Return the results of an exercise's cases with arguments in these orders."""
+    assign(attempt.backend, orders)
+    return attempt.claimed_on(exercise)
+
+
+def assign(backend: OrderedBackend, orders: dict[str, Order]) -> None:
+    """Call the learner's code with these orders from now on."""
+    backend.assign({called: dict(one.assigned) for called, one in orders.items()})
+
+
+def is_plain(error: CaughtError) -> bool:
+    """Return True if an error only says that something is missing or not written yet."""
+    return bool(error.missing) or error.is_unwritten
+
+
+def shared(left: Sequence[str], right: Sequence[str]) -> int:
+    """Return the length of the common beginning of two lists of names."""
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
+    return sum(1 for _ in same)
+
+
+def other_orders(
+    asked: Sequence[str], own: Parameters, kinds: Mapping[str, str]
+) -> Iterator[Order]:
+    """Yield the orders to try if positions cannot be right, the most plausible first.
+
+    A parameter with one of the stub's names, or a similar one, gets that argument. The other
+    parameters get theirs in the stub's order, and then, judged by shapes, in any other order.
+
+    >>> import inspect
+    >>> own = inspect.signature(lambda n_cols, page_size, n_row: 0).parameters
+    >>> kinds = dict.fromkeys(["length", "d", "rows"], "number")
+    >>> [order.assigned for order in other_orders(["length", "d", "rows"], own, kinds)]
+    [{'rows': 'n_row', 'length': 'page_size', 'd': 'n_cols'}]
+    """
+    names = tuple(name for name, one in own.items() if one.kind in (*POSITIONAL, BY_NAME))
+    told = {name: name for name in asked if name in names}
+    told |= similar(
+        [name for name in asked if name not in told],
+        [name for name in names if name not in told],
+    )
+    by_place = in_order(asked, own)
+    needed = not by_place.keys() >= kinds.keys()
+    for at, filled in enumerate(fillings(asked, names, told, kinds)):
+        if told | filled != by_place:
+            yield Order(tuple(asked), names, told | filled, by_place, at > 0, needed)
+
+
+def fillings(
+    asked: Sequence[str], names: Sequence[str], told: Mapping[str, str], kinds: Mapping[str, str]
+) -> Iterator[dict[str, str]]:
+    """Yield assignments of the parameters whose names do not match, the stub's order first.
+
+    Shapes can only show that numbers are swapped, with one another or with something else. If two
+    tensors are swapped, only their values could show it.
+    """
+    left = [name for name in asked if name not in told]
+    over = [name for name in names if name not in told.values()]
+    yield dict(zip(left, over, strict=False))
+    if max(len(left), len(over)) > MOST_LEFT:
+        return
+    many, few = (over, left) if len(left) <= len(over) else (left, over)
+    for some in islice(permutations(many, len(few)), 1, None):
+        pairs = zip(left, some, strict=True) if few is left else zip(some, over, strict=True)
+        if keeps_in_order(filled := dict(pairs), asked, names, kinds):
+            yield filled
+
+
+def keeps_in_order(
+    filled: Mapping[str, str], asked: Sequence[str], names: Sequence[str], kinds: Mapping[str, str]
+) -> bool:
+    """Return True if parameters of one kind keep the stub's order; numbers may swap."""
+    places: dict[str, list[int]] = {}
+    for name in asked:
+        if name in filled and (kind := kinds.get(name, "number")) != "number":
+            places.setdefault(kind, []).append(names.index(filled[name]))
+    return all(found == sorted(found) for found in places.values())
+
+
+def similar(asked: Sequence[str], own: Sequence[str]) -> dict[str, str]:
+    """Return the pairs of similar names, the most similar first, each name once."""
+    scores = sorted(
+        (-alike(name, there), abs(at - place), name, there)
+        for at, name in enumerate(asked)
+        for place, there in enumerate(own)
+    )
+    found: dict[str, str] = {}
+    for score, _, name, there in scores:
+        if -score >= SIMILAR and name not in found and there not in found.values():
+            found[name] = there
+    return found
+
+
+def alike(asked: str, own: str) -> float:
+    """Return the similarity of two names without generic words, from 0 to 1.
+
+    >>> alike("num_rows", "n_row"), alike("num_rows", "num_pages"), alike("length", "len")
+    (0.8, 0.0, 0.8)
+    """
+    telling, there = GENERIC.sub("", asked).strip("_"), GENERIC.sub("", own).strip("_")
+    return likeness(telling or asked, there) if there else likeness(asked, own)
+
+
+def kinds_of(cases: Iterable[Case]) -> dict[str, dict[str, str]]:
+    """Return the kinds of the arguments in cases (tensor, number), by callable and name."""
+    kinds: dict[str, dict[str, str]] = {}
+    for case in cases:
+        for called, arguments in calls_in(case):
+            told = {name: kind_of(value) for name, value in arguments.items() if value is not None}
+            kinds.setdefault(called, {}).update(told)
+    return kinds
+
+
+def calls_in(case: Case) -> Iterator[tuple[str, dict]]:
+    """Yield each callable that a case uses, such as `f` or `Layer.forward`, with its arguments."""
+    made: dict[str, str] = {}
+    for step in case.steps:
+        if isinstance(step, Duplicate):
+            made[step.result] = made[step.on]
+        elif isinstance(step, Construct):
+            made[step.result] = "" if step.given else step.name
+            yield made[step.result], step.arguments
+        elif isinstance(step, Passing):
+            method = f"{made.get(step.on, '')}.{step.path or 'forward'}"
+            yield step.name or method, step.arguments
+
+
+def kind_of(value: object) -> str:
+    """Return the kind of an argument, as a step spells it, such as `tensor` or `number`."""
+    if isinstance(value, dict):
+        return next(iter(value), "dict")
+    return "number" if isinstance(value, bool | int | float) else type(value).__name__
+
+
+def fitness(seen: Iterable[Seen]) -> int:
+    """Return a score for all cases, which grows as more of them may be right."""
+    return sum(how_far(one.expected, one.observed) for one in seen)
+
+
+def all_fit(seen: Iterable[Seen]) -> bool:
+    """Return True if the results of all cases may be right, judged by their shapes."""
+    return all(how_far(one.expected, one.observed) == FITS for one in seen)
+
+
+def how_far(expected: Observation, observed: Observation) -> int:
+    """Return a score for a case: matching weights, some results, results that may be right.
+
+    A case that must be refused always gets the best score, because it shows nothing.
+    """
+    if expected.error:
+        return FITS
+    if observed.status != Outcome.ANSWERED:
+        return 0
+    if observed.error and observed.error.verb == "construct":
+        return 0
+    if not weights_fit(observed):
+        return 1
+    if observed.error:
+        return 2
+    return FITS if shapes_fit(expected, observed) else 3
+
+
+def weights_fit(observed: Observation) -> bool:
+    """Return True if a module has the expected parameters in their shapes."""
+    told = observed.facts.get("load", {})
+    return not any(told.get(what) for what in ("missing", "misshapen", "unexpected"))
+
+
+def shapes_fit(expected: Observation, observed: Observation) -> bool:
+    """Return True if every expected tensor is there in its shape."""
+    return all(
+        name in observed.tensors and observed.tensors[name].shape == tensor.shape
+        for name, tensor in expected.tensors.items()
+    )

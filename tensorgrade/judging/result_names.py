@@ -1,0 +1,130 @@
+"""Name results and parameters in messages, but never by a name that learners have not seen."""
+
+from torch import nn
+
+from ..exchange.cases import Case, passed_as
+from ..messages.checks import CopyDiffers, DiffersWithoutGradients, NotTheSame
+from ..messages.message import Message
+from ..messages.results import (
+    AfterCall,
+    GradientOf,
+    KeptParameter,
+    Parameter,
+    PartOf,
+    Printed,
+    Quoted,
+    Result,
+    WeightName,
+)
+from ..runner.case_runner import Step
+from ..runner.steps import Call, Describe, Duplicate, Gradients, Load, Mode, Read
+from .errors import holder_of
+from .protocols import JudgedExercise
+
+
+def result_name(exercise: JudgedExercise, name: str, case: Case) -> Message:
+    """Return the name of a case's result for messages."""
+    if is_within(name):
+        return Quoted(name)
+    for step in case.steps:
+        if isinstance(step, Read) and f"{name}.".startswith(f"{step.result}."):
+            return part_of(name.removeprefix(step.result), Quoted(step.result))
+        if isinstance(step, Call) and step.printed == name:
+            return Printed()
+    whole, _, part = name.partition(".")
+    if whole == "gradient":
+        return GradientOf(weight_name(exercise, part))
+    if whole == "afterwards":
+        return AfterCall(part)
+    verbs = {step.result: type(step) for step in case.steps if step.result}
+    if (verb := verbs.get(whole)) in (Describe, Gradients):
+        owner, reloaded = owner_of(whole, case)
+        return KeptParameter(parameter(exercise, part), verb is Gradients, owner, reloaded)
+    return part_of(part, Result(*call_of(whole, case)))
+
+
+def not_the_same(exercise: JudgedExercise, name: str, case: Case) -> Message:
+    """Return the problem of a result that should equal another one, with their only difference."""
+    twins = {step.result for step in case.steps if isinstance(step, Duplicate)}
+    calls = {call.result: call for call in case.calls}
+    call = calls.get(name.partition(".")[0], Call())
+    if call.on in twins:
+        return CopyDiffers()
+    what = result_name(exercise, name, case)
+    if call.no_grad:
+        return DiffersWithoutGradients(what)
+    return NotTheSame(what, scattered=call.scattered)
+
+
+def weight_name(exercise: JudgedExercise, name: str) -> WeightName:
+    """Return the name of a parameter. If it is inside a substitute, name the part that holds it."""
+    return WeightName(name, holder_of(name, names_in_substitutes(exercise)))
+
+
+def parameter(exercise: JudgedExercise, name: str) -> Parameter:
+    """Return the same with the word `parameter`."""
+    return Parameter(name, holder_of(name, names_in_substitutes(exercise)))
+
+
+def names_in_substitutes(exercise: JudgedExercise) -> set[str]:
+    """Return the names of parameters inside substitutes for code of other chapters.
+
+    Learners have never seen these names.
+    """
+    own = {one.name for one in exercise.attempt.chapter.exercises}
+    found: set[str] = set()
+    for facts in (facts for seen in exercise.seen for facts in seen.expected.facts.values()):
+        kinds = facts.get("modules", {}).items()
+        substitutes = [f"{p}." for p, kind in kinds if kind not in own and not hasattr(nn, kind)]
+        for name in facts.get("parameters", {}):
+            found |= {name.removeprefix(part) for part in substitutes if name.startswith(part)}
+    return found
+
+
+def is_within(name: str) -> bool:
+    """Return True if a tensor is inside a value of another type, and is judged with that value."""
+    return "[" in name
+
+
+def owner_of(name: str, case: Case) -> tuple[str, tuple[str, ...]]:
+    """Return the owner of a result's parameters, and the objects that have new weights since then.
+
+    The owner is the learner's name of the object; "" for the only object of a case. The objects are
+    those whose weights were replaced after the last description of this object.
+    """
+    at = next(n for n, step in enumerate(case.steps) if step.result == name)
+    looked = case.steps[at]
+    owner = passed_as(case, looked.on)
+    if not owner:
+        return "" if name in ("module", "grad") else name, ()
+    before = [n for n in range(at) if is_look_at(looked.on, case.steps[n])]
+    since = case.steps[before[-1] : at] if before else ()
+    return owner, tuple(passed_as(case, step.on) for step in since if isinstance(step, Load))
+
+
+def is_look_at(handle: str, step: Step) -> bool:
+    """Return True if a step describes an object."""
+    return isinstance(step, Describe) and step.on == handle
+
+
+def part_of(path: str, whole: Message) -> Message:
+    """Return the name of a part of a result; for an empty path, that of the result itself.
+
+    >>> part_of("1.0", Result())
+    PartOf(whole=Result(call=None, mode=''), places=(1, 0))
+    """
+    places = tuple(int(place) for place in path.split(".") if place.isdigit())
+    return PartOf(whole, places) if places else whole
+
+
+def call_of(name: str, case: Case) -> tuple[int | None, str]:
+    """Return the index and the mode of the call that gave a result; (None, "") for only one."""
+    mode, modes = "", {}
+    for step in case.steps:
+        if isinstance(step, Mode):
+            mode = "training" if step.training else "evaluation"
+        elif isinstance(step, Call):
+            modes[step.result] = mode
+    if len(modes) < 2 or name not in modes:
+        return None, ""
+    return list(modes).index(name), modes[name]

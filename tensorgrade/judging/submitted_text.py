@@ -1,0 +1,291 @@
+"""The submitted text, as messages use it: its words, and their places.
+
+The text is not parsed here. These functions only search for words and compare indentation.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
+
+from ..exchange.observation import CaughtError
+from ..exchange.text import printable
+
+# A name that is read, including `self.name`, but no name in front of a `=`.
+READ = re.compile(r"(?<![\w.])(?:self\.)?[A-Za-z_]\w*(?!\w|\s*=[^=])")
+TEXT = re.compile(r"""(["']).*?\1""")
+QUOTES = ('"""', "'''")
+TRIPLE = re.compile("|".join(QUOTES))
+OPEN, CLOSED = "([{", ")]}"
+MOST_LINES = 8  # lines of one statement
+MOST_CUTS = 20  # lines that are looked at, each together with the lines above it
+# Code that passes on only the numbers, so that no gradient flows back through it.
+CUTS = re.compile(
+    r"\b(no_grad|inference_mode|torch\.tensor)\(|\.(detach_?|item|tolist|numpy)\(\)|\.(data)\b"
+)
+
+
+ASSIGN = re.compile(r"(?<![=!<>])=(?!=)")
+KEYWORD = re.compile(
+    r"(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|"
+    r"global|if|import|lambda|nonlocal|not|or|pass|print|raise|return|try|while|with|yield)\b"
+)
+IN_BRACKETS = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
+ARITHMETIC = re.compile(r"[\w)\]]\s*(\*\*|[-+*/@])\s*[\w(]")
+LAST_CALL = re.compile(r"^[A-Za-z_][\w.]*?\.(\w+)$")
+PURE = frozenset(
+    "abs amax amin argmax bmm clamp contiguous cos cumsum div exp expand flatten gather log "
+    "logsumexp masked_fill matmul mean mm mul permute pow relu repeat reshape sigmoid sin "
+    "softmax sqrt squeeze sub sum swapaxes tanh tril triu transpose unsqueeze view where".split()
+)
+
+
+def drops_its_value(code: str) -> bool:
+    """Return True if a statement only computes a value, so that without it nothing changes."""
+    if KEYWORD.match(code) or not re.match(r"[A-Za-z_(]", code):
+        return False
+    while (shorter := IN_BRACKETS.sub("", code)) != code:
+        code = shorter
+    if re.search(r"[=:,;]", code):
+        return False
+    called = LAST_CALL.match(code)
+    pure = called is not None and called[1] in PURE
+    return pure or ARITHMETIC.search(code) is not None
+
+
+class HandedIn:
+    """The lines of a text, counted from 1."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All names, words and integers in the text."""
+        return frozenset(re.findall(r"\w+", self.text))
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines, split as Python does, and printable because they are quoted and analysed."""
+        return [printable(line, len(line)) for line in re.split("\r\n|\r|\n", self.text)]
+
+    @property
+    def prints_when_called(self) -> bool:
+        """True if a definition may print. Code without indentation runs once, on loading.
+
+        >>> [HandedIn(text).prints_when_called for text in ("print(1)", "def f(x): print(x)")]
+        [False, True]
+        """
+        inside = (" ", "\t", "def ", "async def ", "class ")
+        return any(
+            "print" in line and (line.startswith(inside) or "lambda" in line) for line in self.lines
+        )
+
+    def in_place(self, error: CaughtError) -> CaughtError:
+        """Return an error with its line of the submitted text, or without a line if it has none."""
+        if error.line is None or error.line > len(self.lines):
+            return replace(error, line=None, source="", called=None)
+        called = error.called if (error.called or 0) <= len(self.lines) else None
+        return replace(error, source=self.lines[error.line - 1].strip(), called=called)
+
+    @cached_property
+    def documenting(self) -> frozenset[int]:
+        """The lines of docstrings and of other triple-quoted texts.
+
+        >>> sorted(HandedIn("def f():\\n    '''One\\n    j = 1\\n    '''\\n    j = 2").documenting)
+        [2, 3, 4]
+        """
+        found, inside = set(), ""
+        for number, line in enumerate(self.lines, 1):
+            if inside or line.strip().lstrip("rRbBuUfF").startswith(QUOTES):
+                found.add(number)
+            for quote in TRIPLE.findall(line if inside else line.partition("#")[0]):
+                if inside in ("", quote):
+                    inside = quote if not inside else ""
+        return frozenset(found)
+
+    def code(self, line: int) -> str:
+        """Return a line without its comment; "" for a line of a docstring."""
+        if not 0 < line <= len(self.lines) or line in self.documenting:
+            return ""
+        return self.lines[line - 1].partition("#")[0]
+
+    def indent(self, line: int) -> int:
+        """Return the indentation of a line."""
+        return len(self.lines[line - 1]) - len(self.lines[line - 1].lstrip())
+
+    def above(self, line: int, *words: str) -> int:
+        """Return the nearest enclosing line that begins with one of these words; 0 for none.
+
+        >>> HandedIn("def f():\\n    for x in y:\\n        pass").above(3, "for", "while")
+        2
+        """
+        depth = self.indent(line)
+        for at in range(line - 1, 0, -1):
+            first = re.match(r"\s*(\w+)", self.code(at))
+            if first and self.indent(at) < depth:
+                if first[1] in words:
+                    return at
+                if first[1] in ("def", "class"):
+                    return 0
+                depth = self.indent(at)
+        return 0
+
+    def is_making(self, line: int) -> bool:
+        """Return True if a line is in `__init__`, which runs when an object is made."""
+        first = self.above(line, "def") if line <= len(self.lines) else 0
+        return self.code(first).strip().startswith("def __init__(")
+
+    def body(self, line: int) -> range:
+        """Return the lines of the function around a line, including its first line."""
+        first = self.above(line, "def", "async") if line <= len(self.lines) else 0
+        if not first:
+            return range(0)
+        for last in range(line, len(self.lines) + 1):
+            if self.code(last).strip() and self.indent(last) <= self.indent(first):
+                return range(first, last)
+        return range(first, len(self.lines) + 1)
+
+    def cuts(self, lines: Iterable[int]) -> list[tuple[int, str]]:
+        """Return (line, word) of code that stops gradients, except in `__init__`.
+
+        >>> HandedIn("y = x.detach()  # no_grad").cuts([1])
+        [(1, 'detach')]
+        """
+        code = ((line, self.code(line)) for line in lines)
+        found = ((at, CUTS.search(text)) for at, text in code)
+        some = islice(((at, cut) for at, cut in found if cut), MOST_CUTS)
+        return [(at, cut[cut.lastindex or 0]) for at, cut in some if not self.is_making(at)]
+
+    def goes_on_below(self, line: int) -> bool:
+        """Return True if code with the same indentation follows, which `raise` makes unreachable.
+
+        >>> [HandedIn("def f():\\n    raise E\\n\\n    x = 1").goes_on_below(n) for n in (2, 4, 9)]
+        [True, False, False]
+        """
+        below = (at for at in range(line + 1, len(self.lines) + 1) if self.code(at).strip())
+        after = next(below, 0) if 0 < line <= len(self.lines) else 0
+        return after > 0 and self.indent(after) == self.indent(line)
+
+    def comes_behind_code(self, line: int) -> bool:
+        """Return True if a function has code above a line, except for the code of a stub.
+
+        >>> [HandedIn(f"def f():\\n    {code}\\n    raise E").comes_behind_code(3)
+        ...     for code in ("x = 1", "# x", "super().__init__()")]
+        [True, False, False]
+        """
+        body = self.body(line)
+        ends = (at for at in body if self.code(at).rstrip().endswith(":"))  # the signature
+        above = (self.code(at).strip() for at in range(next(ends, line) + 1, line))
+        return any(code and code != "super().__init__()" for code in above)
+
+    def idle(self, lines: Iterable[int]) -> list[int]:
+        """Return the lines with a statement that computes a value and drops it.
+
+        Only arithmetic and torch's own pure functions count, because other calls may do something.
+
+        >>> text = "def f(x):\\n  x / 2 ** 0.5\\n  x.exp()\\n  x.exp_()\\n  x *= 2\\n  g(x)"
+        >>> HandedIn(text).idle(range(1, 7))
+        [2, 3]
+        """
+        found, opened, goes_on = [], 0, False
+        for line in lines:
+            code = TEXT.sub("", self.code(line)).strip()
+            starts = not opened and not goes_on
+            goes_on = code.endswith("\\")
+            opened = max(0, opened + sum(map(code.count, OPEN)) - sum(map(code.count, CLOSED)))
+            if starts and not opened and not goes_on and drops_its_value(code):
+                found.append(line)
+        return found
+
+    def returns_in_loops(self, lines: Iterable[int]) -> list[int]:
+        """Return the lines with a `return` that ends a loop in its first round.
+
+        >>> HandedIn("def f(x):\\n  for y in x:\\n    return y").returns_in_loops([1, 2, 3])
+        [3]
+        """
+        returns = (at for at in lines if re.match(r"\s*return\b", self.code(at)))
+        return [at for at in returns if self.is_in_first_round(at)]
+
+    def is_in_first_round(self, line: int) -> bool:
+        """Return True if the block around a line is a loop's, and no `continue` is above the line.
+
+        A block with a smaller indentation in between, such as that of an `if`, is another block.
+        """
+        for at in range(line - 1, 0, -1):
+            code = self.code(at).strip()
+            if code.startswith("continue"):
+                return False
+            if code and self.indent(at) < self.indent(line):
+                return re.match(r"(async )?(for|while)\b", code) is not None
+        return False
+
+    def statement(self, line: int) -> str:
+        """Return a line, together with the next lines while one of its brackets is open."""
+        text = self.code(line)
+        for at in range(line + 1, line + MOST_LINES):
+            if sum(map(text.count, OPEN)) <= sum(map(text.count, CLOSED)):
+                break
+            text += f" {self.code(at).strip()}"
+        return text
+
+    def read_in(self, line: int) -> list[str]:
+        """Return the names that a statement reads, including `self.name`, each once."""
+        words = dict.fromkeys(READ.findall(TEXT.sub("", self.statement(line))))
+        return [word for word in words if word != "self"]
+
+    def making(self, word: str, lines: Iterable[int]) -> int:
+        """Return the only one of some lines that assigns to a name; 0 for none or several."""
+        found = [line for line in lines if self.makes(word, line)]
+        return found[0] if len(found) == 1 else 0
+
+    def makes(self, word: str, line: int) -> bool:
+        """Return True if a line assigns to a name or to an attribute of `self`."""
+        text = self.code(line)
+        *targets, _ = ASSIGN.split(text)
+        if targets and "(" not in targets[0]:
+            made = " ".join(target for target in targets if "(" not in target)
+            return word in re.sub("[,:+*/@-]", " ", made).split()
+        if text.strip().startswith("for "):
+            return word in re.split(r"\W+", text.partition(" in ")[0])
+        name = re.escape(word.removeprefix("self."))
+        return bool(re.search(rf"""self\.register_buffer\(["']{name}["']""", text))
+
+    def default(self, name: str, lines: range) -> int:
+        """Return the line of a name's default in the signature at the top of some lines; or 0."""
+        for line in lines:
+            if re.search(rf"(?<!\w){re.escape(name)}\s*(:[^=,]*)?=[^=]", self.code(line)):
+                return line
+            if self.code(line).rstrip().endswith(":"):  # the end of the signature
+                return 0
+        return 0
+
+    def sources(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
+        """Yield (name, line) of values that a statement reads and another line makes.
+
+        They are names of the function and attributes of `self`. Defaults of parameters are
+        included.
+        """
+        body = self.body(line)
+        for word in self.read_in(line):
+            own = word.startswith("self.")
+            made = self.making(word, definition if own else body)
+            if 0 < made < line or (own and made > line):
+                yield word, made
+                yield from self.defaults(made)
+                yield from self.gone_through(made, definition)
+            elif not made and (given := self.default(word, body)):
+                yield word, given
+
+    def gone_through(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
+        """Yield (name, line) of attributes of `self` that the loop on a line iterates over."""
+        words = self.read_in(line) if self.code(line).strip().startswith("for ") else []
+        made = [(word, self.making(word, definition)) for word in words if "self." in word]
+        yield from (one for one in made if one[1])
+
+    def defaults(self, line: int) -> Iterator[tuple[str, int]]:
+        """Yield (name, line) of a default, if the line reads nothing else."""
+        words = self.read_in(line)
+        if len(words) == 1 and (given := self.default(words[0], self.body(line))):
+            yield words[0], given

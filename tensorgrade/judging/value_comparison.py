@@ -1,0 +1,243 @@
+"""Compare a value that is not a tensor with the reference, and find where and how they differ."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import isclose
+
+from ..course import Tolerance
+from ..exchange.cases import Case
+from ..exchange.observation import Observation
+from ..exchange.text import short
+from ..exchange.values import KINDS, kind, parts, plain, shown, size_of, sized, type_name, value_of
+from ..messages import values
+from ..messages.message import Message
+from ..runner.values import Tree
+from .tensor_comparison import Disagreement, disagreement
+
+ALIKE = {"tuple": "list", "bool": "number"}  # unless an author asks for the exact type
+BRIEF, BEFORE, AFTER = 60, 24, 36
+
+
+@dataclass(frozen=True)
+class ValueGap:
+    """The first place at which two values disagree.
+
+    steps: the keys (trees) and indices on the path to it. how: `type`, `size`, `missing` or `extra`
+    (a key), `tensor` or `value`. around: the parts of both values to show side by side.
+    """
+
+    how: str
+    expected: Tree
+    actual: Tree
+    around: tuple[Tree, Tree]
+    steps: tuple["Key | int", ...] = ()
+    tensors: Disagreement | None = None
+
+    @property
+    def place(self) -> str:
+        """The path of keys and indices to the place, such as `['a'][2]`."""
+        steps = (step.tree if isinstance(step, Key) else step for step in self.steps)
+        return "".join(f"[{shown(step)}]" for step in steps)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a dict on the path to a place."""
+
+    tree: Tree
+
+
+@dataclass(frozen=True)
+class ValueJudge:
+    """A comparison of the values of one case with the right ones.
+
+    strict: types count, so that a tuple is not a list and 1 is not 1.0. Otherwise neither the type
+    of a container nor the order of a dict's keys counts, and a tensor with one number may be a
+    number.
+    """
+
+    expected: Observation
+    observed: Observation
+    tolerances: dict[str, Tolerance]
+    strict: bool = False
+
+    def gap(self, name: str) -> ValueGap | None:
+        """Return the first disagreement in the value of that name; None if there is none."""
+        want, got = self.expected.value(name), self.observed.value(name)
+        return self.between(want, got, (want, got))
+
+    def between(self, want: Tree, got: Tree, around: tuple[Tree, Tree]) -> ValueGap | None:
+        """Return the first disagreement of two trees."""
+        if "tensor" in (kind(want), kind(got)):
+            return self.of_tensors(want, got, around)
+        if not self.same_type(want, got):
+            return ValueGap("type", want, got, around)
+        if kind(want) in ("list", "tuple"):
+            return self.of_lists(want, got)
+        if kind(want) in ("dict", "record"):
+            return self.of_dicts(want, got)
+        alike = self.close(want, got) if kind(want) == "number" else same(want, got)
+        return None if alike else ValueGap("value", want, got, around)
+
+    def same_type(self, want: Tree, got: Tree) -> bool:
+        """Return True if two trees have the same type, as strictly as the check requires."""
+        if self.strict and type_name(want) != type_name(got):
+            return False
+        return ALIKE.get(kind(want), kind(want)) == ALIKE.get(kind(got), kind(got))
+
+    def close(self, want: float, got: float) -> bool:
+        """Return True if two numbers agree. Integers must be equal. NaN agrees with nothing."""
+        if isinstance(want, int) and isinstance(got, int):
+            return want == got
+        tolerance = self.tolerances.get("float64", Tolerance(0.0, 0.0))
+        try:
+            room = tolerance.absolute + tolerance.relative * abs(want)
+            return want == got or isclose(want, got, rel_tol=0.0, abs_tol=room)
+        except OverflowError:  # an integer that is larger than all floats
+            return False
+
+    def of_tensors(self, want: Tree, got: Tree, around: tuple[Tree, Tree]) -> ValueGap | None:
+        """Compare two tensors or, unless types count, a number and a tensor with one number."""
+        if kind(want) != "tensor" or kind(got) != "tensor":
+            number = self.number_in(want, got) if not self.strict else None
+            if number is None:
+                return ValueGap("type", want, got, around)
+            return None if self.close(*number) else ValueGap("value", want, got, around)
+        told, right = (
+            seen.tensors.get(tree["tensor"])
+            for seen, tree in ((self.observed, got), (self.expected, want))
+        )
+        if right is None:  # the reply names an unknown tensor
+            return ValueGap("type", want, got, around)
+        gap = disagreement(told, right, self.tolerances)
+        return ValueGap("tensor", want, got, around, tensors=gap) if gap else None
+
+    def number_in(self, want: Tree, got: Tree) -> tuple[float, float] | None:
+        """Return the expected number, and the number in a tensor without dimensions."""
+        tensor = self.observed.tensors.get(got["tensor"]) if kind(got) == "tensor" else None
+        if kind(want) not in ("number", "bool") or tensor is None or tensor.dim():
+            return None
+        return want, tensor.item()
+
+    def of_lists(self, want: Tree, got: Tree) -> ValueGap | None:
+        """Compare lists and tuples: their sizes, then each part."""
+        if len(parts(want)) != len(parts(got)):
+            return ValueGap("size", want, got, (want, got))
+        found = (
+            inside(self.between(a, b, (want, got)), number)
+            for number, (a, b) in enumerate(zip(parts(want), parts(got), strict=True))
+        )
+        return next(filter(None, found), None)
+
+    def of_dicts(self, want: Tree, got: Tree) -> ValueGap | None:
+        """Compare dicts and dataclasses: their keys, in any order, then each value."""
+        wanted, given = ({value_of(k): (k, v) for k, v in parts(tree)} for tree in (want, got))
+        around = want, in_order(got, list(wanted))
+        for key in (key for key in wanted if key not in given):
+            return ValueGap("missing", wanted[key][0], None, around)
+        for key in (key for key in given if key not in wanted):
+            return ValueGap("extra", None, given[key][0], around)
+        return next(filter(None, self.of_entries(wanted, given)), None)
+
+    def of_entries(self, wanted: dict, given: dict) -> Iterator[ValueGap | None]:
+        """Yield the gap in each value of two dicts with the same keys."""
+        for key, (written, value) in wanted.items():
+            around = entry(written, value), entry(*given[key])
+            yield inside(self.between(value, given[key][1], around), Key(written))
+
+
+def same(want: Tree, got: Tree) -> bool:
+    """Return True if two texts, bytes, sets or bools are equal; unjudged values never are."""
+    return kind(want) != "unjudged" and value_of(want) == value_of(got)
+
+
+def entry(key: Tree, value: Tree) -> Tree:
+    """Return one entry of a dict, as a dict."""
+    return {"dict": [[key, value]]}
+
+
+def in_order(tree: Tree, keys: list) -> Tree:
+    """Return a dict with these keys first, in this order, to be shown next to another one."""
+    if kind(tree) != "dict":
+        return tree
+    places = {key: place for place, key in enumerate(keys)}
+    last = len(places)
+    return {"dict": sorted(parts(tree), key=lambda pair: places.get(value_of(pair[0]), last))}
+
+
+def inside(gap: ValueGap | None, step: Key | int) -> ValueGap | None:
+    """Return the same gap, seen from the container around it."""
+    if gap is None:
+        return None
+    return replace(gap, steps=(step, *gap.steps))
+
+
+def said_in_public(gap: ValueGap, what: Message) -> Message:
+    """Return a message about a gap, with the expected value. what: names the place."""
+    if gap.how == "size":
+        return values.OtherNumberOfParts(what, size_of(gap.actual), size_of(gap.expected))
+    if gap.how == "missing":
+        return values.KeyMissing(what, brief(gap.expected))
+    if gap.how == "extra":
+        return values.KeyNotAskedFor(what, brief(gap.actual))
+    got, want = said(gap.actual), said(gap.expected)
+    if gap.how == "type" and got == want:
+        return values.OtherType(what, type_name(gap.actual), type_name(gap.expected))
+    if gap.how == "type" and kind(gap.expected) == "number":
+        return values.WrongType(what, got, with_article(type_name(gap.expected)))
+    return values.OtherValue(what, got, want)
+
+
+def with_article(noun: str) -> str:
+    """Return a noun with its article.
+
+    >>> with_article("int"), with_article("float")
+    ('an int', 'a float')
+    """
+    return f"an {noun}" if noun[:1] in "aeiou" else f"a {noun}"
+
+
+def said(tree: Tree) -> str:
+    """Return a small value unchanged, and a description of any other one."""
+    if kind(tree) in ("none", "bool", "number", "text", "bytes") and len(shown(tree)) <= BRIEF:
+        return shown(tree)
+    return shown(tree) if kind(tree) == "unjudged" else sized(tree)
+
+
+def said_in_secret(gap: ValueGap, what: Message) -> Message:
+    """Return a message about a gap on a hidden case: the returned value, not the right one."""
+    if gap.how == "missing":
+        return values.SomeKeyMissing(what)
+    if gap.how == "extra":
+        return values.SomeKeyNotAskedFor(what)
+    got = sized(gap.actual)
+    if gap.how == "type":
+        return values.WrongType(what, got, KINDS[kind(gap.expected)])
+    return values.WrongSize(what, got) if gap.how == "size" else values.WrongValue(what, got)
+
+
+def hands_back(case: Case, tree: Tree) -> bool:
+    """Return True if a value is a text or a container that was passed in, unchanged."""
+    return size_of(tree) is not None and any(
+        size_of(value) is not None and plain(value) == plain(tree) for _, value in case.passed
+    )
+
+
+def brief(tree: Tree) -> str:
+    """Return a value in Python's notation, cut if it is long."""
+    return short(shown(tree), BRIEF)
+
+
+def side_by_side(gap: ValueGap) -> tuple[str, str]:
+    """Return the expected and the learner's value, around the first character that differs."""
+    want, got = map(shown, gap.around)
+    pairs = enumerate(zip(want, got, strict=False))
+    first = next((n for n, (a, b) in pairs if a != b), min(len(want), len(got)))
+    return cut(want, first), cut(got, first)
+
+
+def cut(text: str, place: int) -> str:
+    """Return the part of a text around a place, or all of a short text."""
+    first = 0 if len(text) <= BEFORE + AFTER else max(0, place - BEFORE)
+    last = len(text) if len(text) - first <= BEFORE + AFTER else first + BEFORE + AFTER
+    return "…" * (first > 0) + text[first:last] + "…" * (last < len(text))

@@ -1,0 +1,221 @@
+"""Traces of intermediate values: the result, inputs and line of each operation of a call.
+
+They are claims, because learner code runs in the same process. They word messages and carry no
+points.
+"""
+
+import sys
+import traceback
+from collections.abc import Iterator
+from sys import getrefcount
+from types import FrameType
+from typing import Any, Self
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from .instrumentation import ShapeTrace
+
+MOST, MOST_ENTRIES, MOST_TOGETHER = 120, 4096, 1 << 16
+MOST_LINES = 8  # of nested calls
+OURS = 3  # references to a value while a recorder examines it, if nothing else refers to it
+NAMES = {*dir(torch), *dir(torch.Tensor)}
+EMPTY = {name for name in NAMES if name.removeprefix("new_").startswith("empty")}
+ASSIGNED = {f"__i{name}__" for name in "add sub mul truediv floordiv matmul pow and or".split()}
+
+
+class StageRecorder(TorchFunctionMode):
+    """A recorder of intermediate values, used as a context around calls of one file's definitions.
+
+    steps: [lines, operation, inputs, names] of each value. `lines` are the running lines of the
+        file, the innermost first; empty for a value from elsewhere. `inputs` are indices in this
+        list. `names` are local names of the value.
+    values: a copy of each value at that time. It is None if the value is too large, or if nothing
+        has been written to it yet. A value that is changed in place becomes a new one, made from
+        the old.
+    raised: the lines through which an error passed.
+    failure: an operation's error, and its inputs.
+    used: the inputs of any operation.
+    """
+
+    def __init__(self, filename: str):
+        super().__init__()
+        self.filename = filename
+        self.steps: list[list] = []
+        self.values: list[torch.Tensor | None] = []
+        # The tensors are kept alive, so that no other object gets the same id().
+        self.known: dict[int, tuple[torch.Tensor, int, int]] = {}
+        self.entries = 0
+        self.unwritten: set[int | None] = set()  # the memory of tensors created by `torch.empty`
+        self.used: set[int] = set()
+        self.aside = False  # True while values are only examined, not used
+        self.raised: list[int] = []
+        self.failure: tuple[BaseException | None, list[int]] = (None, [])
+        self.names = NameTrace(filename, self)
+
+    def __enter__(self) -> Self:
+        self.names.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *exception: Any) -> None:
+        super().__exit__(*exception)
+        self.names.__exit__(*exception)
+        walked = traceback.walk_tb(exception[2])
+        lines = [line for frame, line in walked if frame.f_code.co_filename == self.filename]
+        self.raised = lines[::-1][:MOST_LINES]
+        if self.failure[0] is not exception[1]:  # an earlier error, which was caught
+            self.failure = (None, [])
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if self.aside:
+            return func(*args, **kwargs)
+        name = name_of(func)
+        given = list(tensors_in((*args, *kwargs.values())))
+        inputs = [] if self.full else [self.place_of(tensor) for tensor in given]
+        self.used.update(inputs)
+        try:
+            out = func(*args, **kwargs)
+        except Exception as error:
+            self.failure = (error, inputs)
+            raise
+        if self.full:
+            return out
+        lines = self.lines()
+        made = list(tensors_in([out]))
+        if given and changes_its_input(name):
+            made = given[:1]
+        self.note_memory(name, made)
+        for tensor in made:
+            if not self.is_known(tensor):
+                self.add(tensor, lines, name, inputs)
+        return out
+
+    def note_memory(self, name: str, made: list[torch.Tensor]) -> None:
+        """Record memory that has not been written to, because its content is arbitrary."""
+        for tensor in made:
+            if name in EMPTY:
+                self.unwritten |= {memory_of(tensor)}
+            elif version_of(tensor):
+                self.unwritten -= {memory_of(tensor)}
+
+    @property
+    def full(self) -> bool:
+        return len(self.steps) >= MOST
+
+    def is_known(self, tensor: torch.Tensor) -> bool:
+        """Return True if the current value of a tensor is recorded."""
+        known = self.known.get(id(tensor))
+        return known is not None and known[1] == version_of(tensor)
+
+    def place_of(self, tensor: torch.Tensor) -> int:
+        """Return the index of a value; record it first if it is from elsewhere or has changed."""
+        if not self.is_known(tensor):
+            before = self.known.get(id(tensor))
+            lines, name = (self.lines(), "changed") if before else ([], "given")
+            self.add(tensor, lines, name, [before[2]] if before else [])
+        return self.known[id(tensor)][2]
+
+    def add(self, tensor: torch.Tensor, lines: list[int], name: str, inputs: list[int]) -> None:
+        """Record one more value."""
+        self.known[id(tensor)] = (tensor, version_of(tensor), len(self.steps))
+        self.steps.append([lines, name, inputs, []])
+        plain = not tensor.is_complex() and memory_of(tensor) not in (None, *self.unwritten)
+        small = plain and tensor.numel() <= min(MOST_ENTRIES, MOST_TOGETHER - self.entries)
+        self.entries += tensor.numel() if small else 0
+        self.values.append(tensor.detach().cpu().clone() if small else None)
+
+    def lines(self) -> list[int]:
+        """Return the running lines of the learner's file, the innermost first."""
+        frame: FrameType | None = sys._getframe(1)
+        found: list[int] = []
+        while frame is not None and len(found) < MOST_LINES:
+            if frame.f_code.co_filename == self.filename:
+                found.append(frame.f_lineno)
+            frame = frame.f_back
+        return found
+
+    def told(self, returned: object) -> dict:
+        """Return the recorded steps and the returned values of a call, as JSON."""
+        back = [self.place_of(tensor) for tensor in tensors_in([returned]) if not self.full]
+        told = {"steps": self.steps, "returned": back, "last": self.names.last}
+        told |= {"raised": self.raised, "failed": self.failure[1], "cut": self.full}
+        return told | {"unused": sorted(self.unused() - {*back})}
+
+    def unused(self) -> set[int]:
+        """Return the indices of new values that were never used and are no longer referenced.
+
+        For a trace that is cut, the result is empty because nothing is known.
+        """
+        if self.full:
+            return set()
+        kept = {at for tensor, _, at in self.known.values() if getrefcount(tensor) > OURS}
+        made = {at for at, step in enumerate(self.steps) if not changes_its_input(step[1])}
+        return made - kept - self.used
+
+    def tensors(self) -> dict[str, torch.Tensor]:
+        """Return the values, by their names in messages."""
+        return {f"stage.{at}": v for at, v in enumerate(self.values) if v is not None}
+
+
+class NameTrace(ShapeTrace):
+    """A trace that reports names of values to a recorder. last: the line of the last return."""
+
+    def __init__(self, filename: str, recorder: StageRecorder):
+        super().__init__(filename)
+        self.recorder, self.last = recorder, 0
+
+    def note_return(self, returned: object, line: int) -> None:
+        """Do nothing, because reading a tensor's shape would count as a use of it."""
+
+    def note(self, frame: FrameType, known: dict, line: int) -> None:
+        self.last = line
+        self.recorder.aside = True
+        for name, value in list(frame.f_locals.items()):
+            if isinstance(value, torch.Tensor) and self.recorder.is_known(value):
+                names = self.recorder.steps[self.recorder.known[id(value)][2]][3]
+                if name not in names and len(names) < 4:
+                    names.append(name)
+        self.recorder.aside = False
+
+
+def name_of(func: Any) -> str:
+    """Return the name of an operation: `matmul`, `exp`, or `T` for the property."""
+    name = getattr(func, "__name__", "?")
+    owner = getattr(func, "__self__", None)
+    return getattr(owner, "__name__", name) if name == "__get__" else name
+
+
+def memory_of(tensor: torch.Tensor) -> int | None:
+    """Return the address of a tensor's numbers, which views share; None if it has none.
+
+    Sparse tensors, tensors on the meta device and rows inside vmap have none.
+    """
+    try:
+        return None if tensor.is_meta else tensor.untyped_storage().data_ptr()
+    except NotImplementedError:
+        return None
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """Return the number of in-place writes to a tensor; torch does not count in inference mode."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def changes_its_input(name: str) -> bool:
+    """Return True if an operation of this name writes into its first argument."""
+    plain = name.endswith("_") and not name.endswith("__")
+    return plain or name == "__setitem__" or name in ASSIGNED
+
+
+def tensors_in(values: Any, depth: int = 3) -> Iterator[torch.Tensor]:
+    """Yield the tensors among values, and in lists, tuples and dicts among them."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif depth and isinstance(value, (list, tuple)):
+            yield from tensors_in(value, depth - 1)
+        elif depth and isinstance(value, dict):
+            yield from tensors_in(value.values(), depth - 1)

@@ -1,0 +1,258 @@
+"""Submissions: `SUBMITTED/<student>/<chapter>/<chapter>.py` or `.ipynb`."""
+
+import codecs
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..course import Limits
+from ..exchange.text import JOINERS, printable
+from ..lateness import is_possible, now, read_time, written
+from .companion_files import Beside
+
+NOTHING = "nothing "  # start of the digests of empty submissions
+WEIGHTS = "+"  # separates the digest of the code from that of the weights
+LAST_WITHOUT_JOINERS = "\u05ff"  # scripts up to Hebrew are written without joiners
+# Python calls these characters printable although readers cannot see them.
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+
+@dataclass(frozen=True)
+class Handin:
+    """One learner's submission for one chapter, which travels to workers as bytes.
+
+    filename, content: of the only file, or of the notebook.
+    script: a script submitted along with a notebook, if any.
+    reason: a sentence on why there is nothing to grade; empty if there is something.
+    missing: nothing was submitted at all. no_file: something was, but not the chapter's file.
+    submitted: the time, in the format of lateness.py; empty if it is unknown.
+    time_note: why `submitted` differs from the time that was stated.
+    by_file: the time is that of the file, because there is no valid `timestamp.txt`.
+    beside: the companion files of weights that the chapter asks for, each with its content or a
+    reason.
+    """
+
+    student: str
+    chapter: str
+    filename: str = ""
+    content: bytes = b""
+    reason: str = ""
+    missing: bool = False
+    no_file: bool = False
+    script: bytes = b""
+    submitted: str = ""
+    time_note: str = ""
+    by_file: bool = False
+    beside: tuple[Beside, ...] = field(default=(), repr=False)
+
+    @property
+    def digest(self) -> str:
+        """Return a digest that changes with the content, or with the reason for its absence.
+
+        The digest of weights follows a separator of its own. Submissions with the same code can
+        therefore still be recognized.
+        """
+        whole = b"\0".join((self.content, self.script, self.reason.encode()))
+        digest = hashlib.sha256(whole).hexdigest()[:32]
+        if not self.content:
+            return f"{NOTHING}{digest}"
+        files = [part for one in self.beside for part in (one.content, one.reason.encode())]
+        sizes = " ".join(str(len(part)) for part in files).encode()
+        weights = hashlib.sha256(b"\0".join((sizes, *files))).hexdigest()[:16]
+        return f"{digest}{WEIGHTS}{weights}" if files else digest
+
+    def without_notebook(self) -> "Handin":
+        """Return the script alone, for a notebook that cannot be read."""
+        name = Path(self.filename).with_suffix(".py").name
+        return replace(self, filename=name, content=self.script, script=b"")
+
+
+def escaped(name: str) -> str:
+    """Return a learner's name as rows, reports and gradebooks show it.
+
+    Invisible characters are escaped, so that names that look the same remain distinct.
+
+    >>> escaped("José"), escaped("Jo\u00adsé")
+    ('José', 'Jo\\\\xadsé')
+    """
+    whole = name.replace("\\", "\\\\")
+    return "".join(
+        c if is_seen(c) or is_joiner(whole, at) else c.encode("unicode_escape").decode()
+        for at, c in enumerate(whole)
+    )
+
+
+def is_joiner(name: str, at: int) -> bool:
+    """Return True if a character joins or parts letters of a script that needs it.
+
+    >>> is_joiner("\u0646\u200c\u0647", 1), is_joiner("ad\u200ca", 2)
+    (True, False)
+    """
+    around = (name[at - 1 : at], name[at + 1 : at + 2])
+    return name[at] in JOINERS and all(one > LAST_WITHOUT_JOINERS for one in around)
+
+
+def is_seen(character: str) -> bool:
+    """Return True if readers can see this character."""
+    return character.isprintable() and not INVISIBLE.match(character)
+
+
+def read_handin(student: str, folder: Path, limits: Limits) -> Handin:
+    """Return the notebook and the script in a chapter's folder.
+
+    If there are both, their reader decides later which of them counts.
+    """
+    try:
+        found = files_in(student, folder, limits)
+        files = [folder / f"{folder.name}.{kind}" for kind in ("ipynb", "py")]
+        submitted, note = handed_in_at(folder, files)
+        return replace(
+            found, submitted=submitted, time_note=note, by_file=rests_on_file(folder, submitted)
+        )
+    except OSError as error:
+        return Handin(student, folder.name, reason=f"The folder cannot be read: {error.strerror}.")
+
+
+def files_in(student: str, folder: Path, limits: Limits) -> Handin:
+    """Return the submission in a chapter's folder, or the reason it is absent. Raises OSError."""
+    chapter = folder.name
+    notebook = read_file(student, folder / f"{chapter}.ipynb", limits.notebook_bytes)
+    script = read_file(student, folder / f"{chapter}.py", limits.source_bytes)
+    return of_both(notebook, script) or nothing_in(student, folder)
+
+
+NOT_HANDED_IN = "Nothing was handed in for this chapter."
+
+
+def nothing_in(student: str, folder: Path) -> Handin:
+    """Return the submission for a folder without the chapter's file; an empty folder is missing."""
+    if all(path.name == STAMP or path.name.startswith(".") for path in folder.iterdir()):
+        return Handin(student, folder.name, reason=NOT_HANDED_IN, missing=True)
+    return Handin(student, folder.name, reason=what_is_there(folder), no_file=True)
+
+
+def of_both(notebook: Handin | None, script: Handin | None) -> Handin | None:
+    """Return one submission from a notebook and a script."""
+    if notebook is None or script is None:
+        return notebook or script
+    if notebook.reason or script.reason:
+        return script if notebook.reason else notebook
+    return replace(notebook, script=script.content)
+
+
+STAMP = "timestamp.txt"  # written by nbgrader's exchange and by `tensorgrade collect`
+NO_STAMP = ".no_timestamp"  # an unknown time; nbgrader's formgrader cannot read an empty stamp
+REPLACED = ".time_replaced"  # `tensorgrade collect` writes here why the stamp is not the system's
+LONGEST_STAMP, LONGEST_NOTE = 64, 200
+
+
+def handed_in_at(folder: Path, files: Iterable[Path]) -> tuple[str, str]:
+    """Return when a chapter was submitted, and a sentence if an impossible time was replaced.
+
+    The time comes from `timestamp.txt`, otherwise from the newest file. It is empty if there is
+    neither, or if `.no_timestamp` marks it as unknown. For an impossible time or an empty stamp the
+    file's own time counts, so that neither is an advantage.
+    """
+    text = stamp_in(folder)
+    moment = stamped(text) if text else None
+    if moment is not None:
+        return written(moment), stamp_in(folder, REPLACED) or ""
+    if text is None and (folder / NO_STAMP).exists():
+        return "", ""
+    told = (
+        f"{STAMP} of {folder.name} tells no possible time; when the newest file was written counts"
+    )
+    times = [written_at(file) for file in files if file.exists()]
+    return (written(max(times)) if times else ""), ("" if text is None else told)
+
+
+def rests_on_file(folder: Path, submitted: str) -> bool:
+    """Return True if a submission's time is only that of its file."""
+    text = stamp_in(folder)
+    return bool(submitted) and (text is None or stamped(text) is None)
+
+
+def stamped(text: str) -> datetime | None:
+    """Return the time in a stamp; None if nothing can have been submitted then."""
+    try:
+        moment = read_time(text) if len(text) <= LONGEST_STAMP else None
+    except ValueError:
+        return None
+    return moment if moment is not None and is_possible(moment) else None
+
+
+def written_at(file: Path) -> datetime:
+    """Return when a file was written; if that time is impossible, when it arrived here."""
+    status = file.lstat()
+    for seconds in (status.st_mtime, status.st_ctime):
+        try:
+            moment = datetime.fromtimestamp(int(seconds), UTC)
+        except (ValueError, OverflowError, OSError):
+            continue
+        if is_possible(moment):
+            return moment
+    return now().replace(microsecond=0)
+
+
+def stamp_in(folder: Path, name: str = STAMP) -> str | None:
+    """Return the beginning of a chapter's stamp; None if it cannot be read."""
+    stamp = folder / name
+    most = LONGEST_STAMP if name == STAMP else LONGEST_NOTE
+    try:
+        if stamp.is_symlink() or not stamp.is_file():
+            return None
+        with stamp.open("rb") as file:
+            return shown(file.read(most + 1).decode("ascii", "replace").strip())
+    except OSError:
+        return None
+
+
+def as_meant(handin: Handin) -> tuple[Handin, str]:
+    """Recognize a `.py` that is a notebook or not UTF-8; return it with a sentence about that."""
+    name, content = handin.filename, handin.content
+    if not name.endswith(".py") or not content:
+        return handin, ""
+    if content.lstrip()[:1] == b"{" and b'"cells"' in content:
+        notebook = f"{handin.chapter}.ipynb"
+        return replace(handin, filename=notebook), f"{name} is a notebook, and read as one"
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        kind = "UTF-16" if content.startswith(UTF_16) else "no UTF-8"
+        return handin, f"{name} is {kind}, and read all the same where it is text"
+    return handin, ""
+
+
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def read_file(student: str, path: Path, most_bytes: int) -> Handin | None:
+    """Return the submission in one file, or the reason it cannot be read; None without a file."""
+    nothing = Handin(student, path.stem, path.name)
+    if path.is_symlink():
+        return replace(nothing, reason=f"{path.name} is a link, not a file.")
+    if not path.is_file():
+        return None
+    if path.stat().st_size > most_bytes:
+        return replace(
+            nothing, reason=f"{path.name} has more than {most_bytes} bytes, which no answer needs."
+        )
+    return replace(nothing, content=path.read_bytes())
+
+
+def what_is_there(folder: Path) -> str:
+    """Return a sentence on the files found in place of the chapter's file."""
+    ours = (STAMP, NO_STAMP, REPLACED)
+    names = sorted(shown(path.name) for path in folder.iterdir() if path.name not in ours)[:5]
+    there = f"there is {', '.join(names)}" if names else "the folder is empty"
+    return f"There is no file {folder.name}.py or {folder.name}.ipynb; {there}."
+
+
+def shown(name: str) -> str:
+    """Return a file's name on one line, without control characters for a terminal."""
+    return printable(name).replace("\n", "?").replace("\t", "?")

@@ -1,0 +1,82 @@
+"""Explain the points of an exercise in one line, the same in every view."""
+
+from ..attempts.results import About, CheckResult, state_of
+from ..course import Course
+from ..messages.message import parts_of
+from ..messages.verdicts import EarlierIsWrong
+from .words import in_tenths, plural
+
+Results = dict[str, list[CheckResult]]  # by exercise
+
+
+def earned(checks: list[CheckResult]) -> float:
+    """Return the points that the checks earn."""
+    return round(sum(check.earned for check in checks), 6)
+
+
+def how_earned(checks: list[CheckResult], most: float) -> str:
+    """Return how the points of an exercise came about. most: the exercise's points.
+
+    For example: `2 of 4 checks passed; known mistake: −2.5`.
+    """
+    answers = [check for check in checks if check.about == About.ANSWER]
+    others = [check for check in checks if check.about != About.ANSWER]
+    passed = sum(check.passed for check in answers)
+    parts = [f"{passed} of {plural(len(answers), 'check')} passed"]
+    if passed < len(answers) and (reason := other_rule(answers)):
+        parts.append(f"{reason}: {lost(most - earned(answers))}")
+    if any(check.about == About.NAMES and not check.passed for check in others):
+        parts.append(f"other names than the stub's: {lost(-earned(others))}")
+    if any(check.about == About.REPAIR_SIZE and not check.passed for check in others):
+        parts.append(f"more changed than needed: {lost(most - earned(answers))}")
+    return "; ".join(parts)
+
+
+def other_rule(answers: list[CheckResult]) -> str:
+    """Return the reason if failed checks do not cost exactly their own points; else ""."""
+    if all(check.kept is None for check in answers):
+        return ""
+    if blamed(answers) and all(check.earned == check.points for check in answers):
+        return "only an earlier exercise is wrong"
+    found = [check.finding for check in answers if check.finding]
+    if any(one.mistakes for one in found):
+        return "known mistake" if all(len(one.mistakes) < 2 for one in found) else "known mistakes"
+    own = sum(check.points for check in answers if check.passed)
+    return "together" if abs(own - earned(answers)) > 1e-6 else ""
+
+
+def lost(points: float) -> str:
+    """Return points that are lost, such as `−2.5`.
+
+    >>> lost(2.5), lost(0.0)
+    ('−2.5', '−0')
+    """
+    return f"−{in_tenths(points)}"
+
+
+def blamed(checks: list[CheckResult]) -> set[str]:
+    """Return the earlier exercises that failed checks blame."""
+    found = [check.finding for check in checks if check.finding]
+    said = [m for f in found for m in (f.earlier, f.diagnosis.problem, *f.diagnosis.remarks)]
+    parts = (part for message in said for part in parts_of(message))
+    return {part.name for part in parts if isinstance(part, EarlierIsWrong)}
+
+
+def what_comes_back(name: str, course: Course, by_exercise: Results) -> str:
+    """Return which later exercises a wrong one costs, and how many points; "" if it costs none."""
+    costs = {
+        exercise.name: exercise.points - earned(by_exercise[exercise.name])
+        for chapter in course.chapters
+        for exercise in chapter.exercises
+        if name in blamed(by_exercise.get(exercise.name, []))
+    }
+    points = sum(costs.values())
+    if not points:
+        return ""
+    later = ", ".join(costs)
+    return f"{later} called it: fixing it can bring back {in_tenths(points)} points there too."
+
+
+def headline(name: str, most: float, checks: list[CheckResult]) -> str:
+    """Return an exercise's state and points, such as `softmax: wrong, 2.5 of 5 points`."""
+    return f"{name}: {state_of(checks)}, {in_tenths(earned(checks))} of {most:g} points"

@@ -1,0 +1,70 @@
+"""Answers that are nearly the same: listed with how common they are, whatever the files hold."""
+
+import pytest
+
+from tensorgrade.attempts.maker import AttemptMaker
+from tensorgrade.attempts.setup import Setup
+from tensorgrade.instructor.report.page import write_report
+from tensorgrade.instructor.similarity import answers_alike
+
+from ..commands import ROOT
+from .runs import put, put_rows
+from .test_report import CHAPTER, COURSE, hand_in
+
+CH1 = CHAPTER.name
+SHORT = "def attention_scores(query, inputs):\n    return inputs @ query\n"
+LONG = '''
+def softmax(x, dim=-1):
+    """Stable."""
+    biggest = x.max(dim, keepdim=True).values  # so that nothing overflows
+    biggest = biggest.where(biggest.isfinite(), 0)
+    powers = (x - biggest).exp()
+    return powers / powers.sum(dim, keepdim=True)
+'''
+RENAMED = LONG.replace("biggest", "m").replace("powers", "e").replace('    """Stable."""\n', "")
+OTHER = LONG.replace("powers.sum", "torch.sum").replace("(dim, keep", "(powers, dim, keep")
+
+
+@pytest.fixture(scope="module")
+def maker():
+    made = AttemptMaker(Setup(ROOT / "graders", "none"))
+    yield made
+    made.close()
+
+
+def handed_in(folder, texts: dict[str, str]):
+    for name, text in texts.items():
+        put(folder, name, CH1, 0).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.slow
+def test_what_differs_in_names_and_words_is_listed_and_what_all_write_is_not(maker, tmp_path):
+    texts = {f"n{n}": SHORT for n in range(8)}
+    texts |= {"ada": SHORT + LONG, "bao": SHORT + RENAMED.replace(" # so", "  # so"), "chi": OTHER}
+    texts |= {"todo": LONG.split('"""Stable."""')[0] + "raise NotImplementedError\n"}
+    texts |= {"also": texts["todo"], "broken": "def softmax(:\n", "deep": "x = " + "-" * 9000 + "1"}
+    (one,) = answers_alike(maker, handed_in(tmp_path, texts))
+    assert (one.exercise, sorted(one.students)) == ("softmax", ["ada", "bao"])
+    assert (one.answers, one.lines) == (3, 5)
+
+
+@pytest.mark.slow
+def test_rare_and_long_ones_come_first(maker, tmp_path):
+    texts = {"ada": SHORT + LONG, "bao": SHORT + LONG}
+    found = answers_alike(maker, handed_in(tmp_path, texts))
+    assert [one.exercise for one in found] == ["softmax", "attention_scores"]
+    texts = {"chi": LONG.replace("-1", "0"), "dan": LONG.replace("-1", "1")}
+    found = answers_alike(maker, handed_in(tmp_path, texts))
+    assert (found[0].exercise, found[0].answers) == ("softmax", 4)
+
+
+@pytest.mark.slow
+def test_the_page_lists_them_and_accuses_nobody(maker, tmp_path):
+    alike = answers_alike(maker, handed_in(tmp_path / "in", {"ada": LONG, "bao": RENAMED}))
+    put_rows(tmp_path, hand_in("ada") + hand_in("bao"))
+    page = write_report(tmp_path, COURSE, alike=alike).read_text(encoding="utf-8")
+    assert "2 of 2 answers; 5 lines" in page and "proves nothing" in page
+    assert "Nearly the same" not in write_report(tmp_path, COURSE).read_text(encoding="utf-8")
+    hidden = write_report(tmp_path, COURSE, True, alike).read_text(encoding="utf-8")
+    assert "2 of 2 answers" in hidden and "ada" not in hidden

