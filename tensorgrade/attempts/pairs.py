@@ -164,9 +164,12 @@ def with_a_third(
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
     left = [({case for case in imprints if agrees(p, case, right)}, p) for p in singles]
     enough = [one for one in left if len(one[0] & wrong) >= ENOUGH]
+    known: set[frozenset[str]] = set()
     for cases, third in sorted(enough, key=lambda one: -len(one[0] & wrong)):
         for pair in pairs:
-            if third.mistakes[0] not in pair.mistakes and all(
-                agrees(pair, case, imprints) for case in cases
-            ):
-                yield *pair.mistakes, *third.mistakes
+            names = pair.mistakes + third.mistakes
+            if third.mistakes[0] in pair.mistakes or frozenset(names) in known:
+                continue
+            if all(agrees(pair, case, imprints) for case in cases):
+                known.add(frozenset(names))
+                yield names

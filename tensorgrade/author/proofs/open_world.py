@@ -15,7 +15,7 @@ from ...attempts.setup import Setup
 from ...attempts.verdict import Verdict
 from ...course import CourseError
 from ...project import Project
-from ...sources.handins import Handin
+from ...sources.submitted_files import Handin
 from ...testing.collected import CollectedTests
 
 FOLDER = "benchmarks/open_world"
