@@ -17,7 +17,7 @@ def watch(
         bool | None, typer.Option(help="Print sentences without drawings. [default: no terminal]")
     ] = None,
 ) -> None:
-    """Check what you save, as you save it; keys for a hint, the next exercise, the list."""
+    """Check each file when you save it, with keys for hints and more."""
     if not (tests / "references").is_dir():
         raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
     typer.echo("getting ready …")
@@ -33,12 +33,12 @@ def read(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("lessons.html"),
     show: Annotated[bool, typer.Option(help="Open it in a browser.")] = True,
 ) -> None:
-    """Read the lessons as one page, with formulas, pictures and your own progress."""
+    """Open the lessons as one page, with your own progress."""
     import webbrowser
 
     if not (tests / "references").is_dir():
         raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
-    typer.echo("checking how far you are …")
+    typer.echo("checking your progress …")
     from ..learner.watch.checker import check_all
     from ..views.lessons import lessons_page
 
@@ -51,10 +51,10 @@ def read(
 
 @app.command(rich_help_panel=LEARNERS)
 def hint(
-    exercise: Annotated[str, typer.Argument(help="Without one: which there are.")] = "",
-    count: Annotated[int, typer.Option("-n", "--count", help="How many hints to show.")] = 1,
+    exercise: Annotated[str, typer.Argument(help="Its name; without one, list all hints.")] = "",
+    count: Annotated[int, typer.Option("-n", "--count", help="Number of hints to show.")] = 1,
 ) -> None:
-    """Show the first hints for an exercise, from a nudge to nearly there."""
+    """Show the first hints for an exercise."""
     from rich.console import Console
 
     from ..course_sources import load_course

@@ -20,7 +20,12 @@ OPTIONAL = {  # packages that may be missing, by their import names
     *("bleach", "fsrs", "jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
     *("openpyxl", "sqlalchemy", "traitlets", "watchfiles", "yaml"),
 }
-for audience in ("learners", "authors", "instructors"):  # each module registers its commands
+for audience in (
+    "learners",
+    "authors",
+    "instructors",
+    "audits",
+):  # each module registers its commands
     import_module(f"{__package__}.{audience}")
 
 

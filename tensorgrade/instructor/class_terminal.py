@@ -175,7 +175,7 @@ def troubles(rows: list[dict]) -> list[str]:
             first.setdefault((row["student"], row["chapter"]), row)
     if not first:
         return []
-    header = f"\n{plural(len(first), 'file')} had trouble (nobody else is touched by it):"
+    header = f"\n{plural(len(first), 'file')} had trouble (other learners are not affected):"
     lines = [trouble_line(row) for row in list(first.values())[:MOST_LISTED]]
     more = len(first) - MOST_LISTED
     return [header, *lines, *([f"  … and {more} more"] if more > 0 else []), *to_look_at(rows)]

@@ -474,7 +474,7 @@ def make_folder(out: Path) -> None:
     except OSError as error:
         raise CourseError(f"there can be no folder {out}: {error.strerror}") from None
     if not os.access(out, os.W_OK | os.X_OK):
-        raise CourseError(f"nobody may write into {out}; choose another --out")
+        raise CourseError(f"you may not write into {out}; choose another --out")
 
 
 class Lock:
@@ -550,4 +550,4 @@ def write_text(path: Path, text: bytes) -> None:
         temporary.replace(path)
     except OSError as error:
         why = f"{path} cannot be written: {error.strerror}"
-        raise CourseError(f"{why}. What was written before is kept") from None
+        raise CourseError(f"{why}. Earlier results are kept") from None

@@ -245,7 +245,7 @@ def put_aside(learner: Learner, name: str, chapters: set[str]) -> None:
     learner.stray.append(shown(name))
     chapter, suffix = os.path.splitext(name)
     if chapter in chapters and suffix in SUFFIXES and chapter not in learner.handins:
-        reason = f"{name} lies beside the chapter's folder; its place is {chapter}/{name}."
+        reason = f"{name} is next to the chapter's folder; it belongs in {chapter}/{name}."
         learner.handins[chapter] = Handin(learner.name, chapter, reason=reason)
 
 
@@ -254,7 +254,7 @@ def notes_on_missing(handins: list[Handin]) -> list[str]:
     chapters = sorted({handin.chapter for handin in handins})
     missing = {c: [h.student for h in handins if h.chapter == c and h.missing] for c in chapters}
     return [
-        f"nothing was handed in for {chapter} by {named(students)}"
+        f"no submission for {chapter} by {named(students)}"
         for chapter, students in missing.items()
         if students
     ]

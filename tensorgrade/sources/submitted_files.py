@@ -126,7 +126,7 @@ def files_in(student: str, folder: Path, limits: Limits) -> Handin:
     return of_both(notebook, script) or nothing_in(student, folder)
 
 
-NOT_HANDED_IN = "Nothing was handed in for this chapter."
+NOT_HANDED_IN = "There is no submission for this chapter."
 
 
 def nothing_in(student: str, folder: Path) -> Handin:

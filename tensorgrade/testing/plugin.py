@@ -52,13 +52,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--device",
         choices=("cpu", "cuda", "auto"),
         default="cpu",
-        help="where the learner's code computes (default: cpu)",
+        help="the device for learner code (default: cpu)",
     )
     group.addoption(
         "--isolation",
         choices=("auto", "full", "namespaces", "landlock", "uid", "none"),
         default="auto",
-        help="the least that locks learner code in (auto: what the course asks for)",
+        help="the lowest allowed isolation level (auto: the course's own)",
     )
     group.addoption(
         "--hint",

@@ -117,8 +117,8 @@ def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
 def left_out(attempt: Attempt) -> list[str]:
     """Describe the code outside the exercises that could not be run; the checks ignore it."""
     failed = [p.error for p in attempt.loaded.problems if not attempt.exercises.keys() & p.names]
-    left = f"Left out of {attempt.chapter.name}.py, since"
-    endless = f"{left} it does not come to an end: the code outside of functions and classes"
+    left = f"Left out of {attempt.chapter.name}.py, because"
+    endless = f"{left} it does not finish: the code outside of functions and classes"
     told = [f"{left} it fails: {render(raised(error, attempt.place))}" for error in failed]
     return [endless] * attempt.backend.definitions_only + told
 

@@ -27,7 +27,7 @@ def test_a_fault_of_the_graders_costs_one_file(grader, monkeypatch, caplog):
     assert "could not be judged" in caplog.text and "in a hidden test" in caplog.text
 
 
-def test_a_fault_of_the_course_is_told_at_once(grader, monkeypatch):
+def test_a_fault_of_the_course_is_reported_at_once(grader, monkeypatch):
     def fail(*arguments):
         raise CourseError("references are missing")
 

@@ -1,4 +1,4 @@
-"""What counts as graded before, and what a run says of the rows that stay."""
+"""Which rows count as graded before, and what a run reports on rows that stay."""
 
 from concurrent.futures import Future
 from types import SimpleNamespace

@@ -33,9 +33,9 @@ STATES = {
     "partial": ("◐", "partly right"),
     "failed": ("✗", "wrong"),
     "not_attempted": ("○", "not begun"),
-    "error": ("⚠", "ends in an error"),
-    "timeout": ("∞", "does not come to an end"),
-    "killed": ("⊘", "was ended"),
+    "error": ("⚠", "raises an error"),
+    "timeout": ("∞", "timed out"),
+    "killed": ("⊘", "was killed"),
 }
 PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -390,12 +390,12 @@ def obstacles(person: Person) -> str:
         (wrong, "wrong"),
         (broken, "could not be graded"),
     ]
-    told = [f"nothing handed in for {plural(absent, 'chapter')}"] if absent else []
+    told = [f"no submission for {plural(absent, 'chapter')}"] if absent else []
     counts = ", ".join(told + [f"{count} {words}" for count, words in parts if count])
     again = [
         name for name, n in Counter(m for r in person.rows for m in r["mistakes"]).items() if n > 1
     ]
-    return counts + (f"; again and again: {', '.join(again)}" if again else "")
+    return counts + (f"; repeatedly: {', '.join(again)}" if again else "")
 
 
 def troubles(troubled: list[dict], people: dict[str, Person]) -> list[dict]:
