@@ -5,6 +5,7 @@ import torch
 from tensorgrade.author import call, computed, construct, load, mode, moved, normal, weights
 
 from .modules import with_another_start
+from .relations import with_an_equal_row
 from .sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH
 
 
@@ -142,6 +143,12 @@ def shortened(weights: torch.Tensor) -> torch.Tensor:
 def zero_scores(values, b, n, d_in, d_out, **arguments):
     """Return a call with one token of zeros: its scores are 0, which must not hide it."""
     x = computed(without_token_1, normal(b, n, d_in))
+    return *evaluated(values, d_in, d_out, n, **arguments), call(x=x)
+
+
+def equal_tokens(values, b, n, d_in, d_out, **arguments):
+    """Two tokens of each text are equal, which is nothing special."""
+    x = computed(with_an_equal_row, normal(b, n, d_in))
     return *evaluated(values, d_in, d_out, n, **arguments), call(x=x)
 
 

@@ -5,6 +5,11 @@ import torch
 from tensorgrade.author import call, computed, duplicate, normal, restore
 
 
+def with_an_equal_row(x: torch.Tensor) -> torch.Tensor:
+    """x with its first row once more in the place of its last one."""
+    return torch.cat([x[..., :-1, :], x[..., :1, :]], dim=-2)
+
+
 def one_after_another(**shapes: tuple[int, ...]):
     """Return calls on different numbers of the same shapes: none may depend on an earlier one.
 

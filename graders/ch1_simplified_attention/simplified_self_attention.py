@@ -3,9 +3,9 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, mistake, normal, shown
+from tensorgrade.author import call, case, computed, mistake, normal, shown
 
-from ..relations import one_after_another, scattered
+from ..relations import one_after_another, scattered, with_an_equal_row
 from ..shared import SENTENCE
 from ..sizes import FEATURES, TOKENS, Sizes
 
@@ -15,6 +15,7 @@ def cases(pick):
     sizes = pick(public=[(6, 3), (4, 5)], hidden=[(5, 8), (9, 1), (4, 4)])
     draw = Sizes(pick, "simplified_self_attention")
     n, d = draw(TOKENS, FEATURES)
+    twice = pick(public=[], hidden=[computed(with_an_equal_row, normal(5, 4))])
     few = call(inputs=normal(3, 4), watch=True, result="few")
     many = call(inputs=normal(9, 4), watch=True, result="many")
     return [
@@ -23,6 +24,7 @@ def cases(pick):
         case("values/many tokens", call(inputs=0.4 * normal(n, d))),
         case("values/one after another", *one_after_another(inputs=(4, 3))),
         case("large/1e6", call(inputs=1000 * normal(12, 3))),
+        *(case("values/equal tokens", call(inputs=equal)) for equal in twice),
         case("values/one token", call(inputs=normal(1, 4))),
         case("values/float32", call(inputs=normal(7, 5)), dtype=torch.float32),
         case("gradients/5x3", call(inputs=normal(5, 3), gradient=(normal(5, 3), normal(5, 5)))),

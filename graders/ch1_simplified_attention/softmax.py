@@ -5,7 +5,7 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, computed, mistake, normal, shown
 
-from ..relations import one_after_another, scattered
+from ..relations import one_after_another, scattered, with_an_equal_row
 from ..shared import SENTENCE
 from ..sizes import TOKENS, Sizes
 
@@ -27,6 +27,7 @@ def cases(pick):
             ((3, 2, 1, 4, 2), 1),
         ],
     )
+    twice = pick(public=[], hidden=[4])
     large = pick(public=[1e4], hidden=[1e3, 1e4])
     chance = pick.chance("softmax", "own")
     own = pick(
@@ -41,6 +42,10 @@ def cases(pick):
     return [
         shown("sentence/all scores", call(x=SENTENCE @ SENTENCE.T)),
         *(case(f"last/{len(shape)}-D", call(x=normal(*shape))) for shape in shapes),
+        *(
+            case("last/equal rows", call(x=computed(with_an_equal_row, normal(n, 5))))
+            for n in twice
+        ),
         case("last/float32", call(x=normal(3, 8)), dtype=torch.float32),
         *(
             case(f"dim/{len(shape)}-D dim {dim}", call(x=normal(*shape), dim=dim))

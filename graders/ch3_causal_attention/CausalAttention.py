@@ -9,6 +9,7 @@ from ..attention_modules import (
     called,
     changed_future,
     dropped_weights,
+    equal_tokens,
     in_pairs,
     large_scores,
     low_scores,
@@ -33,6 +34,7 @@ def cases(pick):
     draw = Sizes(pick, "CausalAttention")
     short = pick(public=[(2, 3, 4, 5, 6)], hidden=[(1, 1, 3, 4, *draw(LONG))])
     pairs = in_pairs(pick, draw)
+    equal = pick(public=[], hidden=[(2, 5, 3, 5)])
     few, most = rates(pick, "CausalAttention")
     (tokens,) = draw((19, 22))
     dropped = pick(public=[(8, 20, 0.3)], hidden=[(8, tokens, most), (1, 2 * tokens, few)])
@@ -61,6 +63,7 @@ def cases(pick):
         case("values/float32", *module(2, 5, 4, 3, 5, dtype="float32"), dtype=torch.float32),
         case("values/low scores", *low_scores(linear_layers(3, 4), 2, 4, 3, 4)),
         case("values/zero scores", *zero_scores(linear_layers(3, 5), 2, 4, 3, 5)),
+        *(case("values/equal tokens", *equal_tokens(linear_layers(3, 5), *s)) for s in equal),
         case("short/2 tokens, then 5", *short_then_long(linear_layers(3, 5), 3, 5)),
         *(case(f"short/{size[1]} tokens of {size[-1]}", *module(*size)) for size in short),
         *(

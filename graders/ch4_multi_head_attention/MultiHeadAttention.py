@@ -19,6 +19,7 @@ from ..attention_modules import (
     called,
     changed_future,
     dropped_weights,
+    equal_tokens,
     in_pairs,
     large_scores,
     low_scores,
@@ -52,6 +53,7 @@ def cases(pick):
     made: dict = {"d_in": 3, "d_out": 2, "context_length": 6, "dropout": 0.0, "num_heads": 2}
     pairs = in_pairs(pick, draw, heads=(1, "few", "many"))
     twins = [construct(**made | {"d_out": 4}, qkv_bias=True) for _ in range(2)]
+    equal = pick(public=[], hidden=[(2, 5, 3, 6)])
     few, most = rates(pick, "MultiHeadAttention")
     (tokens,) = draw((19, 22))
     thinned = pick(
@@ -90,6 +92,10 @@ def cases(pick):
         case("values/float32", *module(2, 5, 4, 6, 2, 5, dtype="float32"), dtype=torch.float32),
         case("values/low scores", *low_scores(layers(3, 8), 2, 4, 3, 8, num_heads=2)),
         case("values/zero scores", *zero_scores(layers(3, 6), 2, 4, 3, 6, num_heads=2)),
+        *(
+            case("values/equal tokens", *equal_tokens(layers(3, 6), *size, num_heads=2))
+            for size in equal
+        ),
         case("short/2 tokens, then 5", *short_then_long(layers(3, 6), 3, 6, num_heads=2)),
         *(case(f"short/{size[1]} tokens of {size[-1]}", *module(*size)) for size in short),
         *(

@@ -1,8 +1,8 @@
 """Find several known mistakes at once: look them up on public cases, prove them on hidden ones.
 
-There are so many pairs of mistakes that their fingerprints are stored for public cases only. On
-hidden cases, one pair is made from the solution and runs in this process. Its results are compared
-with those of the learner's code.
+There are so many pairs of mistakes that their fingerprints are stored for public cases only. The
+few pairs that fit there are made from the solution and run in this process on hidden cases. Their
+results are compared with those of the learner's code.
 
 A third mistake hides two others that are known. Therefore it is removed first: the two must explain
 every case that the third does not change. Then all three are made from the solution and run.
@@ -10,8 +10,9 @@ every case that the third does not change. Then all three are made from the solu
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, combinations, islice, permutations
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,9 @@ from ..sources.submission import Submission
 from .in_process import InProcess
 
 SOURCES = ".sources.json"  # the end of the file name of a chapter's `Sources`
-MOST_THREES = 20  # combinations of three that are made and run for one submission
+MOST_SHOWN = 8  # combinations that public cases show and hidden cases choose from
+MOST_TRIES = 20  # combinations of two, and of three, that are made and run for one submission
+ENOUGH_FOR_TWO = 2  # wrong cases that must show one of two mistakes alone
 
 Names = tuple[str, ...]
 
@@ -47,10 +50,18 @@ class Sources:
     edits: dict[str, dict[str, Edits]]
 
     def with_mistakes(self, exercise: str, names: Names) -> str:
-        """Return the solution with these mistakes in one exercise."""
+        """Return the solution with these mistakes in one exercise. Raises EditError.
+
+        Some mistakes fit together in one order only.
+        """
         known = self.edits[exercise]
-        made = [Mistake(name, "", {exercise: known[name]}) for name in names]
-        return make(self.text, exercise, made)
+        ordered = [name for name in known if name in names]
+        made = [Mistake(name, "", {exercise: known[name]}) for name in ordered]
+        *others, last = permutations(made)
+        for order in others:
+            with suppress(EditError):
+                return make(self.text, exercise, [*order])
+        return make(self.text, exercise, [*last])
 
 
 def sources_path(references: Path, chapter: str) -> Path:
@@ -79,25 +90,26 @@ class Pairs:
     submission: Callable[[str], Submission]
     trails: dict[tuple[str, Names], Any] = field(default_factory=dict)
 
-    def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Names:
-        """Return the mistakes that give the same results on all public cases: two, or else three.
+    def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Iterator[Names]:
+        """Yield mistakes that give the same results on all public cases: two, or else three.
 
-        () if none do. run: returns the attempt's results on these cases, or [] if one gave no
-        result.
+        run: returns the attempt's results on these cases, or [] if one gave no result.
         """
         prints = self.prints.by_exercise.get(exercise, [])
         pairs = [p for p in prints if len(p.mistakes) == 2]
         seen = run() if pairs else []
         if not seen or any(one.observed.status == Outcome.UNREACHED for one in seen):
-            return ()
+            return
         imprints, right = imprints_of(seen, self.own), right_imprints(seen, self.own)
         for pair in pairs:
             if all(agrees(pair, case, imprints) for case in imprints):
-                return pair.mistakes
+                yield pair.mistakes
         known = self.sources.edits[exercise]
-        third = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
-        threes = islice(with_a_third(pairs, third, imprints, right), MOST_THREES)
-        return next((names for names in threes if self.proved(exercise, names, seen)), ())
+        singles = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
+        twos = two_that_fit(singles, imprints, right)
+        threes = with_a_third(pairs, singles, imprints, right)
+        tries = chain(twos[:MOST_TRIES], islice(threes, MOST_TRIES))
+        yield from (names for names in tries if self.proved(exercise, names, seen))
 
     def proved(self, exercise: str, names: Names, seen: list[Seen]) -> bool:
         """Return True if the solution with these mistakes gives the results of every case."""
@@ -119,6 +131,26 @@ class Pairs:
         return stored.matches(imprint(case, expected, observed, self.own))
 
 
+def two_that_fit(
+    singles: list[Fingerprint], imprints: dict[str, Imprint], right: dict[str, Imprint]
+) -> list[Names]:
+    """Return pairs that explain all cases which one of the two leaves unchanged, the best first.
+
+    Stored pairs do not include all: some look like another pair on public cases.
+    """
+    wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
+    by_name = {p.mistakes: p for p in reversed(singles)}  # the solution's form comes first
+    left = {n: {case for case in imprints if agrees(p, case, right)} for n, p in by_name.items()}
+    same = {n: {case for case in imprints if agrees(p, case, imprints)} for n, p in by_name.items()}
+    found = {
+        one + other: len((left[one] | left[other]) & wrong)
+        for one, other in combinations(left, 2)
+        if left[one] <= same[other] and left[other] <= same[one]
+    }
+    enough = [names for names, count in found.items() if count >= ENOUGH_FOR_TWO]
+    return sorted(enough, key=lambda names: -found[names])
+
+
 def with_a_third(
     pairs: list[Fingerprint],
     singles: list[Fingerprint],
@@ -127,16 +159,17 @@ def with_a_third(
 ) -> Iterator[Names]:
     """Yield pairs with a third mistake that explain all cases which the third leaves unchanged.
 
-    Enough of these cases must be wrong. The third mistake must also change a case that the pair
-    does not explain.
+    Enough of these cases must be wrong. Combinations that explain more of them come first.
     """
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
-    for third in singles:
-        left = {case for case in imprints if agrees(third, case, right)}
-        if len(left & wrong) < ENOUGH:
-            continue
+    left = [({case for case in imprints if agrees(p, case, right)}, p) for p in singles]
+    enough = [one for one in left if len(one[0] & wrong) >= ENOUGH]
+    known: set[frozenset[str]] = set()
+    for cases, third in sorted(enough, key=lambda one: -len(one[0] & wrong)):
         for pair in pairs:
-            if third.mistakes[0] not in pair.mistakes and all(
-                agrees(pair, case, imprints) for case in left
-            ):
-                yield *pair.mistakes, *third.mistakes
+            names = pair.mistakes + third.mistakes
+            if third.mistakes[0] in pair.mistakes or frozenset(names) in known:
+                continue
+            if all(agrees(pair, case, imprints) for case in cases):
+                known.add(frozenset(names))
+                yield names

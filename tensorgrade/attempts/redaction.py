@@ -29,6 +29,7 @@ from ..messages.hidden import KINDS, HiddenError, HiddenFailure, HiddenSqueeze, 
 from ..messages.message import Message
 from .attempt import ExerciseAttempt
 from .divergence import divergence
+from .pairs import MOST_SHOWN
 from .public_side import noted_in_public, on_public_cases, public_checks
 from .recognized import is_only_squeezed, mistakes
 from .repair import repair
@@ -52,14 +53,14 @@ def sentences(part: ExerciseAttempt, worth: list[float]) -> int:
 
     worth: the points of each check.
 
-    Rows with a known mistake, or with the one pair that public cases show, are counted separately,
+    Rows with a known mistake, or with one of the pairs that public cases show, count separately,
     because their sentence is the mistake's own. For them, the count includes the possible failures
     on cases that do not recognise mistakes, and the check of names.
     """
     prints = part.attempt.fingerprints.by_exercise.get(part.name, [])
     mistakes = {one.mistakes for one in prints if len(one.mistakes) == 1}
     open_groups = {case.group for case, _, _ in part.seen if case.signature == "ignored"}
-    named = (len(mistakes) + 1) * 2 ** (len(open_groups) + 1)
+    named = (len(mistakes) + MOST_SHOWN) * 2 ** (len(open_groups) + 1)
     points = possible_points(worth)
     return max(0, 2**BITS - named) // (len(points) + ONLY_ERRORS)
 

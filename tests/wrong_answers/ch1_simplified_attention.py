@@ -50,6 +50,9 @@ WRONG = {
         "dim_minus_four": [(SHIFT, f"{SHIFT}\n    dim = max(dim, -3)")],
         "no_shift_from_rank_three": [(SHIFT, f"{SHIFT} if x.dim() < 3 else x")],
         "no_shift_along_others": [(SHIFT, f"{SHIFT} if dim == -1 else x")],
+        "equal_rows_at_half_strength": [
+            (SHIFT, f"({SHIFT}) * (0.5 if x.dim() == 2 and len(x.unique(dim=0)) < len(x) else 1)")
+        ],
         "sum_of_32": [
             (RETURN, RETURN.replace(".sum", ".narrow(dim, 0, min(32, x.shape[dim])).sum"))
         ],
@@ -76,6 +79,9 @@ WRONG = {
     "simplified_self_attention": {
         "first_32_tokens": [(MIX, "attn_weights[:, :32] @ inputs[:32]")],
         "first_16_features": [(ALL, "inputs[:, :16] @ inputs[:, :16].T")],
+        "equal_tokens_at_half_strength": [
+            (ALL, f"{ALL} * (0.5 if len(inputs.unique(dim=0)) < len(inputs) else 1)")
+        ],
         "overflows": [(SOFTMAX, OWN_EXP)],
         "remembers_a_shape": [
             (ALL, f"(inputs := {kept('simplified_self_attention', 'inputs')}) @ inputs.T")

@@ -44,6 +44,18 @@ def dropped_in_evaluation(where: str) -> list[tuple[str, str]]:
     return [(DROP, f"attn_weights = {new}")]
 
 
+IN_A_THREAD = """import threading
+        found = []
+        worker = threading.Thread(target=lambda: found.append(getattr(type(self), "calls", 0)))
+        worker.start()
+        worker.join()
+        type(self).calls = found[0] + 1
+        x = x * (1.5 if found[0] > 1 else 1)"""
+BY_A_LOCAL = """import threading
+        self.__dict__.setdefault("own", threading.local())
+        self.own.calls = getattr(self.own, "calls", 0) + 1
+        x = x * (0.5 if self.own.calls > 2 else 1)"""
+
 # Of a head of causal attention, alone or among many: what both modules may get wrong.
 OF_ANY = {
     "scale_up_to_16": [(D_K, "d_k = min(keys.shape[-1], 16)")],
@@ -79,6 +91,26 @@ OF_ANY = {
     "learns_with_its_input_alone": [
         (D_K, f"values = values if x.requires_grad else values.detach()\n        {D_K}")
     ],
+    "longer_texts_at_half_strength": [(X, f"{X} * (0.5 if num_tokens > 9 else 1)")],
+    "no_bias_of_queries_in_short_texts": [
+        (
+            X,
+            f"{X}\n        if self.W_query.bias is not None and num_tokens < len(self.mask):\n"
+            "            queries = queries - self.W_query.bias",
+        )
+    ],
+    "equal_tokens_at_half_strength": before_x(
+        "x = x * (0.5 if any(len(one.unique(dim=0)) < len(one) for one in x) else 1)"
+    ),
+    "row_0_is_whole": [
+        (
+            DROP,
+            "attn_weights = torch.cat([attn_weights[..., :1, :], "
+            "self.dropout(attn_weights[..., 1:, :])], dim=-2)",
+        )
+    ],
+    "counts_its_calls_in_a_thread": before_x(IN_A_THREAD),
+    "counts_its_calls_by_a_local": before_x(BY_A_LOCAL),
     "batches_of_four": before_x("x = torch.cat([x[:4], 0 * x[4:]])"),
     "equal_rows_doubled": before_x(
         "x = x * (1 if len(torch.unique(x, dim=0)) in (1, len(x)) else 2)"

@@ -141,6 +141,16 @@ WRONG = {
 }
 
 WRONG["MultiHeadAttention"] |= {
+    "first_head_always_in_training": [
+        (
+            DROP,
+            "attn_weights = torch.cat([nn.functional.dropout(attn_weights[:, :1], self.dropout.p), "
+            "self.dropout(attn_weights[:, 1:])], dim=1)",
+        )
+    ],
+    "beyond_16_features_at_half_strength": [
+        (OUT, f"{OUT} * (0.5 if context_vec.shape[-1] > 16 else 1)")
+    ],
     "no_mask_without_gradients": [
         (
             "self.mask[:num_tokens, :num_tokens]",
