@@ -38,7 +38,7 @@ def test_MultiHeadAttentionWrapper_parameters(attempt):
 
 @exercise("MultiHeadAttentionWrapper", points=0.5)
 def test_MultiHeadAttentionWrapper_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.MultiHeadAttentionWrapper.keeps_inputs("values", "bias", "gradients")
     attempt.MultiHeadAttentionWrapper.gives_the_same("same")
 
@@ -63,7 +63,7 @@ def test_split_heads_gradients(attempt):
 
 @exercise("split_heads", points=0.5)
 def test_split_heads_inputs(attempt):
-    """What is passed in stays as it was; in any order in memory it will do, and in any dtype."""
+    """x stays unchanged; it may have any dtype, and need not be contiguous in memory."""
     attempt.split_heads.keeps_inputs("values")
     attempt.split_heads.agrees("whole numbers")
     attempt.split_heads.keeps_dtype("whole numbers")
@@ -72,7 +72,7 @@ def test_split_heads_inputs(attempt):
 
 @for_learners("merge_heads")
 def test_merge_heads_by_eye(attempt):
-    """Two heads of three tokens, put side by side."""
+    """Two heads of three tokens, placed side by side."""
     attempt.merge_heads.agrees("sentence")
 
 
@@ -90,7 +90,7 @@ def test_merge_heads_gradients(attempt):
 
 @exercise("merge_heads", points=0.5)
 def test_merge_heads_inputs(attempt):
-    """What is passed in stays as it was; in any order in memory it will do, and in any dtype."""
+    """x stays unchanged; it may have any dtype, and need not be contiguous in memory."""
     attempt.merge_heads.keeps_inputs("values")
     attempt.merge_heads.agrees("whole numbers")
     attempt.merge_heads.keeps_dtype("whole numbers")
@@ -123,19 +123,19 @@ def test_trace_shapes_output(attempt):
 
 @exercise("trace_shapes", points=0.5)
 def test_trace_shapes_order(attempt):
-    """The steps stand in the order in which they happen."""
+    """The steps are in the order in which they happen."""
     attempt.trace_shapes.keeps_order("values")
 
 
 @for_learners("MultiHeadAttention")
 def test_MultiHeadAttention_runs_on_the_sentence(attempt):
-    """The sentence goes through, twice in one batch (seed 123)."""
+    """It runs on a batch that contains the sentence twice (seed 123)."""
     attempt.MultiHeadAttention.answered("sentence")
 
 
 @exercise("MultiHeadAttention", points=3)
 def test_MultiHeadAttention_one_head(attempt):
-    """With one head it is causal attention and an output projection."""
+    """With one head, it is causal attention followed by an output projection."""
     attempt.MultiHeadAttention.agrees("one head")
 
 
@@ -165,7 +165,7 @@ def test_MultiHeadAttention_bias(attempt):
 
 @exercise("MultiHeadAttention", points=2)
 def test_MultiHeadAttention_sees_no_future(attempt):
-    """A later token changes nothing before it, in training neither."""
+    """Later tokens do not change earlier results, in training or in evaluation."""
     attempt.MultiHeadAttention.sees_no_future("future")
     attempt.MultiHeadAttention.hides_in_training("dropout")
 
@@ -178,7 +178,7 @@ def test_MultiHeadAttention_in_evaluation(attempt):
 
 @exercise("MultiHeadAttention", points=3)
 def test_MultiHeadAttention_dropout(attempt):
-    """In training single attention weights are dropped and the rest scaled up."""
+    """In training, single attention weights are dropped and the others scaled up."""
     attempt.MultiHeadAttention.drops_both_halves("dropout")
     attempt.MultiHeadAttention.drops_entries("dropout in heads", twice=True)
 
@@ -191,7 +191,7 @@ def test_MultiHeadAttention_gradients(attempt):
 
 @exercise("MultiHeadAttention", points=0.5)
 def test_MultiHeadAttention_refuses_an_uneven_split(attempt):
-    """A d_out that num_heads does not divide is refused with a clear error."""
+    """A d_out that num_heads does not divide raises a clear error."""
     attempt.MultiHeadAttention.refuses(
         "indivisible",
         "a d_out that num_heads does not divide is accepted; raise a ValueError when the module "
@@ -207,7 +207,7 @@ def test_MultiHeadAttention_refuses_with_both_numbers(attempt):
 
 @exercise("MultiHeadAttention", points=0.75)
 def test_MultiHeadAttention_has_no_loop(attempt):
-    """All heads at once: more heads need no more operations."""
+    """All heads are computed at once: more heads need no more operations."""
     attempt.MultiHeadAttention.mixes_tokens("future")
     attempt.MultiHeadAttention.does_not_grow("operations", "more heads take more operations")
 
@@ -220,21 +220,21 @@ def test_MultiHeadAttention_mask_is_a_buffer(attempt):
 
 @exercise("MultiHeadAttention", points=0.25)
 def test_MultiHeadAttention_moves_as_a_whole(attempt):
-    """Moved to another device, such as a GPU, it leaves no tensor behind."""
+    """All its tensors move with it to another device, such as a GPU."""
     attempt.MultiHeadAttention.mixes_tokens("future")
     attempt.MultiHeadAttention.moves_as_a_whole("moved")
 
 
 @exercise("MultiHeadAttention", points=0.5)
 def test_MultiHeadAttention_parameters(attempt):
-    """Three input projections and an output projection, and no more."""
+    """Three input projections and an output projection, and no other parameters."""
     attempt.MultiHeadAttention.has_parameters("parameters")
     attempt.MultiHeadAttention.starts_alive("start")
 
 
 @exercise("MultiHeadAttention", points=0.5)
 def test_MultiHeadAttention_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.MultiHeadAttention.mixes_tokens("future")
     attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.MultiHeadAttention.gives_the_same("same")
@@ -242,7 +242,7 @@ def test_MultiHeadAttention_inputs(attempt):
 
 @for_learners("bug_merge_heads")
 def test_bug_merge_heads_by_eye(attempt):
-    """Two heads of three tokens, put side by side."""
+    """Two heads of three tokens, placed side by side."""
     attempt.bug_merge_heads.agrees("sentence")
 
 
@@ -260,7 +260,7 @@ def test_bug_merge_heads_gradients(attempt):
 
 @exercise("bug_merge_heads", points=0.5)
 def test_bug_merge_heads_inputs(attempt):
-    """What is passed in stays as it was; in any order in memory it will do, and in any dtype."""
+    """x stays unchanged; it may have any dtype, and need not be contiguous in memory."""
     attempt.bug_merge_heads.keeps_inputs("values")
     attempt.bug_merge_heads.agrees("whole numbers")
     attempt.bug_merge_heads.keeps_dtype("whole numbers")
