@@ -25,6 +25,7 @@ from ..messages.message import parts_of, sentence, stored
 from ..messages.verdicts import NotTold, SeenThenWhere, WhichCounted
 from .attempt import Attempt, ExerciseAttempt
 from .details import cut_gradient, in_place, state_between_calls, unreachable
+from .details.plain_facts import plain_fact
 from .divergence import divergence_for
 from .explainers import (
     earlier_exercise,
@@ -39,7 +40,6 @@ from .explainers import (
 from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
 from .inherited_errors import Results, once
-from .plain_facts import plain_fact
 from .points import settled, share_taken
 from .public_side import printed_lines, public_checks, trace
 from .recognized import mistakes, mistakes_on, same_answers

@@ -1,9 +1,9 @@
 """Find plain faults in the text of a wrong answer: a dropped value, a loop that returns at once."""
 
-from ..messages.details import NoEffect, ReturnsInLoop
-from ..messages.message import Message
-from .attempt import ExerciseAttempt, found_in_file
-from .divergence import counted_lines
+from ...messages.details import NoEffect, ReturnsInLoop
+from ...messages.message import Message
+from ..attempt import ExerciseAttempt, found_in_file
+from ..divergence import counted_lines
 
 
 @found_in_file
