@@ -155,8 +155,8 @@ def test_a_mistake_under_other_names_is_named_and_both_are_told(judge):
             {'"mask"': '"causal"', "self.mask": "self.causal"},
             "`causal` should be called `mask`",
         ),
-        (CH3, "CausalAttention", {"def forward": "def foward"}, "`foward` is asked for as"),
-        (CH3, "CausalAttention", {"def __init__": "def _init_"}, "`_init_` is asked for as"),
+        (CH3, "CausalAttention", {"def forward": "def foward"}, "`foward` should be called"),
+        (CH3, "CausalAttention", {"def __init__": "def _init_"}, "`_init_` should be called"),
         (
             CH4,
             "MultiHeadAttentionWrapper",
@@ -196,11 +196,11 @@ TABLE = {
             {"self.attention": "self.att", "self.feed_forward": "self.ff"},
             "`att` should be called `attention`, `ff` as `feed_forward`",
         ),
-        ("FeedForward", APART, "`fc1` is asked for as `layers.0`, `fc2` as `layers.2`"),
+        ("FeedForward", APART, "`fc1` should be called `layers.0`, `fc2` `layers.2`"),
         (
             "SmallGPT",
             TABLE,
-            "`position_embedding` is asked for as `position_embedding.weight`",
+            "`position_embedding` should be called `position_embedding.weight`",
         ),
     ],
 )

@@ -366,7 +366,8 @@ def test_a_sentence_says_no_more_than_is_known():
     )
     said = render(parting_sentence(Parting(9, "", ("keys",), 9, NothingIsDone()), place))
     assert said == (
-        "The first values on line 9 are right: keys. Line 9: its value is right, but nothing uses it."
+        "The first values on line 9 are right: keys. "
+        "Line 9: its value is right, but nothing uses it."
     )
     said = parting_sentence(Parting(9, "", ("keys",), 4, since=7, reads=(("n", 2),)), place)
     said = render(said)
