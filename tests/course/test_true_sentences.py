@@ -63,7 +63,8 @@ MULTI = """
 class MultiHeadAttention(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
-        assert d_out % num_heads == 0, "d_out must be divisible by num_heads"
+        if d_out % num_heads:
+            raise ValueError(f"{num_heads} heads do not share {d_out} features")
         self.num_heads, self.head_dim = num_heads, d_out // num_heads
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
