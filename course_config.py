@@ -1,8 +1,8 @@
-"""The course: chapters, seed, tolerances, limits; and nbgrader's settings.
+"""The course: chapters, seed, tolerances and limits, and nbgrader's settings.
 
-Everything that an instructor decides stands here. Exercises stand in `solutions/`, their points
-beside the tests in `graders/`. `tensorgrade build` carries it all into every derived file.
-nbgrader reads the same file through `nbgrader_config.py`.
+This file contains all decisions of the instructor. The exercises are in `solutions/`, and their
+points are next to the tests in `graders/`. `tensorgrade build` copies the settings to every derived
+file. nbgrader reads this file through `nbgrader_config.py`.
 """
 
 from dataclasses import asdict
@@ -11,7 +11,7 @@ from tensorgrade import Lateness, Limits, Settings, Tolerance
 
 FLOATS = {
     # Right answers differ: a sqrt taken in float32, a 1e-6 added to a row sum. Known mistakes
-    # move a value of these cases by far more (tests/course/test_tolerances.py measures both).
+    # change a value of these cases by far more (tests/course/test_tolerances.py measures both).
     "float64": Tolerance(relative=1e-5, absolute=1e-5),
     "float32": Tolerance(relative=1e-4, absolute=1e-4),
 }
@@ -19,8 +19,8 @@ FLOATS = {
 COURSE = Settings(
     name="attention",
     title="Attention, from a dot product to a small GPT",
-    # Hidden cases are drawn from this number, which never leaves this side. A new term takes a new
-    # one (python -c "import secrets; print(secrets.randbits(128))"), and `tensorgrade build`.
+    # Hidden cases depend on this number; keep it secret. For a new term, choose a new one
+    # (python -c "import secrets; print(secrets.randbits(128))") and run `tensorgrade build`.
     seed=202169708586065274870388270338010035717,
     chapters=(
         "ch1_simplified_attention",
@@ -30,16 +30,16 @@ COURSE = Settings(
         "ch5_beyond_one_sentence",
         "ch6_small_gpt",
     ),
-    # What an exercise is worth, where that is not to be the sum of its tests in graders/; each
-    # test keeps its share. For example {"softmax": 12}.
+    # Override an exercise's points here, for example {"softmax": 12}. Each test keeps its share. By
+    # default an exercise is worth the sum of its tests in graders/.
     points={},
-    # What a chapter's hand-in carries beside the learner's code: weights as safetensors, by the
-    # file's name, and how many bytes it may have. `tensorgrade train` writes 470,000.
+    # Weight files (safetensors) that belong to a chapter's submission, with their largest size in
+    # bytes. `tensorgrade train` writes 470,000.
     beside={"ch6_small_gpt": {"my_model.safetensors": 1 << 20}},
-    # What learners may import besides torch: in the kit, in the graders' sandbox, everywhere.
+    # Packages that learners may import in addition to torch, in the kit and in the sandbox.
     packages=("einops", "jaxtyping"),
     tolerances={"cpu": FLOATS, "cuda": FLOATS},
-    # What one learner's file may use, in seconds, bytes and pieces.
+    # Limits for one learner's file, in seconds, bytes and numbers of files or processes.
     limits=Limits(
         load_seconds=15,
         case_seconds=5,
@@ -54,13 +54,13 @@ COURSE = Settings(
         reply_bytes=8 << 20,
         source_bytes=1 << 20,
     ),
-    # Grading refuses on a machine that gives less: full, namespaces, landlock, uid or none
-    # (docs/explanation/isolation.md says what each protects from; `tensorgrade doctor` what there
-    # is).
+    # The lowest isolation level for grading: full, namespaces, landlock, uid or none.
+    # docs/explanation/isolation.md says what each level protects from. `tensorgrade doctor` shows
+    # the levels that a machine supports.
     isolation="namespaces",
-    # When chapters are due, and what late work loses, on every route to a grade. For example
+    # Deadlines, and the deduction for late work, for every course system. For example
     # zone="Europe/Berlin", deadlines={"ch1_simplified_attention": "2027-01-15 23:59"},
-    # share_a_day=0.2 (of the earned points, for each day begun), most=0.6, grace_seconds=600,
+    # share_a_day=0.2 (of the earned points, for each started day), most=0.6, grace_seconds=600,
     # attempts="best".
     lateness=Lateness(deadlines={}),
 )
@@ -68,15 +68,15 @@ COURSE = Settings(
 if "get_config" in globals():  # nbgrader reads this file through nbgrader_config.py
     c = get_config()  # noqa: F821
     c.CourseDirectory.course_id = COURSE.name
-    # The gradebook: a file beside this one, or, for several instructors at once, a server:
+    # The gradebook: by default a file in this folder. For several instructors, use a server:
     # c.CourseDirectory.db_url = "postgresql+psycopg2://user:password@host/attention"
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
-    # Where a mistake is to be found, learners get the code that has it.
+    # In find-the-bug exercises, learners get the given code instead of an empty cell.
     c.GenerateAssignment.exporter_class = "tensorgrade.nbgrader_plugin.releasing.GivenCode"
-    # Points come from the hidden graders, in a sandbox; no submitted notebook is ever executed.
-    # Whatever a submitted file holds, its learner has points and a page, and the others theirs.
+    # Points come from the hidden graders in a sandbox; submitted notebooks are never executed.
+    # Every learner gets points and a feedback page, even if a submitted file is broken.
     c.Autograde.exporter_class = "tensorgrade.nbgrader_plugin.reading.SoundNotebook"
-    # Nothing that a learner wrote runs in a feedback page, or in the formgrader's.
+    # No learner code runs in feedback pages or in the formgrader.
     c.GenerateFeedback.exporter_class = "tensorgrade.nbgrader_plugin.feedback.CleanPages"
     c.HTMLExporter.preprocessors = ["tensorgrade.nbgrader_plugin.feedback.CleanOutputs"]
     c.HTMLExporter.filters = {
@@ -99,8 +99,8 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
         "tensorgrade.nbgrader_plugin.tidying.TidyMarks",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
-    # Deadlines and penalties are those above; a chapter without a deadline there keeps the date
-    # that it has in the formgrader.
+    # Deadlines and deductions are the ones above. A chapter without a deadline there keeps its
+    # date in the formgrader.
     c.HiddenGraders.deadlines = COURSE.lateness.deadlines
     c.HiddenGraders.beside = COURSE.beside
     c.AssignLatePenalties.plugin_class = "tensorgrade.nbgrader_plugin.late_work.LateWork"

@@ -31,8 +31,8 @@ ROOT = Path(__file__).parents[1]
 COPIED = ("solutions", "graders", "exercises", "source", "release", "kit", FOLDER)
 GRADER = "graders/ch4_multi_head_attention/MultiHeadAttention.py"
 MESSAGE = (
-    "The scale is taken from all of d_out. Each",
-    "The scale is taken from all of d_out; each",
+    "The scale comes from all of d_out. Each",
+    "The scale comes from all of d_out; each",
 )
 MISTAKE = (
     "MISTAKES = [\n",

@@ -15,11 +15,11 @@
 # |---|---|---|---|
 # | **query** | what I look for | `x @ W_query` | (n, d_out) |
 # | **key** | what I offer to be found by | `x @ W_key` | (n, d_out) |
-# | **value** | what I hand over when found | `x @ W_value` | (n, d_out) |
+# | **value** | what I pass on when found | `x @ W_value` | (n, d_out) |
 #
 # Picture a market. You come with a shopping list, the query. Over every stall hangs a sign, the
-# key, and on the counter lie the goods, the value. You compare your list with the signs, but it is
-# goods that you carry home. A sign is painted to be found and goods are made to be used: they need
+# key, and on the counter are the goods, the value. You compare your list with the signs, but you
+# carry home goods. A sign is painted to be found and goods are made to be used: they need
 # not look alike. (Unlike at a market, you take something from every stall, most from those whose
 # signs fit best.)
 #
@@ -56,10 +56,10 @@ sentence = torch.tensor(
 #
 # A row of `x`, one token with d_in features, times a matrix of shape (d_in, d_out) is a row with
 # d_out features. All n rows at once are one matrix product, (n, d_in) times (d_in, d_out). Each
-# token is projected by itself, without looking at the others, but all with the *same* matrices.
+# token is projected on its own, without looking at the others, but all with the *same* matrices.
 #
 # The three results have the same shape, and so nothing complains if a matrix is used twice or two
-# are exchanged. Check that each of the three matrices is used once, and in its place.
+# are swapped. Check that each of the three matrices is used once, and in its place.
 
 # %%
 def project_qkv(
@@ -101,8 +101,9 @@ def project_qkv(
 #
 # The number of features of queries and keys is called d_k. In a real model it is not 2 but 64 or
 # 128, and a dot product is a sum of that many terms. Let the entries of q and k be independent,
-# with mean 0 and variance 1 (Vaswani et al. 2017, footnote 4). Each product q_i k_i then has mean
-# 0 and variance 1 as well, and as variances of independent terms add up,
+# with mean 0 and variance 1 ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), footnote 4).
+# Each product q_i k_i then has mean 0 and variance 1 as well, and as variances of independent
+# terms add up,
 #
 #     Var(q · k) = ∑_(i=1)^(d_k) Var(q_i k_i) = d_k .
 #
@@ -129,7 +130,7 @@ def project_qkv(
 # | times 16 | 1.0000 | 0.0000001 |
 #
 # At 16 times the size softmax has become a step: all attention on one token, and a gradient of one
-# ten-millionth. Whatever that query and key got wrong, training can no longer tell them. A model
+# ten-millionth. Whatever mistake that query and key made, training can no longer correct it. A model
 # with a large d_k and unscaled scores would *start* in this state.
 #
 # Division by √d_k brings the standard deviation back to 1, for every d_k. Three things to
@@ -137,13 +138,13 @@ def project_qkv(
 #
 # - it is the root of d_k, the length of *one key*, not of n, of d_in or of anything else that
 #   happens to have the same size;
-# - divide *before* the softmax. Dividing afterwards leaves the sharpness as it was and makes rows
+# - divide *before* the softmax. Dividing afterwards does not change the sharpness and makes rows
 #   sum to 1/√d_k;
 # - softmax runs along the keys, so each query's weights sum to 1.
 #
 # ## Queries need not come from the same text
 #
-# Nothing so far demands as many queries as keys. With n queries and m keys the scores have shape
+# So far nothing requires as many queries as keys. With n queries and m keys the scores have shape
 # (n, m): still one row per query. If both come from one text (n = m), it is *self*-attention. If
 # the queries come from a text being written and the keys and values from a text being translated,
 # it is *cross*-attention, as in Bahdanau's translator. One function serves both.
@@ -152,8 +153,8 @@ def project_qkv(
 #
 # Texts come in batches, (b, n, d_k), and later there will be heads as well: (b, num_heads, n, d_k).
 # The product `@` works on the last two axes and treats the ones in front, the *leading dimensions*,
-# as a stack of separate matrices. So it is the last two axes of the keys that must be exchanged,
-# whatever stands before them:
+# as a stack of separate matrices. So the last two axes of the keys must be swapped, however many
+# come before them:
 #
 # | keys | `.T` | `.transpose(-2, -1)` |
 # |---|---|---|
@@ -172,7 +173,7 @@ def attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor
         queries: (..., n, d_k)
         keys: (..., m, d_k); m may differ from n
         result: (..., n, m), every row sums to 1
-        The leading dimensions ... may be absent, a batch, or several; they are treated alike.
+        The leading dimensions ... may be absent, a batch, or several; all are treated the same.
 
     Formula (Vaswani et al. 2017, eq. 1, without the values):
         softmax(queries keys^T / sqrt(d_k)), along the keys
@@ -201,9 +202,9 @@ def attention_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor
 #
 # Unscaled, attention hardens as the model grows wider; scaled, it hardly depends on the width.
 #
-# ## The whole of it
+# ## Scaled dot-product attention
 #
-# What remains is chapter 1's last step, with values in place of the inputs:
+# Only chapter 1's last step is left, with values in place of the inputs:
 #
 #     Attention(Q, K, V) = softmax((Q Kᵀ) / √d_k ) V,    (n, m) (m, d_v) → (n, d_v) .
 #
@@ -241,18 +242,18 @@ def scaled_dot_product_attention(
 
 # %% [markdown]
 # The context vector of "journey" is **0.3061, 0.8210**. PyTorch has the same function ready-made,
-# as `F.scaled_dot_product_attention`, and yours agrees with it. If two tokens of
-# another text ask our six, n = 2 queries meet m = 6 keys: weights of shape (2, 6), context vectors of
-# shape (2, 2). And if the values had three features and the keys still two (d_v = 3, d_k = 2), the
-# weights would stay as they are, and each context vector would have three.
+# as `F.scaled_dot_product_attention`, and yours agrees with it. If two tokens of another text ask
+# our six, n = 2 queries meet m = 6 keys: weights of shape (2, 6), context vectors of shape (2, 2).
+# And if the values had three features and the keys still two (d_v = 3, d_k = 2), the weights
+# would not change, and each context vector would have three features.
 #
 # ## A module with parameters
 #
 # To be trained, the three matrices have to live somewhere. In PyTorch that is an `nn.Module`:
-# `__init__` makes what is kept, `forward` computes, and `layer(x)` calls `forward`.
+# `__init__` creates what the module keeps, `forward` computes, and `layer(x)` calls `forward`.
 #
-# A tensor that is to be trained is wrapped in **`nn.Parameter`** and assigned to `self`. That makes
-# it *known*: it appears in `layer.parameters()`, which is what an optimiser is given; in
+# Wrap a tensor that should be trained in **`nn.Parameter`** and assign it to `self`. That makes
+# it *known*: it appears in `layer.parameters()`, which is what an optimizer is given; in
 # `layer.state_dict()`, which is what is saved; and it moves along when the layer moves to a GPU. A
 # plain tensor assigned to `self` computes the same outputs, gets none of this, and never learns.
 #
@@ -317,7 +318,7 @@ class SelfAttention_v1(nn.Module):
 # symmetrically around zero, between ± 1/√d_in (here ±0.5774), so that outputs keep a
 # sensible size however large d_in is.
 #
-# Whether queries, keys and values have a bias is the switch `qkv_bias`. Some models have it, many
+# The switch `qkv_bias` decides if queries, keys and values have a bias. Some models have it, many
 # do without, and here it is off by default. (The bias of the *keys* has no effect at all. It adds
 # the same number q · b to all scores of a query, and softmax ignores that, as chapter 1
 # showed.)
@@ -370,7 +371,7 @@ class SelfAttention_v2(nn.Module):
 # | one | -0.0763, 0.0679 |
 # | step | -0.0754, 0.0693 |
 #
-# They are nearly alike, since weights this small make all scores small, and so attention almost
+# They are nearly equal, since weights this small make all scores small, and so attention almost
 # even. Training is what makes it choose.
 #
 # ## The same weights in both
@@ -385,11 +386,11 @@ class SelfAttention_v2(nn.Module):
 # weight transposed. When d_in = d_out, a forgotten transpose fits and raises no error; the result
 # is just wrong.
 #
-# How to write into a parameter is a question too. `v1.W_query = some_tensor` is refused, for a
-# plain tensor may not take a parameter's place. A new `nn.Parameter` around the transposed view
+# How to write into a parameter is a question too. `v1.W_query = some_tensor` is refused, because a
+# plain tensor may not replace a parameter. A new `nn.Parameter` around the transposed view
 # would be accepted, but a view shares its memory: train one layer and you would change the other.
-# What we want is to *copy the numbers into the parameter that is there*. Autograd forbids such a
-# change of a trainable tensor, unless told not to watch, by `with torch.no_grad():`.
+# Instead, *copy the numbers into the existing parameter*. Autograd forbids such a change of a
+# trainable tensor unless you switch it off with `with torch.no_grad():`.
 
 # %%
 def copy_v2_into_v1(v2: nn.Module, v1: nn.Module) -> None:
@@ -398,7 +399,7 @@ def copy_v2_into_v1(v2: nn.Module, v1: nn.Module) -> None:
     Shapes:
         v2.W_query.weight, v2.W_key.weight, v2.W_value.weight: (d_out, d_in); v2 has no biases
         v1.W_query, v1.W_key, v1.W_value: nn.Parameter (d_in, d_out), changed in place
-        result: None; v2 stays as it was, and the two share no memory
+        result: None; v2 stays unchanged, and the two share no memory
 
     Formula (nn.Linear computes x W^T, PyTorch docs; SelfAttention_v1 computes x W):
         W of v1 = W^T of v2, for query, key and value
@@ -419,17 +420,18 @@ def copy_v2_into_v1(v2: nn.Module, v1: nn.Module) -> None:
 # the bias of the keys by 100 changes nothing, raising that of the queries does.) From here on we build
 # on `nn.Linear`.
 #
-# What you have is self-attention as it stands in every transformer, but for two things. Each token
-# still sees the whole text, also the part that a language model is supposed to predict: chapter 3
-# hides the future. And there is one set of queries, keys and values, so each token can look for one
-# kind of thing only: chapter 4 lets several work side by side.
+# You have now written self-attention as it is used in every transformer, except for two things.
+# Each token still sees the whole text, also the part that a language model is supposed to predict:
+# chapter 3 hides the future. And there is one set of queries, keys and values, so each token can
+# look for one kind of thing only: chapter 4 lets several work side by side.
 
 # %% [markdown]
 # ## Find the bug
 #
-# As at the end of chapter 1: the function is finished but for one mistake. It is the function that models spend
-# most of their time in, written with `torch.einsum`. The three dots stand for all leading dimensions,
-# as many as there are. Run the checks, find the mistake, and change as little as you can.
+# As at the end of chapter 1, the function is complete except for one mistake. It is the function
+# that models spend most of their time in, written with `torch.einsum`. The three dots are all
+# leading dimensions, however many there are. Run the checks, find the mistake, and change as little
+# as you can.
 
 # %%
 def bug_scaled_dot_product_attention(
@@ -454,6 +456,6 @@ def bug_scaled_dot_product_attention(
 # %% [markdown]
 # ## What you can do now
 #
-# Write attention as it stands in the paper: project tokens to queries, keys and values, scale by the
-# root of the key's length and say why, mix the values, also for queries from another text. You have it
-# as functions and as two modules whose weights you can carry from one to the other.
+# Write attention as in the paper: project tokens to queries, keys and values, scale by the root of
+# the key's length and say why, mix the values, also for queries from another text. You have it as
+# functions and as two modules whose weights you can carry from one to the other.

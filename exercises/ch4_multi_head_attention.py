@@ -17,9 +17,10 @@
 #
 # Both compute the same thing. At the end you turn one into the other and compare.
 #
-# Run by itself, the chapter takes `CausalAttention` from your own chapter 3. A check of this chapter
-# puts a simple stand-in there, which does not attend, so that a wrapper can be right before chapter
-# 3 is. So build the second class on `nn.Module` alone, and import nothing else from chapter 3.
+# If you run it on its own, the chapter uses `CausalAttention` from your own chapter 3. A check of
+# this chapter puts a simple substitute there, which does not attend, so that a wrapper can be right
+# before chapter 3 is. So build the second class on `nn.Module` alone, and import nothing else from
+# chapter 3.
 
 # %%
 import torch
@@ -61,7 +62,7 @@ sentence = torch.tensor(
 #
 # Keep them in an `nn.ModuleList`. It behaves like a list, but the module knows what is in it. A
 # plain Python list works just as well in `forward`, and that is the trap: `parameters()` does not
-# find the heads in it, so an optimiser never trains them, `.to(device)` leaves them behind,
+# find the heads in it, so an optimizer never trains them, `.to(device)` leaves them behind,
 # `.eval()` does not reach their dropout, and `state_dict()` saves none of them. No error tells you.
 
 # %%
@@ -126,7 +127,7 @@ class MultiHeadAttentionWrapper(nn.Module):
 #
 # The wrapper runs its heads one after another: for each head three projections, one product for
 # the scores, one for the context vectors. That is 5 · num_heads small products in
-# a Python loop. A GPU would rather have a few large ones.
+# a Python loop. A GPU is faster with a few large ones.
 #
 # Look at the projections first. Head 0 multiplies `x` by its own query weights, head 1 by
 # others. Stack the two weight matrices and multiply once: the same numbers come out, side by side
@@ -140,7 +141,7 @@ class MultiHeadAttentionWrapper(nn.Module):
 # [Picture: A table with a row for each token and a column for each number. Head 0 is the left half
 # of all rows, head 1 the right half.]
 #
-# The scores must not be shared, though: every head needs an (n, n) table of its own. `@`
+# The scores must not be shared, though: every head needs its own (n, n) table. `@`
 # multiplies the last two dimensions and treats all those in front as a batch. So bring the heads to
 # the front:
 #
@@ -166,7 +167,7 @@ class MultiHeadAttentionWrapper(nn.Module):
 # | head 1, reshaped straight | 23 24 | 31 32 | 33 34 |
 #
 # In the last two rows a position is no longer a token. The shape is right, no error appears,
-# and the causal mask is worthless: position 1 of head 1 holds a piece of token 2.
+# and the causal mask is worthless: position 1 of head 1 contains a piece of token 2.
 
 # %%
 def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
@@ -189,8 +190,8 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 # %% [markdown]
 # ## And back
 #
-# After attention each head holds its context vectors, (b, num_heads, n, head_dim), and we want one
-# row per token again. It is the same road backwards: swap first, then join.
+# After attention each head has its context vectors, (b, num_heads, n, head_dim), and we want one
+# row per token again. Go the same way backwards: swap first, then join.
 #
 # | step | shape |
 # |---|---|
@@ -201,10 +202,10 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 # Reshaping without the swap would fill a token's row with *other tokens* of the same head. In the
 # example: token 1 would get 11 12 21 22 in place of 11 12 13 14.
 #
-# One word on memory. A transpose moves no number; it only changes the order in which they are
-# read. `view` needs rows that lie in one piece and may refuse after a transpose ("view size is not
+# One word on memory. A transpose moves no number; it only changes the order in which they are read.
+# `view` needs rows that are contiguous in memory and may fail after a transpose ("view size is not
 # compatible …"). Then either make a copy in the new order with `.contiguous()` and `view` that, or
-# call `reshape`, which copies when it must.
+# call `reshape`, which copies if it must.
 
 # %%
 def merge_heads(x: torch.Tensor) -> torch.Tensor:
@@ -225,7 +226,7 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
 
 # %% [markdown]
 # With three tokens the careless merge gives 11 12 21 22, then 31 32 13 14, then 23 24 33 34: each
-# row holds pieces of two tokens.
+# row contains pieces of two tokens.
 #
 # ## Every shape on the way
 #
@@ -235,17 +236,17 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
 # | key | what it is | here |
 # |---|---|---|
 # | `x` | the input | (2, 6, 3) |
-# | `queries` | the wide projection (keys and values alike) | (2, 6, 4) |
+# | `queries` | the wide projection (the same for keys and values) | (2, 6, 4) |
 # | `queries_heads` | split into heads | (2, 2, 6, 2) |
 # | `attn_scores` | for each head, one number per pair of tokens | (2, 2, 6, 6) |
 # | `context_heads` | attention weights times values, for each head | (2, 2, 6, 2) |
 # | `context_merged` | the heads side by side | (2, 6, 4) |
 # | `output` | after the output projection | (2, 6, 4) |
 #
-# For the scores the keys are turned once more, in their last two dimensions only: queries
-# (b, num_heads, n, head_dim) times keys (b, num_heads, head_dim, n). `head_dim` is summed away.
+# For the scores, swap the last two dimensions of the keys: queries (b, num_heads, n, head_dim)
+# times keys (b, num_heads, head_dim, n). `head_dim` is summed away.
 #
-# These sizes are badly chosen, on purpose: 2 stands for b, for num_heads and for head_dim. Your
+# These sizes are badly chosen, on purpose: b, num_heads and head_dim are all 2. Your
 # function has to know which is which. When you test a layer of your own, give every
 # size a different number; then a mix-up cannot hide.
 
@@ -273,7 +274,7 @@ def trace_shapes(
 # %% [markdown]
 # ## One layer for all heads
 #
-# Now all of it together. What remains to be said concerns three lines.
+# Now put everything together. Three lines still need an explanation.
 #
 # [Picture: The tensors as boxes from x to the output, each with its shape; the split moves
 # num_heads in front of the tokens, and the merge moves it back.]
@@ -284,21 +285,20 @@ def trace_shapes(
 # in its place every score is too small by √num_heads, and the weights come out
 # too even. With one head you would not notice.
 #
-# **The output projection.** After merging, each head's answer sits in columns of its own.
-# `out_proj` lets the heads talk: it mixes the columns, for each token by itself. It takes what
-# merging gives and keeps its width, so it is `nn.Linear(d_out, d_out)`; `d_in` has no part in it.
-# It has a bias always: `qkv_bias` is, as its name says, about queries, keys and values only.
+# **The output projection.** After merging, each head's answer has its own columns.
+# `out_proj` lets the heads talk: it mixes the columns, separately for each token. It takes the
+# merged heads and keeps their width, so it is `nn.Linear(d_out, d_out)`, whatever `d_in` is.
+# It always has a bias: `qkv_bias` is, as its name says, about queries, keys and values only.
 #
-# **A width that does not divide** is refused at once, when the layer is made, with a `ValueError`
-# that gives both numbers.
+# **A width that does not divide** raises an error immediately, when the layer is created: a
+# `ValueError` that gives both numbers.
 #
 # Mask and dropout are those of chapter 3. The mask's (n, n) broadcasts over texts *and* heads,
-# because these stand in front.
+# because these are leading dimensions.
 #
-# Count the products: three projections, one for the scores, one for the context vectors, one
-# output projection. Six, for 2 heads as for 96. The arithmetic in them does not grow either,
-# because more heads are narrower heads. What grows is the table of scores,
-# num_heads * n * n numbers per text.
+# Count the products: three projections, one for the scores, one for the context vectors, one output
+# projection. Six, for 2 heads as for 96. The arithmetic in them does not grow either, because more
+# heads are narrower heads. Only the table of scores grows: num_heads * n * n numbers per text.
 
 # %%
 class MultiHeadAttention(nn.Module):
@@ -326,8 +326,8 @@ class MultiHeadAttention(nn.Module):
         ValueError: if num_heads does not divide d_out; its text gives both numbers. An `assert`
             is not enough, because Python leaves it out when it runs with `-O`.
 
-    In the example all scores are 0, values and output are left as they are, so each
-    token gets the mean of the tokens up to itself, each head for its own column.
+    In the example all scores are 0, values and output are not changed by their projections, so
+    each token gets the mean of the tokens up to itself, each head for its own column.
 
     >>> layer = MultiHeadAttention(2, 2, 4, 0.0, num_heads=2)
     >>> _ = nn.init.zeros_(layer.W_query.weight), nn.init.eye_(layer.W_value.weight)
@@ -374,37 +374,40 @@ class MultiHeadAttention(nn.Module):
 # hardly any gradient; with the scale of the whole width the head barely chooses at all. A learned
 # layer could grow its weights to make up for either, but it should not have to begin by doing so.
 #
-# That is the whole way, from a dot product to the attention layer of a GPT. What you have written
+# You have come all the way from a dot product to the attention layer of a GPT. This layer
 # is the real thing: with d_in = d_out = 768, context_length = 1024, num_heads = 12 and
 # qkv_bias = True it has the sizes of an attention layer in the smallest GPT-2.
 
 # %% [markdown]
-# ## What it looks at
+# ## Where its heads look
 #
-# One thing is left: to see your own layer at work. We trained a small model, two layers of four heads,
-# to foresee the next character of a text; `MultiHeadAttention` in it is as you wrote it. In a terminal
+# One thing is left: to see your own layer at work. We trained a small model, two layers of four
+# heads, to predict the next character of a text; it uses `MultiHeadAttention` just as you wrote it.
+# In a terminal
 #
 # ```
 # tensorgrade see "the cat sat on the mat, and the cat ran"
 # ```
 #
 # puts that model's weights into *your* class and shows where each head looks, in a text that you
-# choose. Nobody told the heads what to do, and yet:
+# choose. The heads were never given these tasks, and yet:
 #
-# - head 1 of the first layer looks at the character before, with all but a hundredth of its weight;
-# - head 4 of the second finds where the same thing stood earlier, and looks at what came *after* it.
-#   When the text says "the c" for the second time, it looks at the "a" behind the first. Whoever wants
-#   to foresee what comes next could do worse.
+# - head 1 of the first layer looks at the previous character, with all but a hundredth of its
+#   weight;
+# - head 4 of the second finds an earlier occurrence of the same thing, and looks at what came
+#   *after* it. When the text says "the c" for the second time, it looks at the "a" after the first.
+#   That is a good way to predict what comes next.
 #
-# The second one needs the first (Olsson et al. 2022, *In-context learning and induction heads*): only
-# because some head told each token what stands before it, a later one can ask "who stands behind a
-# token like me?". Try a text in which nothing comes twice, and one of nothing but repetitions.
+# The second one needs the first ([Olsson et al. 2022](https://arxiv.org/abs/2209.11895), *In-context
+# learning and induction heads*). Only because some head has given each token the token before it, a
+# later head can ask "which token comes after one like me?". Try a text in which nothing comes twice,
+# and one that only repeats itself.
 
 # %% [markdown]
 # ## Find the bug
 #
-# One mistake is in the function below, which puts heads side by side again without a `reshape`. What makes
-# such mistakes hard to find: a model in which heads are put together wrongly, but always in the same
+# The function below puts heads side by side again without a `reshape`, and has one mistake. Such
+# mistakes are hard to find: a model whose heads are put together wrongly, but always in the same
 # way, still learns something. Run the checks, find the mistake, and change as little as you can.
 
 # %%

@@ -26,20 +26,20 @@ def test_attention_scores_gradients(attempt):
 
 @exercise("attention_scores", points=0.5)
 def test_attention_scores_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.attention_scores.keeps_inputs("values", "gradients")
     attempt.attention_scores.gives_the_same("same")
 
 
 @for_learners("softmax_naive")
 def test_softmax_naive_on_the_sentence(attempt):
-    """Exponentials over their sum, for the scores of token 2."""
+    """Exponentials divided by their sum, for the scores of token 2."""
     attempt.softmax_naive.agrees("sentence")
 
 
 @exercise("softmax_naive", points=3.5)
 def test_softmax_naive_values(attempt):
-    """Exponentials over their sum."""
+    """Exponentials divided by their sum."""
     attempt.softmax_naive.agrees("values")
 
 
@@ -51,14 +51,14 @@ def test_softmax_naive_gradients(attempt):
 
 @exercise("softmax_naive", points=0.25)
 def test_softmax_naive_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.softmax_naive.keeps_inputs("values")
     attempt.softmax_naive.gives_the_same("same")
 
 
 @exercise("softmax_naive", points=0.25)
 def test_softmax_naive_is_your_own(attempt):
-    """It is written out and calls no softmax of torch."""
+    """It is your own code and does not call torch's softmax."""
     attempt.softmax_naive.names_no_softmax()
     attempt.softmax_naive.agrees("own")
     attempt.softmax_naive.avoids_softmax("own")
@@ -84,7 +84,7 @@ def test_softmax_any_dimension(attempt):
 
 @exercise("softmax", points=1.5)
 def test_softmax_large_scores(attempt):
-    """Scores of ten thousand neither overflow nor vanish."""
+    """Scores of ten thousand do not overflow or vanish."""
     attempt.softmax.agrees("large")
 
 
@@ -108,14 +108,14 @@ def test_softmax_dtype(attempt):
 
 @exercise("softmax", points=0.5)
 def test_softmax_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.softmax.keeps_inputs("last", "dim", "large", "hidden")
     attempt.softmax.gives_the_same("same")
 
 
 @exercise("softmax", points=0.5)
 def test_softmax_is_your_own(attempt):
-    """It is written out and calls no softmax of torch."""
+    """It is your own code and does not call torch's softmax."""
     attempt.softmax.names_no_softmax()
     attempt.softmax.agrees("own")
     attempt.softmax.avoids_softmax("own")
@@ -129,7 +129,7 @@ def test_context_vector_on_the_sentence(attempt):
 
 @exercise("context_vector", points=3)
 def test_context_vector_values(attempt):
-    """The sum of all rows, each times its weight."""
+    """The sum of all rows, each multiplied by its weight."""
     attempt.context_vector.agrees("values")
 
 
@@ -147,7 +147,7 @@ def test_context_vector_gradients(attempt):
 
 @exercise("context_vector", points=0.5)
 def test_context_vector_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.context_vector.keeps_inputs("values", "gradients")
     attempt.context_vector.gives_the_same("same")
 
@@ -191,14 +191,14 @@ def test_simplified_self_attention_gradients(attempt):
 
 @exercise("simplified_self_attention", points=0.5)
 def test_simplified_self_attention_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.simplified_self_attention.keeps_inputs("values", "gradients")
     attempt.simplified_self_attention.gives_the_same("same")
 
 
 @exercise("simplified_self_attention", points=0.5)
 def test_simplified_self_attention_has_no_loop(attempt):
-    """All tokens at once: more tokens need no more operations."""
+    """All tokens are computed at once: more tokens need no more operations."""
     attempt.simplified_self_attention.does_not_grow(
         "operations", "more tokens take more operations"
     )
@@ -243,14 +243,14 @@ def test_bug_simplified_self_attention_gradients(attempt):
 
 @exercise("bug_simplified_self_attention", points=0.5)
 def test_bug_simplified_self_attention_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.bug_simplified_self_attention.keeps_inputs("values", "gradients")
     attempt.bug_simplified_self_attention.gives_the_same("same")
 
 
 @exercise("bug_simplified_self_attention", points=0.5)
 def test_bug_simplified_self_attention_has_no_loop(attempt):
-    """All tokens at once: more tokens need no more operations."""
+    """All tokens are computed at once: more tokens need no more operations."""
     attempt.bug_simplified_self_attention.does_not_grow(
         "operations", "more tokens take more operations"
     )

@@ -39,7 +39,7 @@ def test_project_qkv_gradients(attempt):
 
 @exercise("project_qkv", points=0.5)
 def test_project_qkv_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.project_qkv.keeps_inputs("values", "gradients")
     attempt.project_qkv.gives_the_same("same")
 
@@ -52,7 +52,7 @@ def test_attention_weights_on_the_sentence(attempt):
 
 @exercise("attention_weights", points=4)
 def test_attention_weights_values(attempt):
-    """Softmax over scaled scores, for every d_k."""
+    """Softmax of scaled scores, for every d_k."""
     attempt.attention_weights.agrees("values")
 
 
@@ -64,7 +64,7 @@ def test_attention_weights_large_scores(attempt):
 
 @exercise("attention_weights", points=1.5)
 def test_attention_weights_cross(attempt):
-    """Queries and keys may differ in number."""
+    """The numbers of queries and keys may differ."""
     attempt.attention_weights.agrees("cross")
 
 
@@ -82,7 +82,7 @@ def test_attention_weights_gradients(attempt):
 
 @exercise("attention_weights", points=0.5)
 def test_attention_weights_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.attention_weights.keeps_inputs("values", "cross", "leading", "gradients")
     attempt.attention_weights.gives_the_same("same")
 
@@ -95,7 +95,7 @@ def test_scaled_dot_product_attention_on_the_sentence(attempt):
 
 @exercise("scaled_dot_product_attention", points=4)
 def test_scaled_dot_product_attention_values(attempt):
-    """The values, mixed by the weights of every query."""
+    """The values, mixed by the weights of each query."""
     attempt.scaled_dot_product_attention.agrees("values")
 
 
@@ -107,7 +107,7 @@ def test_scaled_dot_product_attention_large_scores(attempt):
 
 @exercise("scaled_dot_product_attention", points=1.5)
 def test_scaled_dot_product_attention_cross(attempt):
-    """Queries and keys may differ in number."""
+    """The numbers of queries and keys may differ."""
     attempt.scaled_dot_product_attention.agrees("cross")
 
 
@@ -132,7 +132,7 @@ def test_scaled_dot_product_attention_is_your_own(attempt):
 
 @exercise("scaled_dot_product_attention", points=0.25)
 def test_scaled_dot_product_attention_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")
     attempt.scaled_dot_product_attention.gives_the_same("same")
 
@@ -145,7 +145,7 @@ def test_SelfAttention_v1_on_the_sentence(attempt):
 
 @exercise("SelfAttention_v1", points=5)
 def test_SelfAttention_v1_values(attempt):
-    """Projections, weights and mixing, with the weights that are loaded."""
+    """Projections, attention weights and the weighted sum, with loaded weights."""
     attempt.SelfAttention_v1.agrees("values")
 
 
@@ -176,7 +176,7 @@ def test_SelfAttention_v1_parameters(attempt):
 
 @exercise("SelfAttention_v1", points=0.5)
 def test_SelfAttention_v1_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.SelfAttention_v1.mixes_tokens("mixed")
     attempt.SelfAttention_v1.keeps_inputs("values", "gradients")
     attempt.SelfAttention_v1.gives_the_same("same")
@@ -184,13 +184,13 @@ def test_SelfAttention_v1_inputs(attempt):
 
 @for_learners("SelfAttention_v2")
 def test_SelfAttention_v2_runs_on_the_sentence(attempt):
-    """The sentence goes through (seed 789)."""
+    """It runs on the sentence (seed 789)."""
     attempt.SelfAttention_v2.answered("sentence")
 
 
 @exercise("SelfAttention_v2", points=4)
 def test_SelfAttention_v2_values(attempt):
-    """Projections, weights and mixing, with the weights that are loaded."""
+    """Projections, attention weights and the weighted sum, with loaded weights."""
     attempt.SelfAttention_v2.agrees("values")
 
 
@@ -214,14 +214,14 @@ def test_SelfAttention_v2_gradients(attempt):
 
 @exercise("SelfAttention_v2", points=0.5)
 def test_SelfAttention_v2_parameters(attempt):
-    """Exactly the weights of three nn.Linear, and their biases where asked for."""
+    """Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True."""
     attempt.SelfAttention_v2.has_parameters("parameters")
     attempt.SelfAttention_v2.starts_alive("start")
 
 
 @exercise("SelfAttention_v2", points=0.5)
 def test_SelfAttention_v2_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.SelfAttention_v2.mixes_tokens("mixed")
     attempt.SelfAttention_v2.keeps_inputs("values", "bias", "gradients")
     attempt.SelfAttention_v2.gives_the_same("same")
@@ -229,25 +229,25 @@ def test_SelfAttention_v2_inputs(attempt):
 
 @exercise("copy_v2_into_v1", points=1.5)
 def test_copy_v2_into_v1_query(attempt):
-    """W_query arrives in v1."""
+    """W_query is copied into v1."""
     attempt.copy_v2_into_v1.agrees("values", only="v1.W_query")
 
 
 @exercise("copy_v2_into_v1", points=1.5)
 def test_copy_v2_into_v1_key(attempt):
-    """W_key arrives in v1."""
+    """W_key is copied into v1."""
     attempt.copy_v2_into_v1.agrees("values", only="v1.W_key")
 
 
 @exercise("copy_v2_into_v1", points=1.5)
 def test_copy_v2_into_v1_value(attempt):
-    """W_value arrives in v1."""
+    """W_value is copied into v1."""
     attempt.copy_v2_into_v1.agrees("values", only="v1.W_value")
 
 
 @exercise("copy_v2_into_v1", points=0.5)
 def test_copy_v2_into_v1_leaves_v2(attempt):
-    """v2 stays as it was, both can go on learning, and nothing is returned."""
+    """v2 stays unchanged, both modules can continue to learn, and the result is None."""
     attempt.copy_v2_into_v1.agrees("values")
     attempt.copy_v2_into_v1.has_parameters("values", "v1")
     attempt.copy_v2_into_v1.has_parameters("values", "v2")
@@ -261,7 +261,7 @@ def test_bug_scaled_dot_product_attention_on_the_sentence(attempt):
 
 @exercise("bug_scaled_dot_product_attention", points=4)
 def test_bug_scaled_dot_product_attention_values(attempt):
-    """The values, mixed by the weights of every query."""
+    """The values, mixed by the weights of each query."""
     attempt.bug_scaled_dot_product_attention.agrees("values")
 
 
@@ -273,7 +273,7 @@ def test_bug_scaled_dot_product_attention_large_scores(attempt):
 
 @exercise("bug_scaled_dot_product_attention", points=1.5)
 def test_bug_scaled_dot_product_attention_cross(attempt):
-    """Queries and keys may differ in number."""
+    """The numbers of queries and keys may differ."""
     attempt.bug_scaled_dot_product_attention.agrees("cross")
 
 
@@ -298,6 +298,6 @@ def test_bug_scaled_dot_product_attention_is_your_own(attempt):
 
 @exercise("bug_scaled_dot_product_attention", points=0.25)
 def test_bug_scaled_dot_product_attention_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.bug_scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")
     attempt.bug_scaled_dot_product_attention.gives_the_same("same")

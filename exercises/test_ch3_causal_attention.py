@@ -32,7 +32,7 @@ def test_mask_and_renormalize_on_the_sentence(attempt):
 
 @exercise("mask_and_renormalize", points=7)
 def test_mask_and_renormalize_values(attempt):
-    """The future gets 0, and every row sums to 1 again."""
+    """The future gets weight 0, and each row sums to 1 again."""
     attempt.mask_and_renormalize.agrees("values")
 
 
@@ -44,7 +44,7 @@ def test_mask_and_renormalize_gradients(attempt):
 
 @exercise("mask_and_renormalize", points=1)
 def test_mask_and_renormalize_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.mask_and_renormalize.keeps_inputs("values")
     attempt.mask_and_renormalize.gives_the_same("same")
 
@@ -57,19 +57,19 @@ def test_causal_attention_weights_on_the_sentence(attempt):
 
 @exercise("causal_attention_weights", points=5)
 def test_causal_attention_weights_values(attempt):
-    """Hidden scores drop out of the softmax; the rest is scaled by sqrt(d_k)."""
+    """Hidden scores are left out of the softmax; the others are scaled by sqrt(d_k)."""
     attempt.causal_attention_weights.agrees("values")
 
 
 @exercise("causal_attention_weights", points=1)
 def test_causal_attention_weights_leading(attempt):
-    """Leading dimensions stay in front: each table of scores is masked by itself."""
+    """Leading dimensions stay in front: each table of scores is masked on its own."""
     attempt.causal_attention_weights.agrees("leading")
 
 
 @exercise("causal_attention_weights", points=1)
 def test_causal_attention_weights_large_scores(attempt):
-    """Scores of thousands neither overflow nor, where they are hidden, leave nothing over."""
+    """Scores of thousands do not overflow; large hidden scores leave weights for the others."""
     attempt.causal_attention_weights.agrees("large")
 
 
@@ -81,55 +81,55 @@ def test_causal_attention_weights_gradients(attempt):
 
 @exercise("causal_attention_weights", points=1)
 def test_causal_attention_weights_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.causal_attention_weights.keeps_inputs("values", "leading")
     attempt.causal_attention_weights.gives_the_same("same")
 
 
 @exercise("inverted_dropout", points=6)
 def test_inverted_dropout_in_training(attempt):
-    """A share p becomes 0, the rest grows by 1 / (1 - p)."""
+    """A share p becomes 0, and the rest grows by 1 / (1 - p)."""
     attempt.inverted_dropout.drops_entries("dropout")
 
 
 @exercise("inverted_dropout", points=1.5)
 def test_inverted_dropout_in_evaluation(attempt):
-    """With training=False nothing changes."""
+    """With training=False the weights stay unchanged."""
     attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.agrees("evaluation")
 
 
 @exercise("inverted_dropout", points=1)
 def test_inverted_dropout_gradients(attempt):
-    """Gradients reach the entries that were kept, all of them where nothing is dropped."""
+    """Gradients reach the entries that were kept: all of them if none is dropped."""
     attempt.inverted_dropout.drops_gradients("gradients", "attn_weights")
     attempt.inverted_dropout.agrees("gradients alone", only="gradient")
 
 
 @exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_of_nothing(attempt):
-    """With p = 0 nothing changes."""
+    """With p = 0 the weights stay unchanged."""
     attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.agrees("nothing")
 
 
 @exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_is_your_own(attempt):
-    """It is written out and calls no dropout of torch."""
+    """It is your own code and does not call torch's dropout."""
     attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.avoids_dropout("own")
 
 
 @exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_inputs(attempt):
-    """What is passed in stays as it was."""
+    """The weights that are passed in stay unchanged."""
     attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.keeps_inputs("dropout", "evaluation", "nothing")
 
 
 @for_learners("CausalAttention")
 def test_CausalAttention_runs_on_the_sentence(attempt):
-    """The sentence goes through, twice in one batch (seed 123)."""
+    """It runs on a batch that contains the sentence twice (seed 123)."""
     attempt.CausalAttention.answered("sentence")
 
 
@@ -159,7 +159,7 @@ def test_CausalAttention_bias(attempt):
 
 @exercise("CausalAttention", points=2)
 def test_CausalAttention_sees_no_future(attempt):
-    """A later token changes nothing before it, in training neither."""
+    """Later tokens do not change earlier results, in training or in evaluation."""
     attempt.CausalAttention.sees_no_future("future")
     attempt.CausalAttention.hides_in_training("dropout")
 
@@ -172,7 +172,7 @@ def test_CausalAttention_in_evaluation(attempt):
 
 @exercise("CausalAttention", points=2)
 def test_CausalAttention_dropout(attempt):
-    """In training single attention weights are dropped and the rest scaled up."""
+    """In training, single attention weights are dropped and the others scaled up."""
     attempt.CausalAttention.drops_both_halves("dropout")
 
 
@@ -190,21 +190,21 @@ def test_CausalAttention_mask_is_a_buffer(attempt):
 
 @exercise("CausalAttention", points=0.5)
 def test_CausalAttention_moves_as_a_whole(attempt):
-    """Moved to another device, such as a GPU, it leaves no tensor behind."""
+    """All its tensors move with it to another device, such as a GPU."""
     attempt.CausalAttention.mixes_tokens("future")
     attempt.CausalAttention.moves_as_a_whole("moved")
 
 
 @exercise("CausalAttention", points=0.5)
 def test_CausalAttention_parameters(attempt):
-    """Exactly the weights of three nn.Linear, and their biases where asked for."""
+    """Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True."""
     attempt.CausalAttention.has_parameters("parameters")
     attempt.CausalAttention.starts_alive("start")
 
 
 @exercise("CausalAttention", points=0.5)
 def test_CausalAttention_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.CausalAttention.mixes_tokens("future")
     attempt.CausalAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.CausalAttention.gives_the_same("same")
@@ -218,7 +218,7 @@ def test_bug_mask_and_renormalize_on_the_sentence(attempt):
 
 @exercise("bug_mask_and_renormalize", points=7)
 def test_bug_mask_and_renormalize_values(attempt):
-    """The future gets 0, and every row sums to 1 again."""
+    """The future gets weight 0, and each row sums to 1 again."""
     attempt.bug_mask_and_renormalize.agrees("values")
 
 
@@ -230,47 +230,47 @@ def test_bug_mask_and_renormalize_gradients(attempt):
 
 @exercise("bug_mask_and_renormalize", points=1)
 def test_bug_mask_and_renormalize_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.bug_mask_and_renormalize.keeps_inputs("values")
     attempt.bug_mask_and_renormalize.gives_the_same("same")
 
 
 @exercise("bug_inverted_dropout", points=6)
 def test_bug_inverted_dropout_in_training(attempt):
-    """A share p becomes 0, the rest grows by 1 / (1 - p)."""
+    """A share p becomes 0, and the rest grows by 1 / (1 - p)."""
     attempt.bug_inverted_dropout.drops_entries("dropout")
 
 
 @exercise("bug_inverted_dropout", points=1.5)
 def test_bug_inverted_dropout_in_evaluation(attempt):
-    """With training=False nothing changes."""
+    """With training=False the weights stay unchanged."""
     attempt.bug_inverted_dropout.drops_something("dropout")
     attempt.bug_inverted_dropout.agrees("evaluation")
 
 
 @exercise("bug_inverted_dropout", points=1)
 def test_bug_inverted_dropout_gradients(attempt):
-    """Gradients reach the entries that were kept, all of them where nothing is dropped."""
+    """Gradients reach the entries that were kept: all of them if none is dropped."""
     attempt.bug_inverted_dropout.drops_gradients("gradients", "attn_weights")
     attempt.bug_inverted_dropout.agrees("gradients alone", only="gradient")
 
 
 @exercise("bug_inverted_dropout", points=0.5)
 def test_bug_inverted_dropout_of_nothing(attempt):
-    """With p = 0 nothing changes."""
+    """With p = 0 the weights stay unchanged."""
     attempt.bug_inverted_dropout.drops_something("dropout")
     attempt.bug_inverted_dropout.agrees("nothing")
 
 
 @exercise("bug_inverted_dropout", points=0.5)
 def test_bug_inverted_dropout_is_your_own(attempt):
-    """It is written out and calls no dropout of torch."""
+    """It is your own code and does not call torch's dropout."""
     attempt.bug_inverted_dropout.drops_something("dropout")
     attempt.bug_inverted_dropout.avoids_dropout("own")
 
 
 @exercise("bug_inverted_dropout", points=0.5)
 def test_bug_inverted_dropout_inputs(attempt):
-    """What is passed in stays as it was."""
+    """The weights that are passed in stay unchanged."""
     attempt.bug_inverted_dropout.drops_something("dropout")
     attempt.bug_inverted_dropout.keeps_inputs("dropout", "evaluation", "nothing")

@@ -5,9 +5,7 @@ Each test's docstring is the line that you read when it fails. Your grade comes 
 
 from tensorgrade import exercise, for_learners
 
-REFUSED = (
-    "; it should be refused when the module is made, with a ValueError or an assert that says why"
-)
+REFUSED = "; creating such a module should raise a ValueError or AssertionError with a reason"
 
 UNEVEN_HEADS = f"a d_out that num_heads does not divide is accepted{REFUSED}"
 
@@ -16,13 +14,13 @@ UNEVEN_GROUPS = f"a num_heads that num_kv_heads does not divide is accepted{REFU
 
 @for_learners("padding_mask")
 def test_padding_mask_by_eye(attempt):
-    """Three texts, of which two are filled up."""
+    """Three texts, two of them padded."""
     attempt.padding_mask.agrees("sentence")
 
 
 @exercise("padding_mask", points=3.5)
 def test_padding_mask_values(attempt):
-    """True behind the end of each text, False before it; one row for each text."""
+    """True after the end of each text, False before it; one row for each text."""
     attempt.padding_mask.agrees("values")
 
 
@@ -34,13 +32,13 @@ def test_padding_mask_dtype(attempt):
 
 @exercise("padding_mask", points=0.5)
 def test_padding_mask_inputs(attempt):
-    """The lengths stay as they were."""
+    """The lengths stay unchanged."""
     attempt.padding_mask.keeps_inputs("values")
 
 
 @for_learners("CrossAttention")
 def test_CrossAttention_runs_on_the_sentence(attempt):
-    """The sentence reads itself (seed 123)."""
+    """It runs on the sentence as its own context (seed 123)."""
     attempt.CrossAttention.answered("sentence")
 
 
@@ -58,20 +56,20 @@ def test_CrossAttention_values(attempt):
 
 @exercise("CrossAttention", points=4)
 def test_CrossAttention_mask(attempt):
-    """True hides: a mask for each pair of tokens, for each text, or for all alike."""
+    """True hides, in a mask for each pair of tokens, for each text, or for all texts."""
     attempt.CrossAttention.agrees("mask")
 
 
 @exercise("CrossAttention", points=1)
 def test_CrossAttention_order(attempt):
-    """The order of the context plays no part, if its mask goes along."""
+    """The order of the context does not matter if its mask has the same order."""
     attempt.CrossAttention.agrees("order", only="result")
     attempt.CrossAttention.gives_the_same("order")
 
 
 @exercise("CrossAttention", points=1)
 def test_CrossAttention_large_scores(attempt):
-    """Scores of a million do not overflow, and hidden ones lie lower still."""
+    """Scores of a million do not overflow, and hidden scores are lower still."""
     attempt.CrossAttention.agrees("large")
 
 
@@ -89,33 +87,33 @@ def test_CrossAttention_gradients(attempt):
 
 @exercise("CrossAttention", points=1)
 def test_CrossAttention_parameters(attempt):
-    """Three input projections and an output projection, and no more."""
+    """Three input projections and an output projection, and no other parameters."""
     attempt.CrossAttention.has_parameters("parameters")
     attempt.CrossAttention.starts_alive("start")
 
 
 @exercise("CrossAttention", points=0.5)
 def test_CrossAttention_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.CrossAttention.keeps_inputs("values", "mask", "bias")
     attempt.CrossAttention.gives_the_same("same")
 
 
 @for_learners("sinusoidal_positions")
 def test_sinusoidal_positions_by_eye(attempt):
-    """Four places, six columns."""
+    """Four positions, six columns."""
     attempt.sinusoidal_positions.agrees("sentence")
 
 
 @exercise("sinusoidal_positions", points=1)
 def test_sinusoidal_positions_start(attempt):
-    """At place 0 all sines are 0 and all cosines 1."""
+    """At position 0 all sines are 0 and all cosines 1."""
     attempt.sinusoidal_positions.agrees("start")
 
 
 @exercise("sinusoidal_positions", points=5)
 def test_sinusoidal_positions_values(attempt):
-    """Sines and cosines of ever slower angles, side by side."""
+    """Sines and cosines of slower and slower angles, side by side."""
     attempt.sinusoidal_positions.agrees("values")
 
 
@@ -127,19 +125,19 @@ def test_rotate_by_eye(attempt):
 
 @exercise("rotate", points=5)
 def test_rotate_values(attempt):
-    """Entry i turns together with entry i + head_dim / 2, later pairs more slowly."""
+    """Entry i turns together with entry i + head_dim / 2, and later pairs turn more slowly."""
     attempt.rotate.agrees("values")
 
 
 @exercise("rotate", points=2)
 def test_rotate_places(attempt):
-    """The places are those passed in, wherever they start."""
+    """The positions that are passed in are used, even if they do not start at 0."""
     attempt.rotate.agrees("places")
 
 
 @exercise("rotate", points=1)
 def test_rotate_base(attempt):
-    """The base is the one passed in."""
+    """The base that is passed in is used."""
     attempt.rotate.agrees("base")
 
 
@@ -151,7 +149,7 @@ def test_rotate_gradients(attempt):
 
 @exercise("rotate", points=0.5)
 def test_rotate_inputs(attempt):
-    """What is passed in stays as it was, of any dtype, and may lie in memory in any order."""
+    """The arguments stay unchanged; they may have any dtype, and need not be contiguous."""
     attempt.rotate.keeps_inputs("values", "places", "base")
     attempt.rotate.gives_the_same("same")
     attempt.rotate.keeps_dtype("same")
@@ -159,13 +157,13 @@ def test_rotate_inputs(attempt):
 
 @for_learners("GroupedQueryAttention")
 def test_GroupedQueryAttention_runs_on_the_sentence(attempt):
-    """The sentence goes through (seed 123)."""
+    """It runs on the sentence (seed 123)."""
     attempt.GroupedQueryAttention.answered("sentence")
 
 
 @exercise("GroupedQueryAttention", points=4)
 def test_GroupedQueryAttention_all_heads(attempt):
-    """With as many heads of keys as of queries it is chapter 4's layer."""
+    """With as many heads of keys as of queries, it is chapter 4's layer."""
     attempt.GroupedQueryAttention.agrees("all heads")
 
 
@@ -177,7 +175,7 @@ def test_GroupedQueryAttention_one_head_of_keys(attempt):
 
 @exercise("GroupedQueryAttention", points=7.1)
 def test_GroupedQueryAttention_values(attempt):
-    """Groups of neighbouring query heads share one."""
+    """Groups of neighbouring query heads share a head of keys and values."""
     attempt.GroupedQueryAttention.agrees("values")
 
 
@@ -201,14 +199,14 @@ def test_GroupedQueryAttention_large_scores(attempt):
 
 @exercise("GroupedQueryAttention", points=1)
 def test_GroupedQueryAttention_sees_no_future(attempt):
-    """A later token changes nothing before it, in training neither."""
+    """Later tokens do not change earlier results, in training or in evaluation."""
     attempt.GroupedQueryAttention.sees_no_future("future")
     attempt.GroupedQueryAttention.hides_in_training("dropout")
 
 
 @exercise("GroupedQueryAttention", points=1.5)
 def test_GroupedQueryAttention_dropout(attempt):
-    """In training single attention weights are dropped, in evaluation none."""
+    """In training, single attention weights are dropped; in evaluation none."""
     attempt.GroupedQueryAttention.agrees("dropout", only="plain")
     attempt.GroupedQueryAttention.drops_both_halves("dropout")
     attempt.GroupedQueryAttention.drops_entries("dropout in heads", twice=True)
@@ -222,7 +220,7 @@ def test_GroupedQueryAttention_gradients(attempt):
 
 @exercise("GroupedQueryAttention", points=0.9)
 def test_GroupedQueryAttention_parameters(attempt):
-    """Keys and values are projected as narrowly as their heads; the mask is a buffer that moves."""
+    """Keys and values are as narrow as their heads; the mask is a buffer that moves."""
     attempt.GroupedQueryAttention.has_parameters("parameters")
     attempt.GroupedQueryAttention.starts_alive("start")
     attempt.GroupedQueryAttention.has_buffer("parameters", "mask")
@@ -231,14 +229,14 @@ def test_GroupedQueryAttention_parameters(attempt):
 
 @exercise("GroupedQueryAttention", points=1)
 def test_GroupedQueryAttention_refuses_uneven_groups(attempt):
-    """Heads that do not divide d_out, or into groups, are refused with a clear error."""
+    """Heads that do not divide d_out or form uneven groups raise a clear error."""
     for group, said in (("indivisible", UNEVEN_HEADS), ("uneven groups", UNEVEN_GROUPS)):
         attempt.GroupedQueryAttention.refuses(group, said)
 
 
 @exercise("GroupedQueryAttention", points=0.5)
 def test_GroupedQueryAttention_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.GroupedQueryAttention.mixes_tokens("future")
     attempt.GroupedQueryAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.GroupedQueryAttention.gives_the_same("same")
@@ -246,44 +244,44 @@ def test_GroupedQueryAttention_inputs(attempt):
 
 @for_learners("CachedAttention")
 def test_CachedAttention_runs_on_the_sentence(attempt):
-    """The sentence goes through at once (seed 123)."""
+    """It runs on the whole sentence (seed 123)."""
     attempt.CachedAttention.answered("sentence")
 
 
 @exercise("CachedAttention", points=5)
 def test_CachedAttention_whole(attempt):
-    """Without a cache it is causal attention with several heads."""
+    """Without a cache, it is causal attention with several heads."""
     attempt.CachedAttention.agrees("whole", only="result.0")
 
 
 @exercise("CachedAttention", points=2)
 def test_CachedAttention_gives_a_cache(attempt):
-    """Keys and values come back in heads, (b, num_heads, tokens, head_dim)."""
+    """It returns keys and values by head, (b, num_heads, tokens, head_dim)."""
     attempt.CachedAttention.agrees("whole", only="result.1")
     attempt.CachedAttention.agrees("one by one", only="result.1")
 
 
 @exercise("CachedAttention", points=4)
 def test_CachedAttention_one_by_one(attempt):
-    """One token at a time gives what the whole text gives."""
+    """One token at a time gives the same result as the whole text."""
     attempt.CachedAttention.agrees("one by one", only="result.0")
 
 
 @exercise("CachedAttention", points=4)
 def test_CachedAttention_chunks(attempt):
-    """So do pieces of any size."""
+    """Chunks of any size give the same result as the whole text."""
     attempt.CachedAttention.agrees("chunks", only="result.0")
 
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_goes_on_twice(attempt):
-    """Two texts can go on from the same cache."""
+    """Two texts can continue from the same cache."""
     attempt.CachedAttention.agrees("twice")
 
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_inputs(attempt):
-    """What is passed in stays as it was, the cache too."""
+    """The arguments stay unchanged, including the cache."""
     attempt.CachedAttention.keeps_inputs("twice")
 
 
@@ -313,14 +311,14 @@ def test_CachedAttention_has_no_loop(attempt):
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_mask_is_a_buffer(attempt):
-    """The mask is a buffer named `mask`, which moves along to another device, such as a GPU."""
+    """The mask is a buffer named `mask`, which moves to another device, such as a GPU."""
     attempt.CachedAttention.has_buffer("parameters", "mask")
     attempt.CachedAttention.moves_as_a_whole("moved")
 
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_parameters(attempt):
-    """Three input projections and an output projection, and no more."""
+    """Three input projections and an output projection, and no other parameters."""
     attempt.CachedAttention.has_parameters("parameters")
     attempt.CachedAttention.starts_alive("start")
 
@@ -351,13 +349,13 @@ def test_sliding_window_mask_dtype(attempt):
 
 @for_learners("append_to_window")
 def test_append_to_window_by_eye(attempt):
-    """Three rows are kept, one comes in, one falls out."""
+    """Three rows are cached, one is added, and one is dropped."""
     attempt.append_to_window.agrees("sentence")
 
 
 @exercise("append_to_window", points=1.5)
 def test_append_to_window_growing(attempt):
-    """While the window is not full, everything is kept."""
+    """All tokens are kept while the window is not full."""
     attempt.append_to_window.agrees("growing")
 
 
@@ -369,13 +367,13 @@ def test_append_to_window_full(attempt):
 
 @exercise("append_to_window", points=1)
 def test_append_to_window_gradients(attempt):
-    """Gradients reach what is kept."""
+    """Gradients reach the tokens that are kept."""
     attempt.append_to_window.agrees("gradients", only="gradient")
 
 
 @exercise("append_to_window", points=0.5)
 def test_append_to_window_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.append_to_window.keeps_inputs("growing", "full")
     attempt.append_to_window.gives_the_same("same")
 
@@ -388,7 +386,7 @@ def test_online_softmax_attention_by_eye(attempt):
 
 @exercise("online_softmax_attention", points=1.5)
 def test_online_softmax_attention_one_block(attempt):
-    """With all keys in one block it is scaled dot-product attention."""
+    """With all keys in one block, it is scaled dot-product attention."""
     attempt.online_softmax_attention.agrees("one block")
 
 
@@ -400,7 +398,7 @@ def test_online_softmax_attention_values(attempt):
 
 @exercise("online_softmax_attention", points=3)
 def test_online_softmax_attention_large_scores(attempt):
-    """Scores of ten thousand do not overflow, those of minus thirty thousand do not vanish."""
+    """Scores of ten thousand do not overflow, and scores of minus thirty thousand do not vanish."""
     attempt.online_softmax_attention.agrees("large")
     attempt.online_softmax_attention.agrees("low")
 
@@ -413,20 +411,20 @@ def test_online_softmax_attention_gradients(attempt):
 
 @exercise("online_softmax_attention", points=0.9)
 def test_online_softmax_attention_has_no_table(attempt):
-    """No tensor of n x m entries is made."""
+    """It makes no tensor of n x m entries."""
     attempt.online_softmax_attention.makes_no_table("operations", "block_size")
 
 
 @exercise("online_softmax_attention", points=0.5)
 def test_online_softmax_attention_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.online_softmax_attention.keeps_inputs("values", "one block")
     attempt.online_softmax_attention.gives_the_same("same")
 
 
 @for_learners("LatentAttention")
 def test_LatentAttention_runs_on_the_sentence(attempt):
-    """The sentence goes through (seed 123)."""
+    """It runs on the sentence (seed 123)."""
     attempt.LatentAttention.answered("sentence")
 
 
@@ -456,7 +454,7 @@ def test_LatentAttention_gradients(attempt):
 
 @exercise("LatentAttention", points=0.5)
 def test_LatentAttention_parameters(attempt):
-    """One projection down, two up, no bias but the output's; the mask is a buffer that moves."""
+    """One projection down, two up, a bias only in the output; the mask is a buffer that moves."""
     attempt.LatentAttention.has_parameters("parameters")
     attempt.LatentAttention.starts_alive("start")
     attempt.LatentAttention.has_buffer("parameters", "mask")
@@ -465,26 +463,26 @@ def test_LatentAttention_parameters(attempt):
 
 @exercise("LatentAttention", points=0.5)
 def test_LatentAttention_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.LatentAttention.keeps_inputs("values")
     attempt.LatentAttention.gives_the_same("same")
 
 
 @for_learners("bug_sinusoidal_positions")
 def test_bug_sinusoidal_positions_by_eye(attempt):
-    """Four places, six columns."""
+    """Four positions, six columns."""
     attempt.bug_sinusoidal_positions.agrees("sentence")
 
 
 @exercise("bug_sinusoidal_positions", points=1)
 def test_bug_sinusoidal_positions_start(attempt):
-    """At place 0 all sines are 0 and all cosines 1."""
+    """At position 0 all sines are 0 and all cosines 1."""
     attempt.bug_sinusoidal_positions.agrees("start")
 
 
 @exercise("bug_sinusoidal_positions", points=5)
 def test_bug_sinusoidal_positions_values(attempt):
-    """Sines and cosines of ever slower angles, side by side."""
+    """Sines and cosines of slower and slower angles, side by side."""
     attempt.bug_sinusoidal_positions.agrees("values")
 
 
@@ -496,19 +494,19 @@ def test_bug_rotate_by_eye(attempt):
 
 @exercise("bug_rotate", points=5)
 def test_bug_rotate_values(attempt):
-    """Entry i turns together with entry i + head_dim / 2, later pairs more slowly."""
+    """Entry i turns together with entry i + head_dim / 2, and later pairs turn more slowly."""
     attempt.bug_rotate.agrees("values")
 
 
 @exercise("bug_rotate", points=2)
 def test_bug_rotate_places(attempt):
-    """The places are those passed in, wherever they start."""
+    """The positions that are passed in are used, even if they do not start at 0."""
     attempt.bug_rotate.agrees("places")
 
 
 @exercise("bug_rotate", points=1)
 def test_bug_rotate_base(attempt):
-    """The base is the one passed in."""
+    """The base that is passed in is used."""
     attempt.bug_rotate.agrees("base")
 
 
@@ -520,7 +518,7 @@ def test_bug_rotate_gradients(attempt):
 
 @exercise("bug_rotate", points=0.5)
 def test_bug_rotate_inputs(attempt):
-    """What is passed in stays as it was, of any dtype, and may lie in memory in any order."""
+    """The arguments stay unchanged; they may have any dtype, and need not be contiguous."""
     attempt.bug_rotate.keeps_inputs("values", "places", "base")
     attempt.bug_rotate.gives_the_same("same")
     attempt.bug_rotate.keeps_dtype("same")

@@ -14,25 +14,25 @@ def test_LayerNorm_by_eye(attempt):
 
 @exercise("LayerNorm", points=2)
 def test_LayerNorm_plain(attempt):
-    """As it is made, rows come to mean 0 and variance 1."""
+    """A new module gives rows of mean 0 and variance 1."""
     attempt.LayerNorm.agrees("plain")
 
 
 @exercise("LayerNorm", points=3.5)
 def test_LayerNorm_values(attempt):
-    """Then each column is scaled and shifted, in evaluation too."""
+    """Each column is scaled and shifted afterwards, in evaluation too."""
     attempt.LayerNorm.agrees("values")
 
 
 @exercise("LayerNorm", points=1)
 def test_LayerNorm_spread(attempt):
-    """Whatever the rows' spread is."""
+    """Rows of any spread are normalised."""
     attempt.LayerNorm.agrees("spread")
 
 
 @exercise("LayerNorm", points=1)
 def test_LayerNorm_eps(attempt):
-    """The eps that was passed in is added to the variance."""
+    """The eps that is passed in is added to the variance."""
     attempt.LayerNorm.agrees("eps")
 
 
@@ -44,27 +44,27 @@ def test_LayerNorm_gradients(attempt):
 
 @exercise("LayerNorm", points=0.5)
 def test_LayerNorm_parameters(attempt):
-    """A scale and a shift, and no more."""
+    """A scale and a shift, and no other parameters."""
     attempt.LayerNorm.has_parameters("parameters")
 
 
 @exercise("LayerNorm", points=0.25)
 def test_LayerNorm_is_your_own(attempt):
-    """It is written, not called."""
+    """It is your own code and does not call torch's norm."""
     attempt.LayerNorm.agrees("own")
     attempt.LayerNorm.avoids_norms("own")
 
 
 @exercise("LayerNorm", points=0.25)
 def test_LayerNorm_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.LayerNorm.keeps_inputs("values", "plain")
     attempt.LayerNorm.gives_the_same("same")
 
 
 @exercise("FeedForward", points=3)
 def test_FeedForward_values(attempt):
-    """Up to four times the width, a GELU, back down."""
+    """Four times the width, a GELU, and back."""
     attempt.FeedForward.agrees("values")
 
 
@@ -76,32 +76,32 @@ def test_FeedForward_gradients(attempt):
 
 @exercise("FeedForward", points=0.5)
 def test_FeedForward_parameters(attempt):
-    """Two linear layers with their biases, and no more."""
+    """Two linear layers with their biases, and no other parameters."""
     attempt.FeedForward.has_parameters("parameters")
     attempt.FeedForward.starts_alive("start")
 
 
 @exercise("FeedForward", points=0.5)
 def test_FeedForward_copies(attempt):
-    """A copy, and what its state is loaded into, do the same."""
+    """A copy, and a module with its state, give the same result."""
     attempt.FeedForward.gives_the_same("same")
 
 
 @exercise("TransformerBlock", points=7.6)
 def test_TransformerBlock_values(attempt):
-    """Normalised, computed, added; twice."""
+    """Normalise, compute, add; twice."""
     attempt.TransformerBlock.agrees("values")
 
 
 @exercise("TransformerBlock", points=2)
 def test_TransformerBlock_arguments(attempt):
-    """Attention gets the context_length, the dropout and the heads that were passed in."""
+    """Attention gets the context_length, the dropout and the heads that are passed in."""
     attempt.TransformerBlock.agrees("arguments")
 
 
 @exercise("TransformerBlock", points=2)
 def test_TransformerBlock_dropout(attempt):
-    """In training what the two parts add is thinned out, in evaluation nothing is."""
+    """In training, entries of both parts' results are dropped; in evaluation none."""
     attempt.TransformerBlock.agrees("dropout", only="plain")
     attempt.TransformerBlock.drops_what_is_added("dropout")
     attempt.TransformerBlock.drops_parts_apart("both")
@@ -115,20 +115,20 @@ def test_TransformerBlock_gradients(attempt):
 
 @exercise("TransformerBlock", points=0.9)
 def test_TransformerBlock_parameters(attempt):
-    """Two norms, attention and a feed-forward part, and no more."""
+    """Two norms, attention and a feed-forward part, and no other parameters."""
     attempt.TransformerBlock.has_parameters("parameters")
 
 
 @exercise("TransformerBlock", points=0.5)
 def test_TransformerBlock_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.TransformerBlock.keeps_inputs("values", "arguments")
     attempt.TransformerBlock.gives_the_same("same")
 
 
 @exercise("SmallGPT", points=6)
 def test_SmallGPT_one_block(attempt):
-    """Token and place, a block, the last norm, the head."""
+    """Token and position, one block, the last norm, the head."""
     attempt.SmallGPT.agrees("one block")
 
 
@@ -146,14 +146,14 @@ def test_SmallGPT_short_texts(attempt):
 
 @exercise("SmallGPT", points=1)
 def test_SmallGPT_sees_no_future(attempt):
-    """A later token changes no logits before it, nor does another text."""
+    """Later tokens and other texts do not change earlier logits."""
     attempt.SmallGPT.agrees("future")
     attempt.SmallGPT.keeps_what_is_earlier("future in training")
 
 
 @exercise("SmallGPT", points=1)
 def test_SmallGPT_dropout(attempt):
-    """In training it acts where it stands, in evaluation nowhere."""
+    """Dropout acts in the right places in training, and never in evaluation."""
     attempt.SmallGPT.agrees("evaluation")
     attempt.SmallGPT.agrees("dropout", only="plain")
     attempt.SmallGPT.drops_sums("dropout")
@@ -167,14 +167,14 @@ def test_SmallGPT_gradients(attempt):
 
 @exercise("SmallGPT", points=0.5, guard=True)
 def test_SmallGPT_moves_as_a_whole(attempt):
-    """Moved to another device, such as a GPU, it makes no tensor elsewhere."""
+    """It creates no tensors on another device after it has moved, for example to a GPU."""
     attempt.SmallGPT.answered("one block")
     attempt.SmallGPT.moves_as_a_whole("moved")
 
 
 @exercise("SmallGPT", points=1)
 def test_SmallGPT_parameters(attempt):
-    """Two tables, the blocks, a norm and a head without a bias; it says its context_length."""
+    """Two tables, the blocks, a norm and a head without a bias; it stores its context_length."""
     attempt.SmallGPT.has_parameters("parameters")
     attempt.SmallGPT.starts_alive("start")
     attempt.SmallGPT.agrees("parameters", only="context_length")
@@ -182,33 +182,33 @@ def test_SmallGPT_parameters(attempt):
 
 @exercise("SmallGPT", points=0.5)
 def test_SmallGPT_inputs(attempt):
-    """The ids stay as they were."""
+    """The ids stay unchanged."""
     attempt.SmallGPT.keeps_inputs("one block", "blocks", "short")
 
 
 @exercise("batches", points=2.5)
 def test_batches_windows(attempt):
-    """Windows of the text, and the same windows one token further on."""
+    """Windows of the text, and the windows one token later."""
     attempt.batches.cuts_windows("windows")
 
 
 @exercise("batches", points=0.5)
 def test_batches_inputs(attempt):
-    """The text stays as it was, and what is cut out of it holds ids of the same kind."""
+    """The text stays unchanged, and the windows have the dtype of its ids."""
     attempt.batches.keeps_inputs("windows")
     attempt.batches.keeps_dtype("windows")
 
 
 @exercise("batches", points=1)
 def test_batches_everywhere(attempt):
-    """Every place from which a window fits is as likely as any other, be it the only one."""
+    """All possible starts are equally likely, even if there is only one."""
     attempt.batches.cuts_windows("only place")
     attempt.batches.cuts_everywhere("everywhere")
 
 
 @exercise("batches", points=1)
 def test_batches_chance(attempt):
-    """All chance comes from the generator."""
+    """All randomness comes from the generator."""
     attempt.batches.draws_from_the_generator("chance")
 
 
@@ -220,13 +220,13 @@ def test_cross_entropy_by_eye(attempt):
 
 @exercise("cross_entropy", points=3.2)
 def test_cross_entropy_values(attempt):
-    """Minus the logarithm of the right tokens' probabilities, on average."""
+    """The mean negative log probability of the right tokens."""
     attempt.cross_entropy.agrees("values")
 
 
 @exercise("cross_entropy", points=1.5)
 def test_cross_entropy_leading_dimensions(attempt):
-    """For batches of texts too, and for a single row."""
+    """It accepts batches of texts, and a single row."""
     attempt.cross_entropy.agrees("leading")
 
 
@@ -244,45 +244,45 @@ def test_cross_entropy_gradients(attempt):
 
 @exercise("cross_entropy", points=0.35)
 def test_cross_entropy_is_your_own(attempt):
-    """It is written, not called."""
+    """It is your own code and does not call torch's loss."""
     attempt.cross_entropy.agrees("own")
     attempt.cross_entropy.avoids_losses("own")
 
 
 @exercise("cross_entropy", points=0.35)
 def test_cross_entropy_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.cross_entropy.keeps_inputs("values", "leading")
     attempt.cross_entropy.gives_the_same("same")
 
 
 @exercise("train_step", points=2)
 def test_train_step_one(attempt):
-    """The model's parameters are where one step leads."""
+    """The model's parameters have the values after one step."""
     attempt.train_step.agrees("one step", only="module")
 
 
 @exercise("train_step", points=2)
 def test_train_step_loss(attempt):
-    """The loss before the step comes back, as a float."""
+    """The loss before the step is returned as a float."""
     attempt.train_step.agrees("one step", strict=True)
 
 
 @exercise("train_step", points=2.5)
 def test_train_step_more(attempt):
-    """No step remembers the gradients of one before; what the optimizer remembers stays."""
+    """Steps do not reuse earlier gradients; the optimizer's own state stays."""
     attempt.train_step.agrees("steps")
 
 
 @exercise("train_step", points=0.5)
 def test_train_step_inputs(attempt):
-    """What is passed in stays as it was."""
+    """The arguments stay unchanged."""
     attempt.train_step.keeps_inputs("one step", "steps")
 
 
 @exercise("generate", points=3)
 def test_generate_the_likeliest(attempt):
-    """At temperature 0 the likeliest token follows, each time."""
+    """At temperature 0 it always appends the most likely token."""
     attempt.generate.agrees("likeliest")
     attempt.generate.keeps_dtype("likeliest")
 
@@ -295,13 +295,13 @@ def test_generate_long_texts(attempt):
 
 @exercise("generate", points=3)
 def test_generate_draws(attempt):
-    """Else it is drawn, by temperature and from the top k."""
+    """Otherwise it draws from the top k, by temperature."""
     attempt.generate.draws_by("drawn")
 
 
 @exercise("generate", points=0.25)
 def test_generate_chance(attempt):
-    """All chance comes from the generator."""
+    """All randomness comes from the generator."""
     attempt.generate.draws_from_the_generator("chance")
 
 
@@ -314,26 +314,26 @@ def test_generate_without_gradients(attempt):
 
 @exercise("generate", points=0.5)
 def test_generate_inputs(attempt):
-    """The text stays as it was, and so does the model, which can go on learning."""
+    """The text and the model stay unchanged, and the model can continue to learn."""
     attempt.generate.keeps_inputs("likeliest", "long", "chance", objects=True)
     attempt.generate.can_learn_afterwards("chance")
 
 
 @exercise("trained_loss", points=1.5)
 def test_trained_loss_values(attempt):
-    """The mean loss at the last place, over all windows."""
+    """The mean loss at the last position, over all windows."""
     attempt.trained_loss.agrees("values", only="result", strict=True)
 
 
 @exercise("trained_loss", points=1)
 def test_trained_loss_in_evaluation(attempt):
-    """The model is asked in evaluation, whatever mode it was in."""
+    """The model runs in evaluation, whatever its mode was."""
     attempt.trained_loss.agrees("training", only="result")
 
 
 @exercise("trained_loss", points=0.5)
 def test_trained_loss_inputs(attempt):
-    """Windows and model stay as they were, the mode too."""
+    """Windows and model stay unchanged, and so does the model's mode."""
     attempt.trained_loss.keeps_inputs("values", "training", objects=True)
     attempt.trained_loss.agrees("values", only="next")
     attempt.trained_loss.agrees("training", only="next")
@@ -341,13 +341,13 @@ def test_trained_loss_inputs(attempt):
 
 @exercise("trained_loss", points=1)
 def test_trained_loss_own(attempt):
-    """Your own SmallGPT, with the weights that you hand in, comes to what the graders' comes to."""
+    """Your own SmallGPT, with the weights that you submit, has the loss of the graders' model."""
     attempt.trained_loss.agrees_on_weights("own")
 
 
 @exercise("trained_loss", points=6, guard=True)
 def test_trained_loss_trained(attempt):
-    """The weights that you hand in, from `tensorgrade train`, foresee text that they never saw."""
+    """The weights that you submit, from `tensorgrade train`, predict text that they never saw."""
     attempt.trained_loss.foresees("text", below=2.1, by="own")
 
 
@@ -359,25 +359,25 @@ def test_BugLayerNorm_by_eye(attempt):
 
 @exercise("BugLayerNorm", points=2)
 def test_BugLayerNorm_plain(attempt):
-    """As it is made, rows come to mean 0 and variance 1."""
+    """A new module gives rows of mean 0 and variance 1."""
     attempt.BugLayerNorm.agrees("plain")
 
 
 @exercise("BugLayerNorm", points=3.5)
 def test_BugLayerNorm_values(attempt):
-    """Then each column is scaled and shifted, in evaluation too."""
+    """Each column is scaled and shifted afterwards, in evaluation too."""
     attempt.BugLayerNorm.agrees("values")
 
 
 @exercise("BugLayerNorm", points=1)
 def test_BugLayerNorm_spread(attempt):
-    """Whatever the rows' spread is."""
+    """Rows of any spread are normalised."""
     attempt.BugLayerNorm.agrees("spread")
 
 
 @exercise("BugLayerNorm", points=1)
 def test_BugLayerNorm_eps(attempt):
-    """The eps that was passed in is added to the variance."""
+    """The eps that is passed in is added to the variance."""
     attempt.BugLayerNorm.agrees("eps")
 
 
@@ -389,45 +389,45 @@ def test_BugLayerNorm_gradients(attempt):
 
 @exercise("BugLayerNorm", points=0.5)
 def test_BugLayerNorm_parameters(attempt):
-    """A scale and a shift, and no more."""
+    """A scale and a shift, and no other parameters."""
     attempt.BugLayerNorm.has_parameters("parameters")
 
 
 @exercise("BugLayerNorm", points=0.25)
 def test_BugLayerNorm_is_your_own(attempt):
-    """It is written, not called."""
+    """It is your own code and does not call torch's norm."""
     attempt.BugLayerNorm.agrees("own")
     attempt.BugLayerNorm.avoids_norms("own")
 
 
 @exercise("BugLayerNorm", points=0.25)
 def test_BugLayerNorm_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.BugLayerNorm.keeps_inputs("values", "plain")
     attempt.BugLayerNorm.gives_the_same("same")
 
 
 @exercise("bug_batches", points=2.5)
 def test_bug_batches_windows(attempt):
-    """Windows of the text, and the same windows one token further on."""
+    """Windows of the text, and the windows one token later."""
     attempt.bug_batches.cuts_windows("windows")
 
 
 @exercise("bug_batches", points=0.5)
 def test_bug_batches_inputs(attempt):
-    """The text stays as it was, and what is cut out of it holds ids of the same kind."""
+    """The text stays unchanged, and the windows have the dtype of its ids."""
     attempt.bug_batches.keeps_inputs("windows")
     attempt.bug_batches.keeps_dtype("windows")
 
 
 @exercise("bug_batches", points=1)
 def test_bug_batches_everywhere(attempt):
-    """Every place from which a window fits is as likely as any other, be it the only one."""
+    """All possible starts are equally likely, even if there is only one."""
     attempt.bug_batches.cuts_windows("only place")
     attempt.bug_batches.cuts_everywhere("everywhere")
 
 
 @exercise("bug_batches", points=1)
 def test_bug_batches_chance(attempt):
-    """All chance comes from the generator."""
+    """All randomness comes from the generator."""
     attempt.bug_batches.draws_from_the_generator("chance")

@@ -1,4 +1,4 @@
-"""Steps of cases on modules with a mask and dropout, of one head or of many."""
+"""Steps of cases on modules with a mask and dropout, with one head or several."""
 
 import torch
 
@@ -9,17 +9,17 @@ from .sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH
 
 
 def evaluated(values: dict, d_in: int, d_out: int, context: int, dtype="float64", **arguments):
-    """A module without dropout, with these weights, in evaluation."""
+    """Return a module without dropout, with these weights, in evaluation mode."""
     sizes = {"d_in": d_in, "d_out": d_out, "context_length": context}
     made = construct(**sizes, **{"dropout": 0.0, "dtype": dtype} | arguments)
     return made, load(values), mode(training=False)
 
 
 def called(values, b, n, d_in, d_out, context, *, training=False, size=1.0, **arguments):
-    """Called on b rows of n tokens; from three rows on two of them are equal.
+    """Return a call on b rows of n tokens. If there are three rows or more, two are equal.
 
-    gradient: gradients are asked for. constants: names of arguments that need none. size: of the
-    entries of x.
+    gradient: also ask for gradients. constants: names of arguments that need no gradient. size:
+    the factor on the entries of x.
     """
     asked = {"gradient": normal(b, n, d_out)} if arguments.pop("gradient", False) else {}
     constants = arguments.pop("constants", ())
@@ -28,17 +28,17 @@ def called(values, b, n, d_in, d_out, context, *, training=False, size=1.0, **ar
     return *made[:-1], mode(training), call(**asked, constants=constants, x=x)
 
 
-# How a module is run: never in training, since chance has no reference. (A rate of 0 has, but a
-# rate that is fixed is to cost the points of dropout, not those of the values.)
+# Modules never run in training here, because random results have no reference. (A rate of 0 would
+# have one, but a fixed rate should cost the points of dropout, not those of the values.)
 RUNS = ((False, 0.1), (False, 0.6))
 
 
 def in_pairs(pick, draw, **more):
-    """Options of which every two meet, as (group, settings, sizes).
+    """Yield combinations of options as (group, settings, sizes), covering every pair of options.
 
-    A row of options is in the group of the first of these that is in it: bias, short, one head.
-    sizes: b, n, d_in, context_length, width of a head, heads; one after another of them is well
-    beyond what is natural. Hidden cases only.
+    Each combination is in the first group that fits: bias, short, one head. sizes: b, n, d_in,
+    context_length, width of a head, heads. In turn, each size is far larger than usual. Hidden
+    cases only.
     """
     options = {"bias": (False, True), "short": (False, True), "run": RUNS, "texts": ("some", 1)}
     options |= {"dtype": ("float64", "float32")} | more
@@ -54,11 +54,11 @@ def in_pairs(pick, draw, **more):
 
 
 def ranges_of(at: int, row: dict) -> list[tuple[int, int]]:
-    """From where to where b, n, d_in and a head's width are drawn for a row of options.
+    """Return the ranges of b, n, d_in and a head's width for a combination of options.
 
-    The first rows have several texts and few heads, so that each of the sizes is large in one.
+    The first rows have several texts and few heads, so that each size is large in one of them.
     """
-    # No text has six tokens, as the example has: whoever counts on them must always fail.
+    # No text has six tokens, unlike the example: code that assumes six must always fail.
     one, many = row["texts"] == 1, row.get("heads") == "many"
     ranges = [(1, 1) if one else (2, 4), (7, 10), (3, 12), (2, 4) if many else (3, 12)]
     place, size = ((0, BATCH), (3, WIDTH), (1, TOKENS), (2, FEATURES))[at % 4]
@@ -68,14 +68,14 @@ def ranges_of(at: int, row: dict) -> list[tuple[int, int]]:
 
 
 def group_of(row: dict) -> str:
-    """The group of cases that a row of options is in."""
+    """Return the group of cases for a combination of options."""
     if row["bias"] or row["short"]:
         return "bias" if row["bias"] else "short"
     return "one head" if row.get("heads") == 1 else "values"
 
 
 def lacking(rows: list[dict], options: dict) -> list[dict]:
-    """A row for each group that no row is in: what a mistake costs is not to hang on the draw."""
+    """Return a row for each empty group, so that deductions do not depend on chance."""
     plain = {name: values[-1] for name, values in options.items()}
     plain |= {"bias": False, "short": False, "texts": "some"}
     wanted = [plain, plain | {"bias": True}, plain | {"short": True}]
@@ -85,14 +85,14 @@ def lacking(rows: list[dict], options: dict) -> list[dict]:
 
 
 def with_equal_rows(x: torch.Tensor) -> torch.Tensor:
-    """x with its first row once more in the place of its last, where there are three or more."""
+    """Return x with its last row replaced by its first, if it has three rows or more."""
     return torch.cat([x[:-1], x[:1]]) if len(x) > 2 else x
 
 
 def changed_future(values, n, cut, d_in, d_out, **arguments):
-    """Calls on inputs that differ from token `cut` on, by little or by much, and in the first one.
+    """Return calls on inputs that differ from token `cut` on, slightly or hugely, or in token 0.
 
-    Earlier outputs must stay. A future that draws all weight leaves nothing to renormalise.
+    Earlier outputs must stay. If later tokens attract all weight, nothing is left to renormalise.
     """
     x = normal(2, n, d_in)
     other = computed(with_another_end, x, normal(2, n - cut, d_in))
@@ -106,25 +106,25 @@ def changed_future(values, n, cut, d_in, d_out, **arguments):
 
 
 def with_another_end(x: torch.Tensor, end: torch.Tensor) -> torch.Tensor:
-    """x with its last tokens replaced."""
+    """Return x with its last tokens replaced."""
     return torch.cat([x[:, : x.shape[1] - end.shape[1]], end], dim=1)
 
 
 def with_a_huge_end(x: torch.Tensor, last: int) -> torch.Tensor:
-    """x with its last tokens a thousand times as large."""
+    """Return x with its last tokens multiplied by a thousand."""
     return torch.cat([x[:, :-last], 1000 * x[:, -last:]], dim=1)
 
 
 def large_scores(values, b, n, d_in, d_out, **arguments):
-    """Scores of millions: their exponentials overflow, and no two of them are near each other."""
+    """Return a call with scores of millions, far apart: their exponentials overflow."""
     raised = {k: 1000 * v if "W_query" in k or "W_key" in k else v for k, v in values.items()}
     return called(raised, b, n, d_in, d_out, n, **arguments)
 
 
 def low_scores(values, b, n, d_in, d_out, **arguments):
-    """All scores far below -1000 and nearly alike: a hidden place must be lower than any score.
+    """Return a call with similar scores far below -1000: hidden entries must be lower still.
 
-    The numbers are short, and d_k should be 4, so that a softmax in float32 is as right.
+    The numbers are short, and d_k should be 4, so that a softmax in float32 is just as exact.
     """
     values = values | {
         "W_query.weight": computed(shortened, values["W_query.weight"]),
@@ -135,24 +135,24 @@ def low_scores(values, b, n, d_in, d_out, **arguments):
 
 
 def shortened(weights: torch.Tensor) -> torch.Tensor:
-    """The sizes of weights, in quarters."""
+    """Return the absolute values of weights, rounded to quarters."""
     return (4 * weights.abs()).round() / 4
 
 
 def zero_scores(values, b, n, d_in, d_out, **arguments):
-    """One token of zeros: its scores are 0, which hides nothing."""
+    """Return a call with one token of zeros: its scores are 0, which must not hide it."""
     x = computed(without_token_1, normal(b, n, d_in))
     return *evaluated(values, d_in, d_out, n, **arguments), call(x=x)
 
 
 def without_token_1(x: torch.Tensor) -> torch.Tensor:
-    """x with zeros for its second token."""
+    """Return x with zeros for its second token."""
     x[:, 1] = 0
     return x
 
 
 def short_then_long(values, d_in, d_out, **arguments):
-    """Called on two tokens, on five, on other two: no call owes anything to one before."""
+    """Return calls on two, five and two other tokens: no call may depend on an earlier one."""
     return (
         *evaluated(values, d_in, d_out, 6, **arguments),
         call(x=normal(2, 2, d_in), result="first"),
@@ -162,13 +162,13 @@ def short_then_long(values, d_in, d_out, **arguments):
 
 
 def on_another_device(n, d_in, d_out, **arguments):
-    """Moved, and called in training on fewer tokens than it could take."""
+    """Return a call on a moved module, in training, with fewer tokens than it accepts."""
     sizes = {"d_in": d_in, "d_out": d_out, "context_length": n + 2, "dropout": 0.2}
     return construct(**sizes, dtype="float32", **arguments), moved(x=normal(2, n, d_in))
 
 
 def options_of_dropout(pick, exercise: str, count: int) -> list[dict]:
-    """Options for so many cases of dropout: hidden, each of them is in one case, whichever."""
+    """Return options for the dropout cases. In hidden cases each option is on in a random one."""
     chance, found = pick.chance(exercise, "dropout"), [dict[str, object]() for _ in range(count)]
     for option, value in (("qkv_bias", True), ("longer", 3), ("dtype", "float32")):
         if pick.hidden:
@@ -177,7 +177,7 @@ def options_of_dropout(pick, exercise: str, count: int) -> list[dict]:
 
 
 def rates(pick, exercise: str) -> tuple[float, float]:
-    """A small rate of dropout and a large one, in hundredths."""
+    """Return a small and a large dropout rate, in hundredths."""
     chance = pick.chance(exercise, "rates")
     return chance.randint(15, 19) / 100, chance.randint(55, 70) / 100
 
@@ -185,11 +185,11 @@ def rates(pick, exercise: str) -> tuple[float, float]:
 def dropped_weights(
     b, n, p, extra: dict, heads: int = 1, kv_heads: int = 0, longer=0, dtype="float64", **arguments
 ):
-    """Values [I I] through each head: the output *is* the attention weights, twice side by side.
+    """Return steps with values [I I] in each head: the output *is* the weights, twice.
 
-    Each text is a little larger than the one before it, so that texts which see one another show.
-    kv_heads: of keys and values, where there are fewer of them. longer: by how many tokens a text
-    might be. Where projections have biases, that of the values is 0.
+    Each text is a little larger than the one before, so that the results show if texts see each
+    other. kv_heads: heads of keys and values, if there are fewer. longer: how many more tokens the
+    context allows. If projections have biases, the values' bias is 0.
     """
     kv_heads = kv_heads or heads
     d_out, kv_width = 2 * n * heads, 2 * n * kv_heads

@@ -33,7 +33,7 @@ from tensorgrade.recognition.imprints import Imprint, of_structure, of_use, weig
 from tensorgrade.recognition.operations import PRODUCTS
 from tensorgrade.runner.names import as_asked, meant_parts
 
-# What an exercise on softmax, or on dropout, may not call: there the point is to write it.
+# Operations that must not be called in the exercises that implement softmax or dropout.
 FUSED = {name for name in PRODUCTS if name.startswith("_scaled_dot_product")}
 SOFTMAXES = {"call:softmax", "call:log_softmax", "call:softmin", "call:gumbel_softmax"} | FUSED
 SOFTMAXES |= {"_softmax", "_log_softmax", "_safe_softmax", "call:logsumexp"}
@@ -44,22 +44,22 @@ DROPOUTS |= {"native_dropout", "_fused_dropout"}
 ATTENTION = {"call:scaled_dot_product_attention", "call:multi_head_attention_forward"} | FUSED
 
 
-# The same in a text, whatever it is called on: x.softmax, nn.Softmax, getattr(torch, "softmax").
+# The same names in source code, on any object: x.softmax, nn.Softmax, getattr(torch, "softmax").
 NAMED = """softmax softmax_ log_softmax softmin gumbel_softmax logsumexp Softmax LogSoftmax Softmin
 Softmax2d special_softmax special_log_softmax _softmax _log_softmax _safe_softmax
 scaled_dot_product_attention""".split()
-OWN = "it calls torch's own softmax, or a relative of it; the point of the exercise is to write it"
+OWN = "it calls torch's own softmax or a related function; the exercise is to write it yourself"
 
 
 @check
 def names_no_softmax(exercise) -> None:
-    """The text names no softmax of torch's. Half of the exercise depends on that."""
+    """Check that the source names no softmax of torch. Half of the exercise depends on it."""
     exercise.names_none(NAMED, OWN, share=0.5)
 
 
 @check
 def avoids_softmax(exercise, group: str) -> None:
-    """A watched call made no use of torch's own softmax."""
+    """Check that a watched call does not use torch's own softmax."""
     exercise.avoids(group, SOFTMAXES, OWN)
     for case, expected, observed in exercise.answered(group):
         result = exercise.result(case, "result", expected, observed)
@@ -69,22 +69,22 @@ def avoids_softmax(exercise, group: str) -> None:
             exercise.wrong("fact", OWN, case=case, actual=result)
 
 
-TELLING = 300  # written out, no softmax of so many numbers came to the very bits of torch's own
+TELLING = 300  # on this many numbers, no hand-written softmax was bit-identical to torch's own
 FLOATS = (torch.float64, torch.float32)
 
 
 @check
 def avoids_attention(exercise, group: str) -> None:
-    """A watched call made no use of torch's own attention. Half of the exercise depends on that."""
+    """Check that a watched call does not use torch's own attention, at half of the points."""
     for case, _, observed in exercise.answered(group):
         if observed.uses(ATTENTION):
-            said = "it calls torch's own attention; the point of the exercise is to write it"
+            said = "it calls torch's own attention; the exercise is to write it yourself"
             raise Wrong(Diagnosis(Kind.FACT, Plain(said), case=case.name, share=0.5))
 
 
 @check
 def refuses_with_numbers(exercise, group: str, *names: str) -> None:
-    """The refusal is a ValueError, and its text gives the numbers of these arguments."""
+    """Check that the error is a ValueError whose text gives the numbers of these arguments."""
     for case, _, observed in exercise.group(group):
         exercise.came_back(case, observed)
         error = observed.error
@@ -97,16 +97,17 @@ def refuses_with_numbers(exercise, group: str, *names: str) -> None:
 
 @check
 def avoids_dropout(exercise, group: str) -> None:
-    """A watched call made no use of torch's own dropout."""
-    said = "it calls torch's own dropout; the point of the exercise is to write it"
+    """Check that a watched call does not use torch's own dropout."""
+    said = "it calls torch's own dropout; the exercise is to write it yourself"
     exercise.avoids(group, DROPOUTS, said)
 
 
 @check
 def sees_no_future(exercise, group: str) -> None:
-    """Inputs differ from some token on: results before it stay, and after it change.
+    """Check that changing later tokens changes later results and no earlier ones.
 
-    They stay where the later tokens are huge, too; and a change of the first token shows.
+    Earlier results must also stay if the later tokens are huge. A change of the first token must
+    show in other results.
     """
     exercise.mixes_tokens(group)
     for case, expected, observed in exercise.answered(group):
@@ -135,7 +136,7 @@ def sees_no_future(exercise, group: str) -> None:
 
 @check
 def mixes_tokens(exercise, group: str) -> None:
-    """Two inputs differ in the first token: the results of others change. Else nothing attends."""
+    """Check that changing the first token changes other tokens' results, so that they attend."""
     for case, expected, observed in exercise.answered(group):
         before, earlier = (
             exercise.result(case, r, expected, observed) for r in ("before", "earlier")
@@ -147,9 +148,9 @@ def mixes_tokens(exercise, group: str) -> None:
 
 @check
 def drops_both_halves(exercise, group: str) -> None:
-    """`drops_entries`, and what is dropped is an attention weight, not a value or an output.
+    """Check `drops_entries`, and that attention weights are dropped, not values or outputs.
 
-    The values are two identity matrices side by side, so the result holds the attention
+    The values are two identity matrices side by side, so the result contains the attention
     weights twice, and both halves must have lost the same entries.
     """
     for case, expected, observed in exercise.answered(group):
@@ -160,8 +161,8 @@ def drops_both_halves(exercise, group: str) -> None:
             exercise.compare(case, "plain", expected.tensors["plain"], observed)
         if not halves_agree(dropped):
             said = (
-                "what is dropped is not an attention weight: a dropped weight takes all of a "
-                "value with it"
+                "the dropped entries are not attention weights: dropping a weight removes a "
+                "value's whole contribution"
             )
             exercise.wrong("fact", said, case=case, actual=dropped)
     exercise.drops_entries(group, twice=True)
@@ -169,7 +170,7 @@ def drops_both_halves(exercise, group: str) -> None:
 
 @check
 def hides_in_training(exercise, group: str) -> None:
-    """In training no weight goes to a later token, whichever entries are dropped.
+    """Check that in training no weight goes to a later token, whichever entries are dropped.
 
     The results are attention weights, as in the cases of `drops_both_halves`. If tokens see the
     future in evaluation too, `sees_no_future` reports it.
@@ -177,16 +178,16 @@ def hides_in_training(exercise, group: str) -> None:
     for case, expected, observed in exercise.answered(group):
         runs = [exercise.result(case, r, expected, observed) for r in ("plain", "dropped", "again")]
         for run in runs[1:]:
-            weights = run.nan_to_num(0.0)  # rows of NaN are another fault
+            weights = run.nan_to_num(0.0)  # rows of NaN are a different mistake
             if leaks_in_training(expected.tensors["plain"], runs[0], weights):
                 exercise.wrong("values", LEAKS_IN_TRAINING, case=case, actual=run)
 
 
-LEAKS_IN_TRAINING = "in training tokens see the future, which is hidden from them in evaluation"
+LEAKS_IN_TRAINING = "tokens see the future in training, although not in evaluation"
 
 
 def leaks_in_training(expected: torch.Tensor, plain: torch.Tensor, run: torch.Tensor) -> bool:
-    """Return True if a run in training has weights where evaluation has none, as it should."""
+    """Return True if a training run has weights where evaluation correctly has none."""
     if expected.shape != plain.shape or expected.shape != run.shape:
         return False
     hidden = expected == 0
@@ -195,19 +196,19 @@ def leaks_in_training(expected: torch.Tensor, plain: torch.Tensor, run: torch.Te
 
 @signature("softmax used")
 def softmax_used(case, expected, seen) -> Imprint:
-    """Whether torch's own softmax ran."""
+    """Record whether torch's own softmax ran."""
     return of_use(seen, SOFTMAXES)
 
 
 @signature("dropout used")
 def dropout_used(case, expected, seen) -> Imprint:
-    """Whether torch's own dropout ran."""
+    """Record whether torch's own dropout ran."""
     return of_use(seen, DROPOUTS)
 
 
 @signature("dropped weights")
 def dropped_weights(case, expected, seen) -> Imprint:
-    """Dropout where the result holds the attention weights twice: what exactly was dropped."""
+    """Record exactly what was dropped, if the result contains the attention weights twice."""
     without = of_dropout(case, expected, seen)
     if (runs := pair_of_runs(seen)) is None:
         return without
@@ -218,13 +219,13 @@ def dropped_weights(case, expected, seen) -> Imprint:
 
 
 def halves_agree(tensor: torch.Tensor) -> bool:
-    """Whether the left and the right half of the columns are the same."""
+    """Return True if the left and right halves of the columns are equal."""
     left, right = tensor[..., : tensor.shape[-1] // 2], tensor[..., tensor.shape[-1] // 2 :]
     return left.shape == right.shape and bool(torch.isclose(left, right).all())
 
 
 def whole_columns(plain: torch.Tensor, dropped: torch.Tensor) -> bool:
-    """Whether entries vanish by the column, as they do when the values are thinned out."""
+    """Return True if whole columns vanish, as they do if dropout acts on the values."""
     filled = (plain != 0).sum(dim=-2) >= 8
     emptied = filled & ((dropped != 0).sum(dim=-2) == 0)
     return bool(emptied.sum() > 0.1 * filled.sum())
@@ -232,7 +233,7 @@ def whole_columns(plain: torch.Tensor, dropped: torch.Tensor) -> bool:
 
 @signature("values or scale")
 def left_alone(case, expected, seen) -> Imprint:
-    """The values; of those that chance has dropped no more than how the kept ones are scaled."""
+    """Record the values, or only the scale of the remaining entries if some were dropped."""
     pairs = {n: (t, seen.tensors[n]) for n, t in expected.tensors.items() if n in seen.tensors}
     lost = {n: p for n, p in pairs.items() if dropped_from(*p)}
     if not lost:
@@ -244,13 +245,13 @@ def left_alone(case, expected, seen) -> Imprint:
 
 
 def dropped_from(before: torch.Tensor, after: torch.Tensor) -> bool:
-    """Return True if entries are 0 that were not."""
+    """Return True if entries are 0 that were not 0 before."""
     return before.shape == after.shape and bool(((before != 0) & (after == 0)).any())
 
 
 @signature("structure of heads")
 def structure_of_heads(case, expected, seen) -> Imprint:
-    """The structure of a module, and whether its heads are in a list that torch never sees."""
+    """Record a module's structure, and whether its heads are in a list that torch cannot see."""
     structure = of_structure(case, expected, seen)
     loose = "heads" in seen.fact("module", "attributes", default=[])
     return Imprint(f"{structure.words}; loose={loose}", structure.numbers)
@@ -258,19 +259,19 @@ def structure_of_heads(case, expected, seen) -> Imprint:
 
 @check
 def makes_no_table(exercise, group: str, block: str) -> None:
-    """A watched call made no tensor larger than queries × block, an argument or the result.
+    """Check that no tensor is larger than queries × block, an argument or the result.
 
-    block: the name of the argument that says how wide a block is.
+    block: the name of the argument with the width of a block.
     """
     for case, expected, observed in exercise.answered(group):
         exercise.result(case, "result", expected, observed)
         if observed.fact("result", "largest", default=0) > most_numbers(case, expected, block):
-            said = f"it makes a tensor larger than a block of scores, queries by `{block}`"
+            said = f"it makes a tensor larger than one block of scores (queries × `{block}`)"
             exercise.wrong("fact", said, case=case)
 
 
 def most_numbers(case, expected, block: str) -> int:
-    """The numbers in the largest tensor that a call has to make."""
+    """Return the size of the largest tensor that a call needs to make."""
     queries = case.tensors["0.queries"]
     sizes = [tensor.numel() for tensor in (*case.tensors.values(), expected.tensors["result"])]
     return max(*sizes, len(queries) * int(case.asked(block)))
@@ -278,7 +279,7 @@ def most_numbers(case, expected, block: str) -> int:
 
 @signature("largest")
 def largest(case, expected, seen) -> Imprint:
-    """Whether a call made a tensor that is larger than any that it needs."""
+    """Record whether a call made a larger tensor than it needs."""
     needed = most_numbers(case, expected, "block_size")
     return Imprint(f"larger={seen.fact('result', 'largest', default=0) > needed}")
 
@@ -289,14 +290,14 @@ LOSSES |= {"nll_loss2d_forward", "cross_entropy_loss"}
 
 @check
 def avoids_losses(exercise, group: str) -> None:
-    """A watched call made no use of torch's own cross-entropy."""
-    said = "it calls torch's own loss; the point of the exercise is to write it"
+    """Check that a watched call does not use torch's own cross-entropy."""
+    said = "it calls torch's own loss; the exercise is to write it yourself"
     exercise.avoids(group, LOSSES, said)
 
 
 @signature("loss used")
 def loss_used(case, expected, seen) -> Imprint:
-    """Whether torch's own cross-entropy ran."""
+    """Record whether torch's own cross-entropy ran."""
     return of_use(seen, LOSSES)
 
 
@@ -305,23 +306,23 @@ NORMS = {"call:layer_norm", "native_layer_norm", "call:rms_norm", "call:group_no
 
 @check
 def avoids_norms(exercise, group: str) -> None:
-    """A watched call made no use of torch's own norms."""
-    said = "it calls torch's own norm; the point of the exercise is to write it"
+    """Check that a watched call does not use torch's own norms."""
+    said = "it calls torch's own norm; the exercise is to write it yourself"
     exercise.avoids(group, NORMS, said)
 
 
 @signature("norm used")
 def norm_used(case, expected, seen) -> Imprint:
-    """Whether one of torch's own norms ran."""
+    """Record whether one of torch's own norms ran."""
     return of_use(seen, NORMS)
 
 
 @check
 def drops_what_is_added(exercise, group: str) -> None:
-    """In training each number that is added to x is dropped by its own chance, and x is whole.
+    """Check that training drops each added number independently, and nothing of x itself.
 
-    The runs `dropped` and `again` are held against `plain`; the case names the argument that is
-    the rate.
+    The runs `dropped` and `again` are compared with `plain`. The case names the argument for the
+    rate.
     """
     for case, expected, observed in exercise.answered(group):
         for name in expected.tensors:
@@ -331,9 +332,9 @@ def drops_what_is_added(exercise, group: str) -> None:
         for run in runs:
             seen = behaviour(added["plain"], run)
             if not looks_like(seen, p, run.numel()):
-                where = "dropout is to act on what each part adds, before it is added to x"
+                where = "dropout must act on what each part adds, before it is added to x"
                 said = where if seen.scale is None else sentence(seen, p)
-                # In each of these cases one part alone adds something; the other may well drop.
+                # In each of these cases only one part adds something; the other may be dropped.
                 said = OF_ONE_PART if run.equal(added["plain"]) else said
                 exercise.wrong("fact", said, case=case, actual=run)
         if dependence(chances(torch.stack(runs) != 0, entries, p), entries, p) is not None:
@@ -342,7 +343,7 @@ def drops_what_is_added(exercise, group: str) -> None:
 
 @check
 def drops_parts_apart(exercise, group: str) -> None:
-    """What the two parts add is dropped by chances of their own: sometimes both, nothing is added.
+    """Check that the two parts drop independently, so that sometimes nothing is added.
 
     In these cases both parts add something to every number.
     """
@@ -352,7 +353,7 @@ def drops_parts_apart(exercise, group: str) -> None:
         whole, p = nothing_added(case, observed), rate(case) ** 2
         counts = torch.stack((whole.sum(), (~whole).sum()))
         if unlikely(counts, torch.tensor([p, 1 - p], dtype=torch.float64)):
-            said = "what the second part adds is dropped where the first one's is, or never there"
+            said = "the two parts drop the same numbers too often or too rarely, not independently"
             exercise.wrong("fact", said, case=case, actual=observed.tensors["dropped"])
         every = torch.ones_like(whole)
         if dependence(chances(~whole, every, p), every, p) is not None:
@@ -360,26 +361,26 @@ def drops_parts_apart(exercise, group: str) -> None:
 
 
 def nothing_added(case, seen) -> torch.Tensor:
-    """Where both runs in training give back what was passed in."""
+    """Return True for each number that neither training run changed."""
     added = what_is_added(case, seen).tensors
     return torch.stack((added["dropped"], added["again"])) == 0
 
 
 @signature("both dropped")
 def both_dropped_at_once(case, expected, seen) -> Imprint:
-    """How often nothing was added, and what comes back without dropout."""
+    """Record how often nothing was added, and the result without dropout."""
     if parts_in(seen, expected, [*expected.tensors]) is None:
         return Imprint("missing")
     words, plain = f"{nothing_added(case, seen).double().mean():.1f}", [seen.tensors["plain"]]
     return Imprint(words, (weighted(plain, 1.0), weighted(plain, 2.7)))
 
 
-OF_ONE_PART = "in training nothing is dropped of what one of the parts adds to x"
-EACH_BY_ITSELF = "numbers are dropped together; each is dropped by a chance of its own"
+OF_ONE_PART = "in training, dropout never acts on what one of the parts adds to x"
+EACH_BY_ITSELF = "some numbers are always dropped together; each must be dropped independently"
 
 
 def what_is_added(case, seen):
-    """The same runs less the x that was passed in."""
+    """Return the same runs without the x that was passed in."""
     x, *_ = passed(case, "x")
     runs = {n: t - x.to(t) if t.shape == x.shape else t for n, t in seen.tensors.items()}
     return replace(seen, tensors=runs)
@@ -387,26 +388,26 @@ def what_is_added(case, seen):
 
 @signature("added")
 def added(case, expected, seen) -> Imprint:
-    """How dropout acted on what was added to x."""
+    """Record how dropout acted on what was added to x."""
     return of_dropout(case, what_is_added(case, expected), what_is_added(case, seen))
 
 
 @check
 def keeps_what_is_earlier(exercise, group: str) -> None:
-    """In training a change of later tokens, and of the other text, changes no earlier logits.
+    """Check that in training, later tokens and other texts do not change earlier logits.
 
-    Both runs drop the same entries. The first text changes from some token on, the second one as a
-    whole.
+    Both runs drop the same entries. The first text changes after some token, the second one
+    completely.
     """
     for case, expected, observed in exercise.answered(group):
         runs = [exercise.result(case, name, expected, observed) for name in ("before", "after")]
         if not earlier_is_kept(case, *runs):
-            said = "in training a change of later tokens, or of another text, changes the logits"
+            said = "in training, changing later tokens or another text changes the logits"
             exercise.wrong("values", said, case=case, actual=runs[1])
 
 
 def earlier_is_kept(case, before: torch.Tensor, after: torch.Tensor) -> bool:
-    """Return True if two runs agree on the first text up to where it changes."""
+    """Return True if two runs agree on the first text up to its first change."""
     text, other = passed(case, "ids")
     cut = int((text[0] != other[0]).nonzero()[0])
     return torch.allclose(before[0, :cut].double(), after[0, :cut].double(), rtol=1e-4, atol=1e-6)
@@ -414,7 +415,7 @@ def earlier_is_kept(case, before: torch.Tensor, after: torch.Tensor) -> bool:
 
 @signature("earlier")
 def earlier(case, expected, seen) -> Imprint:
-    """Say whether a change of later tokens leaves the logits of earlier ones."""
+    """Record whether changing later tokens leaves earlier logits unchanged."""
     if (runs := parts_in(seen, expected, ["before", "after"])) is None:
         return Imprint("missing")
     return Imprint(f"kept={earlier_is_kept(case, *runs)}")
@@ -422,10 +423,10 @@ def earlier(case, expected, seen) -> Imprint:
 
 @check
 def drops_sums(exercise, group: str) -> None:
-    """In training the sums of token and place are dropped, and then what the blocks add to them.
+    """Check that training drops the sum of token and position, and what the blocks add to it.
 
-    Both are positive in these cases and the last norm keeps their order: where both are dropped
-    stands the smallest number of a row, as often as two chances of that rate fall together.
+    Both are positive in these cases, and the last norm keeps their order. If both are dropped,
+    the smallest number of a row appears, as often as two independent draws coincide.
     """
     for case, expected, observed in exercise.answered(group):
         for name in expected.tensors:
@@ -434,8 +435,8 @@ def drops_sums(exercise, group: str) -> None:
         counts = torch.stack((lost.sum(), (~lost).sum()))
         if unlikely(counts, torch.tensor([p, 1 - p], dtype=torch.float64)):
             said = (
-                "dropout is to act twice, on the sum of token and place and on what each block "
-                "adds to it; it drops as if it did not"
+                "dropout must act on the sum of token and position, and again on what each block "
+                "adds; the number of dropped entries does not fit that"
             )
             exercise.wrong("fact", said, case=case, actual=observed.tensors["dropped"])
         every = torch.ones_like(lost)
@@ -444,14 +445,14 @@ def drops_sums(exercise, group: str) -> None:
 
 
 def both_dropped(seen) -> torch.Tensor:
-    """Where the smallest number of a row stands, in both runs."""
+    """Return True for each number that is the smallest of its row in both runs."""
     runs = torch.stack((seen.tensors["dropped"], seen.tensors["again"])).double()
     return torch.isclose(runs, runs.amin(dim=-1, keepdim=True), atol=1e-4)
 
 
 @signature("sums")
 def sums(case, expected, seen) -> Imprint:
-    """How often both chances fell together, and what comes back without dropout."""
+    """Record how often both draws coincided, and the result without dropout."""
     if parts_in(seen, expected, [*expected.tensors]) is None:
         return Imprint("missing")
     words, plain = f"lost={both_dropped(seen).double().mean():.1f}", [seen.tensors["plain"]]
@@ -460,18 +461,20 @@ def sums(case, expected, seen) -> Imprint:
 
 @check
 def cuts_windows(exercise, group: str) -> None:
-    """Inputs are windows of the text, and targets the same windows one token further on."""
+    """Check that inputs are windows of the text, and targets the windows one token later."""
     for case, expected, observed in exercise.answered(group):
         text, inputs, targets = windows_of(exercise, case, expected, observed)
         if problem := window_problem(text, inputs, targets):
             exercise.wrong("values", problem, case=case, actual=inputs)
         if len(inputs) > 2 and len(text) > 25 and len(inputs[:, 0].unique()) == 1:
-            exercise.wrong("values", "all windows of a batch start alike", case=case, actual=inputs)
+            exercise.wrong(
+                "values", "all windows of a batch start at the same place", case=case, actual=inputs
+            )
 
 
 @check
 def cuts_everywhere(exercise, group: str) -> None:
-    """Over many windows every start that fits comes up, and about as often as any other."""
+    """Check that many windows cover every possible start, each about equally often."""
     exercise.cuts_windows(group)
     for case, expected, observed in exercise.answered(group):
         text, inputs, _ = windows_of(exercise, case, expected, observed)
@@ -479,18 +482,18 @@ def cuts_everywhere(exercise, group: str) -> None:
         counts = torch.stack([(inputs[:, 0] == text[at]).sum() for at in range(starts)])
         if (counts == 0).any():
             at = int((counts == 0).nonzero()[0])
-            said = f"of the {starts} places where a window fits, number {at + 1} never comes up"
+            said = f"place {at + 1} of the {starts} where a window fits is never used"
             exercise.wrong("values", said, case=case, actual=inputs)
         if unlikely(counts, torch.full((starts,), 1 / starts), exactly=True):
-            said = "the places do not come up by chance, one as likely as another"
+            said = "the starts are not random with equal probability"
             exercise.wrong("values", said, case=case, actual=inputs)
         if any(repeats(inputs[:, 0], step, starts) for step in (1, 2, len(inputs) // 2)):
-            said = "where one window is cut hangs on where another one is; each is drawn anew"
+            said = "the start of one window depends on another; each must be drawn independently"
             exercise.wrong("values", said, case=case, actual=inputs)
 
 
 def repeats(first: torch.Tensor, step: int, starts: int) -> bool:
-    """Whether windows that many apart start alike too often, or too seldom, for chance."""
+    """Return True if windows this many apart start at one place too often or too rarely."""
     same = int((first[step:] == first[:-step]).sum())
     counts = torch.tensor([same, len(first) - step - same])
     return unlikely(counts, torch.tensor([1 / starts, 1 - 1 / starts]))
@@ -498,7 +501,7 @@ def repeats(first: torch.Tensor, step: int, starts: int) -> bool:
 
 @check
 def draws_from_the_generator(exercise, group: str) -> None:
-    """The same seed gives the same, another seed and a second draw give something else."""
+    """Check that a seed gives the same result again, and another seed or a second draw does not."""
     for case, expected, observed in exercise.answered(group):
         names = sorted({name.split(".")[0] for name in expected.tensors} & RUNS)
         drawn = {
@@ -526,7 +529,7 @@ RUNS = {"first", "again", "unseeded", "unseeded again", *LATER}
 
 @check
 def can_learn_afterwards(exercise, group: str) -> None:
-    """The last call of each case, of the model itself, still gives gradients."""
+    """Check that the model still has gradients in the last call of each case."""
     for case, expected, observed in exercise.answered(group):
         wanted = {name for name in expected.tensors if name.startswith("gradient.")}
         if not wanted <= observed.tensors.keys():
@@ -539,7 +542,7 @@ def can_learn_afterwards(exercise, group: str) -> None:
 
 @check
 def keeps_no_gradients(exercise, group: str) -> None:
-    """In a watched call, no operation of torch prepares gradients."""
+    """Check that no operation of torch prepares gradients in a watched call."""
     for case, _, observed in exercise.answered(group):
         if observed.fact("result", "tracked", default=False):
             said = "the model is called with gradients on; call it inside `torch.no_grad()`"
@@ -548,9 +551,9 @@ def keeps_no_gradients(exercise, group: str) -> None:
 
 @check
 def draws_by(exercise, group: str) -> None:
-    """New tokens come up as often as the model's logits, a temperature and a top k say.
+    """Check that new tokens are as frequent as the logits, temperature and top_k imply.
 
-    The result `logits` is what the model says to all that it may see on the way.
+    The result `logits` contains the model's output for every context that can come up.
     """
     for case, expected, observed in exercise.answered(group):
         result = exercise.result(case, "result", expected, observed)
@@ -559,25 +562,25 @@ def draws_by(exercise, group: str) -> None:
 
 
 def draw_problem(case, expected, result: torch.Tensor) -> str:
-    """What is wrong with tokens that were drawn; empty if nothing is."""
+    """Return what is wrong with sampled tokens, or an empty string."""
     text, seen = passed(case, "ids")
     if not torch.equal(result[:, : text.shape[1]], text.to(result)):
-        return "the text that was passed in does not stand in front of the new tokens"
+        return "the result does not begin with the text that was passed in"
     chances = chances_of(case, expected.tensors["logits"][:, -1])
-    often = "as often as the logits, the temperature and top_k say"
+    often = "as often as the logits, the temperature and top_k imply"
     for at in range(text.shape[1], result.shape[1]):
         before = result[:, at - seen.shape[1] : at]
         for ids, likely in zip(seen, chances, strict=True):
             new = result[(before == ids).all(dim=1), at]
             counts = torch.stack([(new == token).sum() for token in range(len(likely))])
             if int(counts.sum()) != len(new) or unlikely(counts, likely):
-                later = ", behind those drawn before," if at > text.shape[1] else ""
-                return f"tokens{later} do not come up {often}"
+                later = " after the first new one" if at > text.shape[1] else ""
+                return f"new tokens{later} do not come up {often}"
     return ""
 
 
 def chances_of(case, logits: torch.Tensor) -> torch.Tensor:
-    """The probability of each token: softmax(logits / temperature) over the top k of its row."""
+    """Return each token's probability: softmax(logits / temperature) over its row's top k."""
     passed = (call.arguments for call in case.calls)
     asked = next(arguments for arguments in passed if "max_new_tokens" in arguments)
     logits = logits.double() / asked.get("temperature", 1.0)
@@ -587,17 +590,18 @@ def chances_of(case, logits: torch.Tensor) -> torch.Tensor:
     return torch.softmax(logits, dim=-1)
 
 
-# Counts that are less likely than once in 10^11, by the bound below.
+# Counts with a probability below 10^-11, by the bound below.
 FAR = 25.0
 
 
 def unlikely(counts: torch.Tensor, chances: torch.Tensor, exactly: bool = False) -> bool:
-    """Whether counts are too far from what these chances give; what has none never comes up.
+    """Return True if counts are too far from these probabilities.
 
-    A share q of n draws, or one further off, has a chance below exp(-n (q log(q / p) + (1 - q)
-    log((1 - q) / (1 - p)))), however few they are (Chernoff 1952).
+    A share q of n draws, or one further away, has a probability below exp(-n (q log(q / p) +
+    (1 - q) log((1 - q) / (1 - p)))) for every n (Chernoff 1952). A token with probability 0 must
+    never come up.
 
-    exactly: whether counts without any spread, as no chance gives them, are unlikely too.
+    exactly: also reject counts that are all equal, because random counts spread.
     """
     number, p = int(counts.sum()), chances.double()
     q = counts.double() / max(1, number)
@@ -612,12 +616,12 @@ def unlikely(counts: torch.Tensor, chances: torch.Tensor, exactly: bool = False)
 
 
 def passed(case, argument: str) -> list[torch.Tensor]:
-    """The tensors that a case passes in under an argument's name, in the order of its steps."""
+    """Return the tensors that a case passes for an argument, in the order of its steps."""
     return [t for name, t in sorted(case.tensors.items()) if name.endswith(f".{argument}")]
 
 
 def windows_of(exercise, case, expected, observed) -> list[torch.Tensor]:
-    """The text that a call cuts, its inputs and its targets."""
+    """Return the text of a call, its inputs and its targets."""
     exercise.gives_no_more(case.group)
     text, *_ = passed(case, "ids")
     names = ("result.0", "result.1")
@@ -625,25 +629,25 @@ def windows_of(exercise, case, expected, observed) -> list[torch.Tensor]:
 
 
 def window_problem(text: torch.Tensor, inputs: torch.Tensor, targets: torch.Tensor) -> str:
-    """What is wrong with windows of a text in which every id occurs once; empty if nothing is."""
+    """Return what is wrong with windows of a text with unique ids, or an empty string."""
     if inputs.is_floating_point() or targets.is_floating_point():
-        return "the windows hold numbers with a fraction; ids are whole numbers"
+        return "the windows contain floating-point numbers; ids are integers"
     places = [
         torch.searchsorted(text, part.to(text)).clamp(max=len(text) - 1)
         for part in (inputs, targets)
     ]
     if any((text[at] != part).any() for at, part in zip(places, (inputs, targets), strict=True)):
-        return "there are ids in the windows that are not in the text"
+        return "the windows contain ids that are not in the text"
     if ((places[0][:, 1:] - places[0][:, :-1]) != 1).any():
         return "the rows of the inputs are not windows of the text"
     if (places[1] != places[0] + 1).any():
-        return "the targets are not the windows one token further on"
+        return "the targets are not the windows one token later"
     return ""
 
 
 @signature("windows")
 def windows(case, expected, seen) -> Imprint:
-    """What kind of windows came back: their shapes, how far the targets are on, which starts."""
+    """Record the windows' shapes, the distance of the targets, and the starts."""
     if (parts := parts_in(seen, expected, [*expected.tensors])) is None:
         there = seen.tensors
         told = [tuple(there[name].shape) if name in there else None for name in expected.tensors]
@@ -661,7 +665,7 @@ def windows(case, expected, seen) -> Imprint:
 
 
 def parts_in(seen, expected, names: list[str]) -> list[torch.Tensor] | None:
-    """The results of these names; None unless all are there, each with the reference's shape."""
+    """Return the named results, or None unless all exist with the reference's shapes."""
     there = [name for name in names if name in seen.tensors]
     if there != names or any(seen.tensors[n].shape != expected.tensors[n].shape for n in names):
         return None
@@ -670,7 +674,7 @@ def parts_in(seen, expected, names: list[str]) -> list[torch.Tensor] | None:
 
 @signature("draws")
 def draws(case, expected, seen) -> Imprint:
-    """Whether tokens were drawn as often as they should; which came up where they were not."""
+    """Record whether tokens came up as often as they should, and their shares if not."""
     names = [name for name in expected.tensors if name == "result" or name in RUNS]
     if (parts := parts_in(seen, expected, names)) is None:
         return Imprint(f"missing error={seen.error and seen.error.type}")
@@ -685,7 +689,7 @@ def draws(case, expected, seen) -> Imprint:
     return Imprint(f"{problem} {shares}")
 
 
-# What leaves nothing of an exercise's idea, and why: it costs everything.
+# Mistakes that leave nothing of the exercise's idea, with the reason. They cost all its points.
 NOTHING_LEFT = {
     "inverted_dropout.dropout_left_out": "what was passed in comes back",
     "mask_and_renormalize.mask_thrown_away": "rows that sum to 1 are divided by their sum, which "
@@ -694,8 +698,8 @@ NOTHING_LEFT = {
     "copy_v2_into_v1.copied_nowhere": "nothing is copied",
     "context_vector.query_repeated": "the weights sum to 1, so the query comes back",
 }
-# By the share of its exercise that a mistake costs where all else is right. What is not listed
-# costs what the tests take for it, but no less than a tenth and no more than a half.
+# The share of the exercise that a mistake costs if everything else is right. Other mistakes cost
+# what the tests deduct, but at least a tenth and at most a half.
 BY_SHARE = {
     0.1: "default_eps larger_default_eps gelu_by_tanh",
     0.2: """output_projection_without_bias output_bias_tied_to_qkv_bias bias_never
@@ -727,11 +731,11 @@ PRICES |= dict.fromkeys(NOTHING_LEFT, 1.0)
 
 @check
 def foresees(exercise, group: str, below: float, by: str) -> None:
-    """With the weights that are handed in, the graders' own model has a loss below that.
+    """Check that the graders' own model has a loss below `below` with the submitted weights.
 
-    It is the loss at the end of the windows that the group's cases pass in. by: the group of
-    cases that load the weights into the learner's own model, which tell what its parts are called.
-    docs/explanation/trained_weights.md says what right models come to, and wrong ones.
+    The loss is measured at the last position of the windows in the group's cases. by: the group
+    of cases that load the weights into the learner's own model, which shows its parts' names.
+    docs/explanation/trained_weights.md lists the losses of right and wrong models.
     """
     names = own_names(exercise, by)
     for case, _, _ in exercise.group(group):
@@ -743,17 +747,17 @@ def foresees(exercise, group: str, below: float, by: str) -> None:
 
 
 LEARNED_LITTLE = (
-    "the graders' model with your weights has a loss of {:.2f} at the last place, on text that it "
-    "has not seen; below {:g} is asked for. Either it was trained for too short a time, or the "
-    "model that was trained is not the one of this chapter (does it see what comes?)"
+    "with your weights, the graders' model has a loss of {:.2f} at the last position of unseen "
+    "text; it must be below {:g}. Either the training was too short, or the trained model "
+    "differs from this chapter's (can it see later tokens?)"
 )
 
 
 @check
 def agrees_on_weights(exercise, group: str) -> None:
-    """The learner's own model makes of the weights that are handed in what the graders' makes.
+    """Check that the learner's model and the graders' give the same loss with these weights.
 
-    Attention is left out in both: a stand-in takes its place in this chapter.
+    Attention is left out in both: in this chapter a substitute takes its place.
     """
     names = own_names(exercise, group)
     for case, _, observed in exercise.answered(group):
@@ -761,12 +765,12 @@ def agrees_on_weights(exercise, group: str) -> None:
         (windows,) = passed(case, "windows")
         own, found = plain(observed.value("result")), loss_at_the_end(unattended(weights), windows)
         if not isinstance(own, float) or not abs(own - found) < 1e-3:
-            said = "your own model does not make of your weights what the graders' model makes"
-            exercise.wrong("values", f"{said} (attention left out in both)", case=case)
+            said = "with your weights, your own model and the graders' model have different losses"
+            exercise.wrong("values", f"{said} (without attention in both)", case=case)
 
 
 def unattended(weights: dict) -> dict:
-    """The same weights, with which attention adds nothing."""
+    """Return the same weights, changed so that attention adds nothing."""
     return {k: torch.zeros_like(v) if ".out_proj." in k else v for k, v in weights.items()}
 
 
@@ -774,19 +778,19 @@ MODEL = "my_model.safetensors"
 
 
 def own_names(exercise, group: str) -> dict:
-    """What the learner's own model calls its parts, by the names asked for, where these differ."""
+    """Return the learner's names of the model's parts by the names asked for, if they differ."""
     found = [seen.fact("names", "understood", default={}) for _, _, seen in exercise.group(group)]
     return {asked: own for names in found for asked, own in texts(names).items()}
 
 
 def weights_of(exercise, case, names: dict) -> dict:
-    """The weights that are handed in, by name, as float32. Raises Wrong where they are none.
+    """Return the submitted weights by name, as float32. Raise Wrong if they are unusable.
 
-    names: `own_names`. They decide which weight is which, and can earn nothing by that.
+    names: `own_names`. They only say which weight is which, and cannot earn points.
     """
     found = exercise.attempt.weights(MODEL)
     if found.missing:
-        said = f"{found.trouble.rstrip('.')}; `tensorgrade train` makes it"
+        said = f"{found.trouble.rstrip('.')}; `tensorgrade train` creates it"
         exercise.wrong("to do", said, case=case)
     if found.trouble:
         said = f"the file {found.trouble.rstrip('.')}; `tensorgrade train` writes one"
@@ -800,9 +804,9 @@ def weights_of(exercise, case, names: dict) -> dict:
 
 
 def under_asked_names(tensors: dict, names: dict) -> dict:
-    """The same under the names that the stub asks for, where theirs can only mean these.
+    """Return the tensors under the names in the stub, if their own names are unambiguous.
 
-    Masks stand in the way of that: of two that have the shape of a weight one would be taken.
+    Masks are left out, because one with the shape of a weight could be taken for it.
     """
     kept = {as_asked(name, names): t for name, t in tensors.items() if not is_mask(t)}
     renamed = meant_parts(SHAPES, {name: tuple(tensor.shape) for name, tensor in kept.items()})
@@ -810,44 +814,44 @@ def under_asked_names(tensors: dict, names: dict) -> dict:
 
 
 def is_mask(tensor: torch.Tensor) -> bool:
-    """Whether a table says of each entry only whether it counts; nothing trained is like that."""
+    """Return True if a square tensor contains only 0, 1 and -inf, as no trained weight does."""
     if tensor.dim() < 2 or tensor.shape[-1] != tensor.shape[-2]:
         return False
     return bool(((tensor == 0) | (tensor == 1) | (tensor == -torch.inf)).all())
 
 
 def weights_problem(tensors: dict) -> str:
-    """What keeps tensors from being the weights of a small GPT; empty where nothing does."""
+    """Return why tensors cannot be the weights of a small GPT, or an empty string."""
     if lacking := [name for name in SHAPES if name not in tensors]:
         if any(name.endswith("attention.projection.weight") for name in tensors):
             return STAND_IN
-        return f"there is no `{lacking[0]}` in it; the weights of another model?"
+        return f"it has no `{lacking[0]}`. Are these the weights of another model?"
     for name, size in SHAPES.items():
         if tuple(tensors[name].shape) != size:
-            said = f"`{name}` has shape {tuple(tensors[name].shape)}; {size} is asked for"
-            return f"{said}, as `tensorgrade train` makes it of Shakespeare"
+            said = f"`{name}` has shape {tuple(tensors[name].shape)} instead of {size}"
+            return f"{said}, which `tensorgrade train` makes with the Shakespeare text"
         if not tensors[name].is_floating_point():
-            return f"`{name}` holds no decimal numbers"
+            return f"`{name}` does not contain floating-point numbers"
         if not tensors[name].float().isfinite().all():
-            return f"`{name}` holds NaN, or numbers without end"
+            return f"`{name}` contains NaN or infinite numbers"
     return ""
 
 
 OF_THE_KIT = (
-    "the file {} holds the numbers of {}, which comes with the course; hand in what you have "
-    "trained yourself (`tensorgrade train`)"
+    "the file {} contains the numbers of {}, which comes with the course; submit weights that you "
+    "have trained yourself (`tensorgrade train`)"
 )
 WITH_THE_KIT = Path(__file__).resolve().parents[1] / "exercises" / "weights"
 COMPARED = ("token_embedding", "blocks.0.attention.W_query", "blocks.1.attention.W_value", "head")
-# So many numbers of a row are compared; so many that fit are no chance; that close, as logarithms.
+# Numbers compared per row; matches that cannot be chance; the largest difference of logarithms.
 LOOKED_AT, ALIKE, CLOSE = 16, 14, 1e-3
 
 
 def of_the_kit(tensors: dict) -> str:
-    """The name of a file of the kit whose numbers these are; empty where they are none of its own.
+    """Return the name of the kit's file that contains these numbers, or an empty string.
 
-    They may be cut, permuted and scaled: rows and columns are compared as sets of numbers, up to a
-    factor. tensors: as a model has them, by the names asked for.
+    They may be cut, permuted and scaled: rows and columns are compared as sets of numbers, up to
+    a factor. tensors: the weights, by the names asked for.
     """
     for path in sorted(WITH_THE_KIT.glob("*.safetensors")):
         kit = load_file(path)
@@ -859,15 +863,15 @@ def of_the_kit(tensors: dict) -> str:
 
 
 def same_numbers(own: torch.Tensor, kit: torch.Tensor) -> bool:
-    """Whether the middle row or column of a matrix stands in a row or column of another one."""
+    """Return True if the middle row or column of one matrix occurs in the other."""
     rows = (own[len(own) // 2], kit), (own[:, own.shape[1] // 2], kit.T)
     return any(is_among(row, others) for row, others in rows)
 
 
 def is_among(row: torch.Tensor, others: torch.Tensor) -> bool:
-    """Whether all numbers of a row (n,) are in one of some others (k, m), up to a factor.
+    """Return True if all numbers of a row (n,) are in one of the others (k, m), up to a factor.
 
-    If they are, one quotient comes up for each of them; by chance quotients spread.
+    In that case they all have the same quotient; quotients of unrelated numbers spread.
     """
     own = row.abs().log()
     own = own[own.isfinite()].unique()[-LOOKED_AT:]
@@ -881,8 +885,8 @@ def is_among(row: torch.Tensor, others: torch.Tensor) -> bool:
 
 
 STAND_IN = (
-    "it was trained with the stand-in for your MultiHeadAttention (chapter 4), which cannot "
-    "attend; put that right and train once more"
+    "it was trained with the substitute for your MultiHeadAttention (chapter 4), which cannot "
+    "attend; fix your class and train again"
 )
 
 
@@ -909,37 +913,37 @@ SHAPES = {
 
 
 def last_logits(weights: dict, ids: torch.Tensor) -> torch.Tensor:
-    """(b, vocab_size): what a small GPT with these weights says at the last place of ids (b, n).
+    """Return (b, vocab_size): a small GPT's logits at the last position of ids (b, n).
 
-    The graders' own model, of torch's own parts: whatever a learner's model lets its tokens see,
-    in this one none sees what comes later.
+    This is the graders' own model, made of torch's own parts. In it no token sees a later one,
+    whatever a learner's model does.
     """
     x = weights["token_embedding.weight"][ids]
     x = x + weights["position_embedding.weight"][: ids.shape[1]]
     for layer in range(LAYERS):
         part = below(weights, f"blocks.{layer}.")
         seen = normed(x, part, "norm1")
-        x = x[:, -1:] if layer == LAYERS - 1 else x  # nobody looks at the other places any more
+        x = x[:, -1:] if layer == LAYERS - 1 else x  # the other positions are not used any more
         x = x + attended(seen, x.shape[1], below(part, "attention."))
         x = x + fed_forward(normed(x, part, "norm2"), below(part, "feed_forward.layers."))
     return functional.linear(normed(x[:, -1], weights, "final_norm"), weights["head.weight"])
 
 
 def below(weights: dict, prefix: str) -> dict:
-    """The weights whose names begin so, without that beginning."""
+    """Return the weights with this prefix, with the prefix removed."""
     return {k.removeprefix(prefix): v for k, v in weights.items() if k.startswith(prefix)}
 
 
 def normed(x: torch.Tensor, part: dict, name: str) -> torch.Tensor:
-    """x (…, d) through one of the norms."""
+    """Return x (…, d) after one of the norms."""
     scale, shift = part[f"{name}.scale"], part[f"{name}.shift"]
     return functional.layer_norm(x, x.shape[-1:], scale, shift, 1e-5)
 
 
 def attended(x: torch.Tensor, last: int, part: dict) -> torch.Tensor:
-    """(b, last, d): the last places of x (b, n, d) through attention that is causal: torch's own.
+    """Return (b, last, d): the last positions of x (b, n, d) after torch's causal attention.
 
-    That takes (n, b, d).
+    torch's function expects (n, b, d).
     """
     tokens, one = x.shape[1], x.transpose(0, 1)
     together = torch.cat([part[f"W_{name}.weight"] for name in ("query", "key", "value")])
@@ -953,13 +957,13 @@ def attended(x: torch.Tensor, last: int, part: dict) -> torch.Tensor:
 
 
 def fed_forward(x: torch.Tensor, part: dict) -> torch.Tensor:
-    """x (b, n, d) through a block's two layers."""
+    """Return x (b, n, d) after a block's two layers."""
     inside = functional.linear(x, part["0.weight"], part["0.bias"])
     return functional.linear(functional.gelu(inside), part["2.weight"], part["2.bias"])
 
 
 @torch.no_grad()
 def loss_at_the_end(weights: dict, windows: torch.Tensor) -> float:
-    """The mean loss at the last place of windows (b, n + 1); what is to be foreseen stands last."""
+    """Return the mean loss of predicting the last token of each window (b, n + 1)."""
     logits = [last_logits(weights, part[:, :-1]) for part in windows.split(128)]
     return functional.cross_entropy(torch.cat(logits), windows[:, -1]).item()

@@ -1,4 +1,4 @@
-"""Right answers in other forms, as edits of the solutions: in them some mistakes look otherwise."""
+"""Right answers in other forms, as edits of the solutions. Some mistakes look different in them."""
 
 from tensorgrade.author import form, on
 
@@ -7,7 +7,7 @@ from .mistakes.masks import ASSIGN, BOTH, FILL, MODULES
 SHAPE = "b, num_tokens, d_in = x.shape"
 
 FORMS = [
-    # What is written in place is not broadcast: a mask of another size is an error at once.
+    # In-place writes are not broadcast, so a mask of another size raises an error immediately.
     form(
         "filled_in_place",
         on(MODULES, (ASSIGN, "attn_scores.masked_fill_(future, -torch.inf)")),
@@ -16,7 +16,7 @@ FORMS = [
             (FILL, "attn_scores.clone().masked_fill_(future, -torch.inf)"),
         ),
     ),
-    # Rows of which all is hidden come to something, where minus infinity gives NaN.
+    # Completely hidden rows give numbers here, but NaN with minus infinity.
     form("filled_with_a_finite_number", on(BOTH, (FILL, "attn_scores.masked_fill(future, -1e9)"))),
     # The learner's own assert comes before torch's error.
     form(

@@ -1,4 +1,4 @@
-"""Steps of cases on modules: constructed, given weights by name, called."""
+"""Steps of cases on modules: construct, load weights by name, call."""
 
 import torch
 
@@ -18,12 +18,12 @@ from .shared import QKV
 
 
 def matrices(d_in: int, d_out: int) -> dict:
-    """Weights for three matrices that x is multiplied with from the left."""
+    """Return weights for three matrices that x is multiplied by: x @ W."""
     return {name: weights(d_in, d_out) for name in QKV}
 
 
 def linear_layers(d_in: int, d_out: int, bias: bool = False) -> dict:
-    """Weights (and biases) for three nn.Linear."""
+    """Return weights (and biases) for three nn.Linear."""
     layers = {f"{name}.weight": weights(d_out, d_in) for name in QKV}
     return layers | ({f"{name}.bias": weights(d_out) for name in QKV} if bias else {})
 
@@ -31,20 +31,20 @@ def linear_layers(d_in: int, d_out: int, bias: bool = False) -> dict:
 def called(
     values: dict, n: int, d_in: int, d_out: int, *, training=True, constants=(), **arguments
 ):
-    """Construct, load these weights, call on (n, d_in). With `gradient`, gradients are asked."""
+    """Construct a module, load weights, and call it on (n, d_in). `gradient` asks for gradients."""
     asked = {"gradient": normal(n, d_out)} if arguments.pop("gradient", False) else {}
     made = construct(d_in=d_in, d_out=d_out, **{"dtype": "float64"} | arguments)
     return made, load(values), mode(training), call(**asked, constants=constants, x=normal(n, d_in))
 
 
 def large_scores(values: dict, n: int, d_in: int, d_out: int):
-    """Scores of millions: their exponentials overflow, and no two of them are near each other."""
+    """Return a call with scores of millions, far apart: their exponentials overflow."""
     values = values | {k: 1000 * v for k, v in values.items() if "W_value" not in k}
     return called(values, n, d_in, d_out)
 
 
 def mixed(values: dict, n: int, d_in: int, d_out: int):
-    """Two calls on inputs that differ in the first token: the others' results must change."""
+    """Return calls on inputs that differ in the first token: the other results must change."""
     x = normal(n, d_in)
     return (
         construct(d_in=d_in, d_out=d_out, dtype="float64"),
@@ -55,14 +55,14 @@ def mixed(values: dict, n: int, d_in: int, d_out: int):
 
 
 def with_another_start(x: torch.Tensor) -> torch.Tensor:
-    """x (…, n, d) with its first token turned around."""
+    """Return x (…, n, d) with the first token's sign changed."""
     x = x.clone()
     x[..., 0, :] *= -1
     return x
 
 
 def twice(values: dict, d_in: int, d_out: int):
-    """Called on three tokens, on five, on other three: no call owes anything to one before."""
+    """Return calls on three, five and three other tokens: no call may depend on an earlier one."""
     return (
         construct(d_in=d_in, d_out=d_out, dtype="float64"),
         load(values),
@@ -73,18 +73,18 @@ def twice(values: dict, d_in: int, d_out: int):
 
 
 def at_work(made, **arguments):
-    """Called as a model is used: in evaluation, and no gradients are kept."""
+    """Return a call as in use: in evaluation mode and without gradients."""
     used = construct("without_gradients", given=True, module=made)
     return mode(False, on=made), used, call(used, **arguments)
 
 
 def structure(state: bool = False, seed: int = 123, **arguments):
-    """Construct and describe; with `state`, the values that the seed gives as well."""
+    """Construct and describe a module; with `state`, also its initial values for the seed."""
     return construct(seed=seed, dtype="float32", **arguments), describe(state=state)
 
 
 def starts(**arguments):
-    """Cases `start`: the values that two seeds give to new modules."""
+    """Return the cases `start`: the initial values of new modules, for two seeds."""
     return [
         case(f"start/seed {seed}", *structure(True, seed, **arguments), signature="ignored")
         for seed in (123, 321)

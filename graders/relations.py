@@ -1,4 +1,4 @@
-"""Steps whose results must be the same for any right answer, whatever they are."""
+"""Steps whose results must agree with each other in every right answer."""
 
 import torch
 
@@ -6,9 +6,9 @@ from tensorgrade.author import call, computed, duplicate, normal, restore
 
 
 def one_after_another(**shapes: tuple[int, ...]):
-    """Calls on other numbers of the same shapes: none owes anything to the one before.
+    """Return calls on different numbers of the same shapes: none may depend on an earlier one.
 
-    The last one is passed the very tensors of the second, in which stands something else by then.
+    The last call gets the same tensor objects as the second one, with new content.
     """
     first, second, last = ({k: normal(*shape) for k, shape in shapes.items()} for _ in range(3))
     return (
@@ -19,14 +19,14 @@ def one_after_another(**shapes: tuple[int, ...]):
 
 
 def scattered(**arguments):
-    """The same call on tensors that lie in memory one after another, and on some that do not."""
+    """Return one call on tensors that are contiguous in memory, and one on tensors that are not."""
     return call(**arguments), call(**arguments, scattered=True, result="scattered")
 
 
 def copied(twins: list, values, x, **more):
-    """A module, its deep copy, and a fresh one that is given the state the first one saves.
+    """Return steps on a module, its deep copy, and a new module that loads the first one's state.
 
-    twins: two `construct` of the same. values: a step that loads weights into the one made last.
+    twins: two equal `construct` steps. values: a step that loads weights into the latest module.
     more: arguments that are the same in every call.
     """
     made, fresh = twins
@@ -34,11 +34,11 @@ def copied(twins: list, values, x, **more):
     return (
         made,
         twin,
-        values,  # into the copy: what it computes must come from its own weights
+        values,  # into the copy: its results must come from its own weights
         call(twin, x=x, **more, result="copy"),
         fresh,
-        # What it keeps of its first weights, of the size of a text, or of what stood in this very
-        # tensor before, is of no use later.
+        # The module may have cached its first weights, a size, or this tensor's old content. Later
+        # results must not depend on them.
         call(fresh, x=computed(without_last, x), **more, unkept=True),
         call(fresh, x=computed(turned_round, x), **more, result="before", unkept=True),
         restore(twin),
@@ -49,10 +49,10 @@ def copied(twins: list, values, x, **more):
 
 
 def turned_round(x: torch.Tensor) -> torch.Tensor:
-    """Other numbers of the same shape."""
+    """Return different numbers of the same shape."""
     return -x
 
 
 def without_last(x: torch.Tensor) -> torch.Tensor:
-    """x (…, n, d) without its last row."""
+    """Return x (…, n, d) without its last row."""
     return x[..., :-1, :].clone()

@@ -1,4 +1,4 @@
-"""What cases of several chapters share: the running example, and the weights that go with it."""
+"""The running example that several chapters share, and its weights."""
 
 import torch
 
@@ -17,11 +17,11 @@ QKV = ("W_query", "W_key", "W_value")
 
 
 def example_weights() -> dict[str, torch.Tensor]:
-    """The three matrices of the lesson: seed 123, torch.rand(3, 2), query, key, value."""
+    """Return the lesson's three matrices: seed 123, torch.rand(3, 2), query, key, value."""
     generator = torch.Generator().manual_seed(123)
     return {name: torch.rand(3, 2, generator=generator) for name in QKV}
 
 
 def counted(*shape: int) -> torch.Tensor:
-    """1, 2, 3, … in a shape: easy to follow by eye."""
+    """Return 1, 2, 3, … in a shape: easy to follow by eye."""
     return torch.arange(1.0, 1 + torch.Size(shape).numel()).reshape(shape)

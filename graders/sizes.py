@@ -1,28 +1,28 @@
-"""Sizes that nobody can foresee, and options in pairs: both drawn from the course's seed."""
+"""Unpredictable sizes and pairs of options, drawn from the course's seed."""
 
 from itertools import combinations, product
 
-# What is well beyond natural: (from, up to).
+# Sizes far larger than usual: (from, up to).
 TOKENS, FEATURES, HEADS, BATCH, WIDTH = (129, 150), (17, 29), (13, 17), (5, 7), (18, 27)
-LONG = (257, 320)  # more places than a byte counts, or than a table of 256 has
-SMALL = (2, 7)  # for learners, who are to follow their own cases by eye
+LONG = (257, 320)  # more positions than a byte can count, or than a table of 256 has
+SMALL = (2, 7)  # for learners, who should be able to follow their own cases by eye
 
 
 class Sizes:
-    """Draws sizes for one exercise. pick: what its grader file is given."""
+    """Draws of sizes for one exercise. pick: the argument of its grader file."""
 
     def __init__(self, pick, exercise: str):
         self.hidden, self.chance = pick.hidden, pick.chance(exercise)
 
     def __call__(self, *ranges: tuple[int, int]) -> list[int]:
-        """A size from each range, all different."""
+        """Return a size from each range, all different."""
         while True:
             sizes = [self.chance.randint(*(r if self.hidden else SMALL)) for r in ranges]
             if len(set(sizes)) == len(sizes):
                 return sizes
 
     def pairs(self, **options: tuple) -> list[dict]:
-        """Rows of options in which every two values of two different options meet in some row."""
+        """Return rows of options in which every pair of values of two options occurs."""
         rows, open_pairs = [], all_pairs(options)
         while open_pairs:
             tried = [{k: self.chance.choice(v) for k, v in options.items()} for _ in range(60)]
@@ -33,7 +33,7 @@ class Sizes:
         return rows
 
     def uneven(self, count: int) -> list[tuple[int, int]]:
-        """Pairs (d_out, num_heads) that do not divide; their differences and remainders differ."""
+        """Return pairs (d_out, num_heads) that do not divide, with different remainders."""
         found: list[tuple[int, int]] = [(4, 6)]  # fewer features than heads
         while len(found) < count:
             heads = self.chance.randint(2, 9)
@@ -47,7 +47,7 @@ class Sizes:
 
 
 def all_pairs(options: dict) -> set:
-    """Every two values of two different options."""
+    """Return every pair of values of two different options."""
     return {
         ((one, a), (other, b))
         for one, other in combinations(sorted(options), 2)
@@ -56,5 +56,5 @@ def all_pairs(options: dict) -> set:
 
 
 def pairs_of(row: dict) -> set:
-    """The pairs of values that meet in a row."""
+    """Return the pairs of values in a row."""
     return set(combinations(sorted(row.items()), 2))

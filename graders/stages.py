@@ -1,4 +1,4 @@
-"""What the values on the way to a result are called, by the local name that they have there."""
+"""Names for the intermediate values of a calculation, by their local variable."""
 
 STAGES = {
     "queries": "queries",

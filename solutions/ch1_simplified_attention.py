@@ -14,7 +14,7 @@
 # # Attention without weights
 #
 # A model reads text as *tokens*, here simply words, and each token enters as a vector: its
-# *embedding*, looked up in a table. A table has one row per word, and there lies the trouble. In
+# *embedding*, looked up in a table. The table has one row per word, and that is the trouble. In
 # "she sat on the bank and watched the ducks" and in "she owed the bank a fortune", the same row is
 # looked up for "bank". One fixed vector cannot mean both.
 #
@@ -26,15 +26,17 @@
 # ## Where the idea came from
 #
 # Early neural translators read the source sentence with a recurrent network, one word after
-# another, and kept a single running state. The state after the last word, a vector of fixed
-# length, was all that the translating half ever saw. Five words or fifty had to fit into it, and
-# long sentences came out badly: the beginning was overwritten by the end.
+# another, and kept a single running state. The translating half saw only the state after the last
+# word, a vector of fixed length. Five words or fifty had to fit into it, and long sentences came
+# out badly: the beginning was overwritten by the end.
 #
-# Bahdanau, Cho and Bengio (2015) took that bottleneck away. They kept the states of *all* words,
-# and for each word to be written let the network mix them afresh, most of the mix coming from the
-# words that mattered just then. The mix is a weighted sum, and its weights were named *attention*.
-# Self-attention turns the same mechanism on the text itself: each token mixes all tokens of its own
-# text, with no recurrent network left.
+# [Bahdanau, Cho and Bengio (2015)](https://arxiv.org/abs/1409.0473) took that bottleneck away. They
+# kept the states of *all* words, and for each word of the translation let the network mix them
+# again, most of the mix coming from the words that mattered just then. The mix is a weighted sum,
+# and its weights were named *attention*. Self-attention turns the same mechanism on the text
+# itself: each token mixes all tokens of its own text, with no recurrent network left
+# ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)).
+#
 #
 # In this chapter nothing is trained. Three steps take you from vectors to context vectors:
 #
@@ -45,7 +47,7 @@
 # | mix the tokens by those shares | context vector | (d,) | (n, d) |
 #
 # Throughout, `n` is the number of tokens and `d` the number of features of each. The text is "Your
-# journey starts with one step": n = 6 tokens, each with a made-up embedding of d = 3 numbers.
+# journey starts with one step": n = 6 tokens, each with an invented embedding of d = 3 numbers.
 
 # %%
 import torch
@@ -87,7 +89,7 @@ sentence = torch.tensor(
 # Why does it measure likeness? Because $a \cdot b = \lVert a \rVert \, \lVert b \rVert \cos \theta$,
 # where $\theta$ is the angle between the two. It is large if both point the same way, zero at a
 # right angle, negative if they point apart. Length counts as well: a long vector gets large scores
-# from everybody who looks roughly its way.
+# from every vector of roughly the same direction.
 #
 # ![Three pairs of arrows, each 2 long: 30 degrees apart their dot product is 3.46, at a right angle 0, 150 degrees apart -3.46.](pictures/angle.png)
 #
@@ -137,7 +139,7 @@ def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 # "Journey" scores highest with itself, and "starts", its near twin, is close behind. "With" points
 # more nearly its way than "step" does (the cosines are 0.9817 and 0.9141), and yet scores less: its
 # length is 0.7026, that of "step" 0.9721. Do not read too much into who likes whom: the embeddings
-# are made up. What matters is the mechanism.
+# are invented. The mechanism is what matters.
 #
 # ## Step 2: from scores to shares
 #
@@ -169,7 +171,7 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
     """Return the softmax of a vector, computed just as the formula says.
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax or
-    torch.logsumexp: the point is to write what they do inside. If your code names one of them,
+    torch.logsumexp: the exercise is to write them yourself. If your code names one of them,
     half of the points are lost; if one shows only while it runs, a tenth.
 
     Shapes:
@@ -218,7 +220,7 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 # plain shares alone but makes softmax much more decided. Remember the second point: the *size* of
 # the scores sets how sharp attention is. Chapter 2 has to deal with it.
 #
-# ![The weights of "journey" as bars, for the scores as they are and for four times the scores: at four times the size two bars stand out, 0.43 and 0.39, and the others nearly vanish.](pictures/sharpening.png)
+# ![The weights of "journey" as bars, for the scores and for four times the scores: at four times the size two bars stand out, 0.43 and 0.39, and the others nearly vanish.](pictures/sharpening.png)
 #
 # ### When the formula breaks
 #
@@ -234,9 +236,9 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 
 # %% [markdown]
 # Take the scores 80, 81, 82, then 88, 89, 90, then -200, -201, -202. All three have the same
-# differences between neighbours, so the first and second should be the same shares, and the third the
-# same in reverse. `softmax_naive` is right on the first: 0.0900, 0.2447, 0.6652. On the second it
-# gives 0, `nan`, `nan`, on the third nothing but `nan`.
+# differences between neighbours, so the first and second should be the same shares, and the third
+# the same in reverse. `softmax_naive` is right on the first: 0.0900, 0.2447, 0.6652. On the second
+# it gives 0, `nan`, `nan`, and on the third only `nan`.
 #
 # The cure is in what you saw above: a constant added to all scores changes nothing. For any $c$,
 #
@@ -247,7 +249,7 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 # $$
 #
 # Choose $c = \max_k x_k$. Then the largest exponent is exactly 0 and its exponential is 1; all
-# others lie between 0 and 1. Nothing can overflow, and the sum lies between 1 and n, so it is never
+# others are between 0 and 1. Nothing can overflow. The sum is between 1 and n, so it is never
 # zero. An exponential may still underflow to 0, but only for a share too small to matter.
 #
 # ### Which axis?
@@ -255,12 +257,27 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 # Soon we shall have a whole matrix of scores, one row per query, and each row must sum to 1 on its
 # own. So softmax takes a `dim`: the axis *along which* the shares sum to 1. For a matrix `dim=-1`
 # sums along each row, `dim=0` down each column. Both the maximum and the sum belong to that axis.
-# One maximum for the whole tensor would do in theory, but not on a computer: a row that lies 1000
+# One maximum for the whole tensor would do in theory, but not on a computer: a row that is 1000
 # below it would underflow to 0 / 0.
 #
+# ### Broadcasting
+#
+# You will subtract one maximum per row from a whole matrix, and divide a matrix by one sum per row.
+# The shapes differ, and PyTorch lets you do it by
+# [broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html): it lines the two
+# shapes up *from the right*, and repeats a tensor along each axis where its size is 1, or that it
+# does not have. All other sizes must agree.
+#
+# | shape | combined with | lined up as | what happens |
+# |---|---|---|---|
+# | (2, 3) | (2, 1) | (2, 1) | each row meets its own number |
+# | (2, 3) | (3,) | (1, 3) | each column meets its own number |
+# | (2, 3) | (2,) | (1, 2) | an error: 3 and 2 differ |
+# | (3, 3) | (3,) | (1, 3) | each *column* meets a number, without an error |
+#
 # For a tensor of shape (a, b), the sum over the last axis has shape (a,), or (a, 1) if the axis is
-# kept. Only the kept form lines up with (a, b) when you divide; the other is matched against the
-# columns, and if a = b this happens without an error.
+# kept with `keepdim=True`. Only the kept form gives each row its own number. The other one is
+# matched against the columns, and if a = b, as in the last row of the table, this happens silently.
 #
 # One more case, for chapter 3: a score of $-\infty$ means "never look here". Since
 # $e^{-\infty} = 0$, its share is exactly 0, and the others share as if it were not there.
@@ -270,7 +287,7 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Return the softmax of a tensor along one dimension, safe for scores of any size.
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax, any log_softmax
-    or torch.logsumexp: the point is to write what they do inside. If your code names one of them,
+    or torch.logsumexp: the exercise is to write them yourself. If your code names one of them,
     half of the points are lost; if one shows only while it runs, a tenth.
 
     Shapes:
@@ -298,7 +315,7 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 
 # %% [markdown] hints="softmax"
-# 1. It is `softmax_naive` with two changes: a shift before the exponential, and everything that
+# 1. It is `softmax_naive` with two changes: a shift before the exponential, and every operation that
 #    runs over entries now runs along `dim`. Which two operations run over entries?
 # 2. Look at the shapes. If `x` is (2, 3, 4) and `dim` is 1, the maximum has to be (2, 1, 4) so that
 #    it can be subtracted from `x`.
@@ -315,11 +332,11 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 #       x="first score minus second score", y="share", title="Softmax of two scores")
 
 # %% [markdown]
-# Now 88, 89, 90 give 0.0900, 0.2447, 0.6652 too, and so do 10,000, 10,001 and 10,002. Where one score
+# Now 88, 89, 90 give 0.0900, 0.2447, 0.6652 too, and so do 10,000, 10,001 and 10,002. If one score
 # is -inf and the others are 1 and 2, these two share 0.2689 and 0.7311 between them. What two
-# tokens get depends on the gap between their scores: half each at a tie, and from a gap of about 4 on
-# the winner takes practically all: 0.9820. From there on a larger gap changes almost nothing. Keep that
-# in mind for chapter 2, where it means *hard to train*.
+# tokens get depends on the gap between their scores: half each at a tie, and from a gap of about 4
+# on the winner takes practically all: 0.9820. From there on a larger gap changes almost nothing.
+# Keep that in mind for chapter 2, where it means *hard to train*.
 #
 # You have written a softmax that you may trust. From here on you are free to use `torch.softmax`,
 # which does the same.
@@ -337,11 +354,11 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 # feature. **The tokens are summed away, the features stay.** The result has shape (d,), like the
 # query. In step 1 it was the other way round: there the features were summed away.
 #
-# A slip that is easily made with loops is to run over the *query's entries* in place of the
-# sentence's rows: weight 1 times the query's first feature, plus weight 2 times its second, plus
-# weight 3 times its third. For "journey" that gives the single number 0.4371. It involves three
-# weights out of six and no other token at all, and if the result was prepared as a vector it shows
-# up as 0.4371 in every place. A context vector whose entries are all alike is a sure sign of it.
+# An easy mistake with loops is to run over the *query's entries* instead of the sentence's rows:
+# weight 1 times the query's first feature, plus weight 2 times its second, plus weight 3 times its
+# third. For "journey" that gives the single number 0.4371. It involves three weights out of six and
+# no other token at all, and if the result was prepared as a vector, every entry is 0.4371. A context
+# vector whose entries are all equal is a sure sign of it.
 #
 # As the weights are shares, each feature of z is an average, and so lies between the smallest and
 # the largest value in its column.
@@ -376,8 +393,8 @@ def context_vector(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 # 1. Three lines, one for each step: scores, weights, mix. Note the shape after each line.
 # 2. For the mix you have weights of shape (n,) and rows of shape (n, d), and want (d,). A product
 #    that sums over n does it.
-# 3. `@` sums over the last axis of what stands on its left and the first axis of a matrix on its
-#    right. In which order must weights and inputs stand, so that both of those have size n?
+# 3. `@` sums over the last axis of its left factor and the first axis of a matrix on its right. In
+#    which order must weights and inputs be multiplied, so that both of those have size n?
 
 # %% active="ipynb"
 # context = context_vector(journey, sentence)
@@ -476,19 +493,19 @@ def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch
 # much a token receives, and "journey" is the most looked at. So the weights are not symmetric,
 # although the scores are: each row has been divided by a sum of its own.
 #
-# ## What it does not see, and what it costs
+# ## Its blind spot and its cost
 #
-# "The dog bit the man" and "the man bit the dog" hold the same words. Does attention notice? Shuffle
-# the rows of the sentence into the order "one step Your journey starts with" and compute again: the
-# context vectors are the same six rows, shuffled in the same way. "Journey" gets 0.4419, 0.6515, 0.5683
-# wherever it stands, for a sum does not ask for the order of its terms. **Attention is blind to
-# order.** If a model is to tell who bit whom, a token's place has to be put into its vector first. How
-# that is done is a question to take along; chapter 5 answers it.
+# "The dog bit the man" and "the man bit the dog" hold the same words. Does attention notice?
+# Shuffle the rows of the sentence into the order "one step Your journey starts with" and compute
+# again: the context vectors are the same six rows, shuffled in the same way. "Journey" gets 0.4419,
+# 0.6515, 0.5683 in any position, because a sum does not depend on the order of its terms.
+# **Attention is blind to order.** For a model to know who bit whom, a token's position has to be
+# put into its vector first; chapter 5 shows how.
 #
-# The second thing to know is the price. Every token is compared with every other one, and so the table
-# has n² entries: 36 for our six tokens, a million for a text of 1,000 tokens, ten billion for 100,000.
-# Twice as long a text takes four times the work. What attention buys for that is that any two tokens
-# are one step apart.
+# The second thing to know is the price. Every token is compared with every other one, and so the
+# table has n² entries: 36 for our six tokens, a million for a text of 1,000 tokens, ten billion for
+# 100,000. Twice as long a text takes four times the work. In return, any two tokens are one step
+# apart.
 
 # %% active="ipynb"
 # shuffled = [4, 5, 0, 1, 2, 3]
@@ -498,23 +515,24 @@ def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch
 # print("the same rows, shuffled alike:", torch.allclose(moved_vecs, context_vecs[shuffled]))
 
 # %% [markdown]
-# One more thing should bother you. "With" looks more at "journey" (0.2074) than at itself (0.1462), just
-# because "journey" is the longer vector, and nothing in this chapter could ever change that. The
-# same three numbers serve to ask, to be found and to be handed over, and there is nothing to learn.
-# Chapter 2 gives each of these roles its own trained weights.
+# One more thing should bother you. "With" looks more at "journey" (0.2074) than at itself (0.1462),
+# just because "journey" is the longer vector, and nothing in this chapter could ever change that.
+# The same three numbers are used to ask, to be found and to be passed on, and there is nothing to
+# learn. Chapter 2 gives each of these roles its own trained weights.
 
 # %% [markdown]
 # ## Find the bug
 #
-# Most of the time spent on a model goes into code that is there already, runs, and is wrong. The last
-# exercise of each chapter is of this kind: it gives you a function that is finished but for one mistake.
-# Everything has the right shape, nothing crashes. Run the checks: what they say is all that you get to know. Find
-# the mistake and mend it; do not write the function anew, since a small repair is worth more than
-# a right rewrite.
+# Most of the time spent on a model goes into code that is there already, runs, and is wrong. The
+# last exercise of each chapter is of this kind: it gives you a complete function with one mistake.
+# Everything has the right shape, nothing crashes, and the checks are the only clue that you get.
+# Run them, find the mistake and fix it. Do not rewrite the function: a small fix is worth more
+# points than a right rewrite.
 #
-# This one computes the same as `simplified_self_attention`, with `torch.einsum`, which names the axes of a
-# product by letters. In `"id,jd->ij"` the first table has axes i and d, the second j and d; d is in both and not
-# in the result, so it is summed away. What is left is a dot product for every i and j.
+# This one computes the same as `simplified_self_attention`, with `torch.einsum`, which names the
+# axes of a product by letters. In `"id,jd->ij"` the first table has axes i and d, the second j and
+# d; d is in both and not in the result, so it is summed away. A dot product for every i and j
+# remains.
 
 # %% exercise="bug_simplified_self_attention"
 def bug_simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -541,8 +559,8 @@ def bug_simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, t
 #    vectors are not, the mistake comes after the weights.
 # 2. Take three tokens of which you know the answer, such as `torch.eye(3)`, and print every value
 #    on the way. What should the rows of each sum to?
-# 3. Say for each line what its letters or its `dim` mean: which axis is the query, which the token that
-#    is looked at, and what is summed away?
+# 3. Say for each line what its letters or its `dim` mean: which axis is the query, which is the
+#    token that is looked at, and which axis is summed away?
 
 # %% [markdown] ending=true
 # ## What you can do now

@@ -17,7 +17,7 @@
 # trained to name the *next* token, at all positions of a text at once: the output at "journey"
 # has to lead to "starts", the output at "starts" to "with". If "journey" could look at "starts",
 # the task would be solved by copying, the loss would fall to nothing, and the model would be
-# useless on the day it has to write: then the next token does not exist yet.
+# useless when it has to write, because then the next token does not exist yet.
 #
 # So we add one rule. **Token $i$ may look at tokens $1, \dots, i$, never at a later one.**
 # Attention that obeys it is called *causal*, or *masked*. You will
@@ -51,7 +51,7 @@ sentence = torch.tensor(
 # from tensorgrade.notebook import bars, heatmap, heatmaps, lines
 
 # %% [markdown]
-# ## What there is to hide
+# ## Where attention sees the future
 #
 # Take the attention weights of chapter 2's `SelfAttention_v2(3, 2)`, made with seed 789:
 #
@@ -75,15 +75,15 @@ sentence = torch.tensor(
 # heatmap(demo_weights, rows=words, columns=words, title="Every token sees every token")
 
 # %% [markdown]
-# Row $i$ says how token $i$ shares out its attention. Everything to the right of the diagonal is
-# the future. "Your", the first word, spends only 0.1921 on itself and 0.8079 on words that nobody
-# has written yet.
+# Row $i$ says how token $i$ distributes its attention. Everything to the right of the diagonal is
+# the future. "Your", the first word, spends only 0.1921 on itself and 0.8079 on words that have not
+# been written yet.
 #
 # ## The mask, and which way round it is
 #
 # A mask is a table of yes and no, one entry per pair of tokens, of shape (n, n). In this course
 #
-# > **`True` hides.** `mask[i, j]` is `True` where query $i$ must *not* see key $j$, that is where
+# > **`True` hides.** `mask[i, j]` is `True` if query $i$ must *not* see key $j$, that is if
 # > $j > i$.
 #
 # The diagonal is `False`: a token always sees itself. So the `True` entries form a triangle that
@@ -91,7 +91,7 @@ sentence = torch.tensor(
 #
 # ![A table of six by six, a row for each query and a column for each key. The fifteen entries above the diagonal are hidden; without the mask they are the words that leak into the answer.](pictures/mask.png)
 #
-# Say such a convention aloud each time, for PyTorch has both of them:
+# Remind yourself of the convention each time, because PyTorch uses both:
 #
 # | where | a boolean `True` means |
 # |---|---|
@@ -99,9 +99,8 @@ sentence = torch.tensor(
 # | `nn.MultiheadAttention` and `nn.Transformer`: `attn_mask`, `key_padding_mask` | hide it |
 # | `F.scaled_dot_product_attention(…, attn_mask=…)` | it **may** be attended to |
 #
-# Carry a mask from the first two to the third without a `~` in between, and every token sees the
-# future and nothing else; the last one sees nothing at all. No error is raised. Only the numbers
-# tell.
+# Carry a mask from the first two to the third without a `~` in between, and every token sees only
+# the future; the last one sees nothing at all. No error is raised. Only the numbers show it.
 
 # %% exercise="causal_mask"
 def causal_mask(context_length: int) -> torch.Tensor:
@@ -128,14 +127,14 @@ def causal_mask(context_length: int) -> torch.Tensor:
 
 # %% [markdown] hints="causal_mask"
 # 1. Draw the 3 x 3 case on paper. How many `True` does the first row have, how many the last, and
-#    what stands on the diagonal?
+#    what is on the diagonal?
 # 2. `torch.triu` keeps the upper triangle of a matrix and `torch.tril` the lower one; the argument
 #    `diagonal` moves the edge. Start from a matrix of ones.
-# 3. With `diagonal=0` the diagonal itself would be hidden too. At the end turn numbers into truth
-#    values with `.bool()`.
+# 3. With `diagonal=0` the diagonal itself would be hidden too. At the end convert the numbers to
+#    booleans with `.bool()`.
 
 # %% [markdown]
-# ## First way: zero the future, then share out again
+# ## First way: zero the future, then renormalise
 #
 # The obvious way to use the mask is to take finished attention weights and set the hidden ones to
 # zero. For row 2, "journey", that leaves
@@ -147,14 +146,13 @@ def causal_mask(context_length: int) -> torch.Tensor:
 # | divided by 0.3700 | 0.5517 | 0.4483 | 0 | 0 | 0 | 0 | 1 |
 #
 # Zeroing alone is not enough, and not just for tidiness. The weights came out of a softmax whose
-# denominator runs over *all* tokens, so the future has already pressed on the ones that remain. The
+# denominator runs over *all* tokens, so the future has already reduced the visible ones. The
 # row's missing mass, $1 - 0.3700 = 0.6300$, is exactly the weight that the future had: the
 # output would shrink or grow with words that are supposed to be invisible.
 #
-# Dividing each row by what is left of it repairs this, completely. Write $s_{ij}$ for the scaled
-# scores, and split the softmax's denominator into the visible part
-# $V_i = \sum_{j \le i} e^{s_{ij}}$ and the future $F_i = \sum_{j > i} e^{s_{ij}}$.
-# For a visible $j$
+# Dividing each row by its remaining sum repairs this completely. Write $s_{ij}$ for the scaled
+# scores, and split the softmax's denominator into the visible part $V_i = \sum_{j \le i}
+# e^{s_{ij}}$ and the future $F_i = \sum_{j > i} e^{s_{ij}}$. For a visible $j$
 #
 # $$
 # \frac{w_{ij}}{\sum_{k \le i} w_{ik}}
@@ -162,7 +160,7 @@ def causal_mask(context_length: int) -> torch.Tensor:
 #   = \frac{e^{s_{ij}}}{V_i}.
 # $$
 #
-# The future $F_i$ cancels. What remains is a softmax over the visible tokens alone.
+# The future $F_i$ cancels. The result is a softmax over the visible tokens alone.
 
 # %% exercise="mask_and_renormalize"
 def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
@@ -170,7 +168,7 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 
     Shapes:
         attn_weights: (n, n), every row sums to 1; row = query i, column = key j.
-        result: same shape, a new tensor; `attn_weights` itself stays as it was
+        result: same shape, a new tensor; `attn_weights` itself stays unchanged
 
     Formula:
         result[i, j] = w[i, j] / (w[i, 0] + ... + w[i, i])  if j <= i,  else 0
@@ -215,8 +213,8 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 #       "->", (mask_and_renormalize(other_weights) @ other_values)[0])
 
 # %% [markdown]
-# What zeroing leaves of the rows is 0.1921, 0.3700, 0.5357, 0.6775, 0.8415 and 1.0000; after
-# renormalising it is 1 everywhere. The first row is now 1, 0, 0, …: the first token can only
+# After zeroing, the row sums are 0.1921, 0.3700, 0.5357, 0.6775, 0.8415 and 1.0000; after
+# renormalising they are all 1. The first row is now 1, 0, 0, …: the first token can only
 # attend to itself, in every causal model, whatever its weights.
 #
 # And the leak? With the *last* word swapped for $(3, -2, 1)$, the output for the *first* word is
@@ -226,7 +224,7 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 # | zeroed only | -0.0168, 0.0055 | -0.0130, 0.0043 |
 # | renormalised | -0.0872, 0.0286 | -0.0872, 0.0286 |
 #
-# Without renormalising, the first word notices what the sixth one is. With it, it cannot.
+# Without renormalising, the first word's output depends on the sixth word. With it, it cannot.
 #
 # ## Second way: $-\infty$ before the softmax
 #
@@ -240,23 +238,23 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 # \qquad M_{ij} = \begin{cases} -\infty & j > i \\ 0 & j \le i \end{cases}
 # $$
 #
-# Whether you scale before or after masking makes no difference, since $-\infty / \sqrt{d_k}$ is
-# still $-\infty$. By the algebra above both ways give the same numbers, but this one is shorter,
-# and safer: if a future score is so large that the visible weights underflow to 0, the first way
-# ends in $0/0$, while here the future never enters the sum.
+# You may scale before or after masking, because $-\infty / \sqrt{d_k}$ is still $-\infty$. By the
+# algebra above both ways give the same numbers, but this one is shorter, and safer: if a future
+# score is so large that the visible weights underflow to 0, the first way ends in $0/0$, while here
+# the future never enters the sum.
 #
-# Two traps lie on this road.
+# There are two traps.
 #
-# - **Never multiply by $-\infty$ to place it.** In floating point $0 \cdot (-\infty)$ is `nan`, so
+# - **Never multiply by $-\infty$.** In floating point $0 \cdot (-\infty)$ is `nan`, so
 #   a 0/1 mask times $-\infty$ puts `nan` where you meant 0, and one `nan` spoils its whole row.
 #   Fill or select; do not multiply.
-# - **`masked_fill` returns a new tensor.** Called on a line by itself, with its result thrown
-#   away, it masks nothing, and every shape still fits. (`masked_fill_`, with the underscore,
-#   changes the tensor in place; be sure that the tensor is yours to change.)
+# - **`masked_fill` returns a new tensor.** If you do not use its result, it masks nothing, and
+#   every shape still fits. (`masked_fill_`, with the underscore, changes the tensor in place; be
+#   sure that the tensor is yours to change.)
 #
-# Write it for any number of tables at once: what stands before the last two dimensions (a batch of
-# texts, say) stays there. Counted from the end the keys are always in the same place, and the
-# class at the end of this chapter can then call what you write here.
+# Write it for any number of tables at once: all dimensions before the last two (a batch of
+# texts, say) stay unchanged. Counted from the end the keys are always in the same place, and the
+# class at the end of this chapter can then call your function.
 
 # %% exercise="causal_attention_weights"
 def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tensor:
@@ -266,8 +264,8 @@ def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tenso
         attn_scores: (..., n, n), unscaled; row = query i, column = key j
         d_k: an int, the length of one key vector
         result: (..., n, n), rows sum to 1, exactly 0 above the diagonal;
-            `attn_scores` itself stays as it was
-        The leading dimensions ... may be absent, a batch, or several; they are treated alike.
+            `attn_scores` itself stays unchanged
+        The leading dimensions ... may be absent, a batch, or several; all are treated the same.
 
     Formula (Vaswani et al. 2017, eq. 1 with the masking of sec. 3.2.3):
         softmax over j of  s[i, j] / sqrt(d_k),  where s[i, j] = -inf for j > i
@@ -308,32 +306,33 @@ def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tenso
 # | 3, starts | 0.3800 | 0.3097 | 0.3103 | 0 | 0 | 0 |
 # | 6, step | 0.1935 | 0.1663 | 0.1666 | 0.1542 | 0.1666 | 0.1529 |
 #
-# Row 6 is what it was before masking: the last token has no future to lose.
+# Row 6 is the same as before masking: the last token has no future to lose.
 #
 # ## Dropout on the weights
 #
-# A model that leans on one single connection learns badly. Dropout (Srivastava et al. 2014) makes
-# that risky: in training each attention weight is set to zero with probability $p$, drawn afresh
+# A model that depends on one single connection learns badly.
+# [Dropout](https://jmlr.org/papers/v15/srivastava14a.html) (Srivastava et al. 2014) makes that
+# risky: in training each attention weight is set to zero with probability $p$, drawn again
 # for every entry and every call. In use nothing is dropped.
 #
 # That alone would change the scale. If a fraction $p$ of the weights disappears, a row sums to
-# about $1 - p$ in training but to 1 in use, and the layers behind it would see smaller inputs while
-# they learn than afterwards. So the kept entries are divided by $1 - p$. The expected value of
+# about $1 - p$ in training but to 1 in use, and the following layers would see smaller inputs in
+# training than afterwards. So the kept entries are divided by $1 - p$. The expected value of
 # an entry $w$ is then
 #
 # $$
 # p \cdot 0 + (1 - p) \cdot \frac{w}{1 - p} = w,
 # $$
 #
-# just what it is without dropout. Since the correction is made in training and not afterwards, this
+# just as without dropout. Since the correction is made in training and not afterwards, this
 # is called *inverted* dropout, and it lets `eval()` be the identity. (The 2014 paper's main text
 # scales down at test time instead, and its $p$ is the chance to *keep*. In PyTorch, and here, $p$
 # is the chance to *drop*.)
 #
 # Only the average row sums to 1 after dropout; a single row does not, and it must not be
 # renormalised. And do not expect to see your neighbour's zeros: the pattern that a seed gives
-# differs between platforms. What you can rely on are the properties: every entry is 0 or
-# $w / (1 - p)$, and about a share $p$ of them is dropped.
+# differs between platforms. You can rely on the properties: every entry is 0 or $w / (1 - p)$, and
+# about a share $p$ of them is dropped.
 
 # %% exercise="inverted_dropout"
 def inverted_dropout(
@@ -366,11 +365,11 @@ def inverted_dropout(
 
 
 # %% [markdown] hints="inverted_dropout"
-# 1. Begin with the easy case: what comes back when `training` is `False`?
+# 1. Begin with the easy case: what is the result if `training` is `False`?
 # 2. Draw one number between 0 and 1 for each entry with `torch.rand_like`. With which probability
-#    does it lie below `p`? Those entries go.
-# 3. A boolean tensor counts as 0 and 1 in a product. What is kept has to grow, so think about
-#    whether you divide by `p` or by `1 - p`.
+#    is it below `p`? Those entries become 0.
+# 3. A boolean tensor counts as 0 and 1 in a product. The kept entries have to grow, so should you
+#    divide by `p` or by `1 - p`?
 
 # %% active="ipynb"
 # torch.manual_seed(123)
@@ -387,25 +386,25 @@ def inverted_dropout(
 #       title="Single rows do not sum to 1, their average does")
 
 # %% [markdown]
-# With $p = 0.5$, each weight of one draw is either gone or exactly twice as large; averaged over many
-# draws all are what they were.
+# With $p = 0.5$, each weight of one draw is either gone or exactly twice as large; the average over
+# many draws is the original weight.
 #
 # ## A whole batch, and a mask that travels along
 #
 # Now everything becomes a module. Three things are new.
 #
 # **Batches.** `x` has shape (b, n, d_in). `nn.Linear` acts on the last dimension and leaves the
-# others alone, so queries and keys come out as (b, n, d_out). The scores of each text are a matrix
-# of their own, (b, n, n), and `@` multiplies the last two dimensions for each text of the batch.
-# The keys therefore have to be turned in their last two dimensions only: `keys.transpose(1, 2)`, of
+# others alone, so queries and keys come out as (b, n, d_out). The scores of each text are a separate
+# matrix, (b, n, n), and `@` multiplies the last two dimensions for each text of the batch.
+# Therefore swap only the last two dimensions of the keys: `keys.transpose(1, 2)`, of
 # shape (b, d_out, n). `keys.T` would reverse all three, and tokens would meet texts.
 #
-# **A buffer.** The mask belongs to the module, but nobody should train it. As a plain attribute it
+# **A buffer.** The mask belongs to the module, but it must not be trained. As a plain attribute it
 # would stay behind on the CPU when the model moves to a GPU; as an `nn.Parameter` it would be
-# handed to the optimiser. `self.register_buffer("mask", …)` is made for this case: `self.mask`
-# moves with `.to(device)`, it is saved in the `state_dict`, and it has no gradient. The same goes
-# for whatever else `forward` needs: what it makes itself, such as `torch.ones(n, n)`, lies on the
-# CPU wherever `x` is, unless it is told otherwise with `device=x.device`.
+# given to the optimizer. `self.register_buffer("mask", …)` is made for this case: `self.mask`
+# moves with `.to(device)`, it is saved in the `state_dict`, and it has no gradient. Take care with
+# tensors that `forward` creates, too: `torch.ones(n, n)` is on the CPU even if `x` is not, unless
+# you pass `device=x.device`.
 #
 # **Shorter texts.** The mask is built once, for `context_length` tokens, the longest text the
 # module will get. A text of `num_tokens` < `context_length` needs only the upper left
@@ -487,8 +486,8 @@ class CausalAttention(nn.Module):
 
 
 # %% [markdown] hints="CausalAttention"
-# 1. `__init__` makes what the module keeps (three layers, dropout, mask), `forward` does what
-#    happens to one `x`. Walk down the table of shapes above, one line of code per step.
+# 1. `__init__` creates what the module keeps (three layers, dropout, mask), and `forward` computes
+#    the result for one `x`. Follow the table of shapes above, one line of code per step.
 # 2. In `forward` take everything from `self` or from `x`: nothing from other cells, and
 #    `num_tokens` from `x.shape`. Cut the mask to `[:num_tokens, :num_tokens]`, and keep the tensors
 #    that `masked_fill` and `self.dropout` return.
@@ -507,7 +506,7 @@ class CausalAttention(nn.Module):
 # | one | -0.5526, -0.0981 |
 # | step | -0.5299, -0.1081 |
 #
-# and the second text gives the very same ones: texts of a batch do not see each other.
+# and the second text gives the same ones: texts of a batch do not see each other.
 
 # %% active="ipynb"
 # torch.manual_seed(123)
@@ -530,11 +529,12 @@ class CausalAttention(nn.Module):
 # heatmap(moved, rows=words, columns=words, title="Output (row) moves when input (column) does")
 
 # %% [markdown]
-# The mask is among the things kept (`state_dict`) and not among the things trained (`parameters`). The
+# The module keeps the mask in its `state_dict` but not among its trained `parameters`. The
 # test that matters most for a causal layer: change each token in turn and note which outputs move.
-# Write that down as a table, with a row for each output and a column for each token changed, and zeros
-# stand above the diagonal. They are exact: no output depends on a later token. That makes it fair to train on all positions at once, and it lets a
-# model go on writing without computing the earlier outputs anew.
+# Write that down as a table, with a row for each output and a column for each changed token: all
+# entries above the diagonal are zero. They are exact: no output depends on a later token. That makes
+# it fair to train on all positions at once, and a model can continue to write without computing
+# earlier outputs again.
 #
 # One such layer is a *head*: it has one set of weights, so it can look for one kind of thing at a
 # time. In chapter 4 you let several look at once.
@@ -542,12 +542,12 @@ class CausalAttention(nn.Module):
 # %% [markdown]
 # ## Find the bug, twice
 #
-# Masks and dropout are where wrong code is hardest to see: the shapes are right, most of the numbers are too,
-# and training goes on either way. In each of the two functions below is one mistake. Run the checks, find it,
-# and change as little as you can.
+# Masks and dropout are where wrong code is hardest to see: the shapes are right, most of the
+# numbers are too, and training works either way. Each of the two functions below has one mistake.
+# Run the checks, find it, and change as little as you can.
 #
-# The first one makes its mask from the places of the tokens: `places[:, None]` counts queries, down the
-# rows, and `places[None, :]` counts keys, across the columns.
+# The first one makes its mask from the positions of the tokens: `places[:, None]` counts queries,
+# down the rows, and `places[None, :]` counts keys, across the columns.
 
 # %% exercise="bug_mask_and_renormalize"
 def bug_mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
@@ -555,7 +555,7 @@ def bug_mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 
     Shapes:
         attn_weights: (n, n), every row sums to 1; row = query i, column = key j.
-        result: same shape, a new tensor; `attn_weights` itself stays as it was
+        result: same shape, a new tensor; `attn_weights` itself stays unchanged
 
     Formula: as in mask_and_renormalize
         result[i, j] = w[i, j] / (w[i, 0] + ... + w[i, i])  if j <= i,  else 0
@@ -568,16 +568,16 @@ def bug_mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
     ### END SOLUTION
 
 # %% [markdown] hints="bug_mask_and_renormalize"
-# 1. Give it four even weights of 1/4 in each row. What should come out can be said without a
-#    computer: 1, then two halves, then three thirds.
-# 2. Two things can be wrong: which entries are zero, and what the others are divided by. Look at the
-#    zeros first.
-# 3. Print `future` for n = 3 and read its first row: token 0 may see itself and nobody else. Then ask
+# 1. Give it four equal weights of 1/4 in each row. You know the result without a computer: 1, then
+#    two halves, then three thirds.
+# 2. Two things can be wrong: which entries are zero, and the number that the others are divided by.
+#    Look at the zeros first.
+# 3. Print `future` for n = 3 and read its first row: token 0 may see only itself. Then ask
 #    which numbers are summed for one row, along which axis, and before or after the mask.
 
 # %% [markdown]
-# The second one draws its pattern with `torch.bernoulli`, which makes a 1 with the chance that stands at each
-# place, and a 0 otherwise.
+# The second one draws its pattern with `torch.bernoulli`, which makes each entry 1 with the given
+# probability, and 0 otherwise.
 
 # %% exercise="bug_inverted_dropout"
 def bug_inverted_dropout(
@@ -603,11 +603,11 @@ def bug_inverted_dropout(
     ### END SOLUTION
 
 # %% [markdown] hints="bug_inverted_dropout"
-# 1. Put in ten thousand ones with p = 0.25. How many are zero afterwards, what are the others, and what
-#    is the mean? Do the same with `training=False`.
+# 1. Pass ten thousand ones with p = 0.25. How many are zero afterwards, what are the others, and
+#    what is the mean? Do the same with `training=False`.
 # 2. With p = 0.5 several mistakes cannot be seen at all, since p and 1 - p are the same there.
-# 3. Three questions, three places: when does it do anything, which share does it keep, and by which number
-#    are the kept ones divided so that the mean stays?
+# 3. Three questions, one for each part: when does it do anything, which share does it keep, and by
+#    which number are the kept ones divided so that the mean stays?
 
 # %% [markdown] ending=true
 # ## What you can do now

@@ -14,21 +14,21 @@
 # # Beyond one sentence
 #
 # Chapter 4 ends with the attention layer of a GPT. It reads one text, all tokens of which are real,
-# knows nothing of their order, and computes everything anew for each word that it writes. This
+# does not know their order, and computes everything again for each word that it writes. This
 # chapter takes these limits away one after another, each in a small step:
 #
-# | what stands in the way | what helps | where |
+# | the limit | what helps | where |
 # |---|---|---|
 # | texts of different lengths in one batch | a padding mask | `padding_mask` |
 # | queries and keys from two different texts | cross-attention | `CrossAttention` |
 # | attention does not know the order of its tokens | positions, added or turned in | `sinusoidal_positions`, `rotate` |
 # | keys and values fill the memory | fewer of them than queries | `GroupedQueryAttention` |
 # | each new token computes all the old ones again | a cache | `CachedAttention` |
-# | a cache that grows for ever | a window | `sliding_window_mask`, `append_to_window` |
+# | a cache that grows without end | a window | `sliding_window_mask`, `append_to_window` |
 # | the table of scores, n × n | softmax in blocks | `online_softmax_attention` |
 # | even the cache is too large | one small vector for each token | `LatentAttention` |
 #
-# Nothing here depends on your chapters 1 to 4: every exercise stands by itself.
+# Nothing here depends on your chapters 1 to 4: every exercise is independent.
 
 # %%
 import torch
@@ -52,32 +52,32 @@ sentence = torch.tensor(
 # %% [markdown]
 # ## Texts of different lengths
 #
-# A batch is one tensor, so all its rows have the same number of tokens. "one step" and "Your journey
-# starts with one step" go into one batch only if the shorter one is filled up, with four tokens
-# that mean nothing: *padding*. Attention would look at these like at any other token. For
-# "one step" the even weights over 2 tokens are 0.5 each; with four tokens of padding beside them
-# they would be 0.1667.
+# A batch is one tensor, so all its rows have the same number of tokens. "one step" and "Your
+# journey starts with one step" fit into one batch only if four tokens without meaning are added to
+# the shorter one: *padding*. Attention would look at these like at any other token. For "one step"
+# the even weights over 2 tokens are 0.5 each; together with four tokens of padding they would be
+# 0.1667.
 #
-# So the padding is hidden, by the rule of chapter 3: `True` hides. What is to be hidden depends on
-# the key alone, and so the mask has one row for each text:
+# So hide the padding, by the rule of chapter 3: `True` hides. Only the key decides if an entry is
+# hidden, and so the mask has one row for each text:
 #
 # $$ \mathrm{mask}[b, 0, j] = (j \ge \mathrm{lengths}[b]) $$
 #
-# The middle dimension of size 1 stands for the queries: the row holds for all of them, and
+# The middle dimension of size 1 belongs to the queries: all of them share the row, which
 # broadcasts over the scores (b, n, n).
 #
-# What about the queries that are padding themselves? They attend to the real tokens, their
-# results mean nothing, and nobody reads them. Hiding everything from them would leave a
+# What about the queries that are padding themselves? They attend to the real tokens, but their
+# results mean nothing and are never used. Hiding everything from them would leave a
 # softmax without any entry, and that is NaN.
 
 # %% exercise="padding_mask"
 def padding_mask(lengths: torch.Tensor, num_tokens: int) -> torch.Tensor:
-    """Return the mask that hides the padding behind each text of a batch.
+    """Return the mask that hides the padding after each text of a batch.
 
     Shapes:
-        lengths: (b,) whole numbers from 1 to num_tokens, how many tokens of each text are real
+        lengths: (b,) integers from 1 to num_tokens, how many tokens of each text are real
         num_tokens: an int, the tokens of each row of the batch, padding included
-        result: (b, 1, num_tokens), dtype torch.bool, True where a key is padding
+        result: (b, 1, num_tokens), dtype torch.bool, True if a key is padding
 
     Formula (a key padding mask, as in torch.nn.MultiheadAttention):
         mask[b, 0, j] = True   if j >= lengths[b]   (padding: hide it)
@@ -108,21 +108,21 @@ def padding_mask(lengths: torch.Tensor, num_tokens: int) -> torch.Tensor:
 # ## Two texts
 #
 # So far a text attended to itself. A translator writes "Deine Reise beginnt" while it reads "Your
-# journey starts": the queries come from what is being written, the keys and values from what is
-# being read. That is *cross-attention*. Two things change:
+# journey starts": the queries come from the text that it writes, the keys and values from the text
+# that it reads. That is *cross-attention*. Two things change:
 #
 # | | self-attention | cross-attention |
 # |---|---|---|
 # | queries from | `x` (b, n, d_in) | `x` (b, n, d_in) |
 # | keys and values from | `x` | `context` (b, m, d_context) |
 # | scores | (b, heads, n, n) | (b, heads, n, m) |
-# | what is hidden | the future | what the mask says, often padding |
+# | hidden | the future | what the mask says, often padding |
 #
 # No causal mask: the whole text that is read is there from the start. Each row of the scores
 # belongs to a token of `x` and has m entries, one for each token of `context`.
 #
-# The order of `context` plays no part. Every output is a sum over its tokens, and a sum does not
-# ask in which order it is taken. Exchange two tokens of `context`, and their two entries of the mask
+# The order of `context` does not matter. Every output is a sum over its tokens, and a sum does not
+# depend on their order. Swap two tokens of `context`, and their two entries of the mask
 # with them, and the result is the same.
 
 # %% exercise="CrossAttention"
@@ -147,7 +147,7 @@ class CrossAttention(nn.Module):
     d_context to d_out, with a bias only if qkv_bias; out_proj is an nn.Linear from d_out to
     d_out with a bias (in this order a seed gives them the lesson's numbers).
 
-    In the example all scores are 0, so the one token of x gets the mean of what is not hidden.
+    In the example all scores are 0, so the one token of x gets the mean of the visible tokens.
 
     >>> layer = CrossAttention(d_in=1, d_context=1, d_out=1, num_heads=1)
     >>> _ = nn.init.zeros_(layer.W_query.weight), nn.init.eye_(layer.W_value.weight)
@@ -197,11 +197,11 @@ class CrossAttention(nn.Module):
 
 
 # %% [markdown] hints="CrossAttention"
-# 1. Begin with chapter 4's `MultiHeadAttention` and ask of each line: does it speak of `x` or of
+# 1. Begin with chapter 4's `MultiHeadAttention` and ask of each line: does it use `x` or
 #    `context`? Queries have n tokens, keys and values have m.
 # 2. The scores have four dimensions, (b, heads, n, m), and the mask up to three. A mask of shape
-#    (b, 1, m) meets the heads in the wrong place; `mask.expand(b, n, m)`, then one more dimension
-#    right after the batch, fits always.
+#    (b, 1, m) lines up with the heads. `mask.expand(b, n, m)`, with one more dimension
+#    right after the batch, always fits.
 # 3. `if mask is not None:` — and there is neither a causal mask nor dropout here.
 
 # %% active="ipynb"
@@ -217,7 +217,7 @@ class CrossAttention(nn.Module):
 #     print("alone:                 ", alone[0])
 
 # %% [markdown]
-# With its padding hidden, a text gives the same results in a batch as by itself. For the first
+# With its padding hidden, a text gives the same results in a batch as alone. For the first
 # token of "one step", with seed 123:
 #
 # | | | | | |
@@ -226,32 +226,33 @@ class CrossAttention(nn.Module):
 # | padded, with the mask | -0.0174 | 0.2715 | -0.0653 | -0.3222 |
 # | alone | -0.0174 | 0.2715 | -0.0653 | -0.3222 |
 #
-# ## Where a token stands
+# ## The position of a token
 #
-# Attention without a mask is blind to order: exchange two tokens, and their results are exchanged,
-# and that is all. "The dog bites the man" and "The man bites the dog" give each word
+# Attention without a mask is blind to order: swap two tokens, and their results are swapped too, but
+# they do not change. "The dog bites the man" and "The man bites the dog" give each word
 # the very same vector. So the order has to be written into the tokens.
 #
-# The first way (Vaswani et al. 2017, sec. 3.5) adds a vector to each token that tells its place:
+# The first way ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), sec. 3.5) adds to each
+# token a vector that encodes its position:
 #
 # $$ p_{t,\,2i} = \sin\left(t / 10000^{2i/d}\right), \qquad
 #    p_{t,\,2i+1} = \cos\left(t / 10000^{2i/d}\right) $$
 #
 # Read it as a row of clocks. Each pair of columns, one sine and one cosine, is the hand of one
 # clock, as its height and its side. The first clock turns by 1 radian per token; the later ones
-# turn ever more slowly, the last by little more than 1/10000 of that. Together they tell the place
-# as second, minute and hour hands tell the time.
+# turn ever more slowly, the last by little more than 1/10000 of that. Together they show the
+# position as second, minute and hour hands show the time.
 #
-# Why not simply the number $t$? It grows without bound and would drown the token in its place;
-# sines stay between -1 and 1. And the clocks have one more property: the vector of place
-# $t + k$ comes from that of place $t$ by turning each clock by an angle that depends on $k$ alone.
+# Why not simply the number $t$? It grows without bound and would drown the token; sines stay
+# between -1 and 1. And the clocks have one more property: the vector of position $t + k$ comes from
+# that of position $t$ by turning each clock by an angle that depends on $k$ alone.
 
 # %% exercise="sinusoidal_positions"
 def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
-    """Return a vector for each place in a text: sines and cosines of ever slower angles.
+    """Return a vector for each position in a text: sines and cosines of ever slower angles.
 
     Shapes:
-        num_tokens: an int, the number of places; the first one is 0
+        num_tokens: an int, the number of positions; the first one is 0
         d: an even int, numbers per token
         result: (num_tokens, d), floating point; sines in columns 0, 2, 4, …, cosines in 1, 3, 5, …
 
@@ -272,11 +273,11 @@ def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 
 
 # %% [markdown] hints="sinusoidal_positions"
-# 1. First the angles, as a table (num_tokens, d / 2): the place times the rate of each clock. How
+# 1. First the angles, as a table (num_tokens, d / 2): the position times the rate of each clock. How
 #    fast is clock 0, and how fast clock i?
-# 2. `torch.arange(0, d, 2)` gives the exponents' 2i. A column of places times a row of rates
+# 2. `torch.arange(0, d, 2)` gives the exponents' 2i. A column of positions times a row of rates
 #    broadcasts to the table.
-# 3. Sine and cosine of the same angle stand next to each other. Either write into `result[:, 0::2]`
+# 3. Sine and cosine of the same angle are next to each other. Either write into `result[:, 0::2]`
 #    and `result[:, 1::2]`, or stack the two along a new last dimension and reshape.
 
 # %% active="ipynb"
@@ -291,15 +292,16 @@ def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 # print("turning the sentence round only turns the results round:", same)
 
 # %% [markdown]
-# ## Turned by its place
+# ## Turned by its position
 #
-# Adding has a price: the token and its place share the same numbers, and the scores mix four kinds
-# of products. The second way, *rotary* positions (Su et al. 2021, RoFormer, sec. 3.4), adds nothing.
-# It turns queries and keys, each by its own place, right before their dot products are taken.
+# Adding has a price: the token and its position share the same numbers, and the scores mix four
+# kinds of products. The second way, *rotary* positions ([Su et al.
+# 2021](https://arxiv.org/abs/2104.09864), RoFormer, sec. 3.4), adds nothing. It turns queries and
+# keys, each by its own position, right before their dot products are taken.
 #
 # Take two entries of a query as a point in the plane and turn it by the angle $m \theta$, where $m$
-# is its place. Turn the same two entries of a key by $n \theta$. A dot product depends on lengths
-# and on the angle *between*, so all that remains of the places is their distance:
+# is its position. Turn the same two entries of a key by $n \theta$. A dot product depends on lengths
+# and on the angle *between*, so it depends on the positions only through their distance:
 #
 # $$ \langle R_{m}\, q,\; R_{n}\, k \rangle = \langle q,\; R_{n-m}\, k \rangle $$
 #
@@ -312,15 +314,15 @@ def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 # (The paper pairs neighbours; Llama and most of today's models pair halves. With the same convention
 # for queries and keys both work; with one for each, none.)
 #
-# Turning keeps lengths: rotary positions change no norm, and place 0 changes nothing at all.
+# Turning keeps lengths: rotary positions change no norm, and position 0 changes nothing at all.
 
 # %% exercise="rotate"
 def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
-    """Turn the pairs of each token's row by angles that grow with its place.
+    """Turn the pairs of each token's row by angles that grow with its position.
 
     Shapes:
         x: (..., n, head_dim), head_dim even; queries or keys
-        positions: (n,) whole numbers, the places of the n tokens; they may start anywhere
+        positions: (n,) integers, the positions of the n tokens; they may start anywhere
         base: float, how much slower the last pairs turn than the first one
         result: as x
 
@@ -369,9 +371,10 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> t
 #
 # When a model writes, the keys and values of all earlier tokens have to be kept (the next section
 # says why), for each head of each layer. They soon need more memory than the weights. But do 32
-# heads need 32 different sets of keys? *Multi-query attention* (Shazeer 2019) gives all heads the
-# same one, which costs some quality. *Grouped-query attention* (Ainslie et al. 2023) lies between: the
-# query heads form groups, and each group shares one head of keys and values.
+# heads need 32 different sets of keys? *Multi-query attention* ([Shazeer
+# 2019](https://arxiv.org/abs/1911.02150)) gives all heads the same one, which costs some quality.
+# *Grouped-query attention* ([Ainslie et al. 2023](https://arxiv.org/abs/2305.13245)) is in between:
+# the query heads form groups, and each group shares one head of keys and values.
 #
 # | | query heads | key and value heads | kept for each token |
 # |---|---|---|---|
@@ -404,7 +407,7 @@ class GroupedQueryAttention(nn.Module):
 
     Formula (Ainslie et al. 2023, GQA, sec. 2.2):
         head_h = dropout(softmax(mask(Q_h K_g^T) / sqrt(head_dim))) V_g,
-        with g = h // (num_heads / num_kv_heads), whole numbers only
+        with g = h // (num_heads / num_kv_heads), integers only
 
     Attributes: W_query is an nn.Linear from d_in to d_out; W_key and W_value are nn.Linear from
     d_in to num_kv_heads * head_dim, all with a bias only if qkv_bias; out_proj is an nn.Linear
@@ -497,29 +500,28 @@ class GroupedQueryAttention(nn.Module):
 # | 2 | 32 | 10304 |
 # | 1 | 16 | 9280 |
 #
-# ## What need not be computed again
+# ## A cache for keys and values
 #
-# A model writes one token at a time. For each it runs over the whole text so far, and all of that
-# but the last row has been computed before: an earlier token never sees a later one, so its keys
-# and values stay what they were. Keep them, and a new token needs three projections of *one* row
-# and one row of scores.
+# A model writes one token at a time. For each it processes the whole text so far, although only the
+# last row is new: an earlier token never sees a later one, so its keys and values stay the same.
+# Keep them, and a new token needs three projections of *one* row and one row of scores.
 #
-# What is kept is called the *key-value cache*: keys and values of all tokens so far, in heads. Call
-# the layer with the new tokens and the cache, and it gives back their outputs and the longer cache:
+# The *key-value cache* contains the keys and values of all tokens so far, by head. Call
+# the layer with the new tokens and the cache, and it returns their outputs and the longer cache:
 #
 # | call | x | cache before | cache after |
 # |---|---|---|---|
 # | the prompt | (b, 5, d_in) | `None` | 2 × (b, heads, 5, head_dim) |
 # | one more token | (b, 1, d_in) | 2 × (b, heads, 5, head_dim) | 2 × (b, heads, 6, head_dim) |
 #
-# Two things to take care of. The queries are those of the *new* tokens only, so the scores are not
-# square: (n new, t + n). And new token number i stands at place t + i, so its row of the mask is
+# Take care of two things. The queries are those of the *new* tokens only, so the scores are not
+# square: (n new, t + n). And new token number i is at position t + i, so its row of the mask is
 # row t + i. With one new token nothing is hidden at all; with several at once, chunk by chunk,
-# the mask matters again. However the text is cut, the results must be those of the whole.
+# the mask matters again. However you cut the text, the results must be those of the whole.
 
 # %% exercise="CachedAttention"
 class CachedAttention(nn.Module):
-    """Causal multi-head attention that goes on where it stopped.
+    """Causal multi-head attention that continues from a cache.
 
     Shapes:
         d_in, d_out: ints, numbers per token in and out; d_out counts all heads together
@@ -534,7 +536,7 @@ class CachedAttention(nn.Module):
     Formula (Vaswani et al. 2017, sec. 3.2, for tokens t … t + n - 1 of a text):
         output as in chapter 4, without dropout; token t + i sees the tokens 0 … t + i
 
-    The layer itself keeps nothing between calls: what a call knows of earlier tokens is in the
+    The layer itself keeps nothing between calls: a call knows earlier tokens only from the
     cache that is passed in, so several texts can take turns.
 
     Attributes: W_query, W_key, W_value are nn.Linear layers from d_in to d_out with a bias
@@ -597,8 +599,8 @@ class CachedAttention(nn.Module):
 # %% [markdown] hints="CachedAttention"
 # 1. Project and split only the new tokens. The old keys and values come from the cache, already in
 #    heads; join old and new along the tokens. Which dimension is that in (b, heads, tokens, head_dim)?
-# 2. Give back the joined keys and values, before they meet the queries, as the new cache.
-# 3. If t tokens lie in the cache, the new queries are rows t, t + 1, … of the mask, and all t + n
+# 2. Return the joined keys and values, before they meet the queries, as the new cache.
+# 3. If the cache has t tokens, the new queries are rows t, t + 1, … of the mask, and all t + n
 #    columns count: `self.mask[t : t + n, : t + n]`.
 
 # %% active="ipynb"
@@ -622,8 +624,10 @@ class CachedAttention(nn.Module):
 # ## A window
 #
 # The cache grows by one row for each token, without end. Many models look back only a fixed number
-# of tokens: *sliding-window attention* (Beltagy et al. 2020, Longformer, sec. 3.1; Mistral 7B). With
-# a window of 3 a token sees itself and the two before it:
+# of tokens: *sliding-window attention* (Longformer, [Beltagy et al.
+# 2020](https://arxiv.org/abs/2004.05150), sec. 3.1; [Mistral
+# 7B](https://arxiv.org/abs/2310.06825)). With a window of 3 a token sees itself and the two before
+# it:
 #
 # | | 0 | 1 | 2 | 3 | 4 |
 # |---|---|---|---|---|---|
@@ -631,7 +635,7 @@ class CachedAttention(nn.Module):
 # | token 3 | | sees | sees | sees | |
 # | token 4 | | | sees | sees | sees |
 #
-# Nothing older is lost for ever: token 4 sees 2, and 2 has seen 0. Each layer looks back one window
+# Older tokens are not lost: token 4 sees 2, and 2 has seen 0. Each layer looks back one window
 # further.
 
 # %% exercise="sliding_window_mask"
@@ -670,8 +674,8 @@ def sliding_window_mask(num_tokens: int, window: int) -> torch.Tensor:
 # heatmaps({f"window {w}": sliding_window_mask(8, w).float() for w in (1, 3, 8)})
 
 # %% [markdown]
-# And a cache for it needs no more than the last `window` rows. The old keys and values are joined
-# with the new ones, and what has fallen out of the window is dropped, at the front.
+# A cache for it needs only the last `window` rows. The old keys and values are joined
+# with the new ones, and rows that no longer fit into the window are dropped at the front.
 
 # %% exercise="append_to_window"
 def append_to_window(
@@ -681,7 +685,7 @@ def append_to_window(
     new_values: torch.Tensor,
     window: int,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Put new keys and values behind the old ones and keep the last `window` tokens.
+    """Append new keys and values to the old ones and keep the last `window` tokens.
 
     Shapes:
         keys, values: (..., t, d), the tokens kept so far; t may be 0
@@ -703,21 +707,22 @@ def append_to_window(
 
 
 # %% [markdown] hints="append_to_window"
-# 1. Join along the tokens. They are the last dimension but one, whatever stands in front.
-# 2. Then keep the end of that dimension. A slice from `-window` on takes everything where there is
-#    less than a window.
+# 1. Join along the tokens. They are the last dimension but one, whatever comes before them.
+# 2. Then keep the end of that dimension. A slice from `-window` on takes everything if there are
+#    fewer tokens than that.
 
 # %% [markdown]
 # ## Softmax in blocks
 #
 # The table of scores has n × m entries. For a text of 100,000 tokens that is ten billion
-# numbers for one head, although the result has only n rows. Can the result be had without ever
+# numbers for one head, although the result has only n rows. Can we compute the result without ever
 # having the table?
 #
 # The sum of values is no problem: it can be taken block by block over the keys. The softmax is: its
 # denominator needs all scores of a row, and so does the maximum that keeps it from overflowing. The
-# way out (Milakov & Gimelshein 2018; Dao et al. 2022, FlashAttention, sec. 3.1) is to carry, for
-# each query, three things along:
+# solution ([Milakov & Gimelshein 2018](https://arxiv.org/abs/1805.02867); [Dao et al.
+# 2022](https://arxiv.org/abs/2205.14135), FlashAttention, sec. 3.1) is to carry three things along
+# for each query:
 #
 # | | what it is | at the start |
 # |---|---|---|
@@ -725,8 +730,8 @@ def append_to_window(
 # | `total` | the sum of $e^{s - \mathrm{largest}}$ so far | 0 |
 # | `context` | the sum of $e^{s - \mathrm{largest}} v$ so far | 0 |
 #
-# When a block brings a larger score, all that was summed up so far was divided by the wrong
-# thing, by $e^{\mathrm{old}}$ in place of $e^{\mathrm{new}}$. One factor puts it right:
+# When a block brings a larger score, both sums so far have been divided by the wrong number,
+# by $e^{\mathrm{old}}$ instead of $e^{\mathrm{new}}$. One factor puts it right:
 #
 # $$ e^{s - \mathrm{new}} = e^{s - \mathrm{old}} \cdot e^{\mathrm{old} - \mathrm{new}} $$
 #
@@ -783,9 +788,9 @@ def online_softmax_attention(
 
 # %% [markdown] hints="online_softmax_attention"
 # 1. Follow the table of the lesson by hand first. Before the loop: what are `largest`, `total` and
-#    `context`, and which shapes have they, for n queries?
-# 2. In each step: scores of this block; the new largest; the factor for what is there already;
-#    the exponentials of this block; then both sums, and only then the new largest takes the place of
+#    `context`, and which shapes do they have, for n queries?
+# 2. In each step: scores of this block; the new largest; the factor for both old sums;
+#    the exponentials of this block; then both sums, and only then the new largest replaces
 #    the old.
 # 3. Keep `largest` and `total` as (n, 1), so that they broadcast over a block's columns and over
 #    `context`. Divide once, at the end.
@@ -801,20 +806,20 @@ def online_softmax_attention(
 # ## One small vector for each token
 #
 # A last idea for those who want to go on, and a stretch. Grouped queries shrink the cache by
-# sharing heads. *Multi-head latent attention* (DeepSeek-V2, 2024, sec. 2.1.2) squeezes it: each
-# token is first projected *down* to a short vector, its latent, and all keys and values are
-# projected *up* from that.
+# sharing heads. *Multi-head latent attention* ([DeepSeek-V2](https://arxiv.org/abs/2405.04434),
+# 2024, sec. 2.1.2) compresses it: each token is first projected *down* to a short vector, its
+# latent, and all keys and values are projected *up* from that.
 #
 # $$ c = x\, W_{\mathrm{down}}^T, \qquad K = c\, W_{\mathrm{key\ up}}^T, \qquad
 #    V = c\, W_{\mathrm{value\ up}}^T $$
 #
-# Only $c$ has to be kept: d_latent numbers for each token, whatever the number of heads. What a
-# single projection of keys could do, this can do up to rank d_latent: it is plain attention with the
-# product $W_{\mathrm{key\ up}} W_{\mathrm{down}}$ as its key matrix.
+# Only $c$ has to be cached: d_latent numbers for each token, whatever the number of heads. Up to
+# rank d_latent, this can do everything that a single projection of keys can: it is plain attention
+# with the product $W_{\mathrm{key\ up}} W_{\mathrm{down}}$ as its key matrix.
 
 # %% exercise="LatentAttention"
 class LatentAttention(nn.Module):
-    """Causal multi-head attention whose keys and values come from one short vector a token.
+    """Causal multi-head attention whose keys and values come from one short vector per token.
 
     Shapes:
         d_in, d_out: ints, numbers per token in and out; d_out counts all heads together
@@ -876,7 +881,7 @@ class LatentAttention(nn.Module):
 
 
 # %% [markdown] hints="LatentAttention"
-# 1. Four projections in place of three: queries from `x`, the latent from `x`, keys and values from
+# 1. Four projections instead of three: queries from `x`, the latent from `x`, keys and values from
 #    the latent. The rest is chapter 4 without dropout.
 # 2. The scale is still the root of `head_dim`, the length of the vectors whose dot product is taken.
 
@@ -888,22 +893,22 @@ class LatentAttention(nn.Module):
 # With 32 heads of 64 numbers a token costs a multi-head cache 4096 numbers, one with 8 key heads
 # 1024, a single key head 128, and a latent of 512 just these 512.
 #
-# All of these are the same attention: queries, keys, values, a softmax, a sum. What changes is who
-# may look at whom, what is told of the order, and what is kept. In chapter 6 you put attention into a
-# model that learns to write.
+# All of these are the same attention: queries, keys, values, a softmax, a sum. They differ in who
+# may look at whom, in how the order is encoded, and in what is cached. In chapter 6 you put
+# attention into a model that learns to write.
 
 # %% [markdown]
 # ## Find the bug, twice
 #
-# Two ways to tell a model the order of a text, each with one mistake. The first fills its table column by
-# column, as slowly as one can, so that every line can be compared with the formula.
+# Two ways to encode the order of a text, each with one mistake. The first fills its table column by
+# column, as slowly as possible, so that every line can be compared with the formula.
 
 # %% exercise="bug_sinusoidal_positions"
 def bug_sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
-    """Return a vector of sines and cosines for each place in a text. It has one mistake.
+    """Return a vector of sines and cosines for each position in a text. It has one mistake.
 
     Shapes:
-        num_tokens: an int, the number of places; the first one is 0
+        num_tokens: an int, the number of positions; the first one is 0
         d: an even int, numbers per token
         result: (num_tokens, d), floating point; sines in columns 0, 2, 4, …, cosines in 1, 3, 5, …
 
@@ -922,25 +927,25 @@ def bug_sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
     ### END SOLUTION
 
 # %% [markdown] hints="bug_sinusoidal_positions"
-# 1. The first row, of place 0, needs no computer: every sine is 0 and every cosine 1. The first two
-#    columns are the sine and the cosine of 0, 1, 2 and so on.
+# 1. You know the first row, of position 0, without a computer: every sine is 0 and every cosine 1.
+#    The first two columns are the sine and the cosine of 0, 1, 2 and so on.
 # 2. If these are right, look at the next pair of columns. Divide the angle that you find there by
-#    the place: by how much slower does it turn, and by how much should it?
+#    the position: by how much slower does it turn, and by how much should it?
 # 3. In the formula i counts pairs, in the code `column` counts columns, two for each pair. So what is
 #    2i here?
 
 # %% [markdown]
-# The second turns queries and keys as `rotate` does. It writes the two lines of the formula as one: the
-# row times the cosine, plus the row with its halves exchanged times the sine, where one half has
-# its sign changed.
+# The second turns queries and keys like `rotate`. It writes the two lines of the formula as one:
+# the row times the cosine, plus the row with its halves swapped times the sine. One of the swapped
+# halves has its sign changed.
 
 # %% exercise="bug_rotate"
 def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
-    """Turn the pairs of each token's row by angles that grow with its place. It has one mistake.
+    """Turn the pairs of each token's row by angles that grow with its position. It has one mistake.
 
     Shapes:
         x: (..., n, head_dim), head_dim even; queries or keys
-        positions: (n,) whole numbers, the places of the n tokens; they may start anywhere
+        positions: (n,) integers, the positions of the n tokens; they may start anywhere
         base: float, how much slower the last pairs turn than the first one
         result: as x
 
@@ -959,16 +964,17 @@ def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) 
     ### END SOLUTION
 
 # %% [markdown] hints="bug_rotate"
-# 1. Turn a single pair first: `x = [[1.0, 0.0]]` at place 1 is to become (cos 1, sin 1), and at place 0 it
-#    stays. Is that so?
-# 2. If one pair turns rightly, take several. Which ones are wrong: all but the first? Then it is how
-#    fast they turn. None at places 0, 1, 2, but all at places 5, 6, 7? Then it is the places.
-# 3. Put the two lines of the formula beside the last line of the code. Which half gets which sign, and where
-#    do `positions` and `base` come in?
+# 1. Turn a single pair first: `x = [[1.0, 0.0]]` at position 1 should become (cos 1, sin 1), and at
+#    position 0 it should not change. Does it?
+# 2. If one pair is turned correctly, take several. Which ones are wrong: all but the first? Then
+#    check how fast they turn. None at positions 0, 1, 2, but all at 5, 6, 7? Then check the
+#    positions.
+# 3. Compare the two lines of the formula with the last line of the code. Which half gets which sign,
+#    and where are `positions` and `base` used?
 
 # %% [markdown] ending=true
 # ## What you can do now
 #
-# Read the attention layer of a model of today and know every part of it: what hides the padding, what tells
-# the order, which heads share their keys, what a cache keeps and what falls out of it, and why the
-# table of scores need never be there as a whole.
+# Read the attention layer of a modern model and know every part of it: what hides the padding, what
+# encodes the order, which heads share their keys, what a cache keeps and drops, and why the
+# complete table of scores is never needed.

@@ -13,9 +13,9 @@
 # %% [markdown]
 # # A small GPT
 #
-# You have the part that everybody speaks of. What is still missing between it and a model that writes
-# is surprisingly little, and most of it is plain: a normalisation, two linear layers, two tables of
-# vectors, a loss, a loop. In this chapter you write all of it, train it, and let it write.
+# You have the famous part. A model that writes needs surprisingly little more, and most of it is
+# plain: a normalisation, two linear layers, two tables of vectors, a loss, a loop. In this chapter
+# you write all these parts, train the model, and let it write.
 #
 # ```
 #  ids (b, n) ──▶ token vectors + position vectors ──▶ block ──▶ … ──▶ block ──▶ norm ──▶ logits (b, n, vocab)
@@ -24,8 +24,8 @@
 # ```
 #
 # The blocks use `MultiHeadAttention` of your own chapter 4. A check of this chapter puts a simple
-# stand-in there, which mixes tokens without attending, so that a block can be right before chapter 4
-# is. Each class here uses the ones above it.
+# substitute there, which mixes tokens without attending, so that a block can be right before
+# chapter 4 is. Each class here uses the ones above it.
 
 # %%
 import torch
@@ -41,24 +41,24 @@ from ch4_multi_head_attention import MultiHeadAttention
 # %% [markdown]
 # ## Keeping numbers in bounds
 #
-# A deep network multiplies and adds many times over, and numbers drift: too large in one layer, nearly
-# nothing in the next. *Layer normalisation* (Ba et al. 2016) brings each token's row back to mean 0
-# and variance 1, whatever it was, and then lets the model scale and shift each column as it has
-# learned to:
+# A deep network multiplies and adds many times over, and numbers drift: too large in one layer,
+# nearly nothing in the next. *Layer normalisation* ([Ba et al.
+# 2016](https://arxiv.org/abs/1607.06450)) brings each token's row back to mean 0 and variance 1,
+# and then lets the model scale and shift each column as it has learned to:
 #
 # $$ \mathrm{LayerNorm}(x) = \mathrm{scale} \cdot
 #    \frac{x - \mathrm{mean}(x)}{\sqrt{\mathrm{var}(x) + \varepsilon}} + \mathrm{shift} $$
 #
-# Mean and variance are those of one row, over its d columns: no token and no text tells another
-# anything. The variance is the plain mean of the squared distances, divided by d and not by
-# d - 1 (torch's `var` divides by d - 1 unless it is told `unbiased=False`). $\varepsilon$ keeps a row
-# of equal numbers from being divided by 0.
+# Mean and variance are those of one row, over its d columns: no token and no text affects another.
+# The variance is the plain mean of the squared distances, divided by d and not by d - 1 (torch's
+# `var` divides by d - 1 unless you pass `unbiased=False`). $\varepsilon$ keeps a row of equal
+# numbers from being divided by 0.
 
 # %% exercise="LayerNorm"
 class LayerNorm(nn.Module):
     """Each token's row brought to mean 0 and variance 1, then scaled and shifted by column.
 
-    torch's own layer_norm may not be called: the point is to write it.
+    torch's own layer_norm may not be called: the exercise is to write it yourself.
 
     Shapes:
         d: an int, numbers per token
@@ -107,19 +107,20 @@ class LayerNorm(nn.Module):
 # print("spread before:", rows.std(dim=-1, unbiased=False), "after:", normed.std(dim=-1, unbiased=False))
 
 # %% [markdown]
-# ## Each token by itself
+# ## One token at a time
 #
-# Attention moves information between tokens; what is made of it there happens in the *feed-forward*
-# part, two linear layers for each token by itself: up to four times the width, a bend, and back
-# down. Without the bend the two would be one linear layer. GPT bends with GELU (Hendrycks & Gimpel
-# 2016), a ReLU with a soft corner.
+# Attention moves information between tokens. The *feed-forward* part processes it: two linear
+# layers, applied to each token separately. They go up to four times the width, through an
+# *activation function*, and back down. Without the activation the two would be one linear layer.
+# GPT uses GELU ([Hendrycks & Gimpel 2016](https://arxiv.org/abs/1606.08415)), a ReLU with a soft
+# corner.
 #
-# Two thirds of the weights of a block stand here: $2 \cdot 4 d^2$ of them, beside $4 d^2$ in the four
-# projections of attention.
+# Two thirds of the weights of a block are here: $2 \cdot 4 d^2$ of them, compared with $4 d^2$ in
+# the four projections of attention.
 
 # %% exercise="FeedForward"
 class FeedForward(nn.Module):
-    """Two linear layers with a GELU between them, for each token by itself.
+    """Two linear layers with a GELU activation between them, for each token separately.
 
     Shapes:
         d: an int, numbers per token
@@ -162,23 +163,24 @@ class FeedForward(nn.Module):
 # $$ x \leftarrow x + \mathrm{dropout}(\mathrm{attention}(\mathrm{norm}_1(x))) $$
 # $$ x \leftarrow x + \mathrm{dropout}(\mathrm{feed\ forward}(\mathrm{norm}_2(x))) $$
 #
-# The sum is the point (He et al. 2016). A part that has learned nothing yet adds next to nothing, and
-# what came in goes through unharmed; and the gradient reaches the first block through all the sums
-# without a detour. The norm stands *before* each part, inside the frame (*pre-norm*, Xiong et al.
-# 2020), so that nothing stands in the way of the sums. In the second line it is the new x that is
-# normalised, and the new x that is added to.
+# The sum is the point. It is called a *residual connection* ([He et al.
+# 2016](https://arxiv.org/abs/1512.03385)). A part that has learned nothing yet adds next to
+# nothing, and its input goes through unharmed; and the gradient reaches the first block through all
+# the sums without a detour. The norm comes *before* each part, inside the frame (*pre-norm*, [Xiong
+# et al. 2020](https://arxiv.org/abs/2002.04745)), so that the sums form a direct path. The second
+# line normalises the new x, and adds to the new x.
 #
-# ![The way of x through a block: norm, attention, then a sum with x as it came in; norm, feed forward, then a sum with x as it came there. Dropout stands before each sum.](pictures/block.png)
+# ![The path of x through a block: norm, attention, then a sum with the block's input; norm, feed forward, then a sum with the first sum. Dropout comes before each sum.](pictures/block.png)
 
 # %% exercise="TransformerBlock"
 class TransformerBlock(nn.Module):
-    """Attention and feed-forward, each on normalised tokens, each added to what came in.
+    """Attention and feed-forward, each on normalised tokens, each with a residual connection.
 
     Shapes:
         d: an int, numbers per token, in and out
         context_length: an int, the largest number of tokens
         dropout: float, the probability with which a number is dropped in training: in attention's
-            weights, and in what each of the two parts adds
+            weights, and in the result of each of the two parts
         num_heads: an int, divides d
         x: (b, num_tokens, d)
         result: as x
@@ -215,21 +217,22 @@ class TransformerBlock(nn.Module):
 
 
 # %% [markdown] hints="TransformerBlock"
-# 1. Five attributes; the docstring names them. Two norms, because each learns a scale of its own.
-# 2. Two lines in `forward`, one for each line of the formula. What stands right of the `+` starts with
-#    a norm; what stands left of it does not.
+# 1. Five attributes; the docstring names them. Two norms, because each learns its own scale.
+# 2. Two lines in `forward`, one for each line of the formula. The term right of the `+` starts with
+#    a norm; the term left of it does not.
 
 # %% [markdown]
 # ## The model
 #
-# Ids come in, whole numbers that stand for tokens. A table of vectors, `nn.Embedding`, has a row for
-# each token of the vocabulary; looking up is indexing. A second table has a row for each *place*
-# (learned positions, as in GPT-2; chapter 5 has other ways). Their sum goes through the blocks and a last
-# norm, and a linear layer without bias turns each row into *logits*, one number for each token of the
-# vocabulary: how likely the model holds it to come *next*.
+# Its input is ids, integers that identify tokens. A table of vectors, `nn.Embedding`, has a row for
+# each token of the vocabulary; looking up is indexing. A second table has a row for each *position*
+# (learned positions, as in GPT-2; chapter 5 has other ways). Their sum goes through the blocks and
+# a last norm, and a linear layer without bias turns each row into *logits*, one number for each
+# token of the vocabulary. The larger a token's logit, the more likely the model considers it to
+# come *next*.
 #
-# It answers at all places at once. The row of place t has seen the tokens 0 … t and nothing later, so
-# its logits are an honest guess at token t + 1. One text of n tokens is n exercises.
+# It answers at all positions at once. The row of position t has seen the tokens 0 … t and nothing
+# later, so its logits are an honest guess at token t + 1. One text of n tokens is n exercises.
 
 # %% exercise="SmallGPT"
 class SmallGPT(nn.Module):
@@ -241,8 +244,8 @@ class SmallGPT(nn.Module):
         d: an int, numbers per token inside
         num_heads: an int, divides d
         num_layers: an int, the number of blocks
-        dropout: float, for the blocks and for the sum of token and place
-        ids: (b, n) whole numbers below vocab_size, n <= context_length
+        dropout: float, for the blocks and for the sum of token and position
+        ids: (b, n) integers below vocab_size, n <= context_length
         result: (b, n, vocab_size)
 
     Formula (Radford et al. 2019, GPT-2, sec. 2.3; learned positions, pre-norm blocks):
@@ -295,9 +298,9 @@ class SmallGPT(nn.Module):
 
 # %% [markdown] hints="SmallGPT"
 # 1. Go through the list of attributes, then through the formula, one line of code for each.
-# 2. `torch.arange(n)` gives the places. Their vectors are (n, d), those of the tokens (b, n, d): the
-#    sum broadcasts over the texts.
-# 3. Call the blocks one after another, each on what the one before it gave.
+# 2. `torch.arange(n)` gives the positions. Their vectors are (n, d), those of the tokens (b, n, d):
+#    the sum broadcasts over the texts.
+# 3. Call the blocks one after another, each on the previous block's result.
 
 # %% active="ipynb"
 # torch.manual_seed(123)
@@ -306,32 +309,35 @@ class SmallGPT(nn.Module):
 # print(sizes, "together", sum(p.numel() for p in model.parameters()))
 
 # %% [markdown]
-# ## What it learns from
+# ## Training examples
 #
-# A training example needs no label: the text is its own. Cut out a window of `context_length` tokens;
-# the targets are the same window, one token further on:
+# A *tokenizer* turns the text into ids. Here it is the simplest one, an id for each character; the
+# course on tokens builds byte-pair encoding, the tokenizer of GPT.
+#
+# A training example needs no label: the text is its own. Cut out a window of `context_length`
+# tokens; the targets are the same window, one token later:
 #
 # | | | | | |
 # |---|---|---|---|---|
 # | inputs | Your | journey | starts | with |
 # | targets | journey | starts | with | one |
 #
-# A batch is several such windows from places drawn at random. The last window that fits begins
+# A batch is several such windows from positions drawn at random. The last window that fits begins
 # at `len(ids) - context_length - 1`, since its targets reach one token further.
 
 # %% exercise="batches"
 def batches(
     ids: torch.Tensor, context_length: int, batch_size: int, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cut windows out of a text at random, with the same windows one token further on.
+    """Cut windows out of a text at random, with the same windows one token later.
 
     Shapes:
         ids: (num_tokens,) the text as ids, num_tokens > context_length
         context_length, batch_size: ints
-        generator: where all chance comes from; the same state gives the same batch
+        generator: the only source of randomness; the same state gives the same batch
         result: a tuple (inputs, targets), each (batch_size, context_length);
-            every place of the text from which a window fits is as likely as any other, and
-            each is drawn by itself
+            every position of the text from which a window fits is equally likely, and
+            each is drawn independently
 
     >>> text, chance = torch.arange(100), torch.Generator().manual_seed(1)
     >>> inputs, targets = batches(text, context_length=3, batch_size=2, generator=chance)
@@ -347,20 +353,21 @@ def batches(
 
 
 # %% [markdown] hints="batches"
-# 1. First draw `batch_size` starting places with `torch.randint(…, generator=generator)`. Its upper end
+# 1. First draw `batch_size` starts with `torch.randint(…, generator=generator)`. Its upper end
 #    is excluded. Try it on paper with 5 tokens and windows of 3: which starts fit?
-# 2. Then cut, in a loop with `torch.stack`, or at once: a column of starts plus a row
-#    0 … context_length - 1 is a table of places, and `ids[table]` looks them all up.
+# 2. Then cut, in a loop with `torch.stack`, or at once: a column of starts plus a row 0 …
+#    context_length - 1 is a table of positions, and `ids[table]` looks them all up.
 
 # %% [markdown]
-# ## How wrong it was
+# ## The loss
 #
-# At each place the logits, through a softmax, give every token a probability. The loss is the
-# *cross-entropy*: minus the logarithm of the probability that the right token got, on average over all
-# places. A model that knows nothing gives each of V tokens 1 / V, and its loss is $\log V$: for 65
-# characters 4.1744. A loss of 0 would be certainty.
+# At each position the logits, through a softmax, give every token a probability. The loss is the
+# *cross-entropy*: minus the logarithm of the probability of the right token, on average over all
+# positions. Uniform guessing gives each of V tokens 1 / V, and its loss is $\log V$: for 65
+# characters 4.1744. A loss of 0 would be certainty. Papers often report the *perplexity*,
+# $e^{\mathrm{loss}}$: a model with perplexity 65 is as uncertain as a uniform guess among 65 tokens.
 #
-# The logarithm of a softmax can be had without ever taking a huge exponential:
+# There is a form of the logarithm of a softmax that never needs a huge exponential:
 #
 # $$ -\log \left(\frac{e^{z_t}}{\sum_v e^{z_v}}\right) = \log \sum_v e^{z_v} - z_t $$
 #
@@ -370,12 +377,12 @@ def batches(
 def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Return the mean of minus the logarithm of the probability of the right tokens.
 
-    torch's own cross_entropy and nll_loss may not be called: the point is to write it.
-    log_softmax and logsumexp may.
+    torch's own cross_entropy and nll_loss may not be called: the exercise is to write them
+    yourself. log_softmax and logsumexp may.
 
     Shapes:
         logits: (..., vocab_size)
-        targets: (...) whole numbers below vocab_size, the right token for each row
+        targets: (...) integers below vocab_size, the right token for each row
         result: a single number, as a tensor without dimensions
 
     Formula:
@@ -398,8 +405,17 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 # %% [markdown]
 # ## One step
 #
-# Learning is one line of thought, repeated: predict, measure, ask each weight which way is down, go a
-# little. torch remembers gradients and *adds* to them, so they are cleared first, each time.
+# Learning is one line of thought, repeated: predict, measure, ask each weight which way is down, go
+# a little. The *gradient* says which way is down, and the *optimizer* takes the step. Its *learning
+# rate* is how far it goes: too large, and the loss jumps about; too small, and nothing seems to
+# happen. We use [AdamW](https://arxiv.org/abs/1711.05101), which adapts the step to each weight;
+# 0.003 suits a model as small as this one.
+#
+# torch remembers gradients and *adds* to them, so they are cleared first, each time.
+#
+# A good test of a new model: train it on the *same* batch again and again. Its loss must fall to
+# almost nothing, because it can learn the batch by heart. If it does not, look for a bug before you
+# train longer.
 
 # %% exercise="train_step"
 def train_step(
@@ -408,7 +424,7 @@ def train_step(
     inputs: torch.Tensor,
     targets: torch.Tensor,
 ) -> float:
-    """Take one step of training and return the loss as it was before the step.
+    """Take one step of training and return the loss before the step.
 
     Shapes:
         model: maps ids (b, n) to logits (b, n, vocab_size)
@@ -416,7 +432,7 @@ def train_step(
         inputs, targets: (b, n) ids
         result: a float, the cross-entropy of the model's logits and the targets
 
-    Gradients that were there before, from earlier steps or from elsewhere, play no part: they are
+    Earlier gradients, from other steps or from elsewhere, have no effect: they are
     cleared before `backward`. The model's parameters change, and its mode if you call
     model.train(); nothing else does. torch.nn.functional.cross_entropy may be called here.
     """
@@ -430,21 +446,21 @@ def train_step(
 
 
 # %% [markdown] hints="train_step"
-# 1. Five lines: clear, predict and measure, `backward`, `step`, give back. In which order?
-# 2. `loss.item()` is the number without the graph behind it.
+# 1. Five lines: clear, predict and measure, `backward`, `step`, return. In which order?
+# 2. `loss.item()` is the number without its graph.
 
 # %% [markdown]
 # ## Writing
 #
-# To write, ask for the logits of the *last* place, choose a token, put it behind, ask again. How to
+# To write, ask for the logits of the *last* position, choose a token, append it, ask again. How to
 # choose is a matter of taste:
 #
-# - **temperature** T divides the logits before the softmax: below 1 the likely gets likelier, above 1 all
-#   get more alike; 0 stands for "always the likeliest";
-# - **top k** keeps the k likeliest and hides the others, with $-\infty$, as a mask does.
+# - **temperature** T divides the logits before the softmax: below 1 likely tokens become likelier,
+#   above 1 all become more equal. 0 means *greedy decoding*: always the most likely token;
+# - **top k** keeps the k most likely tokens ([Fan et al. 2018](https://arxiv.org/abs/1805.04833))
+#   and hides the others with $-\infty$, like a mask.
 #
-# The model takes no more than `model.context_length` tokens: when the text is longer it sees the last
-# ones.
+# The model takes at most `model.context_length` tokens: of a longer text it sees the last ones.
 
 # %% exercise="generate"
 def generate(
@@ -455,23 +471,22 @@ def generate(
     top_k: int | None = None,
     generator: torch.Generator | None = None,
 ) -> torch.Tensor:
-    """Let a model write: put new tokens behind a text, one after another.
+    """Let a model write: append new tokens to a text, one after another.
 
     Shapes:
         model: maps ids (b, n) to logits (b, n, vocab_size); has context_length
         ids: (b, n), the text so far
         max_new_tokens: an int, how many tokens to write
-        temperature: float; 0 takes the likeliest token each time
-        top_k: an int, only the k likeliest tokens may be drawn; or None
-        generator: where all chance comes from
-        result: (b, n + max_new_tokens), the text with the new tokens behind it
+        temperature: float; 0 is greedy decoding: the most likely token each time
+        top_k: an int, only the k most likely tokens may be drawn; or None
+        generator: the only source of randomness
+        result: (b, n + max_new_tokens), the text followed by the new tokens
 
     Formula (top-k sampling, Fan et al. 2018, sec. 5.1):
-        next ~ softmax(logits of the last place / temperature), all but the top k hidden
+        next ~ softmax(logits of the last position / temperature), all but the top k hidden
 
     The model sees its last context_length ids and is called inside torch.no_grad() or
-    torch.inference_mode(): no gradients are kept. ids and the model, its mode too, stay as they
-    were.
+    torch.inference_mode(): no gradients are kept. ids, the model and its mode stay unchanged.
     """
     ### BEGIN SOLUTION
     for _ in range(max_new_tokens):
@@ -492,18 +507,19 @@ def generate(
 
 
 # %% [markdown] hints="generate"
-# 1. Write it for temperature 0 first: cut the text to what the model can see, take the last row of the
-#    logits, `argmax`, and `torch.cat` behind the text.
-# 2. Else divide by the temperature, take the softmax, and draw with `torch.multinomial(probabilities,
-#    1, generator=generator)`, which gives (b, 1).
+# 1. Write it for temperature 0 first: cut the text to the length that the model can see, take the
+#    last row of the logits, `argmax`, and append it to the text with `torch.cat`.
+# 2. Otherwise divide by the temperature, take the softmax, and draw with
+#    `torch.multinomial(probabilities, 1, generator=generator)`, which gives (b, 1).
 # 3. For top k find the k-th largest logit, with `topk`, and set everything below it to `-torch.inf`.
 
 # %% [markdown]
 # ## Does it learn to look back?
 #
-# A task that cannot be solved without attention: five letters, a stroke, and the same letters backwards,
-# `dbaec|ceabd`. To write the last letter the model has to look at the first, ten places back. About
-# three hundred steps are enough, a few seconds on a laptop; a cell of the chapter's notebook takes them.
+# A task that cannot be solved without attention: five letters, a stroke, and the same letters
+# backwards, `dbaec|ceabd`. To write the last letter the model has to look at the first, ten
+# positions back. About three hundred steps are enough, a few seconds on a laptop; a cell of the
+# chapter's notebook takes them.
 
 # %% active="ipynb"
 # torch.manual_seed(123)
@@ -529,12 +545,12 @@ def generate(
 # print(f"reversed rightly: {float((written == asked).all(dim=1).float().mean()):.0%}")
 
 # %% [markdown]
-# The loss cannot fall to 0: the first five letters are drawn by chance, and nobody can foresee them. Four
-# of the ten targets cost $\log 5 = 1.6094$ each, however good the model is; that makes 0.6438 on average,
-# and the rest can be learned.
+# The loss cannot fall to 0: the first five letters are random, and no model can predict them. Four
+# of the ten targets cost $\log 5 = 1.6094$ each, however good the model is; that makes 0.6438 on
+# average, and the rest can be learned.
 #
-# That is a GPT. What separates yours from those that you know is size: more layers, wider rows, a
-# longer context, and all the text there is.
+# That is a GPT. The famous ones differ from yours in size: more layers, wider rows, a
+# longer context, and far more text.
 #
 # ## Let it talk
 #
@@ -544,46 +560,47 @@ def generate(
 # tensorgrade train
 # ```
 #
-# trains *your* `SmallGPT`, with your `batches` and your `train_step`, on a megabyte of Shakespeare: two
-# layers, four heads, 64 numbers for each token, and every character is a token. You see its loss fall and
-# what it writes by now: letters at random at first, then words that might be words, then names in capitals and
-# a colon behind them. After 2,000 steps, a minute or two, the loss on text that it has not seen is about 1.9;
-# it began at $\log 65 = 4.1744$. Stop it whenever you like: Ctrl-C keeps the weights. Then
+# trains *your* `SmallGPT`, with your `batches` and your `train_step`, on a megabyte of Shakespeare:
+# two layers, four heads, 64 numbers for each token, and every character is a token. You see its
+# loss fall and samples of its writing: letters at random at first, then words that might be words,
+# then names in capitals, each with a colon. After 2,000 steps, a minute or two, the loss on text
+# that it has not seen is about 1.9; it began at $\log 65 = 4.1744$. Stop it whenever you like:
+# Ctrl-C keeps the weights. Then
 #
 # ```
 # tensorgrade talk "To be"
 # ```
 #
-# lets it go on from your words, with your `generate`. It has 100,000 numbers and read for a minute; do not ask it
-# for sense.
+# lets it continue your words, with your `generate`. It has 100,000 numbers and read for a minute;
+# do not ask it for sense.
 
 # %% [markdown]
-# ## Hand in what you trained
+# ## Submit your trained model
 #
-# How good is it? The loss on text that it was trained on says little, and the loss over all places can be
-# fooled: a model whose tokens see what comes next foresees it perfectly, and has learned nothing. At the *last*
-# place of a window nothing is left to be seen, and the model stands where it stands when it writes. So that is
-# where a model is measured: windows of `context_length + 1` tokens from text that was held back, the last token
-# of each hidden from the model, and the mean loss of foreseeing it.
+# How good is it? The loss on text that it was trained on says little, and the loss over all
+# positions can be fooled: a model whose tokens see what comes next predicts it perfectly, and has
+# learned nothing. At the *last* position of a window there is nothing left to see, just as when the
+# model writes. So measure a model there: use windows of `context_length + 1` tokens from text that
+# was not used for training, hide the last token of each, and take the mean loss of predicting it.
 #
-# Write that measurement. And hand in `my_model.safetensors`, which `tensorgrade train` has written, beside your
-# code: the graders put your weights into a model of their own and measure it so, on windows that you do not
-# know. To count what follows what in the whole text, with one character in view, comes to 2.50; after 2,000
-# steps on Shakespeare a model is at 1.9. Below 2.1 is asked for.
+# Write that measurement, and submit `my_model.safetensors`, which `tensorgrade train` has written,
+# with your code: the graders put your weights into a model of their own and measure it on windows
+# that you do not know. Counting which character follows which in the whole text gives a loss of
+# 2.50; after 2,000 steps on Shakespeare a model is at 1.9. Yours must be below 2.1.
 
 # %% exercise="trained_loss"
 def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
-    """Return how well a model foresees the last token of each window: its mean loss there.
+    """Return how well a model predicts the last token of each window: its mean loss there.
 
-    Beside this exercise your trained weights are judged: hand in my_model.safetensors, as
-    `tensorgrade train` writes it, beside your file.
+    Your trained weights are graded together with this exercise: submit my_model.safetensors, which
+    `tensorgrade train` writes, with your file.
 
     Shapes:
         model: maps ids (b, n) to logits (b, n, vocab_size)
-        windows: (b, n + 1) ids; the model sees the first n of each and is to foresee the last
-        result: a float, the cross-entropy at the last place, on average over the windows
+        windows: (b, n + 1) ids; the model sees the first n of each and predicts the last
+        result: a float, the cross-entropy at the last position, on average over the windows
 
-    The model is asked in evaluation; afterwards it is in the mode in which it was. No gradients
+    The model runs in evaluation mode; afterwards its mode is the same as before. No gradients
     are kept. torch.nn.functional.cross_entropy may be called here.
     """
     ### BEGIN SOLUTION
@@ -597,17 +614,17 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 
 
 # %% [markdown] hints="trained_loss"
-# 1. Of each window, what does the model see, and what is it to foresee? Of its logits (b, n, vocab_size) only
-#    one row for each window counts.
+# 1. Which tokens of each window does the model see, and which one does it predict? Of its logits
+#    (b, n, vocab_size) only one row for each window counts.
 # 2. `model.training` says in which mode a model is; `model.eval()` and `model.train(…)` switch it.
-# 3. `with torch.no_grad():` around the call. `cross_entropy` of the rows of the last place and the last
-#    tokens is the mean; `.item()` makes it a float.
+# 3. Put `with torch.no_grad():` around the call. `cross_entropy` of the last position's rows and
+#    the last tokens is the mean; `.item()` makes it a float.
 
 # %% [markdown]
-# When `my_model.safetensors` is there, let your model write: in a terminal with `tensorgrade talk "ROMEO:"`,
-# and `tensorgrade see "ROMEO: To be or not to be" --weights my_model.safetensors` shows where each of its
-# heads looks. Of ours two came to look at the character before; the table at the end of `tensorgrade train`
-# shows when.
+# Once you have `my_model.safetensors`, let your model write: in a terminal with `tensorgrade talk
+# "ROMEO:"`, and `tensorgrade see "ROMEO: To be or not to be" --weights my_model.safetensors` shows
+# where each of its heads looks. Two of ours learned to look at the previous character; the table at
+# the end of `tensorgrade train` shows when.
 
 # %% active="ipynb"
 # from tensorgrade.notebook import command
@@ -617,7 +634,7 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 # %% [markdown]
 # ## Find the bug, twice
 #
-# The last two. Both run, both train, and a model built with them gets somewhere; each has one
+# The last two. Both run, both train, and a model built with them makes progress; each has one
 # mistake. Run the checks, find it, and change as little as you can.
 
 # %% exercise="BugLayerNorm"
@@ -654,29 +671,29 @@ class BugLayerNorm(nn.Module):
         ### END SOLUTION
 
 # %% [markdown] hints="BugLayerNorm"
-# 1. Normalise one row that you choose, such as 1, 3, 1, 3: its mean is 2 and its variance 1. What comes
-#    out, and what is its own mean and variance?
+# 1. Normalise one row of your choice, such as 1, 3, 1, 3: its mean is 2 and its variance 1. What is
+#    the result, and what are its mean and variance?
 # 2. Then take a row of equal numbers, a row of very small ones, and other values of `scale` and
 #    `shift`. Which of the four goes wrong?
 # 3. In the formula there are five things: a mean, a variance, a root, a factor, a sum. Find each of
 #    them in the code.
 
 # %% [markdown]
-# The other one cuts windows that are one token longer than needed, all that there are, and draws some of them:
-# `unfold` gives every window as a row, without copying the text.
+# The other one first cuts all windows, each one token longer than needed, and then draws some of
+# them: `unfold` gives every window as a row, without copying the text.
 
 # %% exercise="bug_batches"
 def bug_batches(
     ids: torch.Tensor, context_length: int, batch_size: int, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cut windows out of a text at random, with the same windows one further. It has one mistake.
+    """Cut windows out of a text at random, with the same windows one later. It has one mistake.
 
     Shapes:
         ids: (num_tokens,) the text as ids, num_tokens > context_length
         context_length, batch_size: ints
-        generator: where all chance comes from; the same state gives the same batch
+        generator: the only source of randomness; the same state gives the same batch
         result: a tuple (inputs, targets), each (batch_size, context_length);
-            every place of the text from which a window fits is as likely as any other
+            every position of the text from which a window fits is equally likely
     """
     ### BEGIN SOLUTION
     longer = ids.unfold(0, context_length + 1, 1)
@@ -686,15 +703,15 @@ def bug_batches(
     ### END SOLUTION
 
 # %% [markdown] hints="bug_batches"
-# 1. Take `torch.arange(10)` as the text: then every id says where it stands. Is each target the
+# 1. Take `torch.arange(10)` as the text: then every id is its own position. Is each target the
 #    token after its input?
-# 2. Draw many batches and count where windows begin. Does every place come, the first and the last one too?
-#    Do the rows of one batch differ from one another?
+# 2. Draw many batches and count where windows begin. Does every start occur, also the first and the
+#    last? Do the rows of one batch differ from one another?
 # 3. Draw twice from generators with the same seed: the two batches have to be the same.
 
 # %% [markdown] ending=true
 # ## What you can do now
 #
-# Build a language model from nothing but tensors and train it: norms, blocks, two tables of vectors, a loss, a
-# step, and a way to let it write. You know what it has learned from, and how to tell that it looks back.
-# Now let it learn: `tensorgrade train`.
+# Build a language model from plain tensors and train it: norms, blocks, two tables of vectors, a
+# loss, a step, and a way to let it write. You know its training examples, and how to see that it
+# looks back. Now let it learn: `tensorgrade train`.

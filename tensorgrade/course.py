@@ -18,6 +18,7 @@ class CourseError(Exception):
     """The course's own files are missing or contradict each other."""
 
 
+SUBMIT_AS = ("zip", "files", "chapters")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -166,7 +167,8 @@ class Settings:
 
     chapters: names, in order. points: override an exercise's points here. off: exercises that are
     left out everywhere this term. beside: by chapter, as in `Chapter`. packages: the packages that
-    learners may import in addition to torch, by their pip names. Other fields are as in `Course`.
+    learners may import in addition to torch, by their pip names. solutions_in_kit: put the
+    solutions and their other forms into the kit. Other fields are as in `Course`.
     """
 
     name: str
@@ -182,6 +184,8 @@ class Settings:
     packages: tuple[str, ...] = ()
     lateness: Lateness = field(default_factory=Lateness)
     scheme: Scheme | None = None
+    submit_as: str = "zip"
+    solutions_in_kit: bool = False
 
 
 @dataclass(frozen=True)
@@ -194,7 +198,9 @@ class Course:
     isolation: the lowest level (tensorgrade/isolation/levels.py) at which hidden graders may run.
     lateness: deadlines, and the deductions for late work. scheme: the rule for grades, if there is
     one. `course.json` contains neither.
-    packages: as in `Settings`.
+    packages, solutions_in_kit: as in `Settings`.
+    submit_as: what `tensorgrade submit` writes, one of SUBMIT_AS: a zip of all files, a folder of
+    them to upload one by one, or a zip with a folder for each chapter.
     """
 
     name: str
@@ -207,6 +213,8 @@ class Course:
     lateness: Lateness = field(default_factory=Lateness)
     scheme: Scheme | None = None
     packages: tuple[str, ...] = ()
+    submit_as: str = "zip"
+    solutions_in_kit: bool = False
 
     def chapter(self, name: str) -> Chapter:
         """Return the chapter of that name. Raises CourseError if there is none."""
@@ -237,7 +245,7 @@ class Course:
 
     def public_json(self) -> str:
         """Return the data for learners' checks as JSON, without the seed and the dates."""
-        private = ("lateness", "scheme")
+        private = ("lateness", "scheme", "solutions_in_kit")
         told = {name: value for name, value in asdict(self).items() if name not in private}
         return json.dumps(told | {"seed": None}, indent=1) + "\n"
 
@@ -256,6 +264,7 @@ class Course:
             limits=Limits(**data["limits"]),
             isolation=data["isolation"],
             packages=tuple(data.get("packages", ())),
+            submit_as=data.get("submit_as", "zip"),
         )
 
 

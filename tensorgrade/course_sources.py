@@ -13,7 +13,7 @@ from pathlib import Path
 from traceback import extract_tb
 from types import FunctionType
 
-from .course import Chapter, Course, CourseError, Exercise, Settings, each
+from .course import SUBMIT_AS, Chapter, Course, CourseError, Exercise, Settings, each
 from .grader_files import (
     bug_in,
     grader_path,
@@ -73,6 +73,8 @@ def resolve(settings: Settings, root: Path) -> Course:
         raise CourseError(f"beside in course_config.py: {'; '.join(wrong)}")
     if wrong := settings.lateness.complaints(list(settings.chapters)):
         raise CourseError(f"lateness in course_config.py: {'; '.join(wrong)}")
+    if settings.submit_as not in SUBMIT_AS:
+        raise CourseError(f"submit_as in course_config.py is one of {', '.join(SUBMIT_AS)}")
     scheme = settings.scheme
     if scheme and (wrong := scheme.complaints(list(settings.chapters))):
         raise CourseError(f"scheme in course_config.py: {'; '.join(wrong)}")
@@ -87,6 +89,8 @@ def resolve(settings: Settings, root: Path) -> Course:
         settings.lateness,
         scheme,
         settings.packages,
+        settings.submit_as,
+        settings.solutions_in_kit,
     )
 
 

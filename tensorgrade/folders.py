@@ -9,6 +9,7 @@ from pathlib import Path
 
 ENGINE = Path(__file__).resolve().parent
 FINGERPRINTS = ".fingerprints.json.gz"  # the file name's suffix, after a chapter's name
+OWN_FOLDER = ".tensorgrade"  # in the kit: files that only this machine needs
 # Runs and records the cases. If this code changes, references and fingerprints must be rebuilt.
 RECORDED_WITH = ("runner", "exchange", "recognition")
 # Decides points, statuses and sentences. If this code changes, all files are graded again.

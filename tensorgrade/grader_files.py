@@ -198,7 +198,7 @@ def points_in(path: Path, exercise: str) -> float:
         if test.exercise != exercise:
             raise CourseError(
                 f"{path}:{test.line}: this test judges {test.exercise}; "
-                f"the tests of that exercise stand in {test.exercise}.py"
+                f"the tests of that exercise belong in {test.exercise}.py"
             )
     points = round(sum(test.points for test in tests), 6)
     if points <= 0:

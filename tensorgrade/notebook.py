@@ -34,7 +34,7 @@ def points(exercise: str) -> "Points":
     return Points(checked.points, checked.exercise.points)
 
 
-ELSEWHERE = "`tensorgrade {}` belongs to the course's folder, and this notebook does not lie in it."
+ELSEWHERE = "`tensorgrade {}` belongs to the course's folder, and this notebook is not in it."
 
 
 def command(name: str, *arguments: object) -> None:

@@ -92,8 +92,8 @@ class Project:
         if twice := next((name for name in names if names.count(name) > 1), None):
             places = " and ".join({place: "" for place, one in found if one.name == twice})
             raise CourseError(
-                f"two mistakes are named {twice}, in {places}; one that happens in several "
-                "exercises stands in graders/mistakes, once, and says where"
+                f"two mistakes are named {twice}, in {places}; put one that happens in several "
+                "exercises into graders/mistakes, once, with the names of the exercises"
             )
         return [one for _, one in found]
 

@@ -26,7 +26,7 @@ PLUGINS = {"PYTEST_ADDOPTS": "-p no:hypothesispytest -p no:anyio"}
 
 
 def run_pytest(*arguments: object, **options) -> subprocess.CompletedProcess:
-    """What pytest writes, started as a learner starts it."""
+    """Return pytest's output, started as by a learner."""
     return run("pytest", "-p", "no:cacheprovider", *arguments, **options)
 
 

@@ -1,4 +1,4 @@
-"""What a container with Docker's usual profile allows: root without mounts and namespaces.
+"""A container with the limits of Docker's default profile: root without mounts and namespaces.
 
 Made by bubblewrap, with the capabilities that Docker leaves and a filter on the calls that its
 profile refuses. Files are this machine's own.
@@ -109,7 +109,7 @@ def measured(
                 raise TooMuchMemory(f"{most:.0f} MB where there are {megabytes:.0f}")
             time.sleep(EVERY * core)
     finally:
-        run.kill()  # and with it all that it has started
+        run.kill()  # and all processes that it has started
         run.wait()
     return run.returncode, most, float(used.read_text())
 
@@ -134,7 +134,7 @@ def send(number: signal.Signals, processes: list[int]) -> None:
 
 
 def family(pid: int) -> list[int]:
-    """A process and all that descend from it."""
+    """Return a process and all its descendants."""
     children: list[int] = []
     with suppress(OSError):  # it may end while it is looked at
         for task in Path(f"/proc/{pid}/task").glob("*/children"):

@@ -1,4 +1,4 @@
-"""What some tests need besides Python: a mark for them, and a table of what was not run without it.
+"""Marks for tests that need more than Python, and a table of tests that did not run without it.
 
 `@needs("Chromium")` marks a test, `require("Chromium")` does the same from inside a fixture. A test
 is skipped if its need is missing. With REQUIRE_TOOLS=1 it fails instead.
@@ -92,7 +92,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Look for what a test needs before any fixture starts."""
+    """Look for a test's requirements before any fixture starts."""
     for mark in item.iter_markers("needs"):
         require(*mark.args)
 

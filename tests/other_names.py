@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Renamed(NamedTuple):
-    """A definition that stands below its chapter's solution, and how what is said of it begins."""
+    """A definition to add below a chapter's solution, and the beginning of its message."""
 
     chapter: str
     exercise: str

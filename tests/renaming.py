@@ -8,7 +8,7 @@ import ast
 import keyword
 from random import Random
 
-# What parameters are called in public code.
+# Names of parameters in public code.
 SYNONYMS = {
     "attn_scores": ["scores", "logits", "energy", "similarity"],
     "attn_weights": ["weights", "attention", "probs", "alpha"],

@@ -164,6 +164,7 @@ def run(commands: str, course: Path) -> str:
     """Run shell commands in a folder, and return their output. Raise an error if they fail."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "COLUMNS": "80", "PYTHONPATH": str(ROOT)}
+    environment["PYTEST_ADDOPTS"] = "--no-plain"  # as on a terminal
     done = subprocess.run(
         ["bash", "-ec", commands],
         cwd=course,

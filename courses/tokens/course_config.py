@@ -1,8 +1,8 @@
-"""The course: chapters, seed, tolerances, limits; and nbgrader's settings.
+"""The course: chapters, seed, tolerances and limits, and nbgrader's settings.
 
-Everything that an instructor decides stands here. Exercises stand in `solutions/`, their points
-beside the tests in `graders/`. `tensorgrade build` carries it all into every derived file.
-nbgrader reads the same file through `nbgrader_config.py`.
+This file contains all decisions of the instructor. The exercises are in `solutions/`, and their
+points are next to the tests in `graders/`. `tensorgrade build` copies the settings to every derived
+file. nbgrader reads this file through `nbgrader_config.py`.
 """
 
 from dataclasses import asdict
@@ -10,7 +10,7 @@ from dataclasses import asdict
 from tensorgrade import Lateness, Settings, Tolerance
 
 FLOATS = {
-    # Nothing here is measured but counts and ids; a course with real numbers says more.
+    # This course compares only counts and ids; a course with real numbers needs other tolerances.
     "float64": Tolerance(relative=1e-5, absolute=1e-5),
     "float32": Tolerance(relative=1e-4, absolute=1e-4),
 }
@@ -18,36 +18,36 @@ FLOATS = {
 COURSE = Settings(
     name="tokens",
     title="From text to tokens",
-    # Hidden cases are drawn from this number, which never leaves this side. A new term takes a new
-    # one (python -c "import secrets; print(secrets.randbits(128))"), and `tensorgrade build`.
+    # Hidden cases depend on this number; keep it secret. For a new term, choose a new one
+    # (python -c "import secrets; print(secrets.randbits(128))") and run `tensorgrade build`.
     seed=163673096972790249133001177430714005043,
     chapters=("ch1_byte_pairs", "ch2_batches"),
-    # What an exercise is worth, where that is not to be the sum of its tests in graders/; each
-    # test keeps its share. For example {"encode": 12}.
+    # Override an exercise's points here, for example {"encode": 12}. Each test keeps its share. By
+    # default an exercise is worth the sum of its tests in graders/.
     points={},
     tolerances={"cpu": FLOATS, "cuda": FLOATS},
-    # Grading refuses on a machine that gives less: full, namespaces, landlock, uid or none
-    # (docs/explanation/isolation.md says what each protects from; `tensorgrade doctor` what there
-    # is).
+    # The lowest isolation level for grading: full, namespaces, landlock, uid or none.
+    # docs/explanation/isolation.md says what each level protects from. `tensorgrade doctor` shows
+    # the levels that a machine supports.
     isolation="namespaces",
-    # When chapters are due (a moment with its time zone), and what late work loses. For example
+    # Deadlines, and the deduction for late work, for every course system. For example
     # zone="Europe/Berlin", deadlines={"ch1_byte_pairs": "2027-01-15 23:59"}, share_a_day=0.2
-    # (of the earned points, for each day begun), most=0.6, grace_seconds=600, attempts="best".
+    # (of the earned points, for each started day), most=0.6, grace_seconds=600, attempts="best".
     lateness=Lateness(deadlines={}),
 )
 
 if "get_config" in globals():  # nbgrader reads this file through nbgrader_config.py
     c = get_config()  # noqa: F821
     c.CourseDirectory.course_id = COURSE.name
-    # The gradebook: a file beside this one, or, for several instructors at once, a server:
+    # The gradebook: by default a file in this folder. For several instructors, use a server:
     # c.CourseDirectory.db_url = "postgresql+psycopg2://user:password@host/tokens"
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
-    # Where a mistake is to be found, learners get the code that has it.
+    # In find-the-bug exercises, learners get the given code instead of an empty cell.
     c.GenerateAssignment.exporter_class = "tensorgrade.nbgrader_plugin.releasing.GivenCode"
-    # Points come from the hidden graders, in a sandbox; no submitted notebook is ever executed.
-    # Whatever a submitted file holds, its learner has points and a page, and the others theirs.
+    # Points come from the hidden graders in a sandbox; submitted notebooks are never executed.
+    # Every learner gets points and a feedback page, even if a submitted file is broken.
     c.Autograde.exporter_class = "tensorgrade.nbgrader_plugin.reading.SoundNotebook"
-    # Nothing that a learner wrote runs in a feedback page, or in the formgrader's.
+    # No learner code runs in feedback pages or in the formgrader.
     c.GenerateFeedback.exporter_class = "tensorgrade.nbgrader_plugin.feedback.CleanPages"
     c.HTMLExporter.preprocessors = ["tensorgrade.nbgrader_plugin.feedback.CleanOutputs"]
     c.HTMLExporter.filters = {
@@ -70,8 +70,8 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
         "tensorgrade.nbgrader_plugin.tidying.TidyMarks",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
-    # Deadlines and penalties are those above; a chapter without a deadline there keeps the date
-    # that it has in the formgrader.
+    # Deadlines and deductions are the ones above. A chapter without a deadline there keeps its
+    # date in the formgrader.
     c.HiddenGraders.deadlines = COURSE.lateness.deadlines
     c.HiddenGraders.beside = COURSE.beside
     c.AssignLatePenalties.plugin_class = "tensorgrade.nbgrader_plugin.late_work.LateWork"

@@ -1,4 +1,4 @@
-"""`tensorgrade see`: what the learner's own MultiHeadAttention looks at in a text of one's own."""
+"""`tensorgrade see`: show where the learner's own MultiHeadAttention looks in a text."""
 
 import webbrowser
 from pathlib import Path
@@ -17,23 +17,23 @@ from .parts.seen_terminal import print_seen
 
 
 def see(
-    text: Annotated[str, typer.Argument(help="A text of your own, 64 characters at most.")],
+    text: Annotated[str, typer.Argument(help="A text of your own, at most 64 characters.")],
     every: Annotated[
-        bool, typer.Option("--all", help="All eight heads, not only the two that have a name.")
+        bool, typer.Option("--all", help="Show all eight heads, not only the two with a name.")
     ] = False,
     to_page: Annotated[
-        Path | None, typer.Option("--page", help="Write a page for a browser, too, and open it.")
+        Path | None, typer.Option("--page", help="Also write a page for a browser, and open it.")
     ] = None,
-    show: Annotated[bool, typer.Option(help="Open the page.")] = True,
+    show: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
     weights: Annotated[
         Path | None,
-        typer.Option(help="Your own model, as `tensorgrade train` wrote it: all of its heads."),
+        typer.Option(help="Your own model, written by `tensorgrade train`. Shows all of its heads."),
     ] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="Your files, where not in exercises/ or notebooks/.")
+        Path | None, typer.Option(help="Folder with your files; default: exercises/ or notebooks/.")
     ] = None,
 ) -> None:
-    """See where each head of your own MultiHeadAttention looks, in a text of your own."""
+    """Show where each head of your own MultiHeadAttention looks in a text."""
     seen = looked_at(text, Learner(EXERCISES, folder), weights)
     print_seen(Console(highlight=False), seen, every)
     if to_page:
@@ -44,21 +44,21 @@ def see(
 
 
 def looked_at(text: str, learner: Learner, weights: Path | None = None) -> Seen:
-    """What the learner's class looks at. Raises CourseError where it is not right yet."""
+    """Return what the learner's class looks at. Raises CourseError if it is not right yet."""
     if lacking := learner.lacks(["MultiHeadAttention"]):
         raise CourseError(not_yet("MultiHeadAttention", lacking))
     return look(learner.code(ATTENTION).MultiHeadAttention, text, weights)
 
 
 def in_notebook(attention: type, text: str) -> None:
-    """The same below a notebook's cell, of the class that is written there."""
+    """Show the same below a notebook's cell, for the class in the notebook."""
     from IPython.display import HTML, display
 
-    if is_wrong_here("MultiHeadAttention"):  # nothing that is said of its heads would be true
+    if is_wrong_here("MultiHeadAttention"):  # the captions of its heads would be false
         print("Nothing to see yet: your MultiHeadAttention is not right. Its check says why.")
         return
     try:
         display(HTML(figures(look(attention, text))))
-    except Exception as error:  # whatever is still wrong with the class
+    except Exception as error:  # the class may still have any mistake
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         print(f"Nothing to see yet ({reason[:120]}). Check MultiHeadAttention first.")

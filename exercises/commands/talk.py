@@ -1,4 +1,4 @@
-"""`tensorgrade talk`: let the model that `tensorgrade train` has trained write."""
+"""`tensorgrade talk`: let the model write that `tensorgrade train` has trained."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,32 +18,32 @@ from .parts.texts import ids_of
 from .parts.training import write
 from .parts.weights_file import Settings, State, fill, load_weights
 
-LINE = 40  # characters of what it writes in a notebook, on which its heads are shown
+LINE = 40  # characters of the written text for which a notebook shows the heads
 
 
 def talk(
-    beginning: Annotated[str, typer.Argument(help="What it is to go on from.")],
-    weights: Annotated[Path, typer.Option(help="What `tensorgrade train` wrote.")] = Path(
+    beginning: Annotated[str, typer.Argument(help="The text that the model continues.")],
+    weights: Annotated[Path, typer.Option(help="Weights written by `tensorgrade train`.")] = Path(
         "my_model.safetensors"
     ),
-    length: Annotated[int, typer.Option(min=1, help="How many characters.")] = 400,
+    length: Annotated[int, typer.Option(min=1, help="Number of characters to write.")] = 400,
     temperature: Annotated[
-        float, typer.Option(min=0.0, help="0: always the likeliest; above 1: wild.")
+        float, typer.Option(min=0.0, help="0: greedy decoding; above 1: more random.")
     ] = 0.8,
-    seed: Annotated[int, typer.Option(help="Another number, another text.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the text.")] = 0,
     folder: Annotated[
-        Path | None, typer.Option(help="Your files, where not in exercises/ or notebooks/.")
+        Path | None, typer.Option(help="Folder with your files; default: exercises/ or notebooks/.")
     ] = None,
 ) -> None:
-    """Let your own trained model write on from your words, by your own generate."""
+    """Let your own trained model continue a text, with your own generate."""
     state, settings = load_weights(weights)
     gpt, _ = own_gpt(folder)
     model = trained(gpt.SmallGPT, state, settings, weights)
     ids = ids_of(beginning, settings.vocabulary)
     if strange := "".join(sorted(set(beginning) - set(settings.vocabulary))):
-        typer.echo(f"(it was never shown {strange}: left out)", err=True)
+        typer.echo(f"(left out, because the model has never seen it: {strange})", err=True)
     if not len(ids):
-        raise CourseError("give it at least one character that it knows to go on from")
+        raise CourseError("the text needs at least one character that the model knows")
     typer.echo("".join(settings.vocabulary[i] for i in ids.tolist()), nl=False)
     chance = torch.Generator().manual_seed(seed)
     write(gpt, model, ids, length, chance, temperature, lambda new: say(settings.vocabulary[new]))
@@ -53,7 +53,7 @@ def talk(
 def trained(
     small_gpt: Callable[..., nn.Module], state: State, settings: Settings, weights: Path
 ) -> nn.Module:
-    """A learner's model with the weights of a file. Raises CourseError where they do not fit."""
+    """Return a learner's model with the weights of a file. Raises CourseError if they do not fit."""
     sizes = (settings.context_length, settings.d, settings.num_heads, settings.num_layers)
     model = small_gpt(len(settings.vocabulary), *sizes)
     fill(model, state, weights)
@@ -67,7 +67,7 @@ def in_notebook(
     beginning: str,
     weights: str = "my_model.safetensors",
 ) -> None:
-    """Below a notebook's cell: what the trained model writes on, and where its heads look there."""
+    """Show below a notebook's cell what the trained model writes, and where its heads look."""
     from IPython.display import HTML, display
 
     try:
@@ -78,11 +78,11 @@ def in_notebook(
         text = "".join(settings.vocabulary[i] for i in write(own, model, ids, 300, chance).tolist())
         print(text)
         display(HTML(figures(look(attention, text[:LINE], Path(weights)))))
-    except Exception as error:  # no weights yet, or whatever is still wrong with the code
+    except Exception as error:  # no weights yet, or any mistake in the code
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        print(f"Nothing to hear yet ({reason[:160]}).")
+        print(f"The model cannot write yet ({reason[:160]}).")
 
 
 def say(character: str) -> None:
-    """Write a character at once."""
+    """Write a character immediately."""
     typer.echo(character, nl=False)

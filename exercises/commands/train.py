@@ -1,4 +1,4 @@
-"""`tensorgrade train`: the learner's own small GPT, trained on their own machine."""
+"""`tensorgrade train`: train the learner's own small GPT on their own machine."""
 
 import time
 from contextlib import suppress
@@ -19,28 +19,28 @@ from .parts.training import train as train_steps
 from .parts.weights_file import Settings, State, fill, load_weights, make_room, save_weights
 
 SAMPLE_EVERY, SAMPLE = 200, 160
-LINE = 48  # characters of the text held back, on which heads are looked at
+LINE = 48  # characters of the validation text on which the heads are measured
 LEGEND = (
-    "Layer and head; how much of its weight goes to the character before, and how many characters "
-    "back it looks on average, in a line that the model has not seen."
+    "For each layer and head: the share of its weight on the previous character, and how many "
+    "characters back it looks on average, in a line that the model has not seen."
 )
 
 
 def train(
     text: Annotated[
-        str, typer.Option(help="shakespeare, the_verdict, or a text file of your own.")
+        str, typer.Option(help="shakespeare, the_verdict, or the path of a text file.")
     ] = "shakespeare",
-    steps: Annotated[int, typer.Option(min=1, help="How many steps of training.")] = 2000,
-    seed: Annotated[int, typer.Option(help="Another number, another run.")] = 0,
-    out: Annotated[Path, typer.Option(help="Where the weights go.")] = Path("my_model.safetensors"),
+    steps: Annotated[int, typer.Option(min=1, help="Number of training steps.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Random seed of the training.")] = 0,
+    out: Annotated[Path, typer.Option(help="File for the weights.")] = Path("my_model.safetensors"),
     folder: Annotated[
-        Path | None, typer.Option(help="Your files, where not in exercises/ or notebooks/.")
+        Path | None, typer.Option(help="Folder with your files; default: exercises/ or notebooks/.")
     ] = None,
     start: Annotated[
-        Path | None, typer.Option("--from", help="Go on from weights that an earlier run wrote.")
+        Path | None, typer.Option("--from", help="Continue from the weights of an earlier run.")
     ] = None,
 ) -> None:
-    """Train your own small GPT: two layers, four heads, a minute or two. Ctrl-C keeps what it has."""
+    """Train your own small GPT in a minute or two. Ctrl-C keeps the weights."""
     console = Console(highlight=False)
     characters = read_text(text)
     before, settings = begun(start, characters)
@@ -49,7 +49,7 @@ def train(
     if not own_attention:
         console.print(NO_ATTENTION)
     if kept := make_room(out):
-        console.print(f"{out} is kept as {kept}", markup=False)
+        console.print(f"the old {out} is now {kept}", markup=False)
     ids, held_back = in_two(ids_of(characters, settings.vocabulary), settings.context_length)
     run, began = begin(gpt, settings, steps, seed), time.process_time()
     if start:
@@ -67,11 +67,11 @@ def train(
         console.print("", looks.table(), LEGEND, "", sep="\n", markup=False)
     console.print(f"{out}; now: tensorgrade talk 'To be' --weights {out}", soft_wrap=True)
     if own_attention and text == "shakespeare":
-        console.print("Hand it in beside your chapter 6: its last exercise, trained_loss, asks for it.")
+        console.print("Submit it with your chapter 6: its last exercise, trained_loss, needs it.")
 
 
 def begun(start: Path | None, characters: str) -> tuple[State, Settings]:
-    """The weights to go on from and what their model is made with; no weights where it is new.
+    """Return the weights to continue from and the model's settings; no weights for a new model.
 
     Raises CourseError.
     """
@@ -84,7 +84,7 @@ def begun(start: Path | None, characters: str) -> tuple[State, Settings]:
 def learn(
     console: Console, gpt: ModuleType, run: Run, ids: torch.Tensor, looks: Looks, seed: int
 ) -> None:
-    """All steps, or those before a Ctrl-C, before the learner's eyes."""
+    """Run all steps, or those before a Ctrl-C, and show the progress."""
     with Screen(console, run).open() as screen, suppress(KeyboardInterrupt):
         for _ in train_steps(gpt, run, ids, seed):
             screen.step()

@@ -1,4 +1,4 @@
-"""All that judges attention_scores: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise attention_scores."""
 
 import torch
 
@@ -11,7 +11,7 @@ from ..sizes import FEATURES, TOKENS, Sizes
 
 
 def cases(pick):
-    """One query (d,) and inputs (n, d)."""
+    """Return cases with one query (d,) and inputs (n, d)."""
     sizes = pick(public=[(6, 3), (4, 5)], hidden=[(5, 8), (9, 1), (3, 3)])
     draw = Sizes(pick, "attention_scores")
     n, d = draw(TOKENS, FEATURES)
@@ -32,7 +32,7 @@ def cases(pick):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     n, d = chance.randint(1, 12), chance.randint(1, 12)
     return case("anything", call(query=normal(d), inputs=normal(n, d), gradient=normal(n)))
 
@@ -57,7 +57,7 @@ def test_attention_scores_gradients(attempt):
 
 @exercise("attention_scores", points=0.5)
 def test_attention_scores_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.attention_scores.keeps_inputs("values", "gradients")
     attempt.attention_scores.gives_the_same("same")
 
@@ -66,24 +66,24 @@ DOT = "inputs @ query"
 
 
 def scores(name, message, new):
-    """Something else in place of the dot products."""
+    """Return a mistake that computes something else instead of the dot products."""
     return mistake(name, message, (DOT, new))
 
 
 MISTAKES = [
     scores(
         "scores_scaled",
-        "The scores are scaled; here plain dot products are asked for.",
+        "The scores are scaled; this exercise uses plain dot products.",
         f"{DOT} / query.shape[-1] ** 0.5",
     ),
     scores(
         "scores_softmaxed",
-        "Weights come back; the scores before any softmax are asked for.",
+        "Weights are returned instead of the scores before the softmax.",
         f"torch.softmax({DOT}, dim=-1)",
     ),
     scores(
         "products_not_summed",
-        "The products are not added up: a dot product is one number for each row.",
+        "The products are not added up; a dot product is one number for each row.",
         "inputs * query",
     ),
     scores(
@@ -97,37 +97,38 @@ MISTAKES = [
         "(inputs * query).mean(dim=-1)",
     ),
     scores(
-        "all_pairs", "Scores between all pairs come back; one query is given.", "inputs @ inputs.T"
+        "all_pairs",
+        "Scores of all pairs are returned, not only of the given query.",
+        "inputs @ inputs.T",
     ),
     scores(
         "cosine",
-        "The scores are divided by the lengths of the vectors (cosine); the plain dot product is "
-        "asked for.",
+        "The scores are divided by the lengths of the vectors (cosine). Use the plain dot product.",
         "torch.cosine_similarity(inputs, query[None], dim=-1)",
     ),
     scores(
         "distance",
-        "Distances come back. A dot product grows with similarity.",
+        "The result contains distances. Unlike a distance, a dot product grows with similarity.",
         "(inputs - query).norm(dim=-1)",
     ),
     scores(
         "first_token_as_query",
-        "The first row of the inputs serves as the query; use the one passed in.",
+        "The first row of the inputs is used as the query instead of the query passed in.",
         "inputs @ inputs[0]",
     ),
     scores(
         "six_tokens",
-        "The number of tokens of the example is written into the code.",
+        "The code assumes six tokens, as in the example.",
         "torch.stack([inputs[i] @ query for i in range(6)])",
     ),
     scores(
         "scores_detached",
-        "The scores are cut off from the graph (detach, no_grad, .item() or a new tensor).",
+        "The scores are detached from the graph (detach, no_grad, .item() or a new tensor).",
         f"({DOT}).detach()",
     ),
     scores(
         "scores_as_column",
-        "The scores come back as a column; one dimension (n,) is asked for.",
+        "The scores are returned as a column; their shape should be (n,).",
         f"({DOT})[:, None]",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Find the bug: judged as simplified_self_attention is."""
+"""A find-the-bug exercise, graded like simplified_self_attention."""
 
 from tensorgrade import find_the_bug
 

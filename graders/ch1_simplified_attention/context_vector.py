@@ -1,4 +1,4 @@
-"""All that judges context_vector: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise context_vector."""
 
 import torch
 
@@ -11,7 +11,7 @@ from ..sizes import FEATURES, TOKENS, Sizes
 
 
 def cases(pick):
-    """One query (d,) and inputs (n, d)."""
+    """Return cases with one query (d,) and inputs (n, d)."""
     sizes = pick(public=[(6, 3), (4, 5)], hidden=[(5, 8), (9, 1), (3, 3), (1, 4)])
     draw = Sizes(pick, "context_vector")
     n, d = draw(TOKENS, FEATURES)
@@ -32,7 +32,7 @@ def cases(pick):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     n, d = chance.randint(1, 12), chance.randint(1, 12)
     query = chance.choice([0.5, 1, 1e3]) * normal(d)
     return case("anything", call(query=query, inputs=normal(n, d), gradient=normal(d)))
@@ -46,7 +46,7 @@ def test_context_vector_on_the_sentence(attempt):
 
 @exercise("context_vector", points=3)
 def test_context_vector_values(attempt):
-    """The sum of all rows, each times its weight."""
+    """The sum of all rows, each multiplied by its weight."""
     attempt.context_vector.agrees("values")
 
 
@@ -64,7 +64,7 @@ def test_context_vector_gradients(attempt):
 
 @exercise("context_vector", points=0.5)
 def test_context_vector_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.context_vector.keeps_inputs("values", "gradients")
     attempt.context_vector.gives_the_same("same")
 
@@ -76,8 +76,8 @@ NAIVE = "torch.exp(attn_scores) / torch.exp(attn_scores).sum()"
 MISTAKES = [
     mistake(
         "summed_over_features",
-        "The sum runs over the query's features instead of over the tokens: it mixes no rows of "
-        "the inputs, and the result has n numbers where d are asked for.",
+        "The sum runs over the query's features instead of the tokens: no rows of the inputs are "
+        "mixed, and the result has n numbers instead of d.",
         (
             f"return {MIX}",
             "total = torch.zeros(len(inputs))\n    for i, part in enumerate(query):\n        "
@@ -86,8 +86,8 @@ MISTAKES = [
     ),
     mistake(
         "summed_over_query_features",
-        "The sum runs over the query's features instead of over the tokens. One row of the inputs "
-        "belongs to each weight.",
+        "The sum runs over the query's features instead of the tokens. Each weight belongs to one "
+        "row of the inputs.",
         (
             f"return {MIX}",
             "total = torch.zeros_like(query)\n    for i, part in enumerate(query):\n        total "
@@ -114,12 +114,12 @@ MISTAKES = [
     ),
     mistake(
         "query_repeated",
-        "The query itself is weighted, over and over; the rows of the inputs should be.",
+        "The weights multiply the query itself instead of the rows of the inputs.",
         (MIX, "attn_weights.sum() * query"),
     ),
     mistake(
         "rows_not_summed",
-        "The weighted rows are not added up: one vector is asked for.",
+        "The weighted rows are not added up; the result should be one vector.",
         (MIX, "attn_weights[:, None] * inputs"),
     ),
     mistake(
@@ -129,15 +129,13 @@ MISTAKES = [
     ),
     mistake(
         "weights_returned",
-        "The weights come back; the weighted sum is asked for.",
+        "The weights are returned instead of the weighted sum.",
         (MIX, "attn_weights"),
     ),
     mistake(
         "best_row_only",
-        "Only the most similar row comes back; all rows take part, each by its weight.",
+        "Only the most similar row is returned; every row counts, each by its weight.",
         (MIX, "inputs[attn_weights.argmax()]"),
     ),
-    mistake(
-        "query_added", "The query is added on top of the weighted sum.", (MIX, f"{MIX} + query")
-    ),
+    mistake("query_added", "The query is added to the weighted sum.", (MIX, f"{MIX} + query")),
 ]

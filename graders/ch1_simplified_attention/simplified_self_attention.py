@@ -1,4 +1,4 @@
-"""All that judges simplified_self_attention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise simplified_self_attention."""
 
 import torch
 
@@ -11,7 +11,7 @@ from ..sizes import FEATURES, TOKENS, Sizes
 
 
 def cases(pick):
-    """Inputs (n, d). Watched, more tokens must need no more operations."""
+    """Return cases with inputs (n, d). Watched, more tokens must need no more operations."""
     sizes = pick(public=[(6, 3), (4, 5)], hidden=[(5, 8), (9, 1), (4, 4)])
     draw = Sizes(pick, "simplified_self_attention")
     n, d = draw(TOKENS, FEATURES)
@@ -32,7 +32,7 @@ def cases(pick):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     n, d = chance.randint(1, 12), chance.randint(1, 12)
     inputs = chance.choice([0.5, 1, 30]) * normal(n, d)
     return case("anything", call(inputs=inputs, gradient=(normal(n, d), normal(n, n))))
@@ -77,14 +77,14 @@ def test_simplified_self_attention_gradients(attempt):
 
 @exercise("simplified_self_attention", points=0.5)
 def test_simplified_self_attention_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.simplified_self_attention.keeps_inputs("values", "gradients")
     attempt.simplified_self_attention.gives_the_same("same")
 
 
 @exercise("simplified_self_attention", points=0.5)
 def test_simplified_self_attention_has_no_loop(attempt):
-    """All tokens at once: more tokens need no more operations."""
+    """All tokens are computed at once: more tokens need no more operations."""
     attempt.simplified_self_attention.does_not_grow(
         "operations", "more tokens take more operations"
     )
@@ -95,29 +95,29 @@ MIX = "attn_weights @ inputs"
 MISTAKES = [
     mistake(
         "results_swapped",
-        "The two results come in the wrong order: context vectors first, then weights.",
+        "The two results are in the wrong order: context vectors come first, then weights.",
         ("return context_vecs, attn_weights", "return attn_weights, context_vecs"),
     ),
     mistake(
         "weights_not_returned",
-        "Only the context vectors come back; the weights are asked for too.",
+        "Only the context vectors are returned; return the weights too.",
         ("return context_vecs, attn_weights", "return context_vecs"),
     ),
     mistake(
         "scores_returned",
-        "The scores come back where the weights are asked for.",
+        "The scores are returned instead of the weights.",
         ("return context_vecs, attn_weights", "return context_vecs, attn_scores"),
     ),
     mistake(
         "features_compared",
-        "The scores compare features with features, not tokens with tokens.",
+        "The scores compare features with features instead of tokens with tokens.",
         ("inputs @ inputs.T", "(inputs.T @ inputs)"),
         (MIX, "inputs @ attn_weights"),
     ),
     mistake(
         "loop_over_tokens",
-        "A Python loop goes over the tokens; one product gives all scores at once, one softmax "
-        "all weights, one more product all results.",
+        "A Python loop runs over the tokens. One product gives all scores at once, one softmax "
+        "all weights, and one more product all results.",
         ("inputs @ inputs.T", "torch.stack([inputs @ row for row in inputs])"),
     ),
 ]

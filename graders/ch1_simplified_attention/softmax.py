@@ -1,4 +1,4 @@
-"""All that judges softmax: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise softmax."""
 
 import torch
 
@@ -9,11 +9,11 @@ from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
 from ..sizes import TOKENS, Sizes
 
-SHORT = (torch.float16, torch.bfloat16)  # as models on a GPU have them
+SHORT = (torch.float16, torch.bfloat16)  # as in models on a GPU
 
 
 def cases(pick):
-    """Tensors of every rank, along every dimension; large scores, and scores of -inf."""
+    """Return cases of every rank and dimension, with large scores and with scores of -inf."""
     (n,) = Sizes(pick, "softmax")(TOKENS)
     shapes = pick(public=[(6,), (4, 6)], hidden=[(n,), (3, 7), (1, 4, 3, 5)])
     dims = pick(
@@ -78,14 +78,14 @@ def cases(pick):
 
 
 def some_hidden(scores: torch.Tensor) -> torch.Tensor:
-    """Scores with -inf in places that leave every row and column something."""
+    """Return scores with some -inf, but none in all of a row or column."""
     scores[0, 1:3] = -torch.inf
     scores[2, 4] = -torch.inf
     return scores
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     shape = [chance.randint(1, 6) for _ in range(chance.randint(1, 4))]
     dim = {"dim": at} if (at := chance.randrange(-len(shape), len(shape))) != -1 else {}
     scores = chance.choice([1, 1, 30, 1e4]) * normal(*shape) + chance.choice([0, 0, 1e4, -1e4])
@@ -113,7 +113,7 @@ def test_softmax_any_dimension(attempt):
 
 @exercise("softmax", points=1.5)
 def test_softmax_large_scores(attempt):
-    """Scores of ten thousand neither overflow nor vanish."""
+    """Scores of ten thousand do not overflow or vanish."""
     attempt.softmax.agrees("large")
 
 
@@ -137,14 +137,14 @@ def test_softmax_dtype(attempt):
 
 @exercise("softmax", points=0.5)
 def test_softmax_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.softmax.keeps_inputs("last", "dim", "large", "hidden")
     attempt.softmax.gives_the_same("same")
 
 
 @exercise("softmax", points=0.5)
 def test_softmax_is_your_own(attempt):
-    """It is written out and calls no softmax of torch."""
+    """It is your own code and does not call torch's softmax."""
     attempt.softmax.names_no_softmax()
     attempt.softmax.agrees("own")
     attempt.softmax.avoids_softmax("own")
@@ -152,14 +152,14 @@ def test_softmax_is_your_own(attempt):
 
 SHIFT = "x - x.amax(dim=dim, keepdim=True)"
 RETURN = "exponentials / exponentials.sum(dim=dim, keepdim=True)"
-# Short pieces, so that two mistakes can be made at once.
+# Short fragments, so that two mistakes can be combined.
 LARGEST, SUM = ".amax(dim=dim", "exponentials.sum(dim=dim"
 
 MISTAKES = [
     mistake(
         "no_maximum_subtracted",
-        "Large scores overflow: the exponential of 10,000 is infinite. A shift by the same "
-        "number everywhere would not change the result.",
+        "Large scores overflow: the exponential of 10,000 is infinite. Subtracting the same "
+        "number from all scores would not change the result.",
         (SHIFT, "x"),
     ),
     mistake(
@@ -174,26 +174,26 @@ MISTAKES = [
     ),
     mistake(
         "minimum_subtracted",
-        "The minimum is subtracted, so the largest number still lies as far above 0 as the "
-        "numbers are apart, and can overflow. Subtract the maximum: then nothing is above 0.",
+        "The minimum is subtracted, so the largest number can still be far above 0 and overflow. "
+        "Subtract the maximum: then no number is above 0.",
         (SHIFT, "x - x.amin(dim=dim, keepdim=True)"),
     ),
     mistake(
         "dim_ignored",
-        "The `dim` that is passed in is ignored: it always runs over the last one.",
+        "The `dim` that is passed in is ignored: the softmax always runs over the last one.",
         (LARGEST, ".amax(dim=-1"),
         (SUM, "exponentials.sum(dim=-1"),
     ),
     mistake(
         "dim_ignored_in_sum",
-        "The sum runs over the last dimension, whatever `dim` is passed in; it is to run over "
-        "`dim`, as the maximum does.",
+        "The sum always runs over the last dimension; like the maximum, it should run over the "
+        "`dim` that is passed in.",
         (SUM, "exponentials.sum(dim=-1"),
         same_as="dim_ignored",
     ),
     mistake(
         "always_dim_zero",
-        "The `dim` that is passed in is ignored: it always runs over the first one.",
+        "The `dim` that is passed in is ignored: the softmax always runs over the first one.",
         (LARGEST, ".amax(dim=0"),
         (SUM, "exponentials.sum(dim=0"),
     ),
@@ -205,12 +205,12 @@ MISTAKES = [
     mistake(
         "keepdim_forgotten",
         "A sum or a maximum loses its dimension (`keepdim=True` keeps it), so it no longer lines "
-        "up with the slices it belongs to.",
+        "up with its slices.",
         (RETURN, "exponentials / exponentials.sum(dim=dim)"),
     ),
     mistake(
         "keepdim_forgotten_in_maximum",
-        "The maximum loses its dimension, so it no longer lines up with the slices it belongs to.",
+        "The maximum loses its dimension, so it no longer lines up with its slices.",
         (SHIFT, "x - x.amax(dim=dim)"),
         same_as="keepdim_forgotten",
     ),
@@ -221,12 +221,12 @@ MISTAKES = [
     ),
     mistake(
         "float32_inside",
-        "The result is always float32; the dtype of the input should be kept.",
+        "The result is always float32; it should have the dtype of the input.",
         ("torch.exp(shifted)", "torch.exp(shifted.float())"),
     ),
     mistake(
         "softmax_in_place",
-        "The input is overwritten. Whoever called still needs it.",
+        "The input is overwritten. The caller still needs its old values.",
         ("shifted = x - x", "shifted = x\n    shifted -= x.detach().clone()"),
     ),
 ]

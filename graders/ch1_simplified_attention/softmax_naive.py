@@ -1,4 +1,4 @@
-"""All that judges softmax_naive: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise softmax_naive."""
 
 import torch
 
@@ -11,7 +11,7 @@ from ..sizes import TOKENS, Sizes
 
 
 def cases(pick):
-    """Vectors of several lengths."""
+    """Return cases with vectors of several lengths."""
     (n,) = Sizes(pick, "softmax_naive")(TOKENS)
     return [
         shown("sentence/token 2", call(x=SENTENCE @ SENTENCE[1])),
@@ -30,7 +30,7 @@ def cases(pick):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     n = chance.randint(1, 15)
     scores = chance.choice([0.1, 1, 5]) * normal(n)
     return case("anything", call(x=scores, gradient=normal(n)))
@@ -38,13 +38,13 @@ def anything(chance):
 
 @for_learners("softmax_naive")
 def test_softmax_naive_on_the_sentence(attempt):
-    """Exponentials over their sum, for the scores of token 2."""
+    """Exponentials divided by their sum, for the scores of token 2."""
     attempt.softmax_naive.agrees("sentence")
 
 
 @exercise("softmax_naive", points=3.5)
 def test_softmax_naive_values(attempt):
-    """Exponentials over their sum."""
+    """Exponentials divided by their sum."""
     attempt.softmax_naive.agrees("values")
 
 
@@ -56,14 +56,14 @@ def test_softmax_naive_gradients(attempt):
 
 @exercise("softmax_naive", points=0.25)
 def test_softmax_naive_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.softmax_naive.keeps_inputs("values")
     attempt.softmax_naive.gives_the_same("same")
 
 
 @exercise("softmax_naive", points=0.25)
 def test_softmax_naive_is_your_own(attempt):
-    """It is written out and calls no softmax of torch."""
+    """It is your own code and does not call torch's softmax."""
     attempt.softmax_naive.names_no_softmax()
     attempt.softmax_naive.agrees("own")
     attempt.softmax_naive.avoids_softmax("own")
@@ -75,13 +75,13 @@ EXP_NAIVE = "torch.exp(x)"
 MISTAKES = [
     mistake(
         "divided_by_max",
-        "The largest entry comes out as 1: the exponentials are divided by the largest one (or "
-        "the maximum is subtracted and the division by the sum left out). They should sum to 1.",
+        "The largest entry is 1: either the exponentials are divided by the largest one, or the "
+        "maximum is subtracted but nothing is divided by the sum. The entries should sum to 1.",
         (RETURN_NAIVE, "exponentials / exponentials.max()"),
     ),
     mistake(
         "exponential_in_place",
-        "The scores that were passed in are overwritten. Whoever called still needs them.",
+        "The scores that were passed in are overwritten. The caller still needs them.",
         (EXP_NAIVE, "x.exp_()"),
     ),
 ]

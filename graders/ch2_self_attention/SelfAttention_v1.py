@@ -1,4 +1,4 @@
-"""All that judges SelfAttention_v1: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise SelfAttention_v1."""
 
 import torch
 
@@ -12,7 +12,7 @@ from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
-    """Modules of several sizes, with weights that are loaded, and as a seed makes them."""
+    """Return cases with modules of several sizes, with loaded weights and with initial ones."""
     big = Sizes(pick, "SelfAttention_v1")(TOKENS, FEATURES, WIDTH)
     sizes = pick(
         public=[(6, 3, 2), (4, 5, 9)],
@@ -28,7 +28,7 @@ def cases(pick):
         case("values/one token", *module(1, 3, 4)),
         case("values/one feature", *module(4, 1, 1)),
         case("values/twice", *twice(matrices(3, 4), 3, 4)),
-        # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
+        # With equal sizes, mistakes that raise an error elsewhere give values that identify them.
         case("values/square", *module(3, 3, 3)),
         case("values/float32", *module(7, 5, 4, dtype="float32"), dtype=torch.float32),
         case("large/1e6", *large_scores(matrices(3, 4), 12, 3, 4)),
@@ -40,19 +40,19 @@ def cases(pick):
         case("same/copies", *copied(twins, load(matrices(3, 4)), normal(5, 3))),
         case("mixed/first token", *mixed(matrices(3, 4), 5, 3, 4)),
         case("parameters/3x4", *start, signature="structure"),
-        # Without weights that are loaded: of layers that take none, these values tell whether all
-        # else is right.
+        # Without loaded weights: for layers that cannot load them, these values show whether
+        # everything else is right.
         case("called/as made", construct(**made, dtype="float64", seed=7), call(x=normal(5, 3))),
     ]
 
 
 def module(n, d_in, d_out, **settings):
-    """Constructed, given three matrices, called on n tokens."""
+    """Construct the module, load three matrices, and call it on n tokens."""
     return called(matrices(d_in, d_out), n, d_in, d_out, **settings)
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     n, d_in, d_out = (chance.randint(1, 12) for _ in range(3))
     if chance.random() < 0.1:
         return case("anything", *large_scores(matrices(d_in, d_out), n, d_in, d_out))
@@ -70,7 +70,7 @@ def test_SelfAttention_v1_on_the_sentence(attempt):
 
 @exercise("SelfAttention_v1", points=5)
 def test_SelfAttention_v1_values(attempt):
-    """Projections, weights and mixing, with the weights that are loaded."""
+    """Projections, attention weights and the weighted sum, with loaded weights."""
     attempt.SelfAttention_v1.agrees("values")
 
 
@@ -101,7 +101,7 @@ def test_SelfAttention_v1_parameters(attempt):
 
 @exercise("SelfAttention_v1", points=0.5)
 def test_SelfAttention_v1_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.SelfAttention_v1.mixes_tokens("mixed")
     attempt.SelfAttention_v1.keeps_inputs("values", "gradients")
     attempt.SelfAttention_v1.gives_the_same("same")
@@ -112,31 +112,31 @@ MADE_V1 = "self.{} = nn.Parameter(torch.rand(d_in, d_out))"
 
 
 def each(template: str, new: str) -> tuple[tuple[str, str], ...]:
-    """The same replacement for query, key and value."""
+    """Return the same edit for query, key and value."""
     return tuple((template.format(name), new.format(name)) for name in QKV)
 
 
 MISTAKES = [
     mistake(
         "randn_for_rand",
-        "The weights start from another distribution than the one asked for (uniform on [0, 1)).",
+        "The weights start from another distribution than uniform on [0, 1).",
         *each(MADE_V1, "self.{} = nn.Parameter(torch.randn(d_in, d_out))"),
     ),
     mistake(
         "weights_start_at_zero",
-        "The weights all start at zero, so every token looks the same and nothing can be told "
-        "apart.",
+        "All weights start at zero, so all tokens give the same result and cannot be "
+        "distinguished.",
         *each(MADE_V1, "self.{} = nn.Parameter(torch.zeros(d_in, d_out))"),
     ),
     mistake(
         "not_parameters",
-        "The weights are plain tensors. An optimiser finds only what is an nn.Parameter.",
+        "The weights are plain tensors. An optimizer only finds an nn.Parameter.",
         *each(MADE_V1, "self.{} = torch.rand(d_in, d_out)"),
     ),
     mistake(
         "weights_of_linear_shape",
-        "The weights are made with (d_out, d_in), the way nn.Linear keeps them; here they are "
-        "multiplied from the right and need (d_in, d_out).",
+        "The weights have the shape (d_out, d_in), as in nn.Linear. Here x is multiplied by them "
+        "from the right, so they need (d_in, d_out).",
         *each(MADE_V1, "self.{} = nn.Parameter(torch.rand(d_out, d_in))"),
     ),
     mistake(
@@ -159,14 +159,14 @@ MISTAKES = [
     mistake(
         "linear_layers_for_matrices",
         "The projections are nn.Linear layers without a bias. Here each is an nn.Parameter of "
-        "shape (d_in, d_out), and x is multiplied with it.",
+        "shape (d_in, d_out), and x is multiplied by it.",
         *each(MADE_V1, "self.{} = nn.Linear(d_in, d_out, bias=False)"),
         *each("x @ self.{}", "self.{}(x)"),
     ),
     mistake(
         "linear_layers_with_biases_for_matrices",
         "The projections are nn.Linear layers with a bias. Here each is an nn.Parameter of shape "
-        "(d_in, d_out) without a bias, and x is multiplied with it.",
+        "(d_in, d_out) without a bias, and x is multiplied by it.",
         *each(MADE_V1, "self.{} = nn.Linear(d_in, d_out)"),
         *each("x @ self.{}", "self.{}(x)"),
     ),

@@ -1,4 +1,4 @@
-"""All that judges SelfAttention_v2: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise SelfAttention_v2."""
 
 import torch
 
@@ -12,7 +12,7 @@ from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
-    """Modules of several sizes, with and without biases."""
+    """Return cases with modules of several sizes, with and without biases."""
     big = Sizes(pick, "SelfAttention_v2")(TOKENS, FEATURES, WIDTH)
     sizes = pick(
         public=[(6, 3, 2), (4, 5, 9)],
@@ -58,13 +58,13 @@ def cases(pick):
 
 
 def module(n, d_in, d_out, bias=False, **settings):
-    """Constructed, given the weights of three nn.Linear, called on n tokens."""
+    """Construct the module, load the weights of three nn.Linear, and call it on n tokens."""
     settings |= {"qkv_bias": True} if bias else {}
     return called(linear_layers(d_in, d_out, bias), n, d_in, d_out, **settings)
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     n, d_in, d_out = (chance.randint(1, 12) for _ in range(3))
     if chance.random() < 0.1:
         return case("anything", *large_scores(linear_layers(d_in, d_out), n, d_in, d_out))
@@ -75,13 +75,13 @@ def anything(chance):
 
 @for_learners("SelfAttention_v2")
 def test_SelfAttention_v2_runs_on_the_sentence(attempt):
-    """The sentence goes through (seed 789)."""
+    """It runs on the sentence (seed 789)."""
     attempt.SelfAttention_v2.answered("sentence")
 
 
 @exercise("SelfAttention_v2", points=4)
 def test_SelfAttention_v2_values(attempt):
-    """Projections, weights and mixing, with the weights that are loaded."""
+    """Projections, attention weights and the weighted sum, with loaded weights."""
     attempt.SelfAttention_v2.agrees("values")
 
 
@@ -105,14 +105,14 @@ def test_SelfAttention_v2_gradients(attempt):
 
 @exercise("SelfAttention_v2", points=0.5)
 def test_SelfAttention_v2_parameters(attempt):
-    """Exactly the weights of three nn.Linear, and their biases where asked for."""
+    """Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True."""
     attempt.SelfAttention_v2.has_parameters("parameters")
     attempt.SelfAttention_v2.starts_alive("start")
 
 
 @exercise("SelfAttention_v2", points=0.5)
 def test_SelfAttention_v2_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.SelfAttention_v2.mixes_tokens("mixed")
     attempt.SelfAttention_v2.keeps_inputs("values", "bias", "gradients")
     attempt.SelfAttention_v2.gives_the_same("same")

@@ -1,4 +1,4 @@
-"""All that judges attention_weights: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise attention_weights."""
 
 import torch
 
@@ -11,7 +11,7 @@ from ..sizes import TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
-    """Queries (…, n, d_k) and keys (…, m, d_k)."""
+    """Return cases with queries (…, n, d_k) and keys (…, m, d_k)."""
     weights = example_weights()
     queries, keys = SENTENCE @ weights["W_query"], SENTENCE @ weights["W_key"]
     draw = Sizes(pick, "attention_weights")
@@ -35,12 +35,12 @@ def cases(pick):
 
 
 def compared(n, m, d_k, lead=(), **settings):
-    """A call on n queries and m keys; leading dimensions in front."""
+    """Return a call on n queries and m keys, with leading dimensions."""
     return call(queries=2 * normal(*lead, n, d_k), keys=normal(*lead, m, d_k), **settings)
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     lead = [chance.randint(1, 4) for _ in range(chance.randint(0, 3))]
     n, m, d_k = (chance.randint(1, 12) for _ in range(3))
     queries = chance.choice([1, 2, 1e3]) * normal(*lead, n, d_k)
@@ -56,7 +56,7 @@ def test_attention_weights_on_the_sentence(attempt):
 
 @exercise("attention_weights", points=4)
 def test_attention_weights_values(attempt):
-    """Softmax over scaled scores, for every d_k."""
+    """Softmax of scaled scores, for every d_k."""
     attempt.attention_weights.agrees("values")
 
 
@@ -68,7 +68,7 @@ def test_attention_weights_large_scores(attempt):
 
 @exercise("attention_weights", points=1.5)
 def test_attention_weights_cross(attempt):
-    """Queries and keys may differ in number."""
+    """The numbers of queries and keys may differ."""
     attempt.attention_weights.agrees("cross")
 
 
@@ -86,6 +86,6 @@ def test_attention_weights_gradients(attempt):
 
 @exercise("attention_weights", points=0.5)
 def test_attention_weights_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.attention_weights.keeps_inputs("values", "cross", "leading", "gradients")
     attempt.attention_weights.gives_the_same("same")

@@ -1,4 +1,4 @@
-"""Find the bug: judged as scaled_dot_product_attention is."""
+"""A find-the-bug exercise, graded like scaled_dot_product_attention."""
 
 from tensorgrade import find_the_bug
 

@@ -1,4 +1,4 @@
-"""All that judges copy_v2_into_v1: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise copy_v2_into_v1."""
 
 from tensorgrade import exercise
 from tensorgrade.author import call, case, construct, describe, load, mistake
@@ -8,16 +8,16 @@ from ..sizes import FEATURES, WIDTH, Sizes
 
 
 def cases(pick):
-    """Containers that the course makes, so that no learner's class is needed."""
+    """Return cases with modules of the course, so that they need no class of the learner."""
     big = tuple(Sizes(pick, "copy_v2_into_v1")(FEATURES, WIDTH))
     sizes = pick(public=[(3, 2), (4, 4)], hidden=[(3, 2), (2, 5), (4, 4), (6, 3), (5, 3), big])
     return [case(f"values/{size}", *copied(*size), signature="structure") for size in sizes]
 
 
 def copied(d_in, d_out):
-    """Made, filled and handed over; afterwards both are described.
+    """Return steps that construct, fill, copy and describe both modules.
 
-    Then v2 learns on: what v1 got must stay.
+    Afterwards v2 continues to learn: the values in v1 must stay.
     """
     v2 = construct("LinearProjections", given=True, d_in=d_in, d_out=d_out)
     v1 = construct("MatrixProjections", given=True, d_in=d_in, d_out=d_out)
@@ -34,31 +34,31 @@ def copied(d_in, d_out):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     return case("anything", *copied(chance.randint(1, 12), chance.randint(1, 12)))
 
 
 @exercise("copy_v2_into_v1", points=1.5)
 def test_copy_v2_into_v1_query(attempt):
-    """W_query arrives in v1."""
+    """W_query is copied into v1."""
     attempt.copy_v2_into_v1.agrees("values", only="v1.W_query")
 
 
 @exercise("copy_v2_into_v1", points=1.5)
 def test_copy_v2_into_v1_key(attempt):
-    """W_key arrives in v1."""
+    """W_key is copied into v1."""
     attempt.copy_v2_into_v1.agrees("values", only="v1.W_key")
 
 
 @exercise("copy_v2_into_v1", points=1.5)
 def test_copy_v2_into_v1_value(attempt):
-    """W_value arrives in v1."""
+    """W_value is copied into v1."""
     attempt.copy_v2_into_v1.agrees("values", only="v1.W_value")
 
 
 @exercise("copy_v2_into_v1", points=0.5)
 def test_copy_v2_into_v1_leaves_v2(attempt):
-    """v2 stays as it was, both can go on learning, and nothing is returned."""
+    """v2 stays unchanged, both modules can continue to learn, and the result is None."""
     attempt.copy_v2_into_v1.agrees("values")
     attempt.copy_v2_into_v1.has_parameters("values", "v1")
     attempt.copy_v2_into_v1.has_parameters("values", "v2")
@@ -69,36 +69,36 @@ COPY = "v1.{0}.copy_(v2.{0}.weight.T)"
 
 
 def each(template: str, new: str) -> tuple[tuple[str, str], ...]:
-    """The same replacement for query, key and value."""
+    """Return the same edit for query, key and value."""
     return tuple((template.format(name), new.format(name)) for name in QKV)
 
 
 MISTAKES = [
     mistake(
         "copied_without_transpose",
-        "The weights are copied as they are. nn.Linear keeps its matrix the other way round.",
+        "The weights are copied unchanged. How does nn.Linear store its matrix?",
         *each(COPY, "v1.{0}.data = v2.{0}.weight.data.clone()"),
     ),
     mistake(
         "copied_in_untransposed",
-        "The weights are copied as they are. nn.Linear keeps its matrix the other way round.",
+        "The weights are copied unchanged. How does nn.Linear store its matrix?",
         *each(COPY, "v1.{0}.copy_(v2.{0}.weight)"),
     ),
     mistake(
         "copied_reshaped",
         "The weights are reshaped to fit. A reshape keeps the order of the numbers; a transpose "
-        "is something else.",
+        "changes it.",
         *each(COPY, "v1.{0}.copy_(v2.{0}.weight.reshape(v1.{0}.shape))"),
     ),
     mistake(
         "copied_query_into_key",
-        "Query and key have changed places on the way.",
+        "Query and key are swapped in the copy.",
         ("v1.W_query.copy_(v2.W_query", "v1.W_query.copy_(v2.W_key"),
         ("v1.W_key.copy_(v2.W_key", "v1.W_key.copy_(v2.W_query"),
     ),
     mistake(
         "copied_key_into_value",
-        "Key and value have changed places on the way.",
+        "Key and value are swapped in the copy.",
         ("v1.W_key.copy_(v2.W_key", "v1.W_key.copy_(v2.W_value"),
         ("v1.W_value.copy_(v2.W_value", "v1.W_value.copy_(v2.W_key"),
     ),
@@ -113,41 +113,41 @@ MISTAKES = [
     ),
     mistake(
         "copied_nowhere",
-        "Nothing arrives in `v1`: it keeps its old weights. A new name or a copy is filled, or "
-        "two are only compared; write into the parameter that is there.",
+        "Nothing is copied into `v1`: it keeps its old weights. Does the code fill a new variable "
+        "or a copy? Write into the existing parameter.",
         *each(COPY, "{0} = v2.{0}.weight.T"),
     ),
     mistake(
         "copied_the_other_way",
-        "The copy runs from `v1` to `v2`.",
+        "The copy goes from `v1` to `v2`.",
         *each(COPY, "v2.{0}.weight.copy_(v1.{0}.T)"),
     ),
     mistake(
         "linear_put_in",
-        "The layer itself is put in place of the matrix; `v1` holds matrices.",
+        "The layer itself replaces the matrix; `v1` contains matrices.",
         *each(COPY, "v1.{0} = v2.{0}"),
     ),
     mistake(
         "query_copied_thrice",
-        "The queries' weights end up in all three places.",
+        "The queries' weights are copied into all three places.",
         ("v1.W_key.copy_(v2.W_key", "v1.W_key.copy_(v2.W_query"),
         ("v1.W_value.copy_(v2.W_value", "v1.W_value.copy_(v2.W_query"),
     ),
     mistake(
         "copied_by_halves",
-        "Half of each weight arrives in `v1`: the weights are halved on the way, or averaged "
-        "with the old ones. They should take the old ones' place as they are.",
+        "Half of each weight arrives in `v1`. Are the weights halved, or averaged with the old "
+        "ones? They should replace the old ones unchanged.",
         *each(COPY, "v1.{0}.copy_(v2.{0}.weight.T / 2)"),
     ),
     mistake(
         "memory_shared",
-        "Both modules look at the same numbers in memory: when `v2` goes on learning, `v1` changes "
-        "with it. Copy the numbers.",
+        "Both modules share the same memory: when `v2` continues to learn, `v1` changes with it. "
+        "Copy the numbers.",
         *each(COPY, "v1.{0}.data = v2.{0}.weight.data.T"),
     ),
     mistake(
         "copy_returned",
-        "Something is returned; the copy should only happen, and None come back.",
+        "Something is returned; the function should only copy and return None.",
         (COPY.format("W_value"), COPY.format("W_value") + "\n    return v1"),
     ),
 ]

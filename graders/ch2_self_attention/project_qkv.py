@@ -1,4 +1,4 @@
-"""All that judges project_qkv: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise project_qkv."""
 
 import torch
 
@@ -12,7 +12,7 @@ from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
-    """Inputs (n, d_in) and three matrices (d_in, d_out)."""
+    """Return cases with inputs (n, d_in) and three matrices (d_in, d_out)."""
     big = Sizes(pick, "project_qkv")(TOKENS, FEATURES, WIDTH)
     sizes = pick(
         public=[(6, 3, 2), (4, 5, 6)],
@@ -36,12 +36,12 @@ def cases(pick):
 
 
 def projected(n, d_in, d_out, **settings):
-    """A call on n tokens."""
+    """Return a call on n tokens."""
     return call(x=normal(n, d_in), **matrices(d_in, d_out), **settings)
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     n, d_in, d_out = (chance.randint(1, 12) for _ in range(3))
     gradient = tuple(normal(n, d_out) for _ in range(3))
     return case("anything", call(x=normal(n, d_in), **matrices(d_in, d_out), gradient=gradient))
@@ -80,7 +80,7 @@ def test_project_qkv_gradients(attempt):
 
 @exercise("project_qkv", points=0.5)
 def test_project_qkv_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.project_qkv.keeps_inputs("values", "gradients")
     attempt.project_qkv.gives_the_same("same")
 
@@ -88,24 +88,24 @@ def test_project_qkv_inputs(attempt):
 MISTAKES = [
     mistake(
         "projections_in_another_order",
-        "Queries and keys have changed places, in what is returned or in the matrices that they "
+        "Queries and keys are swapped, in what is returned or in the matrices that they "
         "are made with.",
         ("return queries, keys, values", "return keys, queries, values"),
     ),
     mistake(
         "values_first",
-        "Queries and values have changed places, in what is returned or in the matrices that "
-        "they are made with.",
+        "Queries and values are swapped, in what is returned or in the matrices that they are "
+        "made with.",
         ("return queries, keys, values", "return values, keys, queries"),
     ),
     mistake(
         "keys_and_values_exchanged",
-        "Keys and values have changed places; the order is queries, keys, values.",
+        "Keys and values are swapped; the order is queries, keys, values.",
         ("return queries, keys, values", "return queries, values, keys"),
     ),
     mistake(
         "one_matrix_for_all",
-        "One matrix makes all three; each role has a matrix of its own.",
+        "One matrix is used for all three; each role has its own matrix.",
         ("x @ W_key", "x @ W_query"),
         ("x @ W_value", "x @ W_query"),
     ),
@@ -121,14 +121,14 @@ MISTAKES = [
     ),
     mistake(
         "matrix_on_the_left",
-        "The matrix stands on the left of x. Rows of x are tokens, so x stands on the left.",
+        "The matrix is on the left of x. The rows of x are tokens, so x belongs on the left.",
         ("x @ W_query", "W_query @ x"),
         ("x @ W_key", "W_key @ x"),
         ("x @ W_value", "W_value @ x"),
     ),
     mistake(
         "matrix_transposed",
-        "The matrices are transposed first; here they have shape (d_in, d_out) and need no "
+        "The matrices are transposed; here they already have the shape (d_in, d_out) and need no "
         "transpose.",
         ("x @ W_query", "x @ W_query.T"),
         ("x @ W_key", "x @ W_key.T"),
@@ -136,12 +136,12 @@ MISTAKES = [
     ),
     mistake(
         "queries_scaled_already",
-        "The queries come back scaled; scaling belongs to the scores, later.",
+        "The queries are scaled; the scores are scaled instead, later.",
         ("x @ W_query", "x @ W_query / W_query.shape[-1] ** 0.5"),
     ),
     mistake(
         "projections_detached",
-        "The results are cut off from the graph, so the matrices cannot learn.",
+        "The results are detached from the graph, so the matrices cannot learn.",
         (
             "return queries, keys, values",
             "return queries.detach(), keys.detach(), values.detach()",
@@ -149,7 +149,7 @@ MISTAKES = [
     ),
     mistake(
         "projections_stacked",
-        "One tensor comes back; a tuple of three tensors is asked for.",
+        "One tensor is returned instead of a tuple of three tensors.",
         ("return queries, keys, values", "return torch.cat((queries, keys, values), dim=-1)"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""All that judges scaled_dot_product_attention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise scaled_dot_product_attention."""
 
 import torch
 
@@ -11,7 +11,7 @@ from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
-    """Queries (…, n, d_k), keys (…, m, d_k) and values (…, m, d_v)."""
+    """Return cases with queries (…, n, d_k), keys (…, m, d_k) and values (…, m, d_v)."""
     queries, keys, values = (SENTENCE @ matrix for matrix in example_weights().values())
     draw = Sizes(pick, "scaled_dot_product_attention")
     n, m, d_k, d_v = draw(TOKENS, TOKENS, WIDTH, FEATURES)
@@ -45,7 +45,7 @@ def cases(pick):
 
 
 def mixed(n, m, d_k, d_v, lead=(), **settings):
-    """A call on n queries, m keys and m values; leading dimensions in front."""
+    """Return a call on n queries, m keys and m values, with leading dimensions."""
     return call(
         queries=2 * normal(*lead, n, d_k),
         keys=normal(*lead, m, d_k),
@@ -55,7 +55,7 @@ def mixed(n, m, d_k, d_v, lead=(), **settings):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     lead = [chance.randint(1, 4) for _ in range(chance.randint(0, 3))]
     n, m, d_k, d_v = (chance.randint(1, 12) for _ in range(4))
     queries = chance.choice([1, 2, 1e3]) * normal(*lead, n, d_k)
@@ -72,7 +72,7 @@ def test_scaled_dot_product_attention_on_the_sentence(attempt):
 
 @exercise("scaled_dot_product_attention", points=4)
 def test_scaled_dot_product_attention_values(attempt):
-    """The values, mixed by the weights of every query."""
+    """The values, mixed by the weights of each query."""
     attempt.scaled_dot_product_attention.agrees("values")
 
 
@@ -84,7 +84,7 @@ def test_scaled_dot_product_attention_large_scores(attempt):
 
 @exercise("scaled_dot_product_attention", points=1.5)
 def test_scaled_dot_product_attention_cross(attempt):
-    """Queries and keys may differ in number."""
+    """The numbers of queries and keys may differ."""
     attempt.scaled_dot_product_attention.agrees("cross")
 
 
@@ -109,6 +109,6 @@ def test_scaled_dot_product_attention_is_your_own(attempt):
 
 @exercise("scaled_dot_product_attention", points=0.25)
 def test_scaled_dot_product_attention_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")
     attempt.scaled_dot_product_attention.gives_the_same("same")

@@ -1,4 +1,4 @@
-"""All that judges CausalAttention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise CausalAttention."""
 
 import torch
 
@@ -25,7 +25,7 @@ from ..sizes import LONG, Sizes
 
 
 def cases(pick):
-    """Sequences are mostly shorter than context_length; batch rows differ."""
+    """Return cases whose sequences are mostly shorter than context_length; batch rows differ."""
     full = pick(
         public=[(2, 6, 3, 2), (1, 4, 5, 9)],
         hidden=[(3, 4, 6, 8)],
@@ -55,7 +55,7 @@ def cases(pick):
             )
             for number, (group, settings, (b, n, d_in, context, width, _)) in enumerate(pairs)
         ),
-        # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
+        # With equal sizes, mistakes that raise an error elsewhere give values that identify them.
         case("values/square", *module(2, 2, 2, 2, 2)),
         case("values/one feature", *module(2, 4, 1, 1, 4)),
         case("values/float32", *module(2, 5, 4, 3, 5, dtype="float32"), dtype=torch.float32),
@@ -98,7 +98,7 @@ def cases(pick):
             )
             for bias in (False, True)
         ),
-        # The last one: what learner code keeps from there is of no use anywhere else.
+        # Last, because values that learner code caches there cannot help it anywhere else.
         case(
             "moved/in training",
             *on_another_device(5, 3, 4),
@@ -109,13 +109,13 @@ def cases(pick):
 
 
 def module(b, n, d_in, d_out, context, *, bias=False, **settings):
-    """Constructed, given the weights of three nn.Linear, called on b rows of n tokens."""
+    """Construct the module, load three nn.Linear, and call it on b rows of n tokens."""
     settings |= {"qkv_bias": True} if bias else {}
     return called(linear_layers(d_in, d_out, bias), b, n, d_in, d_out, context, **settings)
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     b, n, d_in, d_out = (chance.randint(1, top) for top in (4, 9, 9, 9))
     if chance.random() < 0.1:
         return case("anything", *large_scores(linear_layers(d_in, d_out), b, n, d_in, d_out))
@@ -127,7 +127,7 @@ def anything(chance):
 
 @for_learners("CausalAttention")
 def test_CausalAttention_runs_on_the_sentence(attempt):
-    """The sentence goes through, twice in one batch (seed 123)."""
+    """It runs on a batch that contains the sentence twice (seed 123)."""
     attempt.CausalAttention.answered("sentence")
 
 
@@ -157,7 +157,7 @@ def test_CausalAttention_bias(attempt):
 
 @exercise("CausalAttention", points=2)
 def test_CausalAttention_sees_no_future(attempt):
-    """A later token changes nothing before it, in training neither."""
+    """Later tokens do not change earlier results, in training or in evaluation."""
     attempt.CausalAttention.sees_no_future("future")
     attempt.CausalAttention.hides_in_training("dropout")
 
@@ -170,7 +170,7 @@ def test_CausalAttention_in_evaluation(attempt):
 
 @exercise("CausalAttention", points=2)
 def test_CausalAttention_dropout(attempt):
-    """In training single attention weights are dropped and the rest scaled up."""
+    """In training, single attention weights are dropped and the others scaled up."""
     attempt.CausalAttention.drops_both_halves("dropout")
 
 
@@ -188,21 +188,21 @@ def test_CausalAttention_mask_is_a_buffer(attempt):
 
 @exercise("CausalAttention", points=0.5)
 def test_CausalAttention_moves_as_a_whole(attempt):
-    """Moved to another device, such as a GPU, it leaves no tensor behind."""
+    """All its tensors move with it to another device, such as a GPU."""
     attempt.CausalAttention.mixes_tokens("future")
     attempt.CausalAttention.moves_as_a_whole("moved")
 
 
 @exercise("CausalAttention", points=0.5)
 def test_CausalAttention_parameters(attempt):
-    """Exactly the weights of three nn.Linear, and their biases where asked for."""
+    """Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True."""
     attempt.CausalAttention.has_parameters("parameters")
     attempt.CausalAttention.starts_alive("start")
 
 
 @exercise("CausalAttention", points=0.5)
 def test_CausalAttention_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.CausalAttention.mixes_tokens("future")
     attempt.CausalAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.CausalAttention.gives_the_same("same")

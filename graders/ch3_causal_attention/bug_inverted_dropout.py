@@ -1,4 +1,4 @@
-"""Find the bug: judged as inverted_dropout is."""
+"""A find-the-bug exercise, graded like inverted_dropout."""
 
 from tensorgrade import find_the_bug
 

@@ -1,4 +1,4 @@
-"""Find the bug: judged as mask_and_renormalize is."""
+"""A find-the-bug exercise, graded like mask_and_renormalize."""
 
 from tensorgrade import find_the_bug
 

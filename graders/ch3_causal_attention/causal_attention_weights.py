@@ -1,4 +1,4 @@
-"""All that judges causal_attention_weights: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise causal_attention_weights."""
 
 import torch
 
@@ -11,7 +11,7 @@ from ..sizes import LONG, TOKENS, Sizes
 
 
 def cases(pick):
-    """Scores of n tokens, and a width of the keys."""
+    """Return cases with scores of n tokens and a width of the keys."""
     n, d_k = Sizes(pick, "causal_attention_weights")(TOKENS, LONG)
     sizes = pick(public=[(6, 3), (4, 9)], hidden=[(1, 5), (3, 8), (5, 2), (8, 16), (n, d_k)])
     zeros = computed(some_zero, normal(5, 5), normal(5, 5))
@@ -22,9 +22,9 @@ def cases(pick):
             for n, d_k in sizes
         ),
         case("values/float32", call(attn_scores=3 * normal(7, 7), d_k=5), dtype=torch.float32),
-        # Scores so low that whatever stands in the hidden places must be lower still.
+        # Scores so low that values in hidden places must be lower still.
         case("values/low scores", call(attn_scores=eighths(5, 5) - 3000, d_k=4)),
-        # A score of 0 is a score like any other, not a sign that it is hidden.
+        # A score of 0 is an ordinary score and does not mean hidden.
         case("values/zero scores", call(attn_scores=zeros, d_k=3)),
         case(
             "values/one after another",
@@ -32,7 +32,7 @@ def cases(pick):
             call(attn_scores=normal(4, 4), d_k=3),
         ),
         case("large/1e6", call(attn_scores=computed(begun_low, 1e6 * normal(9, 9)), d_k=3)),
-        # Scores of the future that draw all weight: they have to go before the softmax.
+        # Scores of the future that attract all weight: they must be hidden before the softmax.
         case("large/future", call(attn_scores=computed(raised, normal(6, 6)), d_k=3)),
         *(
             case(f"leading/{shape}", call(attn_scores=3 * normal(*shape, n, n), d_k=d_k))
@@ -55,28 +55,28 @@ def cases(pick):
 
 
 def eighths(*shape: int):
-    """Scores in eighths: even a softmax in float32 sees them exactly."""
+    """Return scores in eighths, which even a softmax in float32 sees exactly."""
     return computed(torch.round, 24 * normal(*shape)) * 0.125
 
 
 def begun_low(scores: torch.Tensor) -> torch.Tensor:
-    """Scores of which the first, the only one that the first token sees, is below zero."""
+    """Return scores whose first one, the only one visible to the first token, is below zero."""
     scores[0, 0] = -scores[0, 0].abs()
     return scores
 
 
 def raised(scores: torch.Tensor) -> torch.Tensor:
-    """Scores that are higher by thousands above the diagonal."""
+    """Return scores that are higher by thousands above the diagonal."""
     return scores + 5e3 * torch.ones_like(scores).triu(1)
 
 
 def some_zero(scores: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
-    """Scores with 0 wherever the others are negative."""
+    """Return scores with 0 in each place where the others are negative."""
     return scores * (others > 0)
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     n, d_k = chance.randint(1, 12), chance.randint(1, 40)
     shape = *(chance.randint(1, 4) for _ in range(chance.choice([0, 0, 1, 2]))), n, n
     scores = chance.choice([1, 3, 1e4]) * normal(*shape) + chance.choice([0, 0, 1e4, -1e4])
@@ -91,19 +91,19 @@ def test_causal_attention_weights_on_the_sentence(attempt):
 
 @exercise("causal_attention_weights", points=5)
 def test_causal_attention_weights_values(attempt):
-    """Hidden scores drop out of the softmax; the rest is scaled by sqrt(d_k)."""
+    """Hidden scores are left out of the softmax; the others are scaled by sqrt(d_k)."""
     attempt.causal_attention_weights.agrees("values")
 
 
 @exercise("causal_attention_weights", points=1)
 def test_causal_attention_weights_leading(attempt):
-    """Leading dimensions stay in front: each table of scores is masked by itself."""
+    """Leading dimensions stay in front: each table of scores is masked on its own."""
     attempt.causal_attention_weights.agrees("leading")
 
 
 @exercise("causal_attention_weights", points=1)
 def test_causal_attention_weights_large_scores(attempt):
-    """Scores of thousands neither overflow nor, where they are hidden, leave nothing over."""
+    """Scores of thousands do not overflow; large hidden scores leave weights for the others."""
     attempt.causal_attention_weights.agrees("large")
 
 
@@ -115,7 +115,7 @@ def test_causal_attention_weights_gradients(attempt):
 
 @exercise("causal_attention_weights", points=1)
 def test_causal_attention_weights_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.causal_attention_weights.keeps_inputs("values", "leading")
     attempt.causal_attention_weights.gives_the_same("same")
 
@@ -125,8 +125,8 @@ WEIGHTS = "return torch.softmax(masked_scores / d_k**0.5, dim=-1)"
 MISTAKES = [
     mistake(
         "mask_as_long_as_the_first_dimension",
-        "The mask is made as long as the first dimension is. The tokens are in the last two, "
-        "whatever stands before them.",
+        "The mask has the length of the first dimension. The tokens are always in the last two "
+        "dimensions.",
         (
             "torch.triu(torch.ones_like(attn_scores), diagonal=1)",
             "torch.triu(torch.ones(len(attn_scores), len(attn_scores)), diagonal=1)",
@@ -134,14 +134,14 @@ MISTAKES = [
     ),
     mistake(
         "softmax_over_dimension_1_of_scores",
-        "The softmax runs over dimension 1, which holds the keys only where nothing leads them. "
+        "The softmax runs over dimension 1, which counts the keys only without leading dimensions. "
         "Counted from the end, the keys are always in the same place.",
         (", dim=-1)", ", dim=1)"),
     ),
     mistake(
         "no_maximum_before_the_exponential",
-        "The exponentials are taken of the scores as they are: large ones overflow, and where all "
-        "are far below 0, 0 is divided by 0. Subtract each row's maximum first, or call "
+        "The exponentials are taken of unshifted scores: large scores overflow, and if all are "
+        "far below 0, 0 is divided by 0. Subtract each row's maximum first, or call "
         "torch.softmax.",
         (
             WEIGHTS,
@@ -151,7 +151,7 @@ MISTAKES = [
     ),
     mistake(
         "no_maximum_and_masked_afterwards",
-        "The exponentials are taken of all scores as they are, the future's too: large ones "
+        "The exponentials are taken of all unshifted scores, hidden ones too: large scores "
         "overflow. Hide the future and subtract each row's maximum first, or call torch.softmax.",
         (
             WEIGHTS,

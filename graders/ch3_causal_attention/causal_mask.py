@@ -1,4 +1,4 @@
-"""All that judges causal_mask: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise causal_mask."""
 
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, shown
@@ -7,7 +7,7 @@ from ..sizes import LONG, Sizes
 
 
 def cases(pick):
-    """Masks of several lengths."""
+    """Return cases with masks of several lengths."""
     draw = Sizes(pick, "causal_mask")
     (many,) = draw(LONG)
     few, some, more = (draw.chance.randint(*range_) for range_ in ((2, 5), (6, 12), (25, 60)))
@@ -21,7 +21,7 @@ def cases(pick):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     return case("anything", call(context_length=chance.choice([1, chance.randint(2, 60)])))
 
 
@@ -48,18 +48,18 @@ RULE = "torch.triu(ones, diagonal=1).bool()"
 MISTAKES = [
     mistake(
         "mask_of_numbers",
-        "The mask holds numbers, not booleans. True and False are asked for.",
+        "The mask contains numbers instead of True and False.",
         (".bool()", ""),
     ),
     mistake(
         "mask_of_minus_inf",
-        "The mask holds -inf, ready to be added to scores. A boolean mask is asked for: True where "
-        "a token is hidden.",
+        "The mask contains -inf, to be added to scores. It should be boolean: True for each hidden "
+        "token.",
         (RULE, "torch.full((context_length, context_length), -torch.inf).triu(1)"),
     ),
     mistake(
         "mask_true_for_visible",
-        "True stands where a token may look. In this course True hides.",
+        "True means visible in this mask. In this course True means hidden.",
         (RULE, f"~{RULE}"),
         same_as="mask_inverted",
     ),
@@ -70,7 +70,7 @@ MISTAKES = [
     ),
     mistake(
         "mask_hides_all_others",
-        "Everything but the token itself is hidden; the past should stay visible.",
+        "All other tokens are hidden; the past should stay visible.",
         (RULE, "~torch.eye(context_length).bool()"),
     ),
     mistake(

@@ -1,4 +1,4 @@
-"""All that judges inverted_dropout: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise inverted_dropout."""
 
 import torch
 
@@ -7,9 +7,9 @@ from tensorgrade.author import call, case, computed, mistake, normal
 
 
 def cases(pick):
-    """Weights that are dropped twice, and weights that are not."""
+    """Return cases in which weights are dropped twice, and cases in which they stay."""
     dropped = pick(
-        # So many runs that a number which never varies shows (dropout.counts_by_chance).
+        # Enough runs to show a number that never varies (dropout.counts_by_chance).
         public=[((60, 60), 0.5), ((60, 60), 0.2), ((3, 40, 30), 0.1), ((70, 50), 0.6)],
         hidden=[
             ((60, 60), 0.5),
@@ -74,12 +74,12 @@ def cases(pick):
 
 
 def unchanged(**settings):
-    """Weights that come back as they are, and let gradients pass."""
+    """Return a call whose weights stay unchanged and pass gradients on."""
     return (call(attn_weights=normal(4, 5), **settings, gradient=normal(4, 5)),)
 
 
 def three_times(shape, p, gradient=None):
-    """The same weights in evaluation, in training, and once more, since training is the default."""
+    """Return calls in evaluation, in training, and without the argument, which means training."""
     weights = computed(torch.softmax, normal(*shape), -1)
     return (
         call(attn_weights=weights, p=p, training=False, result="plain"),
@@ -89,7 +89,7 @@ def three_times(shape, p, gradient=None):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     shape = [chance.randint(1, 8) for _ in range(chance.randint(1, 4))]
     p = chance.choice([0.0, 0.1, 0.5, 0.8, chance.random()])
     given = {"attn_weights": normal(*shape), "p": p, "seed": chance.randrange(1000)}
@@ -102,41 +102,41 @@ def anything(chance):
 
 @exercise("inverted_dropout", points=6)
 def test_inverted_dropout_in_training(attempt):
-    """A share p becomes 0, the rest grows by 1 / (1 - p)."""
+    """A share p becomes 0, and the rest grows by 1 / (1 - p)."""
     attempt.inverted_dropout.drops_entries("dropout")
 
 
 @exercise("inverted_dropout", points=1.5)
 def test_inverted_dropout_in_evaluation(attempt):
-    """With training=False nothing changes."""
+    """With training=False the weights stay unchanged."""
     attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.agrees("evaluation")
 
 
 @exercise("inverted_dropout", points=1)
 def test_inverted_dropout_gradients(attempt):
-    """Gradients reach the entries that were kept, all of them where nothing is dropped."""
+    """Gradients reach the entries that were kept: all of them if none is dropped."""
     attempt.inverted_dropout.drops_gradients("gradients", "attn_weights")
     attempt.inverted_dropout.agrees("gradients alone", only="gradient")
 
 
 @exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_of_nothing(attempt):
-    """With p = 0 nothing changes."""
+    """With p = 0 the weights stay unchanged."""
     attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.agrees("nothing")
 
 
 @exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_is_your_own(attempt):
-    """It is written out and calls no dropout of torch."""
+    """It is your own code and does not call torch's dropout."""
     attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.avoids_dropout("own")
 
 
 @exercise("inverted_dropout", points=0.5)
 def test_inverted_dropout_inputs(attempt):
-    """What is passed in stays as it was."""
+    """The weights that are passed in stay unchanged."""
     attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.keeps_inputs("dropout", "evaluation", "nothing")
 
@@ -147,7 +147,7 @@ KEEP = "keep = torch.rand_like(attn_weights) >= p"
 MISTAKES = [
     mistake(
         "dropout_detached",
-        "What comes back is cut off from the graph, so nothing before it can learn.",
+        "The result is detached from the graph, so nothing before it can learn.",
         (SCALE, f"({SCALE}).detach()"),
     ),
     mistake(
@@ -169,20 +169,19 @@ MISTAKES = [
     ),
     mistake(
         "training_turned_around",
-        "Dropout acts in evaluation and not in training.",
+        "Dropout acts in evaluation but not in training.",
         ("if not training:", "if training:"),
     ),
     mistake(
         "scaled_in_evaluation",
-        "The scaling is left to evaluation. Inverted dropout scales in training, so that "
-        "evaluation "
-        "has nothing to do.",
+        "The scaling happens in evaluation. Inverted dropout scales in training, so that "
+        "evaluation needs no change.",
         ("return attn_weights\n", "return attn_weights * (1 - p)\n"),
         (SCALE, "attn_weights * keep"),
     ),
     mistake(
         "library_dropout",
-        "It calls torch's own dropout; the point of the exercise is to write it.",
+        "It calls torch's own dropout; the exercise is to write it yourself.",
         (SCALE, "nn.functional.dropout(attn_weights, p, training=True)"),
     ),
     mistake(

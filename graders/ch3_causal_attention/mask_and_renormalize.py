@@ -1,4 +1,4 @@
-"""All that judges mask_and_renormalize: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise mask_and_renormalize."""
 
 import math
 
@@ -13,7 +13,7 @@ from ..sizes import TOKENS, Sizes
 
 
 def cases(pick):
-    """Weights of n tokens."""
+    """Return cases with weights of n tokens."""
     (many,) = Sizes(pick, "mask_and_renormalize")(TOKENS)
     sentence = torch.softmax(SENTENCE @ SENTENCE.T, dim=-1)
     return [
@@ -34,22 +34,22 @@ def cases(pick):
 
 
 def rows_of_weights(n: int):
-    """Random rows that sum to 1 and are far from even."""
+    """Return random rows that sum to 1 and are far from uniform."""
     return computed(far_from_even, normal(n, n))
 
 
 def far_from_even(numbers: torch.Tensor) -> torch.Tensor:
-    """Rows that sum to 1.
+    """Return rows that sum to 1.
 
-    Each token keeps a fair part for itself: a small number added to what is left of a row, to be
-    safe from dividing by zero, must not count as wrong.
+    Each token gives itself a substantial part. So a small number, added to the remaining sum to
+    prevent division by zero, does not count as wrong.
     """
     scores, n = 1.5 * numbers.clamp(-1, 1.5), len(numbers)
     return torch.softmax(scores + math.log(n) * torch.eye(n), dim=-1)
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     n = chance.randint(1, 12)
     return case("anything", call(attn_weights=rows_of_weights(n), gradient=normal(n, n)))
 
@@ -62,7 +62,7 @@ def test_mask_and_renormalize_on_the_sentence(attempt):
 
 @exercise("mask_and_renormalize", points=7)
 def test_mask_and_renormalize_values(attempt):
-    """The future gets 0, and every row sums to 1 again."""
+    """The future gets weight 0, and each row sums to 1 again."""
     attempt.mask_and_renormalize.agrees("values")
 
 
@@ -74,7 +74,7 @@ def test_mask_and_renormalize_gradients(attempt):
 
 @exercise("mask_and_renormalize", points=1)
 def test_mask_and_renormalize_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.mask_and_renormalize.keeps_inputs("values")
     attempt.mask_and_renormalize.gives_the_same("same")
 
@@ -82,22 +82,22 @@ def test_mask_and_renormalize_inputs(attempt):
 MISTAKES = [
     mistake(
         "renormalized_over_columns",
-        "The columns are brought to a sum of 1; the rows should be.",
+        "The columns are normalised to a sum of 1 instead of the rows.",
         ("masked.sum(dim=-1, keepdim=True)", "masked.sum(dim=-2, keepdim=True)"),
     ),
     mistake(
         "renormalized_over_everything",
-        "All entries together are brought to a sum of 1; each row should be.",
+        "All entries together are normalised to a sum of 1; each row should be.",
         ("masked.sum(dim=-1, keepdim=True)", "masked.sum()"),
     ),
     mistake(
         "renormalized_before_masking",
-        "The sums are taken before masking, so they are 1 already and change nothing.",
+        "The sums are taken before masking, so they are already 1 and change nothing.",
         ("masked.sum(dim=-1, keepdim=True)", "attn_weights.sum(dim=-1, keepdim=True)"),
     ),
     mistake(
         "softmax_again",
-        "A second softmax brings the rows to 1, but it also gives the hidden zeros some weight.",
+        "A second softmax makes the rows sum to 1, but it also gives the hidden zeros some weight.",
         ("masked / masked.sum(dim=-1, keepdim=True)", "torch.softmax(masked, dim=-1)"),
     ),
     mistake(
@@ -113,7 +113,7 @@ MISTAKES = [
     ),
     mistake(
         "renormalized_detached",
-        "The result is cut off from the graph.",
+        "The result is detached from the graph, so no gradient flows back through it.",
         ("return masked /", "masked = masked.detach()\n    return masked /"),
     ),
 ]

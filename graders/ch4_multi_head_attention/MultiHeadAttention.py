@@ -1,4 +1,4 @@
-"""All that judges MultiHeadAttention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise MultiHeadAttention."""
 
 import torch
 
@@ -35,7 +35,7 @@ from ..sizes import LONG, Sizes
 
 
 def cases(pick):
-    """Several numbers of heads, and head_dim unlike every other size."""
+    """Return cases with several numbers of heads, and a head_dim unlike every other size."""
     draw = Sizes(pick, "MultiHeadAttention")
     one_head = pick(public=[(2, 5, 3, 4)], hidden=[(2, 5, 3, 4)])
     sizes = pick(
@@ -84,7 +84,7 @@ def cases(pick):
             )
             for number, (group, settings, (b, n, d_in, context, width, heads)) in enumerate(pairs)
         ),
-        # With all sizes alike, mistakes that end in an error elsewhere give values to know them by.
+        # With equal sizes, mistakes that raise an error elsewhere give values that identify them.
         case("values/square", *module(2, 2, 4, 4, 2, 2)),
         case("values/heads of one feature", *module(2, 4, 1, 2, 2, 4)),
         case("values/float32", *module(2, 5, 4, 6, 2, 5, dtype="float32"), dtype=torch.float32),
@@ -141,7 +141,7 @@ def cases(pick):
             for d_out, heads in pick(public=[(7, 2)], hidden=draw.uneven(5))
         ),
         case("operations/growth", *watched("few", 2), *watched("many", 8), signature="growth"),
-        # The last one: what learner code keeps from there is of no use anywhere else.
+        # Last, because values that learner code caches there cannot help it anywhere else.
         case(
             "moved/in training",
             *on_another_device(5, 3, 4, num_heads=2),
@@ -152,7 +152,7 @@ def cases(pick):
 
 
 def module(*sizes: int, bias=False, **settings):
-    """Constructed, given all weights, called on b rows of n tokens.
+    """Construct the module, load all weights, and call it on b rows of n tokens.
 
     sizes: b, n, d_in, d_out, heads, context_length.
     """
@@ -162,7 +162,7 @@ def module(*sizes: int, bias=False, **settings):
 
 
 def layers(d_in, d_out, bias=False):
-    """Weights of the three input projections and of the output projection, which has a bias."""
+    """Return weights of three input projections and an output projection, which has a bias."""
     return linear_layers(d_in, d_out, bias) | {
         "out_proj.weight": weights(d_out, d_out),
         "out_proj.bias": weights(d_out),
@@ -170,7 +170,7 @@ def layers(d_in, d_out, bias=False):
 
 
 def dropped(b, n, p, heads, **more):
-    """With an output projection that changes nothing, the attention weights come out."""
+    """Return steps with an identity as output projection, so that the result shows the weights."""
     d_out = 2 * n * heads
     identity = {
         "out_proj.weight": torch.eye(d_out, dtype=torch.float64),
@@ -180,13 +180,13 @@ def dropped(b, n, p, heads, **more):
 
 
 def watched(result, heads):
-    """A watched module: the number of matrix products must not grow with the heads."""
+    """Return a watched call: the number of matrix products must not grow with the heads."""
     made = construct(d_in=3, d_out=8, context_length=5, dropout=0.0, num_heads=heads)
     return made, call(x=normal(2, 5, 3), watch=True, result=result)
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     if chance.random() < 0.2:
         made: dict = {"d_in": 3, "d_out": chance.randint(1, 20), "num_heads": chance.randint(1, 8)}
         return case("anything", *structure(**made, context_length=5, dropout=0.1))
@@ -203,13 +203,13 @@ def anything(chance):
 
 @for_learners("MultiHeadAttention")
 def test_MultiHeadAttention_runs_on_the_sentence(attempt):
-    """The sentence goes through, twice in one batch (seed 123)."""
+    """It runs on a batch that contains the sentence twice (seed 123)."""
     attempt.MultiHeadAttention.answered("sentence")
 
 
 @exercise("MultiHeadAttention", points=3)
 def test_MultiHeadAttention_one_head(attempt):
-    """With one head it is causal attention and an output projection."""
+    """With one head, it is causal attention followed by an output projection."""
     attempt.MultiHeadAttention.agrees("one head")
 
 
@@ -239,7 +239,7 @@ def test_MultiHeadAttention_bias(attempt):
 
 @exercise("MultiHeadAttention", points=2)
 def test_MultiHeadAttention_sees_no_future(attempt):
-    """A later token changes nothing before it, in training neither."""
+    """Later tokens do not change earlier results, in training or in evaluation."""
     attempt.MultiHeadAttention.sees_no_future("future")
     attempt.MultiHeadAttention.hides_in_training("dropout")
 
@@ -252,7 +252,7 @@ def test_MultiHeadAttention_in_evaluation(attempt):
 
 @exercise("MultiHeadAttention", points=3)
 def test_MultiHeadAttention_dropout(attempt):
-    """In training single attention weights are dropped and the rest scaled up."""
+    """In training, single attention weights are dropped and the others scaled up."""
     attempt.MultiHeadAttention.drops_both_halves("dropout")
     attempt.MultiHeadAttention.drops_entries("dropout in heads", twice=True)
 
@@ -265,7 +265,7 @@ def test_MultiHeadAttention_gradients(attempt):
 
 @exercise("MultiHeadAttention", points=0.5)
 def test_MultiHeadAttention_refuses_an_uneven_split(attempt):
-    """A d_out that num_heads does not divide is refused with a clear error."""
+    """A d_out that num_heads does not divide raises a clear error."""
     attempt.MultiHeadAttention.refuses(
         "indivisible",
         "a d_out that num_heads does not divide is accepted; raise a ValueError when the module "
@@ -281,7 +281,7 @@ def test_MultiHeadAttention_refuses_with_both_numbers(attempt):
 
 @exercise("MultiHeadAttention", points=0.75)
 def test_MultiHeadAttention_has_no_loop(attempt):
-    """All heads at once: more heads need no more operations."""
+    """All heads are computed at once: more heads need no more operations."""
     attempt.MultiHeadAttention.mixes_tokens("future")
     attempt.MultiHeadAttention.does_not_grow("operations", "more heads take more operations")
 
@@ -294,21 +294,21 @@ def test_MultiHeadAttention_mask_is_a_buffer(attempt):
 
 @exercise("MultiHeadAttention", points=0.25)
 def test_MultiHeadAttention_moves_as_a_whole(attempt):
-    """Moved to another device, such as a GPU, it leaves no tensor behind."""
+    """All its tensors move with it to another device, such as a GPU."""
     attempt.MultiHeadAttention.mixes_tokens("future")
     attempt.MultiHeadAttention.moves_as_a_whole("moved")
 
 
 @exercise("MultiHeadAttention", points=0.5)
 def test_MultiHeadAttention_parameters(attempt):
-    """Three input projections and an output projection, and no more."""
+    """Three input projections and an output projection, and no other parameters."""
     attempt.MultiHeadAttention.has_parameters("parameters")
     attempt.MultiHeadAttention.starts_alive("start")
 
 
 @exercise("MultiHeadAttention", points=0.5)
 def test_MultiHeadAttention_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.MultiHeadAttention.mixes_tokens("future")
     attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.MultiHeadAttention.gives_the_same("same")
@@ -323,13 +323,13 @@ MISTAKES = [
     mistake(
         "softmax_over_heads",
         "The softmax runs over the heads, so the heads compete for each pair of tokens instead of "
-        "each one spreading its own attention.",
+        "each distributing its own attention.",
         (", dim=-1)", ", dim=1)"),
     ),
     mistake(
         "dropout_on_output_too",
-        "Dropout acts on the weights and once more, on values or on the output. Here it should "
-        "thin out the weights alone.",
+        "Dropout acts on the weights and a second time, on values or on the output. It should "
+        "act on the weights only.",
         (
             "return self.out_proj(context_vec)",
             "return self.dropout(self.out_proj(context_vec))",
@@ -337,7 +337,7 @@ MISTAKES = [
     ),
     mistake(
         "dropout_pattern_shared_by_heads",
-        "All heads drop the same entries. Each weight of each head is dropped on its own.",
+        "All heads drop the same entries. Each weight of each head is dropped independently.",
         (
             APPLY,
             "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))",
@@ -345,7 +345,7 @@ MISTAKES = [
     ),
     mistake(
         "no_output_projection",
-        "The heads are joined but never mixed: the output projection is not applied.",
+        "The heads are joined but not mixed: the output projection is not applied.",
         ("return self.out_proj(context_vec)", "return context_vec"),
     ),
     mistake(
@@ -363,7 +363,7 @@ MISTAKES = [
     ),
     mistake(
         "output_projection_without_bias",
-        "The output projection has no bias; it always has one here.",
+        "The output projection has no bias; here it always has one.",
         ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)"),
     ),
     mistake(
@@ -383,7 +383,7 @@ MISTAKES = [
     ),
     mistake(
         "values_split_differently",
-        "Values are split in another way than queries and keys.",
+        "Values are split differently from queries and keys.",
         (
             SPLIT.format("values"),
             "values = values.reshape(b, self.num_heads, num_tokens, self.head_dim)",
@@ -391,7 +391,7 @@ MISTAKES = [
     ),
     mistake(
         "heads_in_a_loop",
-        "The heads are computed one after another; one batched product can serve them all.",
+        "The heads are computed one after another; one batched product can compute them all.",
         (
             SCORES,
             "torch.stack([queries[:, i] @ keys[:, i].transpose(1, 2) for i in "
@@ -406,7 +406,7 @@ MISTAKES = [
     ),
     mistake(
         "head_dim_from_d_in",
-        "head_dim is taken from d_in. The heads share out what the projections give: d_out.",
+        "head_dim is computed from d_in. The heads divide the projections' features, d_out.",
         ("self.head_dim = d_out // num_heads", "self.head_dim = d_in // num_heads"),
     ),
 ]

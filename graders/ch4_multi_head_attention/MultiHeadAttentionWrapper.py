@@ -1,4 +1,4 @@
-"""All that judges MultiHeadAttentionWrapper: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise MultiHeadAttentionWrapper."""
 
 import torch
 
@@ -11,7 +11,7 @@ from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
-    """The heads are stand-ins, each with weights of its own."""
+    """Return cases whose heads are substitutes, each with its own weights."""
     draw = Sizes(pick, "MultiHeadAttentionWrapper")
     (many,) = draw(HEADS)
     b, n, d_in, d_out = draw(BATCH, TOKENS, FEATURES, WIDTH)
@@ -64,7 +64,7 @@ def cases(pick):
 def module(
     b, n, d_in, d_out, heads, *, bias=False, gradient=None, training=True, constants=(), **settings
 ):
-    """Constructed, given its heads' weights, called on b rows of n tokens."""
+    """Construct the module, load its heads' weights, and call it on b rows of n tokens."""
     settings = {"context_length": 9, "dropout": 0.0} | settings | {"num_heads": heads}
     settings |= {"qkv_bias": True} if bias else {}
     return (
@@ -76,13 +76,13 @@ def module(
 
 
 def called_twice(b, n, d_in, d_out, heads):
-    """Two calls on other numbers, in float32: the second owes nothing to the first."""
+    """Return two calls on different numbers, in float32: they must be independent."""
     *made, first = module(b, n, d_in, d_out, heads, dtype="float32")
     return *made, first, call(x=normal(b, n, d_in), result="second")
 
 
 def head_weights(d_in, d_out, heads, bias):
-    """Weights of the stand-in heads."""
+    """Return weights of the substitute heads."""
     values = {}
     for head in range(heads):
         values[f"heads.{head}.projection.weight"] = weights(d_out, d_in)
@@ -92,7 +92,7 @@ def head_weights(d_in, d_out, heads, bias):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     b, n, d_in, d_out, heads = (chance.randint(1, top) for top in (4, 9, 9, 9, 6))
     settings = {"dropout": chance.choice([0.0, 0.3]), "context_length": n + chance.randint(0, 5)}
     settings |= {"bias": chance.random() < 0.5, "training": chance.random() < 0.5}
@@ -133,7 +133,7 @@ def test_MultiHeadAttentionWrapper_parameters(attempt):
 
 @exercise("MultiHeadAttentionWrapper", points=0.5)
 def test_MultiHeadAttentionWrapper_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.MultiHeadAttentionWrapper.keeps_inputs("values", "bias", "gradients")
     attempt.MultiHeadAttentionWrapper.gives_the_same("same")
 
@@ -145,8 +145,8 @@ MAKE = "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)"
 MISTAKES = [
     mistake(
         "heads_in_a_plain_list",
-        "The heads are kept in a Python list or tuple, where torch does not find their "
-        "parameters. An nn.ModuleList is asked for.",
+        "The heads are in a Python list or tuple, where torch does not find their parameters. "
+        "Use an nn.ModuleList.",
         (LIST, "self.heads = list("),
     ),
     mistake(
@@ -176,12 +176,12 @@ MISTAKES = [
     ),
     mistake(
         "first_head_repeated",
-        "The first head is called again and again; the others are never asked.",
+        "The first head is called repeatedly; the others are never called.",
         (JOIN, "torch.cat([self.heads[0](x) for _ in self.heads], dim=-1)"),
     ),
     mistake(
         "one_head_shared",
-        "All entries are one and the same head, with one set of weights.",
+        "All entries are the same head, with one set of weights.",
         (f"{MAKE}\n            for _ in range(num_heads)", f"[{MAKE}] * num_heads"),
     ),
     mistake(
@@ -201,7 +201,7 @@ MISTAKES = [
     ),
     mistake(
         "projection_added",
-        "There is a projection beside the heads. The wrapper only joins what they give.",
+        "There is a projection in addition to the heads. The wrapper only joins their outputs.",
         (LIST, f"self.out_proj = nn.Linear(num_heads * d_out, num_heads * d_out)\n        {LIST}"),
         (f"return {JOIN}", f"return self.out_proj({JOIN})"),
     ),
@@ -237,17 +237,17 @@ MISTAKES = [
     ),
     mistake(
         "only_last_head",
-        "Only the last head's output comes back.",
+        "Only the last head's output is returned.",
         (JOIN, "[head(x) for head in self.heads][-1]"),
     ),
     mistake(
         "list_returned",
-        "A list of outputs comes back; one joined tensor is asked for.",
+        "A list of outputs is returned instead of one joined tensor.",
         (JOIN, "[head(x) for head in self.heads]"),
     ),
     mistake(
         "heads_detached",
-        "The outputs are cut off from the graph, so no head can learn.",
+        "The outputs are detached from the graph, so no head can learn.",
         (JOIN, "torch.cat([head(x).detach() for head in self.heads], dim=-1)"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""Find the bug: judged as merge_heads is."""
+"""A find-the-bug exercise, graded like merge_heads."""
 
 from tensorgrade import find_the_bug
 

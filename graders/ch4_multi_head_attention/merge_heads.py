@@ -1,4 +1,4 @@
-"""All that judges merge_heads: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise merge_heads."""
 
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, normal, shown
@@ -9,7 +9,7 @@ from ..sizes import BATCH, HEADS, TOKENS, Sizes
 
 
 def cases(pick):
-    """(b, heads, n, head_dim)."""
+    """Return cases of shape (b, heads, n, head_dim)."""
     b, n, heads, many = Sizes(pick, "merge_heads")(BATCH, TOKENS, HEADS, (10, 13))
     shapes = pick(
         public=[(2, 2, 3, 4), (1, 3, 5, 2)],
@@ -33,7 +33,7 @@ def cases(pick):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     b, heads, n, width = (chance.randint(1, 8) for _ in range(4))
     return case(
         "anything", call(x=normal(b, heads, n, width), gradient=normal(b, n, heads * width))
@@ -42,7 +42,7 @@ def anything(chance):
 
 @for_learners("merge_heads")
 def test_merge_heads_by_eye(attempt):
-    """Two heads of three tokens, put side by side."""
+    """Two heads of three tokens, placed side by side."""
     attempt.merge_heads.agrees("sentence")
 
 
@@ -60,7 +60,7 @@ def test_merge_heads_gradients(attempt):
 
 @exercise("merge_heads", points=0.5)
 def test_merge_heads_inputs(attempt):
-    """What is passed in stays as it was; in any order in memory it will do, and in any dtype."""
+    """x stays unchanged; it may have any dtype, and need not be contiguous in memory."""
     attempt.merge_heads.keeps_inputs("values")
     attempt.merge_heads.agrees("whole numbers")
     attempt.merge_heads.keeps_dtype("whole numbers")
@@ -72,7 +72,7 @@ MERGE_FUNCTION = "x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
 MISTAKES = [
     mistake(
         "merged_along_tokens",
-        "The heads are put one after another along the tokens; they belong side by side in the "
+        "The heads are placed one after another along the tokens; they belong side by side in the "
         "features.",
         (MERGE_FUNCTION, "x.reshape(b, num_heads * num_tokens, head_dim)"),
     ),
@@ -83,12 +83,12 @@ MISTAKES = [
     ),
     mistake(
         "merge_forgotten",
-        "Tokens and heads change places but are not joined: a dimension is left over.",
+        "Tokens and heads are swapped but not joined: one dimension too many remains.",
         (MERGE_FUNCTION, "x.transpose(1, 2)"),
     ),
     mistake(
         "merged_last_two_swapped",
-        "The wrong two dimensions change places before the heads are joined.",
+        "The wrong two dimensions are swapped before the heads are joined.",
         (MERGE_FUNCTION, "x.transpose(2, 3).reshape(b, num_tokens, num_heads * head_dim)"),
     ),
     mistake(

@@ -1,4 +1,4 @@
-"""All that judges split_heads: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise split_heads."""
 
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, normal, shown
@@ -9,7 +9,7 @@ from ..sizes import BATCH, HEADS, TOKENS, Sizes
 
 
 def cases(pick):
-    """(b, n, d_out) and a number of heads."""
+    """Return cases with (b, n, d_out) and a number of heads."""
     draw = Sizes(pick, "split_heads")
     b, n, heads, many = draw(BATCH, TOKENS, HEADS, (10, 13))
     sizes = pick(
@@ -38,7 +38,7 @@ def cases(pick):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     b, n, heads, width = (chance.randint(1, 8) for _ in range(4))
     asked = normal(b, heads, n, width)
     return case("anything", call(x=normal(b, n, heads * width), num_heads=heads, gradient=asked))
@@ -64,7 +64,7 @@ def test_split_heads_gradients(attempt):
 
 @exercise("split_heads", points=0.5)
 def test_split_heads_inputs(attempt):
-    """What is passed in stays as it was; in any order in memory it will do, and in any dtype."""
+    """x stays unchanged; it may have any dtype, and need not be contiguous in memory."""
     attempt.split_heads.keeps_inputs("values")
     attempt.split_heads.agrees("whole numbers")
     attempt.split_heads.keeps_dtype("whole numbers")
@@ -76,8 +76,7 @@ SPLIT_FUNCTION = "x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)"
 MISTAKES = [
     mistake(
         "heads_and_features_swapped",
-        "The last two dimensions are the wrong way round: (tokens, features of a head) is asked "
-        "for.",
+        "The last two dimensions are swapped: they should be (tokens, features of a head).",
         (SPLIT_FUNCTION, "x.reshape(b, num_tokens, num_heads, head_dim).permute(0, 2, 3, 1)"),
     ),
     mistake(
@@ -87,13 +86,13 @@ MISTAKES = [
     ),
     mistake(
         "heads_in_the_batch",
-        "Batch and heads are folded into one dimension; four dimensions are asked for.",
+        "Batch and heads are merged into one dimension; the result needs four dimensions.",
         (SPLIT_FUNCTION, f"{SPLIT_FUNCTION}.reshape(b * num_heads, num_tokens, head_dim)"),
     ),
     mistake(
         "split_in_reverse",
-        "The heads come in reverse order: head 0 gets the last block of features. Head 0 takes "
-        "the first block, head 1 the next.",
+        "The heads are in reverse order: head 0 gets the last block of features instead of the "
+        "first.",
         (
             SPLIT_FUNCTION,
             "x.transpose(1, 2).reshape(b, num_heads, head_dim, num_tokens).transpose(2, 3).flip(1)",

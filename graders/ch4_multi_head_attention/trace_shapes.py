@@ -1,4 +1,4 @@
-"""All that judges trace_shapes: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise trace_shapes."""
 
 from tensorgrade import exercise
 from tensorgrade.author import call, case, mistake
@@ -7,7 +7,7 @@ from ..sizes import FEATURES, Sizes
 
 
 def cases(pick):
-    """Five sizes that say everything about the shapes."""
+    """Return cases with five sizes that determine all shapes."""
     names = ("b", "num_tokens", "d_in", "d_out", "num_heads")
     draw = Sizes(pick, "trace_shapes")
     b, n, d_in, heads = draw((20, 90), (1100, 3000), FEATURES, (13, 40))
@@ -30,7 +30,7 @@ def cases(pick):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     sizes = {name: chance.randint(1, 300) for name in ("b", "num_tokens", "d_in")}
     heads = chance.randint(1, 20)
     sizes |= {"d_out": heads * chance.randint(1, 80), "num_heads": heads}
@@ -63,7 +63,7 @@ def test_trace_shapes_output(attempt):
 
 @exercise("trace_shapes", points=0.5)
 def test_trace_shapes_order(attempt):
-    """The steps stand in the order in which they happen."""
+    """The steps are in the order in which they happen."""
     attempt.trace_shapes.keeps_order("values")
 
 
@@ -72,48 +72,48 @@ TRACE = "(b, num_heads, num_tokens, head_dim)"
 MISTAKES = [
     mistake(
         "head_dim_not_whole",
-        "The width of a head is a float: `/` always gives one. A size is a whole number.",
+        "The width of a head is a float: `/` always returns one. A size is an integer.",
         ("head_dim = d_out // num_heads", "head_dim = d_out / num_heads"),
     ),
     mistake(
         "trace_head_dim_is_d_out",
-        "A head is as wide as all heads together; ask what num_heads does to d_out.",
+        "A head is as wide as all heads together. How does num_heads change d_out?",
         ("head_dim = d_out // num_heads", "head_dim = d_out"),
     ),
     mistake(
         "trace_head_dim_from_d_in",
-        "head_dim is taken from d_in. The heads share out what the projections give.",
+        "head_dim is computed from d_in. The heads divide the projections' features.",
         ("head_dim = d_out // num_heads", "head_dim = d_in // num_heads"),
     ),
     mistake(
         "trace_heads_after_tokens",
-        "In the heads' shapes tokens come before heads; the transpose is missing.",
+        "In the heads' shapes, tokens come before heads; the transpose is missing.",
         (f'"queries_heads": {TRACE}', '"queries_heads": (b, num_tokens, num_heads, head_dim)'),
         (f'"context_heads": {TRACE}', '"context_heads": (b, num_tokens, num_heads, head_dim)'),
     ),
     mistake(
         "trace_scores_with_head_dim",
-        "The scores end in head_dim. A score stands between two tokens.",
+        "The scores end in head_dim. A score compares two tokens.",
         ("(b, num_heads, num_tokens, num_tokens)", TRACE),
     ),
     mistake(
         "trace_scores_without_heads",
-        "The scores have no dimension for the heads; every head has its own.",
+        "The scores have no dimension for the heads; each head has its own scores.",
         ("(b, num_heads, num_tokens, num_tokens)", "(b, num_tokens, num_tokens)"),
     ),
     mistake(
         "trace_output_is_d_in",
-        "The output has d_in features; the output projection gives d_out.",
+        "The output has d_in features; the output projection returns d_out.",
         ('"output": (b, num_tokens, d_out)', '"output": (b, num_tokens, d_in)'),
     ),
     mistake(
         "trace_queries_are_d_in",
-        "The queries have d_in features; the projection gives d_out.",
+        "The queries have d_in features; the projection returns d_out.",
         ('"queries": (b, num_tokens, d_out)', '"queries": (b, num_tokens, d_in)'),
     ),
     mistake(
         "trace_merged_is_head_dim",
-        "After merging only one head's features are left; the heads come side by side.",
+        "After merging, only one head's features remain; the heads belong side by side.",
         (
             '"context_merged": (b, num_tokens, d_out)',
             '"context_merged": (b, num_tokens, head_dim)',
@@ -130,7 +130,7 @@ MISTAKES = [
     ),
     mistake(
         "trace_without_batch",
-        "The batch dimension is left out of x and of the output.",
+        "The batch dimension is missing in x and in the output.",
         ('"x": (b, num_tokens, d_in)', '"x": (num_tokens, d_in)'),
         ('"output": (b, num_tokens, d_out)', '"output": (num_tokens, d_out)'),
     ),

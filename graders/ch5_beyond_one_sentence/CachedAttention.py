@@ -1,4 +1,4 @@
-"""All that judges CachedAttention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise CachedAttention."""
 
 import torch
 
@@ -24,11 +24,11 @@ from ..modules import linear_layers, starts, structure
 from ..shared import SENTENCE
 from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
 
-CACHE = 1  # the place of the cache in what a call gives back
+CACHE = 1  # the index of the cache in a call's result
 
 
 def cases(pick):
-    """(b, d_in, width of a head, heads, context_length, chunks): a text in pieces of any size."""
+    """Return cases (b, d_in, width of a head, heads, context_length, chunks of any size)."""
     draw = Sizes(pick, "CachedAttention")
     b, n, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
     (many,) = draw(HEADS)
@@ -72,7 +72,7 @@ def cases(pick):
         case("chunks/two texts in turn", *in_turn(2, 3, 2, 2)),
         case("twice/the same cache", *branched(2, 3, 2, 2)),
         case("bias/2 and 2", *in_chunks(2, 3, 2, 2, 5, (2, 2), qkv_bias=True)),
-        # Many texts: a fill that is not low enough shows only where the visible scores are lower.
+        # Many texts, because a fill that is not low enough only shows if visible scores are lower.
         case("large/1e6", *in_chunks(8, 3, 2, 2, 5, (3, 2), factor=1000)),
         case(
             "gradients/2, then 2",
@@ -101,7 +101,7 @@ def cases(pick):
 
 
 def built(d_in, d_out, heads, context, *, factor=1, dtype="float64", training=False, **settings):
-    """Constructed and given all weights; factor: of those of queries and keys."""
+    """Construct the module and load all weights. factor: on the weights of queries and keys."""
     values = linear_layers(d_in, d_out, settings.get("qkv_bias", False))
     values |= {f"{name}.weight": factor * values[f"{name}.weight"] for name in ("W_query", "W_key")}
     values |= {"out_proj.weight": weights(d_out, d_out), "out_proj.bias": weights(d_out)}
@@ -112,9 +112,9 @@ def built(d_in, d_out, heads, context, *, factor=1, dtype="float64", training=Fa
 def in_chunks(
     b, d_in, width, heads, context, chunks, *, gradient=False, change=torch.clone, **settings
 ):
-    """Called on one piece of a text after another, each with the cache of the one before.
+    """Return calls on one chunk of a text after another, each with the previous call's cache.
 
-    change: what is done to each piece's numbers.
+    change: a function that changes each chunk's numbers.
     """
     d_out = width * heads
     calls = []
@@ -128,7 +128,7 @@ def in_chunks(
 
 
 def afresh(b, d_in, width, heads):
-    """First fewer texts, then more: these owe the first ones nothing, nor their weights."""
+    """Return calls on few texts, then on more, with other weights: they must be independent."""
     made, values, in_evaluation = built(d_in, width * heads, heads, 6)
     _, others, _ = built(d_in, width * heads, heads, 6)
     return (
@@ -142,7 +142,7 @@ def afresh(b, d_in, width, heads):
 
 
 def in_turn(b, d_in, width, heads):
-    """Two texts that take turns, each with the cache of its own last piece."""
+    """Return calls on two texts in turn, each with the cache of its own previous chunk."""
     calls = []
     for at, (text, n) in enumerate((("a", 2), ("b", 3), ("a", 1), ("b", 2))):
         given = {"cache": part(f"{text}{at - 2}", CACHE)} if at > 1 else {}
@@ -152,8 +152,10 @@ def in_turn(b, d_in, width, heads):
 
 
 def branched(b, d_in, width, heads):
-    """Two texts go on from the same cache, which began as an empty one; the first leaves it as it
-    was, and so does a third one that begins anew, in the very tensor that held the start.
+    """Return calls that continue two texts from the same cache, which began empty.
+
+    The first must leave the cache unchanged. So must a third text that starts again without a
+    cache, in the same tensor that held the start.
     """
     given = {"cache": part("start", CACHE)}
     empty = torch.zeros(b, heads, 0, width, dtype=torch.float64)
@@ -167,7 +169,7 @@ def branched(b, d_in, width, heads):
 
 
 def grown(result, n):
-    """One token after a text of n: no more operations for a long text than for a short one."""
+    """Return a watched call with one token after n: longer texts must need no more operations."""
     made = construct(d_in=3, d_out=8, context_length=40, num_heads=2)
     return (
         made,
@@ -183,7 +185,7 @@ def grown(result, n):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     chunks = [chance.randint(1, 5) for _ in range(chance.randint(1, 4))]
     b, d_in, width, heads = (chance.randint(1, top) for top in (4, 6, 4, 4))
     settings = {"qkv_bias": chance.random() < 0.5, "factor": chance.choice([1, 1, 50])}
@@ -194,44 +196,44 @@ def anything(chance):
 
 @for_learners("CachedAttention")
 def test_CachedAttention_runs_on_the_sentence(attempt):
-    """The sentence goes through at once (seed 123)."""
+    """It runs on the whole sentence (seed 123)."""
     attempt.CachedAttention.answered("sentence")
 
 
 @exercise("CachedAttention", points=5)
 def test_CachedAttention_whole(attempt):
-    """Without a cache it is causal attention with several heads."""
+    """Without a cache, it is causal attention with several heads."""
     attempt.CachedAttention.agrees("whole", only="result.0")
 
 
 @exercise("CachedAttention", points=2)
 def test_CachedAttention_gives_a_cache(attempt):
-    """Keys and values come back in heads, (b, num_heads, tokens, head_dim)."""
+    """It returns keys and values by head, (b, num_heads, tokens, head_dim)."""
     attempt.CachedAttention.agrees("whole", only="result.1")
     attempt.CachedAttention.agrees("one by one", only="result.1")
 
 
 @exercise("CachedAttention", points=4)
 def test_CachedAttention_one_by_one(attempt):
-    """One token at a time gives what the whole text gives."""
+    """One token at a time gives the same result as the whole text."""
     attempt.CachedAttention.agrees("one by one", only="result.0")
 
 
 @exercise("CachedAttention", points=4)
 def test_CachedAttention_chunks(attempt):
-    """So do pieces of any size."""
+    """Chunks of any size give the same result as the whole text."""
     attempt.CachedAttention.agrees("chunks", only="result.0")
 
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_goes_on_twice(attempt):
-    """Two texts can go on from the same cache."""
+    """Two texts can continue from the same cache."""
     attempt.CachedAttention.agrees("twice")
 
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_inputs(attempt):
-    """What is passed in stays as it was, the cache too."""
+    """The arguments stay unchanged, including the cache."""
     attempt.CachedAttention.keeps_inputs("twice")
 
 
@@ -261,14 +263,14 @@ def test_CachedAttention_has_no_loop(attempt):
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_mask_is_a_buffer(attempt):
-    """The mask is a buffer named `mask`, which moves along to another device, such as a GPU."""
+    """The mask is a buffer named `mask`, which moves to another device, such as a GPU."""
     attempt.CachedAttention.has_buffer("parameters", "mask")
     attempt.CachedAttention.moves_as_a_whole("moved")
 
 
 @exercise("CachedAttention", points=0.5)
 def test_CachedAttention_parameters(attempt):
-    """Three input projections and an output projection, and no more."""
+    """Three input projections and an output projection, and no other parameters."""
     attempt.CachedAttention.has_parameters("parameters")
     attempt.CachedAttention.starts_alive("start")
 
@@ -281,60 +283,60 @@ RETURN = "return output, (keys, values)"
 MISTAKES = [
     mistake(
         "cache_ignored",
-        "The cache is never looked at: each piece attends to itself alone.",
+        "The cache is never used: each chunk attends only to itself.",
         (JOIN_KEYS, "pass"),
         (JOIN_VALUES, "pass"),
     ),
     mistake(
         "new_before_cache",
-        "The new keys and values are put before the old ones. What comes later stands behind.",
+        "The new keys and values are placed before the old ones. Later tokens belong at the end.",
         (JOIN_KEYS, "keys = torch.cat((keys, cache[0]), dim=2)"),
         (JOIN_VALUES, "values = torch.cat((values, cache[1]), dim=2)"),
     ),
     mistake(
         "only_keys_cached",
-        "Only the keys of the old tokens are taken from the cache.",
+        "Only the keys of the old tokens come from the cache; their values are missing.",
         (JOIN_VALUES, "pass"),
     ),
     mistake(
         "cache_joined_along_heads",
-        "Old and new are joined along the heads. In (b, heads, tokens, head_dim) it is the tokens "
-        "that become more.",
+        "Old and new are joined along the heads. Which dimension of (b, heads, tokens, head_dim) "
+        "grows with the text?",
         (JOIN_KEYS, "keys = torch.cat((cache[0], keys), dim=1)"),
         (JOIN_VALUES, "values = torch.cat((cache[1], values), dim=1)"),
     ),
     mistake(
         "first_rows_of_the_mask",
-        "The new tokens get the first rows of the mask, as with is_causal=True. They stand "
-        "behind the t old ones, so theirs begin at row t.",
+        "The new tokens get the first rows of the mask, as with is_causal=True. They come after "
+        "the t old tokens, so their rows begin at row t.",
         (FUTURE, "future = self.mask[:n, :num_tokens]"),
     ),
     mistake(
         "new_tokens_unmasked",
-        "With a cache nothing is hidden. A new token may not see those that come after it in the "
-        "same piece.",
+        "Nothing is hidden if there is a cache. A new token must not see later tokens of the "
+        "same chunk.",
         (FUTURE, f"{FUTURE} & (cache is None)"),
     ),
     mistake(
         "unmasked_without_a_cache",
-        "Without a cache nothing is hidden, so every token of a text that begins sees the future. "
-        "With a cache and without, a token sees those up to itself.",
+        "Nothing is hidden without a cache, so each token sees the future. A token sees itself and "
+        "earlier tokens, with or without a cache.",
         (FUTURE, f"{FUTURE} & (cache is not None)"),
     ),
     mistake(
         "cached_nothing_hidden",
-        "Nothing is hidden, with a cache or without: a token may not see those that come after it "
-        "in the same piece.",
+        "Nothing is hidden, with or without a cache. A token must not see later tokens of the "
+        "same chunk.",
         ("attn_scores = attn_scores.masked_fill(future, -torch.inf)", "pass"),
     ),
     mistake(
         "cache_of_new_tokens_only",
-        "Only the new tokens' keys and values come back; the cache holds all of them.",
+        "Only the new tokens' keys and values are returned; the cache contains all of them.",
         (RETURN, "return output, (keys[:, :, -n:], values[:, :, -n:])"),
     ),
     mistake(
         "cache_without_heads",
-        "The cache comes back before it is split into heads.",
+        "The returned cache is not split into heads.",
         (
             RETURN,
             "return output, (keys.transpose(1, 2).flatten(2), values.transpose(1, 2).flatten(2))",
@@ -342,18 +344,18 @@ MISTAKES = [
     ),
     mistake(
         "cache_exchanged",
-        "Keys and values have changed places in the cache.",
+        "Keys and values are swapped in the cache.",
         (RETURN, "return output, (values, keys)"),
     ),
     mistake(
         "no_cache_returned",
-        "Only the output comes back; output and cache are asked for.",
+        "Only the output is returned; return output and cache.",
         (RETURN, "return output"),
     ),
     mistake(
         "cache_kept_in_the_module",
-        "The module keeps a cache of its own, so one call changes what the next one gives. What is "
-        "kept goes in and out as an argument.",
+        "The module stores its own cache, so one call changes the next one's result. Pass the "
+        "cache in and out as an argument instead.",
         (
             JOIN_KEYS,
             "cache = self.kept = getattr(self, 'kept', cache)\n            " + JOIN_KEYS,
@@ -361,8 +363,8 @@ MISTAKES = [
     ),
     mistake(
         "cache_of_the_last_call",
-        "The module keeps the keys and values of its last call and goes on from these, whatever "
-        "cache is passed in. Go on from the cache that is passed in: two texts may take turns.",
+        "The module continues from the keys and values of its last call and ignores the cache that "
+        "is passed in. Two texts may take turns: continue from the argument.",
         (JOIN_KEYS, JOIN_KEYS.replace("cache[0]", "getattr(self, 'kept', cache)[0]")),
         (JOIN_VALUES, JOIN_VALUES.replace("cache[1]", "getattr(self, 'kept', cache)[1]")),
         (RETURN, f"self.kept = keys, values\n        {RETURN}"),

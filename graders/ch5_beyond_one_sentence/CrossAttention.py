@@ -1,4 +1,4 @@
-"""All that judges CrossAttention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise CrossAttention."""
 
 import torch
 
@@ -24,7 +24,7 @@ from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
-    """(b, n, m, d_in, d_context, head_dim, heads), all different where they can be."""
+    """Return cases (b, n, m, d_in, d_context, head_dim, heads), all different if possible."""
     draw = Sizes(pick, "CrossAttention")
     many_texts, long, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
     (many,) = draw(HEADS)
@@ -92,7 +92,7 @@ def cases(pick):
 
 
 def layers(d_in, d_context, d_out, bias=False, factor=1):
-    """Weights of the projections; factor: of those of queries and keys."""
+    """Return weights of the projections. factor: on the weights of queries and keys."""
     values = {
         "W_query.weight": factor * weights(d_out, d_in),
         "W_key.weight": factor * weights(d_out, d_context),
@@ -105,7 +105,7 @@ def layers(d_in, d_context, d_out, bias=False, factor=1):
 
 
 def made(d_in, d_context, d_out, heads, factor=1, dtype="float64", training=False, **settings):
-    """Constructed and given all weights."""
+    """Construct the module and load all weights."""
     sizes = {"d_in": d_in, "d_context": d_context, "d_out": d_out, "num_heads": heads}
     bias = settings.get("qkv_bias", False)
     return (
@@ -116,7 +116,7 @@ def made(d_in, d_context, d_out, heads, factor=1, dtype="float64", training=Fals
 
 
 def module(b, n, m, d_in, d_context, width, heads, gradient=None, **settings):
-    """Called without a mask."""
+    """Return a call without a mask."""
     texts = {"x": normal(b, n, d_in), "context": normal(b, m, d_context)}
     return *made(d_in, d_context, width * heads, heads, **settings), call(
         gradient=gradient, **texts
@@ -124,7 +124,7 @@ def module(b, n, m, d_in, d_context, width, heads, gradient=None, **settings):
 
 
 def in_pairs(pick, draw):
-    """Options of which every two meet, as (group, dtype, steps). Hidden cases only."""
+    """Yield combinations of options as (group, dtype, steps), with all pairs. Hidden cases only."""
     masks: tuple = ("", "each pair", "each text", "all texts", "one row")
     options: dict = {"mask": masks, "heads": (1, 2, "many"), "dtype": ("float64", "float32")}
     options |= dict.fromkeys(("qkv_bias", "training", "gradient"), (False, True))
@@ -142,7 +142,7 @@ def in_pairs(pick, draw):
 
 
 def masked(b, n, m, shape, heads=2, gradient=None, **settings):
-    """Called with a mask for each pair of tokens, for each text, or for all texts alike."""
+    """Return a call with a mask for each pair of tokens, for each text, or for all texts."""
     sizes: dict = {"each pair": (b, n, m), "each text": (b, 1, m)}
     sizes |= {"all texts": (n, m), "one row": (1, 1, m)}
     mask = computed(some_hidden, normal(*sizes[shape]))
@@ -151,7 +151,7 @@ def masked(b, n, m, shape, heads=2, gradient=None, **settings):
 
 
 def masked_once(b, n, m):
-    """Called with a mask, then without one on other texts of the same sizes: nothing is kept."""
+    """Return a call with a mask and one without, on other texts: no mask may be remembered."""
     texts, others = ({"x": normal(b, n, 4), "context": normal(b, m, 3)} for _ in range(2))
     mask = computed(some_hidden, normal(b, n, m))
     return (
@@ -162,17 +162,17 @@ def masked_once(b, n, m):
 
 
 def some_hidden(numbers: torch.Tensor) -> torch.Tensor:
-    """About half of the places; in each row one at least stays visible."""
+    """Return about half of the places; each row has at least one visible place."""
     return (numbers > 0) & (numbers < numbers.amax(dim=-1, keepdim=True))
 
 
 def half_hidden(numbers: torch.Tensor) -> torch.Tensor:
-    """Less than half of the places, and more than none of three or more."""
+    """Return less than half of the places, but at least one if there are three or more."""
     return numbers < numbers.median()
 
 
 def exchanged(b, n, m):
-    """The same context in the opposite order, its mask with it: a sum asks for no order."""
+    """Return calls with the context and its mask in reverse order: the sum must not change."""
     x, context = normal(b, n, 4), normal(b, m, 3)
     mask = computed(half_hidden, normal(m))  # one for all texts and all queries
     turned = {
@@ -187,19 +187,19 @@ def exchanged(b, n, m):
 
 
 def turned_round(tensor: torch.Tensor, dim: int) -> torch.Tensor:
-    """A tensor with one dimension in the opposite order."""
+    """Return a tensor with one dimension reversed."""
     return tensor.flip(dim)
 
 
 def self_reading():
-    """The sentence, read by itself, with seed 123."""
+    """Return a call in which the sentence attends to itself, with seed 123."""
     text = torch.stack((SENTENCE, SENTENCE))
     sizes = {"d_in": 3, "d_context": 3, "d_out": 4, "num_heads": 2}
     return construct(**sizes, seed=123, dtype="float32"), call(x=text, context=text)
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     b, n, m, d_in, d_context, width, heads = (
         chance.randint(1, top) for top in (4, 7, 7, 6, 6, 4, 4)
     )
@@ -214,7 +214,7 @@ def anything(chance):
 
 @for_learners("CrossAttention")
 def test_CrossAttention_runs_on_the_sentence(attempt):
-    """The sentence reads itself (seed 123)."""
+    """It runs on the sentence as its own context (seed 123)."""
     attempt.CrossAttention.answered("sentence")
 
 
@@ -232,20 +232,20 @@ def test_CrossAttention_values(attempt):
 
 @exercise("CrossAttention", points=4)
 def test_CrossAttention_mask(attempt):
-    """True hides: a mask for each pair of tokens, for each text, or for all alike."""
+    """True hides, in a mask for each pair of tokens, for each text, or for all texts."""
     attempt.CrossAttention.agrees("mask")
 
 
 @exercise("CrossAttention", points=1)
 def test_CrossAttention_order(attempt):
-    """The order of the context plays no part, if its mask goes along."""
+    """The order of the context does not matter if its mask has the same order."""
     attempt.CrossAttention.agrees("order", only="result")
     attempt.CrossAttention.gives_the_same("order")
 
 
 @exercise("CrossAttention", points=1)
 def test_CrossAttention_large_scores(attempt):
-    """Scores of a million do not overflow, and hidden ones lie lower still."""
+    """Scores of a million do not overflow, and hidden scores are lower still."""
     attempt.CrossAttention.agrees("large")
 
 
@@ -263,14 +263,14 @@ def test_CrossAttention_gradients(attempt):
 
 @exercise("CrossAttention", points=1)
 def test_CrossAttention_parameters(attempt):
-    """Three input projections and an output projection, and no more."""
+    """Three input projections and an output projection, and no other parameters."""
     attempt.CrossAttention.has_parameters("parameters")
     attempt.CrossAttention.starts_alive("start")
 
 
 @exercise("CrossAttention", points=0.5)
 def test_CrossAttention_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.CrossAttention.keeps_inputs("values", "mask", "bias")
     attempt.CrossAttention.gives_the_same("same")
 
@@ -281,8 +281,7 @@ FILL = "attn_scores = attn_scores.masked_fill(hidden, -torch.inf)"
 MISTAKES = [
     mistake(
         "context_for_queries",
-        "Queries and keys have changed their texts: queries come from x, keys and values from the "
-        "context.",
+        "x and the context are swapped: queries come from x, keys and values from the context.",
         ("queries = self.W_query(x)", "queries = self.W_key(context)"),
         ("keys = self.W_key(context)", "keys = self.W_query(x)"),
     ),
@@ -298,7 +297,7 @@ MISTAKES = [
     ),
     mistake(
         "context_ignored",
-        "The context is never looked at: x attends to itself.",
+        "The context is never used: x attends to itself.",
         ("keys = self.W_key(context)", "keys = self.W_key(x)"),
         ("values = self.W_value(context)", "values = self.W_value(x)"),
         ("m = context.shape[1]", "m = n"),
@@ -310,30 +309,29 @@ MISTAKES = [
     ),
     mistake(
         "cross_mask_shows",
-        "True in the mask is taken for visible. In this course True hides.",
+        "True in the mask is treated as visible. In this course True means hidden.",
         (FILL, FILL.replace("hidden,", "~hidden,")),
     ),
     mistake(
         "mask_meets_the_heads",
-        "A mask with one row for each text meets the heads: it needs a dimension for them right "
-        "after the batch.",
+        "A mask with one row for each text lines up with the heads: it needs a dimension for them "
+        "right after the batch.",
         (EXPAND, "hidden = mask"),
     ),
     mistake(
         "mask_filled_too_high",
-        "Hidden scores are set to 0, or nearly. The softmax gives a score of 0 a weight like any "
+        "Hidden scores are set to 0 or nearly 0. The softmax gives a score of 0 a weight like any "
         "other.",
         (FILL, FILL.replace("-torch.inf", "0.0")),
     ),
     mistake(
         "mask_needed",
-        "Without a mask it fails. The mask may be None; then nothing is hidden.",
+        "It fails without a mask. The mask may be None; then nothing is hidden.",
         ("if mask is not None:", "if True:"),
     ),
     mistake(
         "causal_here_too",
-        "The future is hidden, as in a text that is being written. The context is there from the "
-        "start.",
+        "The future is hidden, as in causal attention. All of the context is known from the start.",
         (
             "d_k = keys.shape[-1]",
             "future = torch.ones(n, m, device=x.device).triu(1).bool()\n        "
@@ -343,7 +341,7 @@ MISTAKES = [
     ),
     mistake(
         "context_width_is_d_in",
-        "Keys and values are projected from d_in features; the context has d_context.",
+        "Keys and values are projected from d_in features, but the context has d_context.",
         ("self.W_key = nn.Linear(d_context,", "self.W_key = nn.Linear(d_in,"),
         ("self.W_value = nn.Linear(d_context,", "self.W_value = nn.Linear(d_in,"),
     ),

@@ -1,4 +1,4 @@
-"""All that judges GroupedQueryAttention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise GroupedQueryAttention."""
 
 import torch
 
@@ -33,7 +33,7 @@ from ..sizes import BATCH, FEATURES, LONG, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
-    """(b, n, d_in, width of a head, heads, heads of keys, context_length)."""
+    """Return cases (b, n, d_in, width of a head, heads, heads of keys, context_length)."""
     draw = Sizes(pick, "GroupedQueryAttention")
     b, n, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
     groups, shared = draw((3, 5), (2, 6))
@@ -149,7 +149,7 @@ def cases(pick):
 
 
 def layers(d_in, d_out, kv_width, bias=False, factor=1):
-    """Weights of the projections; those of keys and values are kv_width wide."""
+    """Return weights of the projections; keys and values are kv_width wide."""
     widths = {"W_query": d_out, "W_key": kv_width, "W_value": kv_width}
     values = {f"{name}.weight": weights(width, d_in) for name, width in widths.items()}
     values |= {f"{name}.weight": factor * values[f"{name}.weight"] for name in ("W_query", "W_key")}
@@ -159,7 +159,7 @@ def layers(d_in, d_out, kv_width, bias=False, factor=1):
 
 
 def module(b, n, d_in, width, heads, kv_heads, context, *, factor=1, **settings):
-    """Constructed, given all weights, called on b rows of n tokens."""
+    """Construct the module, load all weights, and call it on b rows of n tokens."""
     bias, d_out = settings.get("qkv_bias", False), width * heads
     values = layers(d_in, d_out, width * kv_heads, bias, factor)
     settings |= {"num_heads": heads, "num_kv_heads": kv_heads}
@@ -167,7 +167,7 @@ def module(b, n, d_in, width, heads, kv_heads, context, *, factor=1, **settings)
 
 
 def dropped(b, n, p, heads, kv_heads, **more):
-    """With an output projection that changes nothing, the attention weights come out."""
+    """Return steps with an identity as output projection, so that the result shows the weights."""
     d_out = 2 * n * heads
     identity = {
         "out_proj.weight": torch.eye(d_out, dtype=torch.float64),
@@ -178,7 +178,7 @@ def dropped(b, n, p, heads, kv_heads, **more):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     if chance.random() < 0.2:
         made = {"d_out": chance.randint(1, 20), "num_heads": chance.randint(1, 8)}
         made |= {"num_kv_heads": chance.randint(1, 6)}
@@ -192,13 +192,13 @@ def anything(chance):
 
 @for_learners("GroupedQueryAttention")
 def test_GroupedQueryAttention_runs_on_the_sentence(attempt):
-    """The sentence goes through (seed 123)."""
+    """It runs on the sentence (seed 123)."""
     attempt.GroupedQueryAttention.answered("sentence")
 
 
 @exercise("GroupedQueryAttention", points=4)
 def test_GroupedQueryAttention_all_heads(attempt):
-    """With as many heads of keys as of queries it is chapter 4's layer."""
+    """With as many heads of keys as of queries, it is chapter 4's layer."""
     attempt.GroupedQueryAttention.agrees("all heads")
 
 
@@ -210,7 +210,7 @@ def test_GroupedQueryAttention_one_head_of_keys(attempt):
 
 @exercise("GroupedQueryAttention", points=7.1)
 def test_GroupedQueryAttention_values(attempt):
-    """Groups of neighbouring query heads share one."""
+    """Groups of neighbouring query heads share a head of keys and values."""
     attempt.GroupedQueryAttention.agrees("values")
 
 
@@ -234,14 +234,14 @@ def test_GroupedQueryAttention_large_scores(attempt):
 
 @exercise("GroupedQueryAttention", points=1)
 def test_GroupedQueryAttention_sees_no_future(attempt):
-    """A later token changes nothing before it, in training neither."""
+    """Later tokens do not change earlier results, in training or in evaluation."""
     attempt.GroupedQueryAttention.sees_no_future("future")
     attempt.GroupedQueryAttention.hides_in_training("dropout")
 
 
 @exercise("GroupedQueryAttention", points=1.5)
 def test_GroupedQueryAttention_dropout(attempt):
-    """In training single attention weights are dropped, in evaluation none."""
+    """In training, single attention weights are dropped; in evaluation none."""
     attempt.GroupedQueryAttention.agrees("dropout", only="plain")
     attempt.GroupedQueryAttention.drops_both_halves("dropout")
     attempt.GroupedQueryAttention.drops_entries("dropout in heads", twice=True)
@@ -255,7 +255,7 @@ def test_GroupedQueryAttention_gradients(attempt):
 
 @exercise("GroupedQueryAttention", points=0.9)
 def test_GroupedQueryAttention_parameters(attempt):
-    """Keys and values are projected as narrowly as their heads; the mask is a buffer that moves."""
+    """Keys and values are as narrow as their heads; the mask is a buffer that moves."""
     attempt.GroupedQueryAttention.has_parameters("parameters")
     attempt.GroupedQueryAttention.starts_alive("start")
     attempt.GroupedQueryAttention.has_buffer("parameters", "mask")
@@ -264,22 +264,20 @@ def test_GroupedQueryAttention_parameters(attempt):
 
 @exercise("GroupedQueryAttention", points=1)
 def test_GroupedQueryAttention_refuses_uneven_groups(attempt):
-    """Heads that do not divide d_out, or into groups, are refused with a clear error."""
+    """Heads that do not divide d_out or form uneven groups raise a clear error."""
     for group, said in (("indivisible", UNEVEN_HEADS), ("uneven groups", UNEVEN_GROUPS)):
         attempt.GroupedQueryAttention.refuses(group, said)
 
 
 @exercise("GroupedQueryAttention", points=0.5)
 def test_GroupedQueryAttention_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.GroupedQueryAttention.mixes_tokens("future")
     attempt.GroupedQueryAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.GroupedQueryAttention.gives_the_same("same")
 
 
-REFUSED = (
-    "; it should be refused when the module is made, with a ValueError or an assert that says why"
-)
+REFUSED = "; creating such a module should raise a ValueError or AssertionError with a reason"
 UNEVEN_HEADS = f"a d_out that num_heads does not divide is accepted{REFUSED}"
 UNEVEN_GROUPS = f"a num_heads that num_kv_heads does not divide is accepted{REFUSED}"
 
@@ -290,20 +288,20 @@ APPLY = "attn_weights = self.dropout(attn_weights)"
 MISTAKES = [
     mistake(
         "groups_dealt_out",
-        "Query heads are dealt out to the key heads in turn (0 1 0 1). A group is a block of "
-        "neighbours (0 0 1 1).",
+        "Query heads are assigned to the key heads in turn (0 1 0 1). A group is a block of "
+        "neighbours.",
         (KEYS, "keys = keys.repeat(1, group, 1, 1)"),
         (VALUES, "values = values.repeat(1, group, 1, 1)"),
     ),
     mistake(
         "values_grouped_differently",
-        "Keys and values are repeated in different ways, so a query head reads other values than "
-        "those of the keys it chose.",
+        "Keys and values are repeated differently, so a query head reads other values than those "
+        "of its keys.",
         (VALUES, "values = values.repeat(1, group, 1, 1)"),
     ),
     mistake(
         "keys_not_repeated",
-        "Keys, values or both are not repeated, so there are fewer heads of them than of queries.",
+        "Keys, values or both are not repeated, so they have fewer heads than the queries.",
         (KEYS, "pass"),
         (VALUES, "pass"),
     ),
@@ -315,8 +313,8 @@ MISTAKES = [
     ),
     mistake(
         "keys_as_wide_as_queries",
-        "The projections of keys and values are as wide as that of the queries; then nothing is "
-        "saved.",
+        "The projections of keys and values are as wide as those of the queries, which saves "
+        "nothing.",
         ("kv_width = num_kv_heads * self.head_dim", "kv_width = d_out"),
         (
             "keys = keys.reshape(b, num_tokens, self.num_kv_heads,",
@@ -331,7 +329,7 @@ MISTAKES = [
     ),
     mistake(
         "group_size_for_kv_heads",
-        "num_kv_heads is taken for the number of query heads in a group.",
+        "num_kv_heads is used as the number of query heads in a group.",
         (
             "self.num_heads, self.num_kv_heads = num_heads, num_kv_heads",
             "self.num_heads, self.num_kv_heads = num_heads, num_heads // num_kv_heads",
@@ -340,7 +338,7 @@ MISTAKES = [
     ),
     mistake(
         "dropout_pattern_shared_by_query_heads",
-        "All query heads drop the same entries. Each weight of each head is dropped on its own.",
+        "All query heads drop the same entries. Each weight of each head is dropped independently.",
         (
             APPLY,
             "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))",

@@ -1,4 +1,4 @@
-"""All that judges LatentAttention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise LatentAttention."""
 
 import torch
 
@@ -26,7 +26,7 @@ from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
-    """(b, n, d_in, d_latent, width of a head, heads, context_length)."""
+    """Return cases (b, n, d_in, d_latent, width of a head, heads, context_length)."""
     draw = Sizes(pick, "LatentAttention")
     b, n, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
     (many,) = draw(HEADS)
@@ -55,7 +55,7 @@ def cases(pick):
                 *pick(public=[], hidden=[(2, 1, 3, 1, 1, 1, 4)]),
             ]
         ),
-        # Many texts: a fill that is not low enough shows only where the visible scores are lower.
+        # Many texts, because a fill that is not low enough only shows if visible scores are lower.
         case("large/1e6", *module(8, 4, 3, 2, 3, 2, 4, factor=1000)),
         case(
             "gradients/in training",
@@ -76,7 +76,7 @@ def cases(pick):
 
 
 def layers(d_in, d_out, d_latent, factor=1):
-    """Weights of all projections; factor: of those of queries and keys."""
+    """Return weights of all projections. factor: on the weights of queries and keys."""
     return {
         "W_query.weight": factor * weights(d_out, d_in),
         "W_down.weight": weights(d_latent, d_in),
@@ -102,7 +102,7 @@ def module(
     training=False,
     change=torch.clone,
 ):
-    """Constructed, given all weights, called on b rows of n tokens, which `change` may change."""
+    """Construct the module, load all weights, and call it on b rows of n tokens after `change`."""
     sizes = {"d_in": d_in, "d_out": width * heads, "d_latent": d_latent}
     return (
         construct(**sizes, context_length=context, num_heads=heads, dtype=dtype),
@@ -113,7 +113,7 @@ def module(
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     b, n, d_in, d_latent, width, heads = (chance.randint(1, top) for top in (4, 8, 8, 6, 4, 4))
     context, factor = n + chance.choice([0, 1, 5]), chance.choice([1, 1, 30])
     used = module(
@@ -132,7 +132,7 @@ def anything(chance):
 
 @for_learners("LatentAttention")
 def test_LatentAttention_runs_on_the_sentence(attempt):
-    """The sentence goes through (seed 123)."""
+    """It runs on the sentence (seed 123)."""
     attempt.LatentAttention.answered("sentence")
 
 
@@ -162,7 +162,7 @@ def test_LatentAttention_gradients(attempt):
 
 @exercise("LatentAttention", points=0.5)
 def test_LatentAttention_parameters(attempt):
-    """One projection down, two up, no bias but the output's; the mask is a buffer that moves."""
+    """One projection down, two up, a bias only in the output; the mask is a buffer that moves."""
     attempt.LatentAttention.has_parameters("parameters")
     attempt.LatentAttention.starts_alive("start")
     attempt.LatentAttention.has_buffer("parameters", "mask")
@@ -171,7 +171,7 @@ def test_LatentAttention_parameters(attempt):
 
 @exercise("LatentAttention", points=0.5)
 def test_LatentAttention_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.LatentAttention.keeps_inputs("values")
     attempt.LatentAttention.gives_the_same("same")
 
@@ -186,14 +186,14 @@ MADE = (
 MISTAKES = [
     mistake(
         "queries_from_the_latent",
-        "The queries come from the latent too. They need not be kept, so they are projected from "
-        "all of x.",
+        "The queries come from the latent too. They need not be cached, so they are projected from "
+        "x.",
         ("self.W_query = nn.Linear(d_in,", "self.W_query = nn.Linear(d_latent,"),
         ("queries = self.W_query(x)", "queries = self.W_query(latent)"),
     ),
     mistake(
         "two_latents",
-        "Keys and values have a latent each. One serves both.",
+        "Keys and values have separate latents. One latent serves both.",
         (
             "self.W_key_up =",
             "self.W_down_value = nn.Linear(d_in, d_latent, bias=False)\n        self.W_key_up =",
@@ -207,25 +207,24 @@ MISTAKES = [
     ),
     mistake(
         "key_and_value_up_exchanged",
-        "Keys and values have changed places, in the projections up or behind them.",
+        "Keys and values are swapped, in the projections up or after them.",
         ("keys = self.W_key_up(latent)", "keys = self.W_value_up(latent)"),
         ("values = self.W_value_up(latent)", "values = self.W_key_up(latent)"),
     ),
     mistake(
         "values_are_keys",
-        "The weights mix the keys: the values are projected up like them, or are never used. "
-        "Values have a projection of their own, and they are what is mixed.",
+        "The weights mix the keys. Are the values projected like the keys, or not used? Values "
+        "have their own projection, and the weights mix them.",
         ("values = self.W_value_up(latent)", "values = self.W_key_up(latent)"),
     ),
     mistake(
         "latent_activated",
-        "The latent goes through an activation. Both projections are linear, one right after the "
-        "other.",
+        "The latent goes through an activation. The two projections follow each other directly.",
         ("latent = self.W_down(x)", "latent = torch.relu(self.W_down(x))"),
     ),
     mistake(
         "all_with_a_bias",
-        "The projections have biases; only the output projection has one here.",
+        "The projections have biases; here only the output projection has one.",
         *(
             (f"self.{name} = nn.Linear({sizes}, bias=False)", f"self.{name} = nn.Linear({sizes})")
             for name, sizes in MADE
@@ -233,7 +232,7 @@ MISTAKES = [
     ),
     mistake(
         "down_with_a_bias",
-        "The projection down has a bias; only the output projection has one here.",
+        "The projection down has a bias; here only the output projection has one.",
         (
             "self.W_down = nn.Linear(d_in, d_latent, bias=False)",
             "self.W_down = nn.Linear(d_in, d_latent)",

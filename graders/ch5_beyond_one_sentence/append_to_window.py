@@ -1,4 +1,4 @@
-"""All that judges append_to_window: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise append_to_window."""
 
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, normal, shown
@@ -9,7 +9,7 @@ from ..sizes import SMALL, TOKENS, Sizes
 
 
 def cases(pick):
-    """(leading, t, n, d, d_v, window): windows that are not full, that overflow, that are tiny."""
+    """Return cases (leading, t, n, d, d_v, window): not full, overflowing, and tiny windows."""
     draw = Sizes(pick, "append_to_window")
     many, window, d, few = draw(TOKENS, (31, 50), (8, 14), SMALL)
     growing = pick(
@@ -49,7 +49,7 @@ def cases(pick):
 
 
 def kept(lead, t, n, d, d_v, window):
-    """The arguments of a call: t tokens are kept, n are new."""
+    """Return the arguments of a call: t tokens are cached, n are new."""
     return {
         "keys": normal(*lead, t, d),
         "values": normal(*lead, t, d_v),
@@ -60,7 +60,7 @@ def kept(lead, t, n, d, d_v, window):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     lead = [chance.randint(1, 3) for _ in range(chance.randint(0, 2))]
     t, n, d, d_v, window = (chance.randint(1, top) for top in (9, 5, 6, 6, 9))
     given = kept(lead, t, n, d, d_v, window)
@@ -72,13 +72,13 @@ def anything(chance):
 
 @for_learners("append_to_window")
 def test_append_to_window_by_eye(attempt):
-    """Three rows are kept, one comes in, one falls out."""
+    """Three rows are cached, one is added, and one is dropped."""
     attempt.append_to_window.agrees("sentence")
 
 
 @exercise("append_to_window", points=1.5)
 def test_append_to_window_growing(attempt):
-    """While the window is not full, everything is kept."""
+    """All tokens are kept while the window is not full."""
     attempt.append_to_window.agrees("growing")
 
 
@@ -90,13 +90,13 @@ def test_append_to_window_full(attempt):
 
 @exercise("append_to_window", points=1)
 def test_append_to_window_gradients(attempt):
-    """Gradients reach what is kept."""
+    """Gradients reach the tokens that are kept."""
     attempt.append_to_window.agrees("gradients", only="gradient")
 
 
 @exercise("append_to_window", points=0.5)
 def test_append_to_window_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.append_to_window.keeps_inputs("growing", "full")
     attempt.append_to_window.gives_the_same("same")
 
@@ -113,33 +113,32 @@ MISTAKES = [
     ),
     mistake(
         "window_never_full",
-        "Nothing is ever dropped, so the cache grows without end.",
+        "Nothing is dropped, so the cache grows without limit.",
         (RETURN, "return all_keys, all_values"),
     ),
     mistake(
         "only_the_new_kept",
-        "Only the new tokens come back; the old ones that still fit belong before them.",
+        "Only the new tokens are returned; the old ones that still fit belong before them.",
         (KEYS, "new_keys"),
         (VALUES, "new_values"),
     ),
     mistake(
         "new_before_old",
-        "The new tokens are put before the old ones. The newest stands last.",
+        "The new tokens are placed before the old ones. The newest token comes last.",
         (KEYS, "torch.cat((new_keys, keys), dim=-2)"),
         (VALUES, "torch.cat((new_values, values), dim=-2)"),
     ),
     mistake(
         "cut_before_joining",
-        "The old tokens are cut to the window before the new ones are joined, so there are too "
-        "many afterwards.",
+        "The old tokens are cut to the window before the new ones are added, so too many remain.",
         (KEYS, "torch.cat((keys[..., -window:, :], new_keys), dim=-2)"),
         (VALUES, "torch.cat((values[..., -window:, :], new_values), dim=-2)"),
         (RETURN, "return all_keys, all_values"),
     ),
     mistake(
         "old_cut_to_what_is_left",
-        "The old tokens are cut to the places that the new ones leave. Where they leave none, or "
-        "too few for themselves, a slice that begins at such a number keeps what should go.",
+        "The old tokens are cut to the space that the new ones leave. If that is 0 or negative, "
+        "the slice keeps tokens that should go.",
         (KEYS, "torch.cat((keys[..., -(window - new_keys.shape[-2]):, :], new_keys), dim=-2)"),
         (
             VALUES,
@@ -154,48 +153,48 @@ MISTAKES = [
     ),
     mistake(
         "values_cut_like_nothing",
-        "Only the keys are cut. Values are dropped together with their keys.",
+        "Only the keys are cut. Drop the values together with their keys.",
         (RETURN, "return all_keys[..., -window:, :], all_values"),
     ),
     mistake(
         "window_over_features",
-        "The cut is made in the features. It is tokens that fall out of the window.",
+        "The features are cut. The window limits the tokens.",
         (RETURN, "return all_keys[..., -window:], all_values[..., -window:]"),
     ),
     mistake(
         "window_along_dimension_1",
-        "The cut is made in dimension 1, which are the tokens only where there is one dimension "
-        "before them. They are the last but one.",
+        "Dimension 1 is cut, which counts the tokens only if one dimension comes before them. "
+        "The tokens are the last dimension but one.",
         (RETURN, "return all_keys[:, -window:], all_values[:, -window:]"),
     ),
     mistake(
         "window_along_dimension_0",
-        "The cut is made in the first dimension, which are the tokens only where nothing comes "
-        "before them. They are the last but one.",
+        "The first dimension is cut, which counts the tokens only if nothing comes before them. "
+        "The tokens are the last dimension but one.",
         (RETURN, "return all_keys[-window:], all_values[-window:]"),
     ),
     mistake(
         "joined_along_dimension_1",
-        "Old and new are joined in dimension 1, which are the tokens only where there is one "
-        "dimension before them. They are the last but one.",
+        "Old and new are joined in dimension 1, which counts the tokens only if one dimension "
+        "comes before them. The tokens are the last dimension but one.",
         (KEYS, KEYS.replace("-2", "1")),
         (VALUES, VALUES.replace("-2", "1")),
     ),
     mistake(
         "joined_along_dimension_0",
-        "Old and new are joined in the first dimension, which are the tokens only where nothing "
-        "comes before them. They are the last but one.",
+        "Old and new are joined in the first dimension, which counts the tokens only if nothing "
+        "comes before them. The tokens are the last dimension but one.",
         (KEYS, KEYS.replace("-2", "0")),
         (VALUES, VALUES.replace("-2", "0")),
     ),
     mistake(
         "window_pair_exchanged",
-        "Keys and values have changed places in what comes back.",
+        "Keys and values are swapped in the result.",
         (RETURN, "return all_values[..., -window:, :], all_keys[..., -window:, :]"),
     ),
     mistake(
         "window_detached",
-        "The result is cut off from the graph.",
+        "The result is detached from the graph, so no gradient flows back through it.",
         (
             RETURN,
             "return all_keys[..., -window:, :].detach(), all_values[..., -window:, :].detach()",

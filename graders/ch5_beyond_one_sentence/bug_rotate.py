@@ -1,4 +1,4 @@
-"""Find the bug: judged as rotate is."""
+"""A find-the-bug exercise, graded like rotate."""
 
 from tensorgrade import find_the_bug
 

@@ -1,4 +1,4 @@
-"""Find the bug: judged as sinusoidal_positions is."""
+"""A find-the-bug exercise, graded like sinusoidal_positions."""
 
 from tensorgrade import find_the_bug
 

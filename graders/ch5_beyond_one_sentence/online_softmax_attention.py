@@ -1,4 +1,4 @@
-"""All that judges online_softmax_attention: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise online_softmax_attention."""
 
 import torch
 
@@ -10,7 +10,7 @@ from ..sizes import TOKENS, Sizes
 
 
 def cases(pick):
-    """(n, m, d, d_v, block_size): blocks that divide m and that do not, of one, larger than m."""
+    """Return cases (n, m, d, d_v, block_size), with blocks that divide m, or not, or exceed it."""
     draw = Sizes(pick, "online_softmax_attention")
     many, block, d = draw(TOKENS, (9, 16), (17, 29))
     one = pick(public=[(3, 4, 2, 5, 4)], hidden=[(4, 1, 3, 2, 5), (2, 3, 4, 5, 64)])
@@ -30,7 +30,7 @@ def cases(pick):
         *(case(f"values/{size}", called(*size)) for size in sizes),
         case("values/float32", called(3, 7, 4, 5, 3), dtype=torch.float32),
         case("values/one after another", *again()),
-        # The largest score comes in the first block, then in the last one.
+        # The largest score is in the first block, then in the last one.
         case("large/falling", call(**at_1e4(7, falling=True), block_size=3)),
         case("large/rising", call(**at_1e4(7, falling=False), block_size=2)),
         case("large/rows apart", call(**rows_apart(7), block_size=3)),
@@ -42,17 +42,17 @@ def cases(pick):
 
 
 def drawn(n, m, d, d_v):
-    """Queries, keys and values."""
+    """Return random queries, keys and values."""
     return {"queries": 2 * normal(n, d), "keys": normal(m, d), "values": normal(m, d_v)}
 
 
 def called(n, m, d, d_v, block_size, **settings):
-    """A call on drawn numbers."""
+    """Return a call on random numbers."""
     return call(**drawn(n, m, d, d_v), block_size=block_size, **settings)
 
 
 def again():
-    """Two calls on other numbers of the same shapes: the second owes nothing to the first."""
+    """Return two calls on different numbers: the second must not depend on the first."""
     return (
         call(**drawn(3, 5, 4, 2), block_size=2, result="first"),
         call(**drawn(3, 5, 4, 2), block_size=2),
@@ -60,22 +60,22 @@ def again():
 
 
 def at_1e4(m, falling):
-    """Scores up to ten thousand, the largest first or last."""
+    """Return a call with scores up to ten thousand, the largest first or last."""
     steps = torch.arange(m, 0, -1) if falling else torch.arange(1, m + 1)
     keys = steps[:, None].double().repeat(1, 3)
     return {"queries": normal(2, 3) + 1e3, "keys": keys, "values": normal(m, 2)}
 
 
 def rows_apart(m):
-    """Scores of ten thousand for one query and of one for another: each needs its own maximum."""
+    """Return a call whose queries have scores of 1 and of ten thousand: each needs its maximum."""
     queries = normal(3, 4) * torch.tensor([[1e4], [1.0], [1e-2]])
     return {"queries": queries, "keys": normal(m, 4), "values": normal(m, 2)}
 
 
 def all_low(n, m):
-    """All scores about -2^15 and near each other: a maximum has to start below them.
+    """Return a call with similar scores near -2^15: the maximum has to start below them.
 
-    They are short numbers, so that scores in float32 are as right.
+    The numbers are short, so that scores in float32 are just as exact.
     """
     queries, keys = (
         computed(with_last, normal(n, 3), 256.0),
@@ -85,12 +85,12 @@ def all_low(n, m):
 
 
 def with_last(numbers: torch.Tensor, last: float) -> torch.Tensor:
-    """In quarters, with one column more, which is the same in all rows."""
+    """Return numbers rounded to quarters, with one more column that is equal in all rows."""
     return torch.cat(((4 * numbers).round() / 4, numbers.new_full((len(numbers), 1), last)), dim=1)
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     n, m, d, d_v, block = (chance.randint(1, top) for top in (6, 20, 6, 6, 9))
     factor = chance.choice([1, 1, 100])
     given = drawn(n, m, d, d_v)
@@ -106,7 +106,7 @@ def test_online_softmax_attention_by_eye(attempt):
 
 @exercise("online_softmax_attention", points=1.5)
 def test_online_softmax_attention_one_block(attempt):
-    """With all keys in one block it is scaled dot-product attention."""
+    """With all keys in one block, it is scaled dot-product attention."""
     attempt.online_softmax_attention.agrees("one block")
 
 
@@ -118,7 +118,7 @@ def test_online_softmax_attention_values(attempt):
 
 @exercise("online_softmax_attention", points=3)
 def test_online_softmax_attention_large_scores(attempt):
-    """Scores of ten thousand do not overflow, those of minus thirty thousand do not vanish."""
+    """Scores of ten thousand do not overflow, and scores of minus thirty thousand do not vanish."""
     attempt.online_softmax_attention.agrees("large")
     attempt.online_softmax_attention.agrees("low")
 
@@ -131,13 +131,13 @@ def test_online_softmax_attention_gradients(attempt):
 
 @exercise("online_softmax_attention", points=0.9)
 def test_online_softmax_attention_has_no_table(attempt):
-    """No tensor of n x m entries is made."""
+    """It makes no tensor of n x m entries."""
     attempt.online_softmax_attention.makes_no_table("operations", "block_size")
 
 
 @exercise("online_softmax_attention", points=0.5)
 def test_online_softmax_attention_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.online_softmax_attention.keeps_inputs("values", "one block")
     attempt.online_softmax_attention.gives_the_same("same")
 
@@ -163,29 +163,29 @@ MISTAKES = [
     ),
     mistake(
         "total_not_brought_up_to_date",
-        "When a larger score comes, the sum of exponentials so far keeps its old scale.",
+        "After a larger score, the sum of exponentials so far keeps its old scale.",
         (TOTAL, TOTAL.replace("total * factor", "total")),
     ),
     mistake(
         "context_not_brought_up_to_date",
-        "When a larger score comes, the sum of values so far keeps its old scale.",
+        "After a larger score, the sum of values so far keeps its old scale.",
         (CONTEXT, CONTEXT.replace("context * factor", "context")),
     ),
     mistake(
         "nothing_brought_up_to_date",
-        "When a larger score comes, all that was summed up before, exponentials and values "
-        "alike, keeps its old scale.",
+        "After a larger score, all sums so far, of exponentials and of values, keep their old "
+        "scale.",
         (FACTOR, "torch.ones_like(new_largest)"),
     ),
     mistake(
         "factor_turned_round",
-        "The factor is turned round: going from the old maximum to the larger new one, what is "
-        "there already shrinks.",
+        "The factor is inverted: from the old maximum to a larger new one, the sums so far must "
+        "shrink.",
         (FACTOR, "torch.exp(new_largest - largest).nan_to_num(posinf=0.0)"),
     ),
     mistake(
         "blocks_averaged",
-        "Each block is divided by its own sum, and the blocks are added up. A softmax has one sum "
+        "Each block is divided by its own sum before the blocks are added. A softmax has one sum "
         "for all keys.",
         (TOTAL, "total = torch.ones_like(new_largest)"),
         (
@@ -206,13 +206,13 @@ MISTAKES = [
     ),
     mistake(
         "maximum_starts_at_zero",
-        "The maximum starts at a number such as 0, so where all scores are far below that every "
-        "exponential vanishes. It starts below every score.",
+        "The maximum starts at a number such as 0. If all scores are far below that, every "
+        "exponential vanishes. It has to start below every score.",
         ("queries.new_full((n, 1), -torch.inf)", "queries.new_zeros(n, 1)"),
     ),
     mistake(
         "last_block_left_out",
-        "What is left over behind the last whole block is left out.",
+        "The rest after the last full block is left out.",
         ("range(0, len(keys), block_size)", "range(0, len(keys) - block_size + 1, block_size)"),
     ),
     mistake(
@@ -228,7 +228,7 @@ MISTAKES = [
     ),
     mistake(
         "online_no_scale",
-        "The scores go in unscaled. Divide by the root of the length of the key vectors.",
+        "The scores are not scaled. Divide by the root of the length of the key vectors.",
         (SCORES, "queries @ keys[block].T"),
     ),
     mistake(
@@ -239,13 +239,13 @@ MISTAKES = [
     ),
     mistake(
         "whole_table_made",
-        "A tensor is made that is larger than a block of scores, queries by block_size: all the "
-        "scores, say, or a block of them with one more dimension.",
+        "A tensor is larger than one block of scores (queries × block_size): for example all "
+        "scores at once, or a block with one more dimension.",
         (SCORES, "(queries @ keys.T)[:, block] / d_k**0.5"),
     ),
     mistake(
         "online_detached",
-        "The result is cut off from the graph.",
+        "The result is detached from the graph, so no gradient flows back through it.",
         ("return context / total", "return (context / total).detach()"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""All that judges padding_mask: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise padding_mask."""
 
 import torch
 
@@ -9,7 +9,7 @@ from ..sizes import BATCH, LONG, Sizes
 
 
 def cases(pick):
-    """Lengths of several texts, the shortest of one token, some as long as the batch."""
+    """Return cases with lengths of several texts, from one token to the full length."""
     draw = Sizes(pick, "padding_mask")
     b, many = draw(BATCH, LONG)
     drawn = [draw.chance.randint(1, many) for _ in range(b - 2)]
@@ -37,12 +37,12 @@ def cases(pick):
 
 
 def asked(lengths, num_tokens):
-    """The arguments of a call."""
+    """Return the arguments of a call."""
     return {"lengths": torch.tensor(lengths), "num_tokens": num_tokens}
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     n = chance.randint(1, 30)
     lengths = [chance.randint(1, n) for _ in range(chance.randint(1, 6))]
     return case("anything", call(**asked(lengths, n)))
@@ -50,13 +50,13 @@ def anything(chance):
 
 @for_learners("padding_mask")
 def test_padding_mask_by_eye(attempt):
-    """Three texts, of which two are filled up."""
+    """Three texts, two of them padded."""
     attempt.padding_mask.agrees("sentence")
 
 
 @exercise("padding_mask", points=3.5)
 def test_padding_mask_values(attempt):
-    """True behind the end of each text, False before it; one row for each text."""
+    """True after the end of each text, False before it; one row for each text."""
     attempt.padding_mask.agrees("values")
 
 
@@ -68,7 +68,7 @@ def test_padding_mask_dtype(attempt):
 
 @exercise("padding_mask", points=0.5)
 def test_padding_mask_inputs(attempt):
-    """The lengths stay as they were."""
+    """The lengths stay unchanged."""
     attempt.padding_mask.keeps_inputs("values")
 
 
@@ -77,51 +77,51 @@ RULE = "positions >= lengths[:, None, None]"
 MISTAKES = [
     mistake(
         "padding_shown_text_hidden",
-        "True stands at the tokens of the text. In this course True hides, and what is to be "
-        "hidden is the padding.",
+        "The tokens of the text are True. In this course True means hidden, and the padding should "
+        "be hidden.",
         (RULE, "positions < lengths[:, None, None]"),
     ),
     mistake(
         "padding_one_too_late",
-        "The first token of the padding stays visible. Places are counted from 0, so the last "
-        "token of a text stands at length - 1.",
+        "The first token of the padding stays visible. Positions are counted from 0, so the last "
+        "token of a text is at length - 1.",
         (RULE, "positions > lengths[:, None, None]"),
     ),
     mistake(
         "padding_one_too_early",
-        "The last token of each text is hidden too. Places are counted from 0, so it stands at "
+        "The last token of each text is hidden too. Positions are counted from 0, so it is at "
         "length - 1.",
         (RULE, "positions >= lengths[:, None, None] - 1"),
     ),
     mistake(
         "padding_in_front",
-        "The front of each text is hidden. The padding stands behind it.",
+        "The start of each text is hidden. The padding comes after it.",
         (RULE, "positions < num_tokens - lengths[:, None, None]"),
     ),
     mistake(
         "padding_mask_without_queries",
-        "The dimension of the queries is missing: a mask of shape (b, 1, num_tokens) fits scores "
-        "of shape (b, n, num_tokens), one of (b, num_tokens) does not.",
+        "The dimension of the queries is missing. A mask of shape (b, 1, num_tokens) fits scores "
+        "of shape (b, n, num_tokens); a mask of shape (b, num_tokens) does not.",
         (RULE, "positions >= lengths[:, None]"),
     ),
     mistake(
         "padding_mask_for_every_query",
-        "The mask has a row for each query. One row serves them all, since it broadcasts.",
+        "The mask has a row for each query. One row is enough, because it broadcasts.",
         (RULE, f"({RULE}).expand(-1, num_tokens, -1)"),
     ),
     mistake(
         "padding_mask_of_queries",
-        "The queries that are padding are hidden, not the keys: the mask stands on its side.",
+        "The queries of the padding are hidden instead of the keys: the mask is transposed.",
         (RULE, f"({RULE}).transpose(1, 2)"),
     ),
     mistake(
         "one_length_for_all",
-        "All texts are taken to be as long as the longest. Each has a length of its own.",
+        "All texts get the length of the longest. Each has its own length.",
         (RULE, "positions >= lengths.max().expand(len(lengths))[:, None, None]"),
     ),
     mistake(
         "padding_mask_of_numbers",
-        "The mask holds numbers, not booleans. True and False are asked for.",
+        "The mask contains numbers instead of True and False.",
         (RULE, f"({RULE}).float()"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""All that judges rotate: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise rotate."""
 
 import torch
 
@@ -10,9 +10,10 @@ from ..sizes import TOKENS, WIDTH, Sizes
 
 
 def cases(pick):
-    """Rows of heads at places from 0 on, at others, in any order. Angles are right to float32.
+    """Return cases at positions from 0 on, at others, and in any order.
 
-    Far on, only the pair of rate 1 and one that hardly turns: there float32 is right to 1e-4 too.
+    In float32 the angles are exact enough. At large positions only two pairs are used, one of
+    rate 1 and one that hardly turns, because those are right to 1e-4 in float32 too.
     """
     draw = Sizes(pick, "rotate")
     n, half = draw(TOKENS, WIDTH)
@@ -43,13 +44,13 @@ def cases(pick):
 
 
 def turned(*shape, start=0, step=1, **settings):
-    """A call on rows of a shape, at places that are `step` apart."""
+    """Return a call on rows of a shape, at positions that are `step` apart."""
     places = torch.arange(shape[-2]) * step + start
     return call(x=normal(*shape), positions=places, **settings)
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     shape = [chance.randint(1, 6) for _ in range(chance.randint(1, 3))]
     shape.append(2 * chance.randint(1, 6))
     used = turned(
@@ -70,19 +71,19 @@ def test_rotate_by_eye(attempt):
 
 @exercise("rotate", points=5)
 def test_rotate_values(attempt):
-    """Entry i turns together with entry i + head_dim / 2, later pairs more slowly."""
+    """Entry i turns together with entry i + head_dim / 2, and later pairs turn more slowly."""
     attempt.rotate.agrees("values")
 
 
 @exercise("rotate", points=2)
 def test_rotate_places(attempt):
-    """The places are those passed in, wherever they start."""
+    """The positions that are passed in are used, even if they do not start at 0."""
     attempt.rotate.agrees("places")
 
 
 @exercise("rotate", points=1)
 def test_rotate_base(attempt):
-    """The base is the one passed in."""
+    """The base that is passed in is used."""
     attempt.rotate.agrees("base")
 
 
@@ -94,7 +95,7 @@ def test_rotate_gradients(attempt):
 
 @exercise("rotate", points=0.5)
 def test_rotate_inputs(attempt):
-    """What is passed in stays as it was, of any dtype, and may lie in memory in any order."""
+    """The arguments stay unchanged; they may have any dtype, and need not be contiguous."""
     attempt.rotate.keeps_inputs("values", "places", "base")
     attempt.rotate.gives_the_same("same")
     attempt.rotate.keeps_dtype("same")
@@ -108,21 +109,21 @@ MIXED = "x * cos.{0} + torch.{1}((-{2}, {3}), dim=-1){4} * sin.{0}"
 MISTAKES = [
     mistake(
         "neighbours_paired",
-        "Neighbouring entries are turned together. Here entry i is paired with entry "
+        "Neighbouring entries are rotated together. Here entry i is paired with entry "
         "i + head_dim / 2.",
         (HALVES, "first, second = x[..., 0::2], x[..., 1::2]"),
         (TURN, TURN.replace("cat(", "stack(") + ".flatten(-2)"),
     ),
     mistake(
         "angles_of_neighbours",
-        "Two conventions are mixed: the angles are laid out for neighbours (a a b b), the turn is "
-        "that of halves. Entry i and entry i + head_dim / 2 need the same angle (a b a b).",
+        "Two conventions are mixed: the angles are for neighbours (a a b b), but the rotation is "
+        "for halves. Entry i and entry i + head_dim / 2 need the same angle (a b a b).",
         (TURN, MIXED.format("repeat_interleave(2, dim=-1)", "cat", "second", "first", "")),
     ),
     mistake(
         "angles_of_halves_for_neighbours",
-        "Two conventions are mixed: the angles are laid out for halves (a b a b), the turn is that "
-        "of neighbours. Here the turn is that of halves: entry i goes with entry i + head_dim / 2.",
+        "Two conventions are mixed: the angles are for halves (a b a b), but the rotation is for "
+        "neighbours. Rotate halves: entry i is paired with entry i + head_dim / 2.",
         (
             TURN,
             MIXED.format("repeat(1, 2)", "stack", "x[..., 1::2]", "x[..., 0::2]", ".flatten(-2)"),
@@ -130,24 +131,24 @@ MISTAKES = [
     ),
     mistake(
         "neighbours_split_halves_joined",
-        "Two conventions are mixed: the rows are split into every other entry and joined again as "
-        "halves. Split them into halves too: entry i goes with entry i + head_dim / 2.",
+        "Two conventions are mixed: the rows are split into every other entry but joined as "
+        "halves. Split them into halves too: entry i is paired with entry i + head_dim / 2.",
         (HALVES, "first, second = x[..., 0::2], x[..., 1::2]"),
     ),
     mistake(
         "halves_split_neighbours_joined",
-        "Two conventions are mixed: the rows are split into halves and joined again entry by entry "
+        "Two conventions are mixed: the rows are split into halves but joined entry by entry "
         "(a A b B). Join them as halves.",
         (TURN, TURN.replace("cat(", "stack(") + ".flatten(-2)"),
     ),
     mistake(
         "turned_backwards",
-        "The turn goes the other way round: the sign of the sine is exchanged.",
+        "The rotation goes in the opposite direction: the sine has the wrong sign.",
         ("cos, sin = angles.cos(), angles.sin()", "cos, sin = angles.cos(), -angles.sin()"),
     ),
     mistake(
         "both_signs_plus",
-        "Both halves add the sine's part. For a turn the first half subtracts it.",
+        "Both halves add the sine's part. In a rotation the first half subtracts it.",
         (TURN, TURN.replace("cos - second", "cos + second")),
     ),
     mistake(
@@ -158,7 +159,7 @@ MISTAKES = [
     ),
     mistake(
         "halves_exchanged",
-        "The halves of the result have changed places.",
+        "The halves of the result are swapped.",
         (TURN, "torch.cat((second * cos + first * sin, first * cos - second * sin), dim=-1)"),
     ),
     mistake(
@@ -168,7 +169,7 @@ MISTAKES = [
     ),
     mistake(
         "rotation_rates_grow",
-        "Later pairs turn faster. They should turn more slowly: the place is divided by the power.",
+        "Later pairs turn faster. They should turn more slowly: divide the position by the power.",
         (RATES, RATES.replace("(-torch", "(torch")),
     ),
     mistake(
@@ -183,24 +184,23 @@ MISTAKES = [
     ),
     mistake(
         "positions_ignored",
-        "The places are counted from 0; those that were passed in are ignored, and a cache would "
-        "begin anew.",
+        "The positions are counted from 0, and those that were passed in are ignored. With a "
+        "cache, every chunk would start at 0 again.",
         ("angles = positions[:, None]", "angles = torch.arange(len(positions))[:, None]"),
     ),
     mistake(
         "half_left_as_it_is",
-        "Only the first half of each row is turned; both coordinates of a pair change.",
+        "Only the first half of each row is rotated; both coordinates of a pair change.",
         (TURN, "torch.cat((first * cos - second * sin, second), dim=-1)"),
     ),
     mistake(
         "positions_added",
-        "Sines and cosines are added to the rows. Here the rows are turned: multiplied, not added "
-        "to.",
+        "Sines and cosines are added to the rows. A rotation multiplies the rows by them instead.",
         (TURN, "torch.cat((first + sin, second + cos), dim=-1)"),
     ),
     mistake(
         "rotation_detached",
-        "The result is cut off from the graph.",
+        "The result is detached from the graph, so no gradient flows back through it.",
         (TURN, f"{TURN}.detach()"),
     ),
 ]

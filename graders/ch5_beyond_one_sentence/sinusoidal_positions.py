@@ -1,4 +1,4 @@
-"""All that judges sinusoidal_positions: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise sinusoidal_positions."""
 
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, shown
@@ -7,7 +7,7 @@ from ..sizes import LONG, WIDTH, Sizes
 
 
 def cases(pick):
-    """Numbers of places and of columns, more of one than of the other and the other way round."""
+    """Return cases with more positions than columns, and with fewer."""
     draw = Sizes(pick, "sinusoidal_positions")
     many, half = draw(LONG, WIDTH)
     some, few, more = (draw.chance.randint(*range_) for range_ in ((5, 7), (2, 4), (8, 12)))
@@ -23,25 +23,25 @@ def cases(pick):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     return case("anything", call(num_tokens=chance.randint(1, 90), d=2 * chance.randint(1, 20)))
 
 
 @for_learners("sinusoidal_positions")
 def test_sinusoidal_positions_by_eye(attempt):
-    """Four places, six columns."""
+    """Four positions, six columns."""
     attempt.sinusoidal_positions.agrees("sentence")
 
 
 @exercise("sinusoidal_positions", points=1)
 def test_sinusoidal_positions_start(attempt):
-    """At place 0 all sines are 0 and all cosines 1."""
+    """At position 0 all sines are 0 and all cosines 1."""
     attempt.sinusoidal_positions.agrees("start")
 
 
 @exercise("sinusoidal_positions", points=5)
 def test_sinusoidal_positions_values(attempt):
-    """Sines and cosines of ever slower angles, side by side."""
+    """Sines and cosines of slower and slower angles, side by side."""
     attempt.sinusoidal_positions.agrees("values")
 
 
@@ -51,36 +51,35 @@ PAIRS = "torch.stack((angles.sin(), angles.cos()), dim=-1).reshape(num_tokens, d
 MISTAKES = [
     mistake(
         "sines_then_cosines",
-        "All sines stand in front and all cosines behind. Each sine has its cosine right beside "
-        "it here.",
+        "All sines come first and all cosines last. Here each sine is followed by its cosine.",
         (PAIRS, "torch.cat((angles.sin(), angles.cos()), dim=-1)"),
     ),
     mistake(
         "cosine_first",
-        "Sine and cosine have changed places: the sine stands in the even columns.",
+        "Sine and cosine are swapped: the sine belongs in the even columns.",
         (PAIRS, PAIRS.replace("angles.sin(), angles.cos()", "angles.cos(), angles.sin()")),
     ),
     mistake(
         "only_sines",
-        "There are sines in all columns; the odd ones hold cosines.",
+        "All columns contain sines; the odd ones should contain cosines.",
         (PAIRS, PAIRS.replace("angles.cos()", "angles.sin()")),
     ),
     mistake(
         "exponent_without_two",
-        "The exponent is i / d where 2i / d is asked for, so each clock is slowed down only by "
-        "the root of what it should be.",
+        "The exponent is i / d instead of 2i / d, so each clock is slowed down only by the root of "
+        "the right factor.",
         (RATES, "10000.0 ** (-torch.arange(d // 2) / d)"),
     ),
     mistake(
         "exponent_doubled",
-        "The exponent is twice what it should be. If i already counts 0, 2, 4, …, the exponent is "
-        "i / d: the 2 of 2i / d is in it.",
+        "The exponent is twice as large as it should be. If i already counts 0, 2, 4, …, the "
+        "exponent is i / d, because that i includes the 2 of 2i / d.",
         (RATES, "10000.0 ** (-2 * torch.arange(0, d, 2) / d)"),
     ),
     mistake(
         "exponent_doubled_and_one_further",
-        "The exponents of the sines are 2i / d for i = 0, 2, 4, …, twice what they should be, and "
-        "those of the cosines 2(i + 1) / d. A sine and the cosine beside it share one exponent, "
+        "The exponents of the sines are 2i / d for i = 0, 2, 4, …, twice as large as they should "
+        "be, and those of the cosines 2(i + 1) / d. A sine and the next cosine share one exponent, "
         "i / d.",
         (RATES, "10000.0 ** (-2 * torch.arange(0, d, 2) / d)"),
         (
@@ -93,7 +92,7 @@ MISTAKES = [
     ),
     mistake(
         "each_column_its_own_rate",
-        "Each column has a rate of its own. A sine and the cosine beside it share one.",
+        "Each column has its own rate. A sine and the next cosine share one rate.",
         (
             PAIRS,
             "torch.where(torch.arange(d) % 2 == 0, (positions * 10000.0 ** (-torch.arange(d) / d))"
@@ -117,12 +116,12 @@ MISTAKES = [
     ),
     mistake(
         "places_from_one",
-        "The places begin at 1; the first one is 0.",
+        "The positions start at 1; the first one is 0.",
         ("torch.arange(num_tokens)[:, None]", "torch.arange(1, num_tokens + 1)[:, None]"),
     ),
     mistake(
         "places_in_columns",
-        "Places run along the columns; each place is a row.",
+        "Positions run along the columns; each position is a row.",
         (PAIRS, f"{PAIRS}.T"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""All that judges sliding_window_mask: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise sliding_window_mask."""
 
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, mistake, shown
@@ -7,7 +7,7 @@ from ..sizes import LONG, SMALL, Sizes
 
 
 def cases(pick):
-    """Windows smaller than the text, of one token, and at least as long as the text."""
+    """Return cases with windows of one token, shorter than the text, and at least as long."""
     draw = Sizes(pick, "sliding_window_mask")
     many, window = draw(LONG, SMALL)
     few, some, all_of_it, less, typed = (
@@ -31,7 +31,7 @@ def cases(pick):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     return case("anything", call(num_tokens=chance.randint(1, 60), window=chance.randint(1, 70)))
 
 
@@ -74,34 +74,34 @@ MISTAKES = [
     ),
     mistake(
         "window_shows_the_future",
-        "Only what is too long ago is hidden; the future has to be hidden too.",
+        "Only tokens that are too old are hidden; the future must be hidden too.",
         (RULE, "distance >= window"),
     ),
     mistake(
         "window_on_both_sides",
-        "The window reaches as far ahead as it reaches back. Nothing after a token may be seen.",
+        "The window reaches as far ahead as back. A token must not see anything after itself.",
         (RULE, "distance.abs() >= window"),
     ),
     mistake(
         "window_without_end",
-        "Only the future is hidden; what is older than the window stays visible.",
+        "Only the future is hidden; tokens older than the window stay visible.",
         (RULE, "distance < 0"),
     ),
     mistake(
         "window_into_the_future",
-        "The window lies ahead of each token. It should lie behind it.",
+        "The window is ahead of each token. It should be behind it.",
         (RULE, "(distance > 0) | (distance <= -window)"),
     ),
     mistake(
         "window_hides_nothing",
-        "Nothing is hidden: no token comes after another and is too old for it at once. Either is "
-        "reason enough to hide it.",
+        "Nothing is hidden, because no token is both in the future and too old. Either condition "
+        "is enough to hide it.",
         (RULE, "(distance < 0) & (distance >= window)"),
     ),
     mistake(
         "window_in_blocks",
-        "The tokens are cut into blocks that see only themselves. The window moves along with each "
-        "token.",
+        "The tokens are cut into blocks that see only themselves. The window should move along "
+        "with each token.",
         (
             RULE,
             "(distance < 0) | (positions[:, None] // window != positions // window)",
@@ -109,17 +109,17 @@ MISTAKES = [
     ),
     mistake(
         "window_of_the_last_tokens",
-        "All tokens share one window, at the end of the text. Each looks back from itself.",
+        "All tokens share one window at the end of the text. Each token looks back from itself.",
         (RULE, "(distance < 0) | (positions < num_tokens - window)"),
     ),
     mistake(
         "window_mask_shows",
-        "True stands where a token may look. In this course True hides.",
+        "True means visible in this mask. In this course True means hidden.",
         (RULE, "(distance >= 0) & (distance < window)"),
     ),
     mistake(
         "window_mask_of_numbers",
-        "The mask holds numbers, not booleans. True and False are asked for.",
+        "The mask contains numbers instead of True and False.",
         (RULE, f"({RULE}).float()"),
     ),
 ]

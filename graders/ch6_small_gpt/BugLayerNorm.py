@@ -1,4 +1,4 @@
-"""Find the bug: judged as LayerNorm is."""
+"""A find-the-bug exercise, graded like LayerNorm."""
 
 from tensorgrade import find_the_bug
 

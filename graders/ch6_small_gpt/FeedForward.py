@@ -1,4 +1,4 @@
-"""All that judges FeedForward: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise FeedForward."""
 
 import torch
 
@@ -11,7 +11,7 @@ from ..sizes import BATCH, FEATURES, TOKENS, Sizes
 
 
 def cases(pick):
-    """Several widths and ranks."""
+    """Return cases of several widths and ranks."""
     draw = Sizes(pick, "FeedForward")
     b, n, d = draw(BATCH, TOKENS, FEATURES)
     shapes = pick(public=[(2, 3), (2, 3, 4)], hidden=[(3, 5), (b, 1, d), (1, n, 3), (n, 1), (4,)])
@@ -28,7 +28,7 @@ def cases(pick):
 
 
 def layers(d):
-    """Weights and biases of both layers."""
+    """Return weights and biases of both layers."""
     return {
         "layers.0.weight": weights(4 * d, d),
         "layers.0.bias": weights(4 * d),
@@ -38,27 +38,27 @@ def layers(d):
 
 
 def module(*shape, dtype="float64", gradient=None, training=True):
-    """Constructed, given all weights, called."""
+    """Construct the module, load all weights, and call it."""
     made = construct(d=shape[-1], dtype=dtype)
     called = call(x=normal(*shape), gradient=gradient)
     return made, load(layers(shape[-1])), mode(training), called
 
 
 def used(*shape):
-    """The same in evaluation, without gradients."""
+    """Return the same in evaluation and without gradients."""
     made = construct(d=shape[-1])
     return made, load(layers(shape[-1])), *at_work(made, x=normal(*shape))
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     shape = [chance.randint(1, 6) for _ in range(chance.randint(1, 4))]
     return case("anything", *module(*shape, gradient=normal(*shape)), describe())
 
 
 @exercise("FeedForward", points=3)
 def test_FeedForward_values(attempt):
-    """Up to four times the width, a GELU, back down."""
+    """Four times the width, a GELU, and back."""
     attempt.FeedForward.agrees("values")
 
 
@@ -70,14 +70,14 @@ def test_FeedForward_gradients(attempt):
 
 @exercise("FeedForward", points=0.5)
 def test_FeedForward_parameters(attempt):
-    """Two linear layers with their biases, and no more."""
+    """Two linear layers with their biases, and no other parameters."""
     attempt.FeedForward.has_parameters("parameters")
     attempt.FeedForward.starts_alive("start")
 
 
 @exercise("FeedForward", points=0.5)
 def test_FeedForward_copies(attempt):
-    """A copy, and what its state is loaded into, do the same."""
+    """A copy, and a module with its state, give the same result."""
     attempt.FeedForward.gives_the_same("same")
 
 
@@ -86,43 +86,43 @@ LAYERS = "nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))"
 MISTAKES = [
     mistake(
         "relu_for_gelu",
-        "Between the layers stands a ReLU; a GELU is asked for.",
+        "There is a ReLU between the layers instead of a GELU.",
         (LAYERS, LAYERS.replace("nn.GELU()", "nn.ReLU()")),
     ),
     mistake(
         "gelu_by_tanh",
-        "The GELU is the one approximated by tanh; the exact one is asked for, nn.GELU().",
+        "The GELU is the one approximated by tanh; use the exact one, nn.GELU().",
         (LAYERS, LAYERS.replace("nn.GELU()", 'nn.GELU(approximate="tanh")')),
     ),
     mistake(
         "no_bend",
-        "Nothing bends between the two layers, so they are no more than one.",
+        "There is no activation between the two layers, so together they are one linear layer.",
         (LAYERS, LAYERS.replace("nn.GELU()", "nn.Identity()")),
     ),
     mistake(
         "not_four_times_as_wide",
-        "The layer in the middle is not four times as wide.",
+        "The hidden layer is not four times as wide.",
         (LAYERS, "nn.Sequential(nn.Linear(d, d), nn.GELU(), nn.Linear(d, d))"),
     ),
     mistake(
         "gelu_at_the_end_too",
-        "A GELU stands behind the second layer too. What comes out may be negative.",
+        "There is another GELU after the second layer. The result may be negative.",
         (LAYERS, LAYERS.replace("nn.Linear(4 * d, d))", "nn.Linear(4 * d, d), nn.GELU())")),
     ),
     mistake(
         "gelu_before_the_layers",
-        "The GELU stands before the first layer; it stands between the two.",
+        "The GELU is before the first layer; it belongs between the two.",
         (LAYERS, "nn.Sequential(nn.Linear(d, 4 * d), nn.Identity(), nn.Linear(4 * d, d))"),
         ("return self.layers(x)", "return self.layers(nn.functional.gelu(x))"),
     ),
     mistake(
         "added_already",
-        "The input is added here already. The block does that, one exercise further on.",
+        "The input is added to the result here. The block does that, in the next exercise.",
         ("return self.layers(x)", "return x + self.layers(x)"),
     ),
     mistake(
         "feed_forward_without_bias",
-        "The layers have no biases; both have one here.",
+        "The layers have no biases; here both have one.",
         (
             LAYERS,
             LAYERS.replace("d), nn.GELU", "d, bias=False), nn.GELU").replace(
@@ -132,23 +132,23 @@ MISTAKES = [
     ),
     mistake(
         "first_layer_without_bias",
-        "The first layer has no bias; both layers have one here.",
+        "The first layer has no bias; here both layers have one.",
         (LAYERS, LAYERS.replace("d), nn.GELU", "d, bias=False), nn.GELU")),
     ),
     mistake(
         "twice_as_wide",
-        "The layer in the middle is twice as wide as d; four times is asked for.",
+        "The hidden layer is twice as wide as d instead of four times.",
         (LAYERS, LAYERS.replace("4 * d", "2 * d")),
     ),
     mistake(
         "three_times_as_wide",
-        "The layer in the middle is three times as wide as d; four times is asked for.",
+        "The hidden layer is three times as wide as d instead of four times.",
         (LAYERS, LAYERS.replace("4 * d", "3 * d")),
     ),
     mistake(
         "layers_in_a_plain_list",
-        "Torch does not find the layers' parameters: the layers are kept in a Python list, or "
-        "made anew at each call. Make them once, in an nn.Sequential.",
+        "Torch does not find the layers' parameters. Are the layers in a Python list, or created "
+        "in each call? Create them once, in an nn.Sequential.",
         (LAYERS, LAYERS.replace("nn.Sequential(", "[").replace("4 * d, d))", "4 * d, d)]")),
         (
             "return self.layers(x)",
@@ -157,12 +157,12 @@ MISTAKES = [
     ),
     mistake(
         "layers_called_twice",
-        "The layers are called on their own result once more.",
+        "The layers are applied a second time, to their own result.",
         ("return self.layers(x)", "return self.layers(self.layers(x))"),
     ),
     mistake(
         "first_layer_alone",
-        "Only a part of the layers is called.",
+        "Only some of the layers are applied.",
         ("return self.layers(x)", "return self.layers[:2](x)"),
     ),
 ]

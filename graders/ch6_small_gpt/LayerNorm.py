@@ -1,4 +1,4 @@
-"""All that judges LayerNorm: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise LayerNorm."""
 
 import torch
 
@@ -23,9 +23,9 @@ from ..sizes import BATCH, FEATURES, TOKENS, Sizes
 
 
 def cases(pick):
-    """Rows of several ranks and spreads; scales and shifts of their own.
+    """Return cases with rows of several ranks and spreads, and with different scales and shifts.
 
-    Only where the spread is small does it show which eps stands there unless one is passed in.
+    The default eps only shows in rows with a small spread.
     """
     draw = Sizes(pick, "LayerNorm")
     b, n, d = draw(BATCH, TOKENS, FEATURES)
@@ -42,7 +42,7 @@ def cases(pick):
         *(case(f"values/{shape}", *used(*shape)) for shape in shapes),
         case("values/float32", *normed(3, 6, dtype="float32"), dtype=torch.float32),
         case("spread/tiny", *normed(3, 4, factor=1e-3)),
-        # So far from zero that the mean of the squares less the square of the mean is noise.
+        # So far from zero that the mean of squares minus the squared mean is only noise.
         case(
             "spread/large",
             *normed(3, 4, factor=50, offset=1e4, dtype="float32"),
@@ -65,7 +65,7 @@ def cases(pick):
 
 
 def columns(d):
-    """A scale and a shift for each column."""
+    """Return a scale and a shift for each column."""
     return {"scale": weights(d), "shift": weights(d)}
 
 
@@ -80,7 +80,7 @@ def normed(
     training=True,
     **eps,
 ):
-    """Constructed, given a scale and a shift, called on rows of this spread."""
+    """Construct the module, load a scale and a shift, and call it on rows of this spread."""
     x = computed(change, factor * normal(*shape) + offset)
     return (
         construct(d=shape[-1], **eps, dtype=dtype),
@@ -91,13 +91,13 @@ def normed(
 
 
 def used(*shape):
-    """The same in evaluation, without gradients."""
+    """Return the same in evaluation and without gradients."""
     made = construct(d=shape[-1])
     return made, load(columns(shape[-1])), *at_work(made, x=10 * normal(*shape))
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     shape = [chance.randint(1, 5) for _ in range(chance.randint(0, 3))] + [chance.randint(2, 30)]
     settings = {"eps": chance.choice([1e-5, 1e-3, 0.3])} if chance.random() < 0.5 else {}
     factor, offset = chance.choice([1e-2, 1, 50]), chance.choice([0, 0, 20])
@@ -113,25 +113,25 @@ def test_LayerNorm_by_eye(attempt):
 
 @exercise("LayerNorm", points=2)
 def test_LayerNorm_plain(attempt):
-    """As it is made, rows come to mean 0 and variance 1."""
+    """A new module gives rows of mean 0 and variance 1."""
     attempt.LayerNorm.agrees("plain")
 
 
 @exercise("LayerNorm", points=3.5)
 def test_LayerNorm_values(attempt):
-    """Then each column is scaled and shifted, in evaluation too."""
+    """Each column is scaled and shifted afterwards, in evaluation too."""
     attempt.LayerNorm.agrees("values")
 
 
 @exercise("LayerNorm", points=1)
 def test_LayerNorm_spread(attempt):
-    """Whatever the rows' spread is."""
+    """Rows of any spread are normalised."""
     attempt.LayerNorm.agrees("spread")
 
 
 @exercise("LayerNorm", points=1)
 def test_LayerNorm_eps(attempt):
-    """The eps that was passed in is added to the variance."""
+    """The eps that is passed in is added to the variance."""
     attempt.LayerNorm.agrees("eps")
 
 
@@ -143,20 +143,20 @@ def test_LayerNorm_gradients(attempt):
 
 @exercise("LayerNorm", points=0.5)
 def test_LayerNorm_parameters(attempt):
-    """A scale and a shift, and no more."""
+    """A scale and a shift, and no other parameters."""
     attempt.LayerNorm.has_parameters("parameters")
 
 
 @exercise("LayerNorm", points=0.25)
 def test_LayerNorm_is_your_own(attempt):
-    """It is written, not called."""
+    """It is your own code and does not call torch's norm."""
     attempt.LayerNorm.agrees("own")
     attempt.LayerNorm.avoids_norms("own")
 
 
 @exercise("LayerNorm", points=0.25)
 def test_LayerNorm_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.LayerNorm.keeps_inputs("values", "plain")
     attempt.LayerNorm.gives_the_same("same")
 
@@ -169,12 +169,12 @@ RETURN = "return self.scale * normed + self.shift"
 MISTAKES = [
     mistake(
         "unbiased_variance",
-        "The variance is divided by d - 1. It is the plain mean of the squares here, divided by d.",
+        "The variance is divided by d - 1. Here it is the mean of the squares, divided by d.",
         (VARIANCE, "x.var(dim=-1, keepdim=True)"),
     ),
     mistake(
         "divided_by_variance",
-        "The rows are divided by their variance; it is its root that has the size of the numbers.",
+        "The rows are divided by their variance; only its root has the scale of the numbers.",
         ("torch.sqrt(variance + self.eps)", "(variance + self.eps)"),
     ),
     mistake(
@@ -184,7 +184,7 @@ MISTAKES = [
     ),
     mistake(
         "without_eps",
-        "There is no eps, so a row of equal numbers is divided by 0.",
+        "eps is missing, so a row of equal numbers is divided by 0.",
         ("variance + self.eps", "variance"),
     ),
     mistake(
@@ -194,12 +194,12 @@ MISTAKES = [
     ),
     mistake(
         "default_eps",
-        "eps has another default than the 1e-5 that is asked for.",
+        "The default of eps is not 1e-5.",
         (RETURN, f"{RETURN}\n\n    __init__.__defaults__ = (1e-6,)"),
     ),
     mistake(
         "larger_default_eps",
-        "eps has another default than the 1e-5 that is asked for: a larger one.",
+        "The default of eps is larger than 1e-5.",
         (RETURN, f"{RETURN}\n\n    __init__.__defaults__ = (1e-3,)"),
     ),
     mistake(
@@ -214,21 +214,21 @@ MISTAKES = [
     ),
     mistake(
         "normed_along_dimension_0",
-        "Mean and variance run along the first dimension, over tokens or over whole texts. Each "
-        "token's row has its own, along the last one.",
+        "Mean and variance run along the first dimension, over tokens or whole texts. Each token's "
+        "row has its own, along the last dimension.",
         (MEAN, "mean = x.mean(dim=0, keepdim=True)"),
         (VARIANCE, "x.var(dim=0, keepdim=True, unbiased=False)"),
     ),
     mistake(
         "normed_along_dimension_1",
-        "Mean and variance run along dimension 1, which are the columns only where x has two "
-        "dimensions. They run along the last one.",
+        "Mean and variance run along dimension 1, which counts the columns only if x has two "
+        "dimensions. They run along the last dimension.",
         (MEAN, MEAN.replace("-1", "1")),
         (VARIANCE, VARIANCE.replace("-1", "1")),
     ),
     mistake(
         "normed_over_everything",
-        "One mean and one variance serve all rows; each row has its own.",
+        "All rows share one mean and one variance; each row has its own.",
         (MEAN, "mean = x.mean()"),
         (VARIANCE, "x.var(unbiased=False)"),
     ),
@@ -249,23 +249,23 @@ MISTAKES = [
     ),
     mistake(
         "scale_not_learned",
-        "Scale and shift are plain tensors. As nn.Parameters they can be learned.",
+        "Scale and shift are plain tensors. Only as nn.Parameters can they be learned.",
         ("nn.Parameter(torch.ones(d))", "torch.ones(d)"),
         ("nn.Parameter(torch.zeros(d))", "torch.zeros(d)"),
     ),
     mistake(
         "scale_starts_at_zero",
-        "The scale starts with zeros, so nothing comes through. It starts with ones.",
+        "The scale starts with zeros, so only the shift is left. It should start with ones.",
         ("nn.Parameter(torch.ones(d))", "nn.Parameter(torch.zeros(d))"),
     ),
     mistake(
         "statistics_detached",
-        "Mean and variance are cut off from the graph; the gradient passes through them too.",
+        "Mean and variance are detached from the graph; gradients must flow through them too.",
         (NORMED, "normed = (x - mean.detach()) / torch.sqrt(variance.detach() + self.eps)"),
     ),
     mistake(
         "normed_in_place",
-        "A tensor that was passed in is overwritten. Whoever called still needs it.",
+        "A tensor that was passed in is overwritten. The caller still needs its old values.",
         (NORMED, "normed = x.copy_((x - mean) / torch.sqrt(variance + self.eps)).clone()"),
     ),
 ]

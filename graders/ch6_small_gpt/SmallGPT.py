@@ -1,4 +1,4 @@
-"""All that judges SmallGPT: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise SmallGPT."""
 
 import torch
 
@@ -26,7 +26,7 @@ SMALLEST: dict = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}
 
 
 def cases(pick):
-    """(b, n, vocab_size, context_length, d, heads, layers); attention is a stand-in."""
+    """Return cases (b, n, vocab_size, context_length, d, heads, layers), with simple attention."""
     draw = Sizes(pick, "SmallGPT")
     b, n, vocab = draw(BATCH, TOKENS, LONG)
     deep, _ = draw(SMALL, SMALL)
@@ -77,9 +77,9 @@ def cases(pick):
 
 
 def all_weights(vocab, context, d, layers):
-    """Weights of both tables, of all blocks, of the last norm and of the head."""
+    """Return weights of both tables, of all blocks, of the last norm and of the head."""
     values = {
-        "token_embedding.weight": 3 * weights(vocab, d),  # LayerNorm's eps does not show in it
+        "token_embedding.weight": 3 * weights(vocab, d),  # so large that eps does not show
         "position_embedding.weight": weights(context, d),
         "final_norm.scale": weights(d),
         "final_norm.shift": weights(d),
@@ -91,17 +91,17 @@ def all_weights(vocab, context, d, layers):
 
 
 def ids_of(numbers: torch.Tensor, vocab: int) -> torch.Tensor:
-    """Whole numbers below vocab, made of normal ones."""
+    """Return integers below vocab, made of normal numbers."""
     return (numbers.abs() * 1000).long() % vocab
 
 
 def ids(vocab, *shape):
-    """Ids to be drawn."""
+    """Return ids that will be drawn."""
     return computed(ids_of, normal(*shape), vocab)
 
 
 def made(vocab, context, d, heads, layers, dtype="float64", fixed=None, **settings):
-    """Constructed and given all weights. fixed: some that are not drawn as the others are."""
+    """Construct the module and load all weights. fixed: weights that are not random."""
     sizes = {"vocab_size": vocab, "context_length": context, "d": d, "num_heads": heads}
     return (
         construct(**sizes, num_layers=layers, **settings, dtype=dtype),
@@ -110,29 +110,29 @@ def made(vocab, context, d, heads, layers, dtype="float64", fixed=None, **settin
 
 
 def module(b, n, vocab, *sizes, gradient=None, training=False, **settings):
-    """Called on ids in evaluation, or in training, where nothing but dropout is different."""
+    """Return a call in evaluation, or in training, where only dropout differs."""
     steps = made(vocab, *sizes, **{"dropout": 0.0} | settings)
     return *steps, mode(training), call(ids=ids(vocab, b, n), gradient=gradient)
 
 
 def learning(b, n, vocab, *sizes, training=True):
-    """Called in training without dropout, or in evaluation; gradients are asked for."""
+    """Return a call that asks for gradients, in training without dropout or in evaluation."""
     return module(b, n, vocab, *sizes, gradient=normal(b, n, vocab), training=training)
 
 
 def as_it_is_made(b, n, vocab, *sizes):
-    """The same without a word about dropout."""
+    """Return the same call without the argument for dropout."""
     return *made(vocab, *sizes), call(ids=ids(vocab, b, n))
 
 
 def used(b, n, vocab, *sizes, dropout=0.0):
-    """Called in evaluation, without gradients."""
+    """Return a call in evaluation, without gradients."""
     model, values = made(vocab, *sizes, dropout=dropout)
     return model, values, *at_work(model, ids=ids(vocab, b, n))
 
 
 def one_after_another():
-    """Texts of different lengths: no call owes anything to one before, nor to its weights."""
+    """Return calls on texts of different lengths: none may depend on an earlier one."""
     return (
         *made(6, 5, 4, 2, 1, dropout=0.0),
         mode(training=False),
@@ -144,7 +144,7 @@ def one_after_another():
 
 
 def changed_end(cut):
-    """Two texts that are the same up to some token."""
+    """Return calls on two texts that are equal up to some token."""
     text = ids(6, 2, 5)
     other = computed(with_another_end, text, cut)
     model, values = made(6, 5, 4, 2, 2, dropout=0.4)
@@ -153,7 +153,7 @@ def changed_end(cut):
 
 
 def changed_in_training(cut):
-    """Two runs that drop the same entries: one text changes at its end, the other altogether."""
+    """Return runs that drop the same entries: one text changes at its end, the other completely."""
     text = ids(6, 2, 5)
     other = computed(with_another_end, computed(with_another_row, text), cut)
     model, values = made(6, 5, 4, 2, 2, dropout=0.4)
@@ -164,20 +164,20 @@ def changed_in_training(cut):
 
 
 def with_another_row(text: torch.Tensor) -> torch.Tensor:
-    """A text beside another one, which begins with another token."""
+    """Return a text together with another one that begins with another token."""
     return torch.stack((text[0], (text[1] + 2) % 6))
 
 
 def with_another_end(text: torch.Tensor, cut: int) -> torch.Tensor:
-    """A text whose tokens from `cut` on are others."""
+    """Return a text with other tokens from `cut` on."""
     return torch.cat((text[:, :cut], (text[:, cut:] + 1) % 6), dim=1)
 
 
 def in_training(p):
-    """Twice in training with other seeds, once in evaluation, with weights that show dropout.
+    """Return two calls in training with different seeds and one in evaluation, to show dropout.
 
-    What is dropped are the sums of a token and its place, and one number that the block adds to
-    each: all positive. The last norm and the head keep their order.
+    Dropout acts on the sums of token and position, and on one number that the block adds to each.
+    All are positive, and the last norm and the head keep their order.
     """
     text, d = ids(16, 3, 16), 16
     tables = ("token_embedding.weight", "position_embedding.weight")
@@ -201,7 +201,7 @@ def in_training(p):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     b, n, vocab, width, heads, layers = (chance.randint(1, top) for top in (3, 7, 9, 2, 3, 3))
     d, context = 2 * width * heads, n + chance.choice([0, 1, 5])
     asked = {"dropout": chance.choice([0.0, 0.4]), "gradient": normal(b, n, vocab)}
@@ -210,7 +210,7 @@ def anything(chance):
 
 @exercise("SmallGPT", points=6)
 def test_SmallGPT_one_block(attempt):
-    """Token and place, a block, the last norm, the head."""
+    """Token and position, one block, the last norm, the head."""
     attempt.SmallGPT.agrees("one block")
 
 
@@ -228,14 +228,14 @@ def test_SmallGPT_short_texts(attempt):
 
 @exercise("SmallGPT", points=1)
 def test_SmallGPT_sees_no_future(attempt):
-    """A later token changes no logits before it, nor does another text."""
+    """Later tokens and other texts do not change earlier logits."""
     attempt.SmallGPT.agrees("future")
     attempt.SmallGPT.keeps_what_is_earlier("future in training")
 
 
 @exercise("SmallGPT", points=1)
 def test_SmallGPT_dropout(attempt):
-    """In training it acts where it stands, in evaluation nowhere."""
+    """Dropout acts in the right places in training, and never in evaluation."""
     attempt.SmallGPT.agrees("evaluation")
     attempt.SmallGPT.agrees("dropout", only="plain")
     attempt.SmallGPT.drops_sums("dropout")
@@ -249,14 +249,14 @@ def test_SmallGPT_gradients(attempt):
 
 @exercise("SmallGPT", points=0.5, guard=True)
 def test_SmallGPT_moves_as_a_whole(attempt):
-    """Moved to another device, such as a GPU, it makes no tensor elsewhere."""
+    """It creates no tensors on another device after it has moved, for example to a GPU."""
     attempt.SmallGPT.answered("one block")
     attempt.SmallGPT.moves_as_a_whole("moved")
 
 
 @exercise("SmallGPT", points=1)
 def test_SmallGPT_parameters(attempt):
-    """Two tables, the blocks, a norm and a head without a bias; it says its context_length."""
+    """Two tables, the blocks, a norm and a head without a bias; it stores its context_length."""
     attempt.SmallGPT.has_parameters("parameters")
     attempt.SmallGPT.starts_alive("start")
     attempt.SmallGPT.agrees("parameters", only="context_length")
@@ -264,7 +264,7 @@ def test_SmallGPT_parameters(attempt):
 
 @exercise("SmallGPT", points=0.5)
 def test_SmallGPT_inputs(attempt):
-    """The ids stay as they were."""
+    """The ids stay unchanged."""
     attempt.SmallGPT.keeps_inputs("one block", "blocks", "short")
 
 
@@ -278,23 +278,23 @@ BLOCKS = "TransformerBlock(d, context_length, dropout, num_heads) for _ in range
 MISTAKES = [
     mistake(
         "no_positions",
-        "The places are never added; without them the model cannot tell the order of its tokens.",
+        "The positions are never added, so the model cannot know the order of its tokens.",
         (SUM, "self.token_embedding(ids)"),
     ),
     mistake(
         "positions_multiplied",
-        "The vectors of the places are multiplied with those of the tokens; they are added.",
+        "The position vectors are multiplied by the token vectors; they should be added.",
         (SUM, SUM.replace(" + ", " * ")),
     ),
     mistake(
         "places_of_ids",
-        "The ids are looked up in the table of places. A place is where a token stands, not which "
-        "one it is.",
+        "The ids are looked up in the table of positions. A position says where a token is, not "
+        "which one it is.",
         (PLACES, "places = ids % self.context_length"),
     ),
     mistake(
         "gpt_places_from_one",
-        "The places begin at 1; the first one is 0.",
+        "The positions start at 1; the first one is 0.",
         (
             PLACES,
             "places = torch.arange(1, ids.shape[1] + 1, device=ids.device) % self.context_length",
@@ -302,54 +302,55 @@ MISTAKES = [
     ),
     mistake(
         "places_always_all",
-        "The places of a whole context are added, whatever the length of the text.",
+        "The positions of a full context are added, whatever the length of the text.",
         (PLACES, "places = torch.arange(self.context_length, device=ids.device)"),
     ),
     mistake(
         "final_norm_left_out",
-        "The last norm is never applied.",
+        "The last norm is not applied.",
         (RETURN, "return self.head(x)"),
     ),
     mistake(
         "log_probabilities_returned",
-        "Logarithms of probabilities come back. Logits are asked for: the loss and `generate` take "
+        "The result contains log probabilities instead of logits. The loss and `generate` apply "
         "the softmax.",
         (RETURN, "return self.head(self.final_norm(x)).log_softmax(dim=-1)"),
     ),
     mistake(
         "probabilities_returned",
-        "Probabilities come back. Logits are asked for: the loss and `generate` take the softmax.",
+        "The result contains probabilities instead of logits. The loss and `generate` apply the "
+        "softmax.",
         (RETURN, "return self.head(self.final_norm(x)).softmax(dim=-1)"),
     ),
     mistake(
         "one_block_again_and_again",
-        "The first block is called again and again; each block has weights of its own.",
+        "The first block is applied repeatedly; each block has its own weights.",
         (LOOP, LOOP.replace("block(x)", "self.blocks[0](x)")),
     ),
     mistake(
         "first_block_only",
-        "Only the first block is called.",
+        "Only the first block is applied.",
         (LOOP, "x = self.blocks[0](x)"),
     ),
     mistake(
         "blocks_in_reverse",
-        "The blocks are called from the last to the first.",
+        "The blocks are applied from the last to the first.",
         ("for block in self.blocks:", "for block in reversed(self.blocks):"),
     ),
     mistake(
         "blocks_not_chained",
-        "Every block gets the same x, so only the last one counts. Each gets what the one before "
-        "it gave.",
+        "All blocks get the same x, so only the last one counts. Each should get the previous "
+        "block's result.",
         (LOOP, "start = x\n        " + LOOP.replace("block(x)", "block(start)")),
     ),
     mistake(
         "block_input_added_again",
-        "What goes into a block is added to what comes out. The block has added it already.",
+        "A block's input is added to its result. The block has already added it.",
         (LOOP, LOOP.replace("x = block(x)", "x = x + block(x)")),
     ),
     mistake(
         "blocks_share_weights",
-        "All blocks are one and the same object, so they can never learn to differ.",
+        "All blocks are the same object, so they can never learn to differ.",
         (
             f"nn.ModuleList(\n            {BLOCKS}\n        )",
             "nn.ModuleList([TransformerBlock(d, context_length, dropout, num_heads)] * num_layers)",
@@ -357,7 +358,7 @@ MISTAKES = [
     ),
     mistake(
         "blocks_in_a_plain_list",
-        "The blocks are kept in a Python list, where torch does not find their parameters.",
+        "The blocks are in a Python list, where torch does not find their parameters.",
         ("self.blocks = nn.ModuleList(", "self.blocks = list("),
     ),
     mistake(
@@ -367,38 +368,38 @@ MISTAKES = [
     ),
     mistake(
         "head_is_the_table_of_tokens",
-        "The head has the weights of the table of tokens; here it has weights of its own.",
+        "The head shares the weights of the token table; here it has its own weights.",
         (HEAD, f"{HEAD}\n        self.head.weight = self.token_embedding.weight"),
     ),
     mistake(
         "sums_not_dropped",
-        "Dropout never acts on the sum of token and place; it does in training.",
+        "Dropout never acts on the sum of token and position; it should in training.",
         ("x = self.dropout(x)", "pass"),
     ),
     mistake(
         "last_place_only",
-        "Only the last place's logits come back; every place has its own.",
+        "Only the last position's logits are returned; each position has its own.",
         (RETURN, "return self.head(self.final_norm(x[:, -1]))"),
     ),
     mistake(
         "gpt_dropout_not_passed_on",
-        "The dropout that was passed in never reaches the blocks.",
+        "The dropout rate is not passed on to the blocks.",
         (BLOCKS, BLOCKS.replace("dropout,", "0.0,")),
     ),
     mistake(
         "heads_for_layers",
-        "There are as many blocks as heads; num_layers says how many blocks there are.",
+        "There are as many blocks as heads; num_layers is the number of blocks.",
         ("for _ in range(num_layers)", "for _ in range(num_heads)"),
     ),
     mistake(
         "context_length_not_kept",
-        "The model does not keep its context_length. `generate` asks for it, to cut the text to "
-        "what the model can see.",
+        "The model does not store its context_length. `generate` needs it to cut the text to the "
+        "length that the model can see.",
         ("self.context_length = context_length\n", "pass\n"),
     ),
     mistake(
         "logits_in_a_tuple",
-        "A tuple comes back, the logits and None beside them. The logits alone are asked for.",
+        "The result is a tuple of the logits and None. Return only the logits.",
         (RETURN, f"{RETURN}, None"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""All that judges TransformerBlock: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise TransformerBlock."""
 
 import torch
 
@@ -9,7 +9,7 @@ from ..modules import at_work, structure
 from ..relations import copied
 from ..sizes import BATCH, TOKENS, Sizes
 
-# What a block's parts are called, with the shapes of their parameters for a width d.
+# The names of a block's parts, with the shapes of their parameters for a width d.
 PARTS = {
     "norm1.scale": (1,),
     "norm1.shift": (1,),
@@ -24,9 +24,9 @@ PARTS = {
 
 
 def cases(pick):
-    """(b, n, d, context_length, heads); attention is a stand-in.
+    """Return cases (b, n, d, context_length, heads) with substitute attention.
 
-    Rows are spread so widely that LayerNorm's eps does not show: that is its own exercise's.
+    Rows are spread so widely that LayerNorm's eps does not show: LayerNorm has its own exercise.
     """
     draw = Sizes(pick, "TransformerBlock")
     b, n = draw(BATCH, TOKENS)
@@ -76,26 +76,26 @@ def cases(pick):
 
 
 def parts(d, prefix=""):
-    """Weights of all parts; those of norms are scales and shifts."""
+    """Return weights of all parts; those of norms are scales and shifts."""
     return {
         prefix + name: weights(*(factor * d for factor in shape)) for name, shape in PARTS.items()
     }
 
 
 def made(d, context, heads, dropout=0.0, dtype="float64", fixed=None):
-    """Constructed and given all weights. fixed: some that are not drawn."""
+    """Construct the module and load all weights. fixed: weights that are not random."""
     sizes = {"d": d, "context_length": context, "dropout": dropout, "num_heads": heads}
     return construct(**sizes, dtype=dtype), load(parts(d) | (fixed or {}))
 
 
 def module(b, n, d, context, heads, *, gradient=None, training=False, **settings):
-    """Called in evaluation, or in training, where nothing but dropout is different."""
+    """Return a call in evaluation, or in training, where only dropout differs."""
     steps = made(d, context, heads, **settings)
     return *steps, mode(training), call(x=10 * normal(b, n, d), gradient=gradient)
 
 
 def used(b, n, d, *sizes, **settings):
-    """Called in evaluation, without gradients."""
+    """Return a call in evaluation, without gradients."""
     block, values = made(d, *sizes, **settings)
     return block, values, *at_work(block, x=10 * normal(b, n, d))
 
@@ -108,7 +108,7 @@ OTHERS = {
     },
     "feed forward": {"attention.projection.weight": torch.zeros(16, 16)},
 }
-# Weights with which feed-forward adds one and the same number, where it is not dropped.
+# Weights with which the feed-forward part adds the same number to each entry that is not dropped.
 BOTH = {
     "feed_forward.layers.2.weight": torch.zeros(16, 64),
     "feed_forward.layers.2.bias": torch.full((16,), 100.0),
@@ -116,7 +116,7 @@ BOTH = {
 
 
 def in_training(p, other, shape=(3, 10, 16), dtype="float64"):
-    """Twice in training with other seeds, once in evaluation. other: weights of the other part."""
+    """Return two calls in training and one in evaluation. other: weights of the other part."""
     x = 3 * normal(*shape)
     return (
         *made(16, 32, 2, dropout=p, fixed=other, dtype=dtype),
@@ -129,7 +129,7 @@ def in_training(p, other, shape=(3, 10, 16), dtype="float64"):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     b, n, width, heads = (chance.randint(1, top) for top in (4, 8, 3, 3))
     d, context = 2 * width * heads, n + chance.choice([0, 1, 5])
     dropout = chance.choice([0.0, 0.2, 0.6])
@@ -139,19 +139,19 @@ def anything(chance):
 
 @exercise("TransformerBlock", points=7.6)
 def test_TransformerBlock_values(attempt):
-    """Normalised, computed, added; twice."""
+    """Normalise, compute, add; twice."""
     attempt.TransformerBlock.agrees("values")
 
 
 @exercise("TransformerBlock", points=2)
 def test_TransformerBlock_arguments(attempt):
-    """Attention gets the context_length, the dropout and the heads that were passed in."""
+    """Attention gets the context_length, the dropout and the heads that are passed in."""
     attempt.TransformerBlock.agrees("arguments")
 
 
 @exercise("TransformerBlock", points=2)
 def test_TransformerBlock_dropout(attempt):
-    """In training what the two parts add is thinned out, in evaluation nothing is."""
+    """In training, entries of both parts' results are dropped; in evaluation none."""
     attempt.TransformerBlock.agrees("dropout", only="plain")
     attempt.TransformerBlock.drops_what_is_added("dropout")
     attempt.TransformerBlock.drops_parts_apart("both")
@@ -165,13 +165,13 @@ def test_TransformerBlock_gradients(attempt):
 
 @exercise("TransformerBlock", points=0.9)
 def test_TransformerBlock_parameters(attempt):
-    """Two norms, attention and a feed-forward part, and no more."""
+    """Two norms, attention and a feed-forward part, and no other parameters."""
     attempt.TransformerBlock.has_parameters("parameters")
 
 
 @exercise("TransformerBlock", points=0.5)
 def test_TransformerBlock_inputs(attempt):
-    """What is passed in stays as it was; a copy, and what its state is loaded into, do the same."""
+    """The input stays unchanged; a copy, and a module with its state, give the same result."""
     attempt.TransformerBlock.keeps_inputs("values", "arguments")
     attempt.TransformerBlock.gives_the_same("same")
 
@@ -190,23 +190,23 @@ MAKE = "MultiHeadAttention(d, d, context_length, dropout, num_heads)"
 MISTAKES = [
     mistake(
         "nothing_added",
-        "What came in is not added to what the parts compute.",
+        "The input is not added to the results of the parts.",
         (START, START.removesuffix("x + ")),
         (NEXT, NEXT.removesuffix("x + ")),
     ),
     mistake(
         "attention_not_added",
-        "What came in is not added to what attention computes.",
+        "The input is not added to the result of attention.",
         (START, START.removesuffix("x + ")),
     ),
     mistake(
         "feed_forward_not_added",
-        "What went in is not added to what the feed-forward part computes.",
+        "The input of the feed-forward part is not added to its result.",
         (NEXT, NEXT.removesuffix("x + ")),
     ),
     mistake(
         "norm_after_the_sum",
-        "The norms stand behind the sums. Here each stands before its part, inside the frame.",
+        "The norms come after the sums. Here each norm comes before its part.",
         NORM1,
         NORM2,
         (START, START.replace("x + ", "self.norm1(x + ")),
@@ -215,7 +215,7 @@ MISTAKES = [
     ),
     mistake(
         "normed_input_added",
-        "The normalised x is added. What is added to is x as it came in.",
+        "The normalised x is added. Add x from before the norm instead.",
         NORM1,
         NORM2,
         (NEXT, NEXT.replace("x = x", "x = self.norm2(x)\n        x = x")),
@@ -223,12 +223,12 @@ MISTAKES = [
     ),
     mistake(
         "one_norm_for_both",
-        "One norm serves both parts; each has a norm of its own.",
+        "One norm is used for both parts; each has its own.",
         ("self.norm2(x)", "self.norm1(x)"),
     ),
     mistake(
         "norms_are_one_object",
-        "Both norms are one and the same object, so they can never learn to differ.",
+        "Both norms are the same object, so they can never learn to differ.",
         ("self.norm2 = LayerNorm(d)", "self.norm2 = self.norm1"),
     ),
     mistake(
@@ -249,38 +249,38 @@ MISTAKES = [
     ),
     mistake(
         "parts_side_by_side",
-        "Both parts start from the x that came in. The second starts from the sum of the first.",
+        "Both parts start from the block's input. The second part starts from the first sum.",
         (FIRST, "start = x\n        " + FIRST),
         (SECOND, "x = x + self.dropout(self.feed_forward(self.norm2(start)))"),
     ),
     mistake(
         "first_input_added_twice",
-        "The second sum adds the x that came in, not the x after attention.",
+        "The second sum adds the block's input instead of x after attention.",
         (FIRST, "start = x\n        " + FIRST),
         (SECOND, SECOND.replace("x = x +", "x = start +")),
     ),
     mistake(
         "first_sum_lost",
-        "What attention adds is never used: the second part starts from the x that came in, and "
-        "adds to that.",
+        "The result of attention is never used: the second part starts from the block's input and "
+        "is added to it.",
         (FIRST, FIRST.replace("x = ", "y = ", 1)),
     ),
     mistake(
         "block_dropout_left_out",
-        "What the parts add is never thinned out in training.",
+        "Dropout never acts on the results of the parts in training.",
         ("self.dropout(self.attention(", "(self.attention("),
         ("self.dropout(self.feed_forward(", "(self.feed_forward("),
     ),
     mistake(
         "dropout_on_the_sum",
-        "Dropout acts on too much, or too early: on a sum, on x, or on what goes into a part. "
-        "It acts on what a part gives, before that is added.",
+        "Dropout acts on too much or too early: on a sum, on x, or on the input of a part. It "
+        "should act on a part's result, before that is added.",
         (FIRST, "x = self.dropout(x + self.attention(self.norm1(x)))"),
         (SECOND, "x = self.dropout(x + self.feed_forward(self.norm2(x)))"),
     ),
     mistake(
         "block_dropout_not_passed_on",
-        "Attention does not get the dropout that was passed in.",
+        "Attention does not get the dropout rate that was passed in.",
         (MAKE, "MultiHeadAttention(d, d, context_length, 0.0, num_heads)"),
     ),
     mistake(
@@ -290,20 +290,19 @@ MISTAKES = [
     ),
     mistake(
         "block_input_overwritten",
-        "A tensor that was passed in is overwritten. Whoever called still needs it.",
+        "A tensor that was passed in is overwritten. The caller still needs its old values.",
         (START, START.replace("x = x +", "x +=")),
     ),
     mistake(
         "normed_input_added_to_attention",
-        "The normalised x is added to what attention computes. What is added to is x as it came "
-        "in.",
+        "The normalised x is added to the result of attention. Add x from before the norm instead.",
         NORM1,
         (START, START.replace("x = x", "x = self.norm1(x)\n        x = x")),
     ),
     mistake(
         "normed_input_added_to_feed_forward",
-        "The normalised x is added to what the feed-forward part computes. What is added to is x "
-        "as it came out of attention's sum.",
+        "The normalised x is added to the result of the feed-forward part. Add x from before the "
+        "norm instead.",
         NORM2,
         (NEXT, NEXT.replace("x = x", "x = self.norm2(x)\n        x = x")),
     ),

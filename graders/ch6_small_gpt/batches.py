@@ -1,4 +1,4 @@
-"""All that judges batches: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise batches."""
 
 import torch
 
@@ -9,12 +9,12 @@ from ..sizes import BATCH, FEATURES, LONG, Sizes
 
 
 def cases(pick):
-    """Texts whose ids say where they stand, so that a window tells where it was cut."""
+    """Return cases with texts whose ids show their positions, so that a window shows its start."""
     draw = Sizes(pick, "batches")
     b, n, context = draw(BATCH, LONG, FEATURES)
     sizes = pick(public=[(20, 4, 3)], hidden=[(n, context, b), (30, 5, 4), (9, 7, 1)])
     only = pick(public=[(5, 4, 2)], hidden=[(6, 5, 3)])
-    # So many draws that each start that fits comes up, or the chance is below one in 10^12.
+    # Enough draws to see every possible start, except with a probability below 10^-12.
     longer, shorter = draw.chance.randint(90, 110), draw.chance.randint(4, 9)
     often = pick(
         public=[(9, 4, 2000)],
@@ -28,18 +28,18 @@ def cases(pick):
     ]
 
 
-START = 5003  # of ids beyond those of a small vocabulary
+START = 5003  # so that ids exceed a small vocabulary
 
 
 def cut(n, context, batch, seed=1, step=7):
-    """A text of n ids, each of which occurs once."""
+    """Return a call on a text of n ids, each of which occurs once."""
     source = construct("chance", given=True, number=seed)
     asked = {"context_length": context, "batch_size": batch}
     return source, call("batches", ids=torch.arange(n) * step + START, **asked, generator=source)
 
 
 def seeded():
-    """The same seed twice, another seed, and the first source once more."""
+    """Return calls with one seed twice, another seed, and the first generator again."""
     sources = [construct("chance", given=True, number=number) for number in (5, 5, 6)]
     asked = {"ids": torch.arange(60) * 7 + START, "context_length": 4, "batch_size": 6}
     names = ("first", "again", "other")
@@ -51,7 +51,7 @@ def seeded():
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     context = chance.randint(1, 9)
     n = context + chance.randint(1, 30)
     return case("anything", *cut(n, context, chance.randint(1, 9), chance.randrange(1000)))
@@ -59,27 +59,27 @@ def anything(chance):
 
 @exercise("batches", points=2.5)
 def test_batches_windows(attempt):
-    """Windows of the text, and the same windows one token further on."""
+    """Windows of the text, and the windows one token later."""
     attempt.batches.cuts_windows("windows")
 
 
 @exercise("batches", points=0.5)
 def test_batches_inputs(attempt):
-    """The text stays as it was, and what is cut out of it holds ids of the same kind."""
+    """The text stays unchanged, and the windows have the dtype of its ids."""
     attempt.batches.keeps_inputs("windows")
     attempt.batches.keeps_dtype("windows")
 
 
 @exercise("batches", points=1)
 def test_batches_everywhere(attempt):
-    """Every place from which a window fits is as likely as any other, be it the only one."""
+    """All possible starts are equally likely, even if there is only one."""
     attempt.batches.cuts_windows("only place")
     attempt.batches.cuts_everywhere("everywhere")
 
 
 @exercise("batches", points=1)
 def test_batches_chance(attempt):
-    """All chance comes from the generator."""
+    """All randomness comes from the generator."""
     attempt.batches.draws_from_the_generator("chance")
 
 
@@ -89,28 +89,27 @@ RETURN = "return ids[windows], ids[windows + 1]"
 MISTAKES = [
     mistake(
         "targets_not_moved",
-        "Inputs and targets are the same windows. The targets are one token further on.",
+        "Inputs and targets are the same windows. The targets should be one token later.",
         (RETURN, "return ids[windows], ids[windows]"),
     ),
     mistake(
         "targets_moved_back",
-        "The targets are one token earlier. What comes next is to be foreseen.",
+        "The targets are one token earlier. The model should predict the next token.",
         (RETURN, "return ids[windows + 1], ids[windows]"),
     ),
     mistake(
         "targets_two_on",
-        "The targets are two tokens further on; one is asked for.",
+        "The targets are two tokens later instead of one.",
         (RETURN, "return ids[windows], ids[(windows + 2).clamp(max=len(ids) - 1)]"),
     ),
     mistake(
         "last_token_as_target",
-        "Each window has a single target. Every place in it has one: the token behind that place.",
+        "Each window has only one target. Each position has its own: the next token.",
         (RETURN, "return ids[windows], ids[windows[:, -1] + 1]"),
     ),
     mistake(
         "last_window_never_drawn",
-        "The last window that fits is never drawn: `torch.randint` leaves out its upper end "
-        "already.",
+        "The last window that fits is never drawn: `torch.randint` already excludes its upper end.",
         ("last = len(ids) - context_length", "last = len(ids) - context_length - 1"),
     ),
     mistake(
@@ -120,7 +119,7 @@ MISTAKES = [
     ),
     mistake(
         "cut_in_order",
-        "The windows are cut in order, from the front. They are drawn at random.",
+        "The windows are taken in order from the start. Draw them at random.",
         (STARTS, "torch.arange(batch_size) % last"),
     ),
     mistake(
@@ -136,7 +135,7 @@ MISTAKES = [
     ),
     mistake(
         "windows_in_columns",
-        "Windows stand in columns; each window is a row.",
+        "The windows are columns; each window should be a row.",
         (RETURN, "return ids[windows].T, ids[windows + 1].T"),
     ),
 ]

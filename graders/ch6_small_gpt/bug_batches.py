@@ -1,4 +1,4 @@
-"""Find the bug: judged as batches is."""
+"""A find-the-bug exercise, graded like batches."""
 
 from tensorgrade import find_the_bug
 

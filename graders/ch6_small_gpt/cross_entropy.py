@@ -1,4 +1,4 @@
-"""All that judges cross_entropy: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise cross_entropy."""
 
 import torch
 
@@ -11,7 +11,7 @@ from .SmallGPT import ids
 
 
 def cases(pick):
-    """Logits of several ranks and sizes, up to a million."""
+    """Return cases with logits of several ranks and sizes, up to a million."""
     draw = Sizes(pick, "cross_entropy")
     b, n, vocab = draw(BATCH, TOKENS, LONG)
     flat = pick(public=[(3, 4), (1, 5)], hidden=[(4, 3), (7 * n, 5), (2, vocab), (1, 2)])
@@ -33,13 +33,13 @@ def cases(pick):
 
 
 def asked(*shape, factor=1.0, offset=0.0):
-    """The arguments of a call; the right tokens are drawn too."""
+    """Return the arguments of a call, with random targets."""
     logits = computed(torch.clone, factor * normal(*shape) + offset)
     return {"logits": logits, "targets": ids(shape[-1], *shape[:-1])}
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     shape = [chance.randint(1, 5) for _ in range(chance.randint(1, 3))] + [chance.randint(2, 20)]
     factor, offset = chance.choice([1, 1, 1e3]), chance.choice([0, 0, -1e3])
     return case("anything", call(**asked(*shape, factor=factor, offset=offset), gradient=normal()))
@@ -53,13 +53,13 @@ def test_cross_entropy_by_eye(attempt):
 
 @exercise("cross_entropy", points=3.2)
 def test_cross_entropy_values(attempt):
-    """Minus the logarithm of the right tokens' probabilities, on average."""
+    """The mean negative log probability of the right tokens."""
     attempt.cross_entropy.agrees("values")
 
 
 @exercise("cross_entropy", points=1.5)
 def test_cross_entropy_leading_dimensions(attempt):
-    """For batches of texts too, and for a single row."""
+    """It accepts batches of texts, and a single row."""
     attempt.cross_entropy.agrees("leading")
 
 
@@ -77,14 +77,14 @@ def test_cross_entropy_gradients(attempt):
 
 @exercise("cross_entropy", points=0.35)
 def test_cross_entropy_is_your_own(attempt):
-    """It is written, not called."""
+    """It is your own code and does not call torch's loss."""
     attempt.cross_entropy.agrees("own")
     attempt.cross_entropy.avoids_losses("own")
 
 
 @exercise("cross_entropy", points=0.35)
 def test_cross_entropy_inputs(attempt):
-    """What is passed in stays as it was, and may lie in memory in any order."""
+    """The arguments stay unchanged, and need not be contiguous in memory."""
     attempt.cross_entropy.keeps_inputs("values", "leading")
     attempt.cross_entropy.gives_the_same("same")
 
@@ -95,7 +95,7 @@ RETURN = "return (torch.logsumexp(logits, dim=-1) - right).mean()"
 MISTAKES = [
     mistake(
         "loss_of_each_row",
-        "A loss for each row comes back; their mean is asked for.",
+        "A loss for each row is returned instead of their mean.",
         (RETURN, RETURN.replace(".mean()", "")),
     ),
     mistake(
@@ -106,48 +106,48 @@ MISTAKES = [
     ),
     mistake(
         "loss_negative",
-        "The sign is turned round: the better the model, the larger the result.",
+        "The sign is reversed: the better the model, the larger the result.",
         (RETURN, "return (right - torch.logsumexp(logits, dim=-1)).mean()"),
     ),
     mistake(
         "probability_without_logarithm",
-        "The probability itself is taken, not its logarithm.",
+        "The probability itself is used instead of its logarithm.",
         (RETURN, "return -(right - torch.logsumexp(logits, dim=-1)).exp().mean()"),
     ),
     mistake(
         "logit_of_the_right_token_alone",
-        "Only the right token's logit counts; the others' belong into the sum of the softmax.",
+        "Only the right token's logit is used; the others belong in the sum of the softmax.",
         (RETURN, "return -right.mean()"),
     ),
     mistake(
         "loss_overflows",
-        "The exponentials are taken without a maximum, so large logits overflow.",
+        "The exponentials are taken without subtracting a maximum, so large logits overflow.",
         (RETURN, "return (logits.exp().sum(dim=-1).log() - right).mean()"),
     ),
     mistake(
         "probability_rounds_to_zero",
-        "The logarithm is taken of the softmax's result, which rounds to 0 where a logit is far "
-        "below the others. Written as in the formula, no logarithm meets 0.",
+        "The logarithm is taken of the softmax's result, which rounds to 0 if a logit is far below "
+        "the others. With the formula of the lesson, no logarithm gets 0.",
         (RETURN, "return -(right - torch.logsumexp(logits, dim=-1)).exp().log().mean()"),
     ),
     mistake(
         "logarithm_to_base_two",
-        "The logarithm is taken to base 2; the natural one is asked for.",
+        "The logarithm has base 2; use the natural one.",
         (RETURN, RETURN.replace(".mean()", ".mean() / 0.6931471805599453")),
     ),
     mistake(
         "softmax_before_the_loss",
-        "The logits go through a softmax first, and once more in the loss.",
+        "The logits go through a softmax first, and again in the loss.",
         ("right = logits.gather", "logits = logits.softmax(dim=-1)\n    right = logits.gather"),
     ),
     mistake(
         "loss_detached",
-        "The result is cut off from the graph, so nothing can learn from it.",
+        "The result is detached from the graph, so nothing can learn from it.",
         (RETURN, f"{RETURN}.detach()"),
     ),
     mistake(
         "library_loss",
-        "It calls torch's own loss; the point of the exercise is to write it.",
+        "It calls torch's own loss; the exercise is to write it yourself.",
         (
             RETURN,
             "rows = logits.reshape(-1, logits.shape[-1])\n    "
@@ -156,7 +156,7 @@ MISTAKES = [
     ),
     mistake(
         "logits_overwritten",
-        "A tensor that was passed in is overwritten. Whoever called still needs it.",
+        "A tensor that was passed in is overwritten. The caller still needs its old values.",
         (
             RETURN,
             "logits.sub_(logits.amax(dim=-1, keepdim=True))\n    right = logits.gather(-1, "

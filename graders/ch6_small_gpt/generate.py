@@ -1,4 +1,4 @@
-"""All that judges generate: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise generate."""
 
 import torch
 
@@ -10,7 +10,7 @@ from .SmallGPT import ids
 
 
 def cases(pick):
-    """A model of one table, which takes no more ids than it says."""
+    """Return cases with a model of one table, which rejects texts beyond its context_length."""
     draw = Sizes(pick, "generate")
     b, vocab = draw(BATCH, LONG)
     likeliest = pick(
@@ -37,7 +37,7 @@ def cases(pick):
 
 
 def model(vocab, context, spread=2.0):
-    """A model of one table, and the step that fills the table with logits of this spread."""
+    """Construct a model of one table, and fill the table with logits of this spread."""
     made = construct(
         "NextToken", given=True, vocab_size=vocab, context_length=context, dtype="float32"
     )
@@ -45,23 +45,23 @@ def model(vocab, context, spread=2.0):
 
 
 def written(vocab, context, b, n, new, **settings):
-    """The likeliest tokens, one after another."""
+    """Return a call that appends the most likely tokens."""
     made, table = model(vocab, context)
     asked = {"ids": ids(vocab, b, n), "max_new_tokens": new, "temperature": 0.0}
     return made, table, call("generate", model=made, **asked, **settings)
 
 
 VOCAB, SEEN = 5, 2
-TEXTS = 1000  # of each kind, so many that a wrong chance shows
+TEXTS = 1000  # of each kind, enough to show a wrong probability
 
 
 def drawn(temperature, top_k):
-    """Two tokens behind each of three texts, many times, and the logits of all they may see."""
+    """Return a call that adds two tokens to three texts, many times, and the logits it can meet."""
     made, table = model(VOCAB, SEEN, spread=1.5 * min(temperature, 1.0))
     source = construct("chance", given=True, number=3)
     texts = computed(unlike, normal(VOCAB))
     asked: dict = {"max_new_tokens": 2}
-    if (temperature, top_k) != (1.0, None):  # these are what counts where nothing is said
+    if (temperature, top_k) != (1.0, None):  # the defaults, which must hold without arguments
         asked |= {"temperature": temperature, "top_k": top_k, "generator": source}
     return (
         made,
@@ -73,7 +73,7 @@ def drawn(temperature, top_k):
 
 
 def unlike(numbers: torch.Tensor) -> torch.Tensor:
-    """Three texts of three tokens: no two end alike, nor does any hold a token twice."""
+    """Return three texts of three tokens: their ends differ, and no text repeats a token."""
     return numbers.argsort().unfold(0, 3, 1)
 
 
@@ -82,16 +82,16 @@ def many_times(texts: torch.Tensor) -> torch.Tensor:
 
 
 def all_seen(texts: torch.Tensor) -> torch.Tensor:
-    """What the model may see: the end of each text, and that end with any new token behind it."""
+    """Return all contexts that come up: each text's end, and that end with any new token."""
     new = torch.arange(VOCAB).repeat(len(texts))
     last = texts[:, -1].repeat_interleave(VOCAB)
     return torch.cat((texts[:, -SEEN:], torch.stack((last, new), dim=1)))
 
 
 def seeded():
-    """The same seed twice, another seed, the first source once more; then the model learns.
+    """Return calls with one seed twice, another seed, and the first generator; then train.
 
-    Without a generator chance is torch's own, which goes on from call to call.
+    Without a generator, the calls use torch's own, which continues from call to call.
     """
     made, table = model(6, 5)
     sources = [construct("chance", given=True, number=number) for number in (5, 5, 6)]
@@ -111,7 +111,7 @@ def seeded():
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     if chance.random() < 0.3:
         return case("anything", *drawn(chance.choice([0.5, 1.0, 3.0]), chance.choice([None, 1, 3])))
     vocab, context, b, n = (chance.randint(1, top) for top in (9, 7, 4, 9))
@@ -120,7 +120,7 @@ def anything(chance):
 
 @exercise("generate", points=3)
 def test_generate_the_likeliest(attempt):
-    """At temperature 0 the likeliest token follows, each time."""
+    """At temperature 0 it always appends the most likely token."""
     attempt.generate.agrees("likeliest")
     attempt.generate.keeps_dtype("likeliest")
 
@@ -133,13 +133,13 @@ def test_generate_long_texts(attempt):
 
 @exercise("generate", points=3)
 def test_generate_draws(attempt):
-    """Else it is drawn, by temperature and from the top k."""
+    """Otherwise it draws from the top k, by temperature."""
     attempt.generate.draws_by("drawn")
 
 
 @exercise("generate", points=0.25)
 def test_generate_chance(attempt):
-    """All chance comes from the generator."""
+    """All randomness comes from the generator."""
     attempt.generate.draws_from_the_generator("chance")
 
 
@@ -152,7 +152,7 @@ def test_generate_without_gradients(attempt):
 
 @exercise("generate", points=0.5)
 def test_generate_inputs(attempt):
-    """The text stays as it was, and so does the model, which can go on learning."""
+    """The text and the model stay unchanged, and the model can continue to learn."""
     attempt.generate.keeps_inputs("likeliest", "long", "chance", objects=True)
     attempt.generate.can_learn_afterwards("chance")
 
@@ -165,64 +165,64 @@ HIDE = "logits = logits.masked_fill(logits < last_kept, -torch.inf)"
 MISTAKES = [
     mistake(
         "text_not_cut",
-        "The model is given the whole text; it takes its last context_length ids.",
+        "The model gets the whole text; give it only the last context_length ids.",
         (CUT, "ids"),
     ),
     mistake(
         "start_of_the_text_kept",
-        "The model is given the start of the text; it takes the end.",
+        "The model gets the start of the text; give it the end.",
         (CUT, "ids[:, : model.context_length]"),
     ),
     mistake(
         "first_places_logits",
-        "The logits of the first place are taken; those of the last one foresee what comes next.",
+        "The logits of the first position are used; those of the last one predict the next token.",
         ("[:, -1]\n", "[:, 0]\n"),
     ),
     mistake(
         "only_the_new_tokens",
-        "Only the new tokens come back; the text stands before them.",
+        "Only the new tokens are returned; the text belongs before them.",
         ("return ids", "return ids[:, ids.shape[1] - max_new_tokens :]"),
     ),
     mistake(
         "one_token_too_few",
-        "One new token too few comes back.",
+        "There is one new token too few.",
         ("range(max_new_tokens)", "range(max_new_tokens - 1)"),
     ),
     mistake(
         "written_text_never_seen",
-        "The model never sees what it has written.",
+        "The model never sees the tokens that it has generated.",
         ("for _ in range(max_new_tokens):", "start = ids\n    for _ in range(max_new_tokens):"),
         (CUT, "start[:, -model.context_length :]"),
     ),
     mistake(
         "one_token_more",
-        "One token too many is written.",
+        "There is one new token too many.",
         ("range(max_new_tokens)", "range(max_new_tokens + 1)"),
     ),
     mistake(
         "new_tokens_in_front",
-        "The new tokens are put before the text.",
+        "The new tokens are placed before the text.",
         ("torch.cat((ids, chosen), dim=1)", "torch.cat((chosen, ids), dim=1)"),
     ),
     mistake(
         "temperature_multiplied",
-        "The logits are multiplied by the temperature; they are divided by it.",
+        "The logits are multiplied by the temperature; divide them by it.",
         (TEMPERATURE, "logits = logits * temperature"),
     ),
     mistake(
         "divided_by_temperature_zero",
-        "At temperature 0 the logits are divided by 0. There the likeliest token is taken, without "
-        "a softmax.",
+        "At temperature 0 the logits are divided by 0. Use the most likely token there, without a "
+        "softmax.",
         ("if temperature == 0:", "if False:"),
     ),
     mistake(
         "temperature_ignored",
-        "The temperature plays no part.",
+        "The temperature has no effect.",
         (TEMPERATURE, "pass"),
     ),
     mistake(
         "top_k_ignored",
-        "Every token may be drawn; only the k likeliest may.",
+        "Every token may be drawn; only the k most likely ones should be.",
         (HIDE, "pass"),
     ),
     mistake(
@@ -232,17 +232,17 @@ MISTAKES = [
     ),
     mistake(
         "hidden_with_zero",
-        "The other tokens' logits are set to 0, which the softmax gives a share like any other.",
+        "The other tokens' logits are set to 0, which the softmax gives a weight like any other.",
         (HIDE, "logits = logits.masked_fill(logits < last_kept, 0.0)"),
     ),
     mistake(
         "always_the_likeliest",
-        "The likeliest token is taken at every temperature. Above 0 it is drawn.",
+        "The most likely token is used at every temperature. Above 0, draw a token.",
         (DRAW, "chosen = probabilities.argmax(dim=-1, keepdim=True)"),
     ),
     mistake(
         "drawn_evenly",
-        "All tokens are as likely to be drawn, whatever the model says.",
+        "All tokens are equally likely to be drawn, whatever the model's logits are.",
         (
             DRAW,
             "chosen = torch.multinomial(torch.ones_like(probabilities), 1, generator=generator)",

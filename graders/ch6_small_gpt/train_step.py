@@ -1,4 +1,4 @@
-"""All that judges train_step: its cases, tests and own mistakes."""
+"""Cases, tests and known mistakes of the exercise train_step."""
 
 from itertools import cycle
 
@@ -10,9 +10,9 @@ from .SmallGPT import ids
 
 
 def cases(pick):
-    """(vocab_size, b, n, rate, steps): a model of two parameters, gradients well above 1.
+    """Return cases (vocab_size, b, n, rate, steps) with two parameters and gradients far above 1.
 
-    Every other step gets one short text alone.
+    Every other step gets only one short text.
     """
     draw = Sizes(pick, "train_step")
     b, vocab = draw(BATCH, FEATURES)
@@ -21,15 +21,15 @@ def cases(pick):
     return [
         *(case(f"one step/{size}", *trained(*size)) for size in one),
         *(case(f"steps/{size}", *trained(*size)) for size in more),
-        # An idiom clears them after the step: then the first step takes what others have left.
+        # Some code clears the gradients after the step, so its first step uses old ones.
         case("steps/gradients left", *trained(4, 2, 3, 0.03, 2, left=True)),
     ]
 
 
 def trained(vocab, b, n, rate, steps, left=False):
-    """So many steps on other texts; then the model's parameters are looked at.
+    """Return steps that train on different texts and then describe the model's parameters.
 
-    left: whether the model has gradients before the first one.
+    left: give the model gradients before the first step.
     """
     model = construct("InTraining", given=True, vocab_size=vocab, context_length=n)
     optimizer = construct("descent", given=True, model=model, lr=rate)
@@ -50,32 +50,32 @@ def trained(vocab, b, n, rate, steps, left=False):
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     vocab, b, n, steps = (chance.randint(1, top) for top in (8, 5, 7, 4))
     return case("anything", *trained(vocab + 1, b, n, chance.choice([0.005, 0.03, 0.1]), steps))
 
 
 @exercise("train_step", points=2)
 def test_train_step_one(attempt):
-    """The model's parameters are where one step leads."""
+    """The model's parameters have the values after one step."""
     attempt.train_step.agrees("one step", only="module")
 
 
 @exercise("train_step", points=2)
 def test_train_step_loss(attempt):
-    """The loss before the step comes back, as a float."""
+    """The loss before the step is returned as a float."""
     attempt.train_step.agrees("one step", strict=True)
 
 
 @exercise("train_step", points=2.5)
 def test_train_step_more(attempt):
-    """No step remembers the gradients of one before; what the optimizer remembers stays."""
+    """Steps do not reuse earlier gradients; the optimizer's own state stays."""
     attempt.train_step.agrees("steps")
 
 
 @exercise("train_step", points=0.5)
 def test_train_step_inputs(attempt):
-    """What is passed in stays as it was."""
+    """The arguments stay unchanged."""
     attempt.train_step.keeps_inputs("one step", "steps")
 
 
@@ -85,13 +85,13 @@ LOSS = "loss = cross_entropy(model(inputs), targets)"
 MISTAKES = [
     mistake(
         "gradients_not_cleared",
-        "The gradients of earlier steps are never cleared, and torch adds to them.",
+        "The gradients of earlier steps are not cleared, and torch adds to them.",
         (CLEAR, "pass"),
     ),
     mistake(
         "no_step_taken",
-        "No parameter changes: there is no step, or no gradients when it is taken (without "
-        "`backward`, before it, or after they were cleared).",
+        "No parameter changes. Is there a step, and are there gradients when it is taken? It comes "
+        "after `backward`, with gradients that have not been cleared.",
         (STEP, "pass"),
     ),
     mistake(
@@ -109,14 +109,14 @@ MISTAKES = [
     ),
     mistake(
         "gradients_clipped",
-        "The gradients are made shorter before the step: together they are at most 1 long. Here "
-        "the step is taken with the gradients as they are.",
+        "The gradients are clipped to a norm of at most 1 before the step. Here the step uses them "
+        "unchanged.",
         (STEP, f"nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n    {STEP}"),
     ),
     mistake(
         "cleared_after_the_step_only",
-        "The gradients are cleared after the step only, so the first step takes those that were "
-        "there before. Clear them before `backward`.",
+        "The gradients are cleared only after the step, so the first step uses older ones. Clear "
+        "them before `backward`.",
         (CLEAR, "pass"),
         (STEP, f"{STEP}\n    {CLEAR}"),
     ),
@@ -127,22 +127,22 @@ MISTAKES = [
     ),
     mistake(
         "loss_as_a_tensor",
-        "The loss comes back as a tensor. A float is asked for.",
+        "The loss is returned as a tensor instead of a float.",
         ("return loss.item()", "return loss"),
     ),
     mistake(
         "loss_after_the_step",
-        "The loss after the step comes back; the one before it is asked for.",
+        "The loss after the step is returned instead of the one before it.",
         ("return loss.item()", "return cross_entropy(model(inputs), targets).item()"),
     ),
     mistake(
         "inputs_for_targets",
-        "The model is told to foresee its own inputs; the targets are what comes next.",
+        "The model learns to predict its own inputs; the targets are the next tokens.",
         (LOSS, "loss = cross_entropy(model(inputs), inputs)"),
     ),
     mistake(
         "loss_of_the_last_place",
-        "Only the last place is learned from; every place has a target.",
+        "Only the last position contributes to the loss; each position has a target.",
         (LOSS, "loss = cross_entropy(model(inputs)[:, -1], targets[:, -1])"),
     ),
 ]

@@ -1,7 +1,7 @@
-"""All that judges trained_loss, and the weights that are handed in: cases, tests and mistakes.
+"""Cases, tests and known mistakes of the exercise trained_loss and of the submitted weights.
 
-Known mistakes are edits of code; weights have none. What wrong ones come to is in
-docs/explanation/trained_weights.md, and tests/course/test_trained_weights.py proves that they earn
+Known mistakes are edits of code, so weights have none. docs/explanation/trained_weights.md lists
+the losses of wrong weights, and tests/course/test_trained_weights.py proves that they earn
 nothing.
 """
 
@@ -19,14 +19,14 @@ from .SmallGPT import all_weights, ids
 TEXT = Path(__file__).resolve().parents[2] / "exercises" / "texts" / "shakespeare.txt.xz"
 FILE = "my_model.safetensors"
 TRAINED = {"vocab_size": 65, "context_length": 64, "d": 64, "num_heads": 4, "num_layers": 2}
-WINDOWS, FEW = 512, 16  # of a text; so few are enough to see that two models agree
+WINDOWS, FEW = 512, 16  # windows of a text; enough of them to see that two models agree
 
 
 def cases(pick):
-    """(vocab_size, b, n): a model that is another one in training; windows of Shakespeare."""
+    """Return cases (vocab_size, b, n) whose model differs in training, and Shakespeare windows."""
     draw = Sizes(pick, "trained_loss")
     (vocab,) = draw(FEATURES)
-    # So many windows that they do not come in equal parts, of whatever size somebody cuts them.
+    # This number of windows does not divide into equal batches of any usual size.
     many = next(n for n in iter(lambda: draw(LONG)[0], 0) if n % 2 and n % 5)
     sizes = pick(public=[(4, 7, 3)], hidden=[(5, 1, 2), (vocab, many, 6)])
     windows = windows_of_the_end(pick)
@@ -39,9 +39,9 @@ def cases(pick):
 
 
 def windows_of_the_end(pick):
-    """(WINDOWS, 65): from the tenth of the text that nothing is learned from.
+    """Return (WINDOWS, 65): windows of the tenth of the text that is not used for training.
 
-    Learners check themselves on its first half; graders draw from the second one.
+    Learners check themselves on its first half; graders draw from the second half.
     """
     text = lzma.decompress(TEXT.read_bytes()).decode("utf-8")
     vocabulary = {character: place for place, character in enumerate(sorted(set(text)))}
@@ -54,13 +54,13 @@ def windows_of_the_end(pick):
 
 
 def in_training(vocab, n):
-    """A small model, and the step that fills it."""
+    """Construct a small model, and fill it."""
     model = construct("InTraining", given=True, vocab_size=vocab, context_length=n)
     return model, load({"table": weights(vocab, vocab), "bias": weights(vocab)}, on=model)
 
 
 def measured(size, training):
-    """The loss of a model that was left in training, or in evaluation; then the model once more."""
+    """Return the loss of a model left in training or evaluation, and then the model again."""
     vocab, b, n = size
     model, values = in_training(vocab, n)
     windows = ids(vocab, b, n + 1)
@@ -72,17 +72,17 @@ def measured(size, training):
 
 
 def on_windows(windows):
-    """The same on windows of a text: those that the weights are judged on."""
+    """Return the same on windows of a text that the weights are graded on."""
     model, values = in_training(TRAINED["vocab_size"], TRAINED["context_length"])
     called = call("trained_loss", model=model, windows=windows)
     return model, values, mode(False, on=model), called
 
 
 def by_own_model(windows):
-    """The learner's own SmallGPT with the weights that are handed in, all but attention's.
+    """Return a call of the learner's own SmallGPT with the submitted weights, without attention.
 
-    The stand-in that takes attention's place adds nothing: no file has weights for it, so the
-    zeros stay. Those of all other parts tell what the learner calls them.
+    The substitute for attention adds nothing: no file has weights for it, so its zeros stay. The
+    other parts show which names the learner uses.
     """
     model = construct("SmallGPT", **TRAINED, dropout=0.0, dtype="float32")
     vocab, context, d, _, layers = TRAINED.values()
@@ -93,31 +93,31 @@ def by_own_model(windows):
 
 
 def zeros(part: torch.Tensor) -> torch.Tensor:
-    """Zeros in a part's shape, as short as what they are loaded into."""
+    """Return zeros in the shape and dtype of a part."""
     return torch.zeros(part.shape)
 
 
 def anything(chance):
-    """One legal use, with sizes and options by chance: whoever is right agrees on it."""
+    """Return one valid call, with random sizes and options, on which all right answers agree."""
     vocab, b, n = (chance.randint(1, top) for top in (8, 5, 7))
     return case("anything", *measured((vocab + 1, b, n), chance.choice([True, False])))
 
 
 @exercise("trained_loss", points=1.5)
 def test_trained_loss_values(attempt):
-    """The mean loss at the last place, over all windows."""
+    """The mean loss at the last position, over all windows."""
     attempt.trained_loss.agrees("values", only="result", strict=True)
 
 
 @exercise("trained_loss", points=1)
 def test_trained_loss_in_evaluation(attempt):
-    """The model is asked in evaluation, whatever mode it was in."""
+    """The model runs in evaluation, whatever its mode was."""
     attempt.trained_loss.agrees("training", only="result")
 
 
 @exercise("trained_loss", points=0.5)
 def test_trained_loss_inputs(attempt):
-    """Windows and model stay as they were, the mode too."""
+    """Windows and model stay unchanged, and so does the model's mode."""
     attempt.trained_loss.keeps_inputs("values", "training", objects=True)
     attempt.trained_loss.agrees("values", only="next")
     attempt.trained_loss.agrees("training", only="next")
@@ -125,13 +125,13 @@ def test_trained_loss_inputs(attempt):
 
 @exercise("trained_loss", points=1)
 def test_trained_loss_own(attempt):
-    """Your own SmallGPT, with the weights that you hand in, comes to what the graders' comes to."""
+    """Your own SmallGPT, with the weights that you submit, has the loss of the graders' model."""
     attempt.trained_loss.agrees_on_weights("own")
 
 
 @exercise("trained_loss", points=6, guard=True)
 def test_trained_loss_trained(attempt):
-    """The weights that you hand in, from `tensorgrade train`, foresee text that they never saw."""
+    """The weights that you submit, from `tensorgrade train`, predict text that they never saw."""
     attempt.trained_loss.foresees("text", below=2.1, by="own")
 
 
@@ -141,55 +141,55 @@ RESULT = "return cross_entropy(logits, windows[:, -1]).item()"
 MISTAKES = [
     mistake(
         "loss_at_every_place",
-        "The loss of all places comes back. Asked for is the last place's, where a model has seen "
-        "all there is and nothing of what comes.",
+        "The loss of all positions is returned. Use only the last position: there the model has "
+        "seen the whole window but not the next token.",
         (LOGITS, LOGITS.replace("[:, -1]", "")),
         (RESULT, RESULT.replace("windows[:, -1]", "windows[:, 1:]")),
     ),
     mistake(
         "loss_at_the_first_place",
-        "The loss of the first place comes back; the last one's is asked for.",
+        "The loss of the first position is returned instead of the last one's.",
         (LOGITS, LOGITS.replace("[:, -1]", "[:, 0]")),
         (RESULT, RESULT.replace("windows[:, -1]", "windows[:, 1]")),
     ),
     mistake(
         "own_last_token_foreseen",
-        "The model is to foresee the last token that it is shown; the one behind it is asked for.",
+        "The model predicts a token that it has already seen; it should predict the next one.",
         (RESULT, RESULT.replace("windows[:, -1]", "windows[:, -2]")),
     ),
     mistake(
         "measured_in_training",
-        "The model is measured in the mode that it was left in; put it into evaluation first.",
+        "The model runs in the mode that it was left in; switch it to evaluation first.",
         ("model.eval()", "pass"),
     ),
     mistake(
         "mode_left_changed",
-        "Afterwards the model is in another mode than before; whoever trains it goes on with it.",
+        "The model is left in another mode than before, and the caller may continue to train it.",
         ("model.train(training)", "pass"),
     ),
     mistake(
         "always_back_to_training",
-        "Afterwards the model is in training, also where it was in evaluation before.",
+        "The model is left in training mode, even if it was in evaluation before.",
         ("model.train(training)", "model.train()"),
     ),
     mistake(
         "measured_loss_as_a_tensor",
-        "The loss comes back as a tensor. A float is asked for.",
+        "The loss is returned as a tensor instead of a float.",
         (RESULT, RESULT.replace(".item()", "")),
     ),
     mistake(
         "measured_loss_summed",
-        "The losses of all windows are added up; their mean is asked for.",
+        "The losses of all windows are added up; return their mean.",
         (RESULT, RESULT + " * len(windows)"),
     ),
     mistake(
         "measured_loss_negative",
-        "The loss comes back with its sign turned: the better the model, the smaller it should be.",
+        "The sign of the loss is reversed: the better the model, the smaller it should be.",
         (RESULT, RESULT.replace("return ", "return -")),
     ),
     mistake(
         "likelihood_for_loss",
-        "The probability of the right tokens comes back; the loss is minus its logarithm.",
+        "The probability of the right tokens is returned; the loss is minus its logarithm.",
         (RESULT, "return (-cross_entropy(logits, windows[:, -1])).exp().item()"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""Known mistakes that several exercises share, gathered from one file per idea."""
+"""Known mistakes that several exercises share, collected from one file per idea."""
 
 from . import (
     by_hand,

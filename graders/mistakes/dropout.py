@@ -1,4 +1,4 @@
-"""Dropout: left out, in the wrong place, always on, or wrongly scaled."""
+"""Dropout: missing, in the wrong place, always on, or wrongly scaled."""
 
 from tensorgrade.author import mistake, on
 
@@ -12,15 +12,15 @@ PLAIN = "torch.rand_like(attn_weights) >= self.dropout.p"
 MISTAKES = [
     mistake(
         "dropout_left_out",
-        "In training nothing is dropped: dropout is left out or switched off, or its result is "
-        "thrown away.",
+        "Nothing is dropped in training. Is dropout missing or switched off, or is its result "
+        "not used?",
         on(MODULES, (APPLY, "self.dropout(attn_weights)")),
         on("inverted_dropout", (SCALE, "attn_weights")),
     ),
     mistake(
         "dropout_on_scores",
-        "Dropout acts on the scores before the softmax, where a zero hides nothing. It belongs on "
-        "the weights.",
+        "Dropout acts on the scores before the softmax, but a score of 0 is not hidden. It belongs "
+        "on the weights.",
         on(
             MODULES,
             (APPLY, "pass"),
@@ -30,7 +30,7 @@ MISTAKES = [
     mistake(
         "dropout_on_output",
         "Dropout acts after the weights have mixed the values, on the context vectors or the "
-        "output. Here it should thin out the attention weights.",
+        "output. Here it should act on the attention weights.",
         on(
             "CausalAttention",
             (APPLY, "pass"),
@@ -47,7 +47,7 @@ MISTAKES = [
     ),
     mistake(
         "dropout_on_values",
-        "Dropout acts on the values. Here it should thin out the attention weights.",
+        "Dropout acts on the values. Here it should act on the attention weights.",
         on(
             MODULES,
             (APPLY, "pass"),
@@ -56,14 +56,14 @@ MISTAKES = [
     ),
     mistake(
         "dropout_always_on",
-        "Dropout goes on in evaluation, where every run should give the same result.",
+        "Dropout stays on in evaluation, where every run should give the same result.",
         on(MODULES, (APPLY, "attn_weights = nn.functional.dropout(attn_weights, self.dropout.p)")),
         on("inverted_dropout", ("if not training:", "if False:")),
     ),
     mistake(
         "dropout_not_rescaled",
-        "What survives dropout keeps its size, so the expected weight shrinks. Inverted dropout "
-        "makes up for it in training.",
+        "The remaining entries are not scaled up, so the expected weight shrinks. Inverted dropout "
+        "corrects this in training.",
         on(
             MODULES,
             (APPLY, f"attn_weights = attn_weights * ({PLAIN}) if self.training else attn_weights"),
@@ -72,8 +72,8 @@ MISTAKES = [
     ),
     mistake(
         "dropout_rescaled_twice",
-        "What survives dropout is scaled up twice; dividing by 1 - p once keeps the mean "
-        "(nn.Dropout does that by itself).",
+        "The remaining entries are scaled up twice. Dividing by 1 - p once keeps the mean, and "
+        "nn.Dropout already does that.",
         on(
             MODULES,
             (
@@ -86,8 +86,8 @@ MISTAKES = [
     ),
     mistake(
         "dropout_rescaled_always",
-        "The weights are scaled up once more beside nn.Dropout, and in evaluation too; it does so "
-        "by itself, in training.",
+        "The weights are scaled up in addition to nn.Dropout, and in evaluation too. nn.Dropout "
+        "already scales them, in training only.",
         on(MODULES, (APPLY, f"{APPLY} / (1 - self.dropout.p)")),
     ),
     mistake(
@@ -97,13 +97,13 @@ MISTAKES = [
     ),
     mistake(
         "dropout_rate_of_a_half",
-        "The dropout rate is always a half, whatever is asked for. nn.Dropout takes a half when "
-        "it is told nothing.",
+        "The dropout rate is always 0.5, whatever rate is passed in. 0.5 is the default of "
+        "nn.Dropout.",
         on(MODULES, ("nn.Dropout(dropout)", "nn.Dropout()")),
     ),
     mistake(
         "dropout_keeps_p",
-        "p is taken for the share that is kept. It is the share that is dropped.",
+        "p is used as the share that is kept. It is the share that is dropped.",
         on(MODULES, ("nn.Dropout(dropout)", "nn.Dropout(1 - dropout)")),
         on(
             "inverted_dropout",
@@ -113,7 +113,7 @@ MISTAKES = [
     ),
     mistake(
         "dropout_renormalized",
-        "After dropout the rows are brought back to a sum of 1, which undoes its scaling row by "
+        "After dropout the rows are normalised to a sum of 1, which undoes the scaling of each "
         "row.",
         on(
             MODULES,
@@ -130,16 +130,15 @@ MISTAKES = [
     ),
     mistake(
         "dropout_seed_fixed",
-        "Every call drops the same entries: a seed is set inside, or they are not chosen by "
-        "chance at "
-        "all. Dropout draws anew each time.",
+        "Every call drops the same entries. Is a seed set inside, or are the entries not random? "
+        "Dropout draws new ones each time.",
         on(MODULES, (APPLY, f"torch.manual_seed(0)\n        {APPLY}")),
         on("inverted_dropout", (KEEP, f"torch.manual_seed(0)\n    {KEEP}")),
     ),
     mistake(
         "dropout_pattern_shared",
-        "One pattern of dropped entries serves all rows, or all sequences of a batch. Each weight "
-        "is dropped on its own.",
+        "All rows, or all sequences of a batch, drop the same entries. Each weight should be "
+        "dropped independently.",
         on(
             MODULES,
             (

@@ -1,4 +1,4 @@
-"""Splitting and merging heads, and what split-head attention does with them."""
+"""Mistakes in splitting and merging heads, and in attention with split heads."""
 
 from tensorgrade.author import mistake, on
 
@@ -10,16 +10,15 @@ MERGE_FUNCTION = "x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
 
 
 def each(new: str) -> tuple[tuple[str, str], ...]:
-    """Another way to split, for queries, keys and values."""
+    """Return edits that split queries, keys and values differently."""
     return tuple((SPLIT.format(name), new.format(name)) for name in QKV)
 
 
 MISTAKES = [
     mistake(
         "split_without_transpose",
-        "The heads are cut out by a reshape alone, so a place in a head is no longer one token "
-        "but a piece of some token. Split the features first, then let tokens and heads change "
-        "places.",
+        "The heads are split with a reshape alone, so a row of a head is a piece of some token "
+        "instead of one token's features. Split the features first, then swap tokens and heads.",
         on(
             "MultiHeadAttention",
             *each("{0} = {0}.reshape(b, self.num_heads, num_tokens, self.head_dim)"),
@@ -28,15 +27,15 @@ MISTAKES = [
     ),
     mistake(
         "merged_without_transpose",
-        "The heads are joined by a reshape alone, so features of different tokens end up in one "
-        "row. "
-        "Tokens and heads must change places first.",
+        "The heads are joined with a reshape alone, so one row mixes features of different "
+        "tokens. Swap tokens and heads first.",
         on("MultiHeadAttention", (MERGE, "context_heads.reshape(b, num_tokens, -1)")),
         on("merge_heads", (MERGE_FUNCTION, "x.reshape(b, num_tokens, num_heads * head_dim)")),
     ),
     mistake(
         "heads_interleaved",
-        "Each head takes every so-many-th feature. A head is a block of neighbouring features.",
+        "Each head takes features at regular intervals. A head is a block of neighbouring "
+        "features.",
         on(
             "MultiHeadAttention",
             *each(
@@ -51,7 +50,7 @@ MISTAKES = [
     ),
     mistake(
         "merged_interleaved",
-        "When the heads are joined their features are shuffled into each other.",
+        "Joining the heads interleaves their features. Each head's features should stay together.",
         on(
             "MultiHeadAttention",
             (MERGE, "context_heads.permute(0, 2, 3, 1).reshape(b, num_tokens, -1)"),
@@ -63,7 +62,7 @@ MISTAKES = [
     ),
     mistake(
         "heads_left_beside_features",
-        "Tokens and heads never change places; attention would run between heads and not "
+        "Tokens and heads are not swapped, so attention would run between heads instead of "
         "between tokens.",
         on(
             "MultiHeadAttention",
@@ -73,7 +72,7 @@ MISTAKES = [
     ),
     mistake(
         "one_big_head",
-        "The heads are never split: one head works on all features.",
+        "The heads are not split: one head uses all features.",
         on(
             "MultiHeadAttention",
             ("self.num_heads = num_heads", "self.num_heads = 1"),
@@ -98,25 +97,25 @@ MISTAKES = [
     ),
     mistake(
         "heads_averaged",
-        "The heads are averaged. Each should keep its own part of the output.",
+        "The heads are averaged. Each head should keep its own part of the output.",
         on("MultiHeadAttention", (MERGE, "context_heads.mean(dim=1).repeat(1, 1, self.num_heads)")),
         on("merge_heads", (MERGE_FUNCTION, "x.mean(dim=1)")),
     ),
     mistake(
         "split_detached",
-        "The result is cut off from the graph.",
+        "The result is detached from the graph, so no gradient flows back through it.",
         on("split_heads", (SPLIT_FUNCTION, f"{SPLIT_FUNCTION}.detach()")),
         on("merge_heads", (MERGE_FUNCTION, f"{MERGE_FUNCTION}.detach()")),
     ),
     mistake(
         "first_head_only",
-        "Only the first head comes back.",
+        "The result contains only the first head.",
         on("split_heads", (SPLIT_FUNCTION, f"{SPLIT_FUNCTION}[:, :1]")),
         on("merge_heads", (MERGE_FUNCTION, "x[:, 0]")),
     ),
     mistake(
         "view_on_transposed",
-        "A transposed tensor cannot be viewed with another shape: its numbers lie in another "
+        "`view` cannot change the shape of a transposed tensor: its numbers have a different "
         "order in memory.",
         on(
             "merge_heads",

@@ -1,4 +1,4 @@
-"""Inputs overwritten: the result is right, and whoever called has lost their tensor."""
+"""Overwritten inputs: the result is right, but the caller has lost a tensor."""
 
 from tensorgrade.author import mistake, on
 
@@ -8,7 +8,7 @@ ROTATED = "torch.cat((first * cos - second * sin, second * cos + first * sin), d
 MISTAKES = [
     mistake(
         "input_overwritten",
-        "A tensor that was passed in is overwritten. Whoever called still needs it.",
+        "A tensor that was passed in is overwritten. The caller still needs its old values.",
         on("attention_scores", ("inputs @ query", "inputs.mul_(query).sum(dim=-1)")),
         on(
             "context_vector",

@@ -1,4 +1,4 @@
-"""Masks: turned around, shifted, filled wrongly, thrown away, kept in the wrong place."""
+"""Masks: inverted, shifted, filled wrongly, not used, or stored in the wrong place."""
 
 from tensorgrade.author import mistake, on
 
@@ -19,7 +19,7 @@ VISIBLE = "torch.tril(torch.ones_like(attn_weights))"
 
 
 def made(template: str) -> list[dict]:
-    """Another triangle, with `N` for the tensor of ones, where a mask of the future is made."""
+    """Return edits that make another triangle of a tensor of ones, called `N`."""
     return [
         on(MASKED, (MAKE, template.replace("N", "torch.ones(context_length, context_length)"))),
         on(
@@ -31,12 +31,12 @@ def made(template: str) -> list[dict]:
 
 
 def filled(value: str) -> dict:
-    """Another value in the hidden places."""
+    """Return an edit that fills hidden places with another value."""
     return on(BOTH, (FILL, f"attn_scores.masked_fill(future, {value})"))
 
 
 def by_library(more: str = "") -> str:
-    """Torch's own attention, told which tokens are hidden where it asks which are not."""
+    """Return a call of torch's attention with a mask of the wrong sense."""
     function = "nn.functional.scaled_dot_product_attention"
     return f"{function}(\n            queries, keys, values, attn_mask=future{more}\n        )"
 
@@ -44,8 +44,8 @@ def by_library(more: str = "") -> str:
 MISTAKES = [
     mistake(
         "mask_inverted",
-        "The past and the token itself are hidden and the future is shown. True, or what is "
-        "filled, belongs above the diagonal.",
+        "The past and the token itself are hidden, and the future is visible. The hidden places "
+        "belong above the diagonal.",
         *made("torch.tril(N)"),
         on(
             "mask_and_renormalize",
@@ -54,14 +54,14 @@ MISTAKES = [
     ),
     mistake(
         "mask_hides_the_past",
-        "The mask lies on the wrong side of the diagonal: tokens see themselves and the future.",
+        "The mask is on the wrong side of the diagonal: tokens see themselves and the future.",
         *made("torch.tril(N, diagonal=-1)"),
         on("mask_and_renormalize", (VISIBLE, "torch.triu(torch.ones_like(attn_weights))")),
     ),
     mistake(
         "mask_on_the_diagonal",
-        "The mask hides the diagonal too, so it leaves nothing to the first token; each token "
-        "should see itself.",
+        "The mask also hides the diagonal, so the first token sees nothing; each token should see "
+        "itself.",
         *made("torch.triu(N)"),
         on(
             "mask_and_renormalize",
@@ -70,7 +70,7 @@ MISTAKES = [
     ),
     mistake(
         "mask_one_too_late",
-        "The mask starts one place too late: each token still sees the one right after it.",
+        "The mask starts one place too late: each token still sees the next one.",
         *made("torch.triu(N, diagonal=2)"),
         on(
             "mask_and_renormalize",
@@ -79,16 +79,16 @@ MISTAKES = [
     ),
     mistake(
         "mask_thrown_away",
-        "Nothing is masked: every token sees the future. If you do fill the hidden places: without "
-        "an underscore that gives back a new tensor, which someone has to keep.",
+        "Nothing is masked: every token sees the future. If you do fill the hidden places, is the "
+        "result used? Without an underscore, `masked_fill` returns a new tensor.",
         on(MODULES, (ASSIGN, FILL)),
         on("causal_attention_weights", (FILL, "attn_scores")),
         on("mask_and_renormalize", ("attn_weights * visible", "attn_weights")),
     ),
     mistake(
         "mask_only_in_evaluation",
-        "In training nothing is masked, so a model learns from the very tokens that it is to "
-        "foresee. The mask is there in both modes.",
+        "Nothing is masked in training, so a model learns from the very tokens that it should "
+        "predict. The mask is needed in both modes.",
         on(
             f"{WITH_DROPOUT} CachedAttention",
             (ASSIGN, ASSIGN.replace("(future,", "(future & (not self.training),")),
@@ -96,8 +96,8 @@ MISTAKES = [
     ),
     mistake(
         "mask_only_without_dropout",
-        "While dropout is active nothing is masked, so a model learns from the very tokens that it "
-        "is to foresee. The mask has nothing to do with dropout.",
+        "Nothing is masked while dropout is active, so a model learns from the very tokens that "
+        "it should predict. The mask does not depend on dropout.",
         on(
             WITH_DROPOUT,
             (
@@ -108,21 +108,20 @@ MISTAKES = [
     ),
     mistake(
         "mask_filled_with_zero",
-        "Hidden scores are set to 0, or nearly. The softmax gives a score of 0 a weight like any "
+        "Hidden scores are set to 0 or nearly 0. The softmax gives a score of 0 a weight like any "
         "other.",
         filled("0.0"),
     ),
     mistake(
         "mask_filled_with_minus_one",
-        "Hidden scores are set to a number that is not low enough: the softmax still gives it "
+        "Hidden scores are set to a number that is not low enough: the softmax still gives it a "
         "weight.",
         filled("-1.0"),
     ),
     mistake(
         "mask_fill_not_low_enough",
-        "Hidden scores are set to a number that ordinary scores can fall below; then the hidden "
-        "ones "
-        "win. Only minus infinity is lower than all of them.",
+        "Hidden scores are set to a number that is not below all ordinary scores, so hidden "
+        "tokens can win. Only minus infinity is lower than all of them.",
         filled("-100.0"),
         on(
             "CrossAttention",
@@ -131,27 +130,27 @@ MISTAKES = [
     ),
     mistake(
         "mask_filled_with_plus_inf",
-        "Hidden scores are plus infinity or NaN, and a softmax makes NaN of a row with one in "
-        "it. A score is hidden by minus infinity.",
+        "Hidden scores are plus infinity or NaN, and the softmax of a row with one of them is "
+        "NaN. Use minus infinity to hide a score.",
         filled("torch.inf"),
     ),
     mistake(
         "mask_times_minus_inf",
-        "A mask is multiplied by -inf, and 0 times infinity is not a number (NaN). Fill the hidden "
-        "places, do not multiply.",
+        "A mask is multiplied by -inf, and 0 times infinity is NaN. Fill the hidden places "
+        "instead of multiplying.",
         on(BOTH, (FILL, "attn_scores + future.float() * -torch.inf")),
     ),
     mistake(
         "mask_multiplied_into_scores",
         "Scores are multiplied by a 0/1 mask before the softmax. A score of 0 is not hidden; it "
-        "still gets its share.",
+        "still gets a weight.",
         on(BOTH, (FILL, "attn_scores * (1 - future.to(attn_scores))")),
         same_as="mask_filled_with_zero",
     ),
     mistake(
         "masked_without_renormalizing",
-        "The future is zeroed after the softmax and the rest is not brought back to a sum of 1, so "
-        "how much is missing still tells about the future.",
+        "The future is set to zero after the softmax, and the rest does not sum to 1 again. What "
+        "is missing still reveals something about the future.",
         on(MODULES, (ASSIGN, "pass"), (SOFTMAX, f"{SOFTMAX}.masked_fill(future, 0.0)")),
         on(
             "causal_attention_weights",
@@ -162,8 +161,8 @@ MISTAKES = [
     ),
     mistake(
         "masked_after_the_softmax",
-        "The future is zeroed after the softmax: where it draws all attention, 0 divided by 0 is "
-        "left. Hide the scores before the softmax.",
+        "The future is set to zero after the softmax. If it attracts all attention, 0 divided by "
+        "0 remains. Hide the scores before the softmax.",
         on(
             MODULES,
             (ASSIGN, "pass"),
@@ -185,8 +184,8 @@ MISTAKES = [
     ),
     mistake(
         "minus_inf_after_softmax",
-        "The -inf is filled in after the softmax. It has to meet the exponential, which turns it "
-        "into 0.",
+        "The -inf is filled in after the softmax. It belongs before the exponential, which turns "
+        "it into 0.",
         on(MODULES, (ASSIGN, "pass"), (SOFTMAX, f"{SOFTMAX}.masked_fill(future, -torch.inf)")),
         on(
             "causal_attention_weights",
@@ -196,38 +195,37 @@ MISTAKES = [
     ),
     mistake(
         "zeros_taken_for_hidden",
-        "Every score that is 0 is hidden, wherever it stands. A token may have a score of 0 and "
-        "be visible.",
+        "Every score that is 0 is hidden, wherever it is. A token may have a score of 0 and be "
+        "visible.",
         on(BOTH, (FILL, "attn_scores.tril().masked_fill(attn_scores.tril() == 0, -torch.inf)")),
     ),
     mistake(
         "mask_cut_for_good",
-        "The module's own mask is cut to the length of one text. A longer text that comes next "
-        "finds a "
-        "mask that is too small.",
+        "The module's own mask is cut to the length of one text, and is then too small for a "
+        "longer text.",
         on(MODULES, (CUT, f"{CUT}\n        self.mask = future")),
     ),
     mistake(
         "mask_inverted_and_shifted",
         "The past, the token itself and the next one are hidden, and the rest of the future is "
-        "shown. True, or what is filled, belongs above the diagonal.",
+        "visible. The hidden places belong above the diagonal.",
         *made("torch.tril(N, diagonal=1)"),
     ),
     mistake(
         "mask_not_cut",
-        "The mask is too large for a sequence that is shorter than context_length: of its rows "
-        "and of its columns only the first num_tokens fit.",
+        "The mask is too large for a sequence that is shorter than context_length: use only its "
+        "first num_tokens rows and columns.",
         on(MODULES, (CUT, "self.mask")),
     ),
     mistake(
         "mask_as_plain_attribute",
-        "The mask is a plain attribute. torch then neither moves it to the device of the module "
-        "nor saves it with its state.",
+        "The mask is a plain attribute, so torch neither moves it with the module to another "
+        "device nor saves it with the module's state.",
         on(MASKED, (REGISTER, "self.mask = future.bool()")),
     ),
     mistake(
         "mask_as_parameter",
-        "The mask is a Parameter. An optimiser would be handed it as something to learn.",
+        "The mask is a Parameter, so an optimizer would treat it as something to learn.",
         on(
             MODULES,
             (REGISTER, "self.mask = nn.Parameter(future, requires_grad=False)"),
@@ -236,7 +234,7 @@ MISTAKES = [
     ),
     mistake(
         "changes_scores_in_place",
-        "What was passed in is overwritten. Whoever called still needs it.",
+        "A tensor that was passed in is overwritten. The caller still needs its old values.",
         on("causal_attention_weights", (FILL, "attn_scores.masked_fill_(future, -torch.inf)")),
         on("mask_and_renormalize", ("attn_weights * visible", "attn_weights.mul_(visible)")),
     ),
@@ -258,15 +256,15 @@ MISTAKES = [
     ),
     mistake(
         "mask_in_the_other_sense",
-        "The mask goes into scaled_dot_product_attention as it is. That function takes True for "
-        "what a token may look at, the other way round from masked_fill.",
+        "The mask is passed to scaled_dot_product_attention unchanged. That function expects "
+        "True for visible tokens, the opposite of masked_fill.",
         on("CachedAttention LatentAttention", ("attn_weights @ values", by_library())),
         on(WITH_DROPOUT, ("attn_weights @ values", by_library(DROPPED))),
     ),
     mistake(
         "mask_in_the_other_sense_without_dropout",
-        "The mask goes into scaled_dot_product_attention as it is. That function takes True for "
-        "what a token may look at, the other way round from masked_fill.",
+        "The mask is passed to scaled_dot_product_attention unchanged. That function expects "
+        "True for visible tokens, the opposite of masked_fill.",
         on(WITH_DROPOUT, ("attn_weights @ values", by_library())),
         same_as="mask_in_the_other_sense",
     ),

@@ -1,8 +1,8 @@
-"""Modules that cannot be made: `super` without brackets, nn.parameter for nn.Parameter."""
+"""Modules that cannot be created: `super` without brackets, nn.parameter for nn.Parameter."""
 
 from tensorgrade.author import mistake, on
 
-# The line before which `super().__init__()` stands, by exercise.
+# The line after `super().__init__()`, by exercise.
 FIRST_LINES = {
     "SelfAttention_v1": "self.W_query = nn.Parameter(",
     "SelfAttention_v2 CausalAttention": "self.W_query = nn.Linear(",
@@ -21,14 +21,14 @@ PARAMETERS = {
 
 
 def before_the_first(line: str) -> list[dict]:
-    """Return edits that put a line in front of the first one of every `__init__`."""
+    """Return edits that insert a line before the first one of every `__init__`."""
     return [on(names, (first, f"{line}\n        {first}")) for names, first in FIRST_LINES.items()]
 
 
 MISTAKES = [
     mistake(
         "super_without_brackets",
-        "There are no brackets behind `super`. Write `super().__init__()`.",
+        "The brackets after `super` are missing. Write `super().__init__()`.",
         *before_the_first("super.__init__()"),
     ),
     mistake(
@@ -39,8 +39,8 @@ MISTAKES = [
     ),
     mistake(
         "module_called",
-        "A Python module is called as if it were a class or a function. Is `nn.parameter` written "
-        "where `nn.Parameter` is meant?",
+        "A Python module is called like a class or a function. Did you mean `nn.Parameter` "
+        "instead of `nn.parameter`?",
         *(
             on(exercise, (made, made.replace("Parameter", "parameter")))
             for exercise, made in PARAMETERS.items()

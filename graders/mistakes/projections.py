@@ -1,4 +1,4 @@
-"""Projections: shared, swapped, biased, misshapen, or no parameters at all."""
+"""Projections: shared, swapped, biased, of the wrong shape, or no parameters at all."""
 
 from tensorgrade.author import mistake, on
 
@@ -9,11 +9,11 @@ MADE_V1 = "self.{} = nn.Parameter(torch.rand(d_in, d_out))"
 
 
 def each(template: str, new: str) -> tuple[tuple[str, str], ...]:
-    """The same replacement for query, key and value."""
+    """Return the same edit for query, key and value."""
     return tuple((template.format(name), new.format(name)) for name in QKV)
 
 
-# Where queries, keys and values have widths of their own.
+# Exercises in which queries, keys and values have different widths.
 WIDTHS = {
     "CrossAttention": ("d_in, d_out", "d_context, d_out", "d_context, d_out"),
     "GroupedQueryAttention": ("d_in, d_out", "d_in, kv_width", "d_in, kv_width"),
@@ -21,7 +21,7 @@ WIDTHS = {
 
 
 def biased(exercise: str, bias: bool) -> tuple[tuple[str, str], ...]:
-    """Biases for query, key and value, or none, whatever `qkv_bias` says."""
+    """Return edits that always, or never, give query, key and value a bias."""
     made = [
         f"self.{name} = nn.Linear({w}, bias=" for name, w in zip(QKV, WIDTHS[exercise], strict=True)
     ]
@@ -31,8 +31,8 @@ def biased(exercise: str, bias: bool) -> tuple[tuple[str, str], ...]:
 MISTAKES = [
     mistake(
         "matrices_of_keys_and_values_exchanged",
-        "Keys and values have changed places: in their projections, or in the scores and the "
-        "mix. W_key makes what is compared, W_value what is mixed.",
+        "Keys and values are swapped, either in their projections or in the scores and the "
+        "result. W_key makes what is compared, W_value what is mixed.",
         on(
             "SelfAttention_v1",
             ("keys = x @ self.W_key", "keys = x @ self.W_value"),
@@ -69,31 +69,31 @@ MISTAKES = [
     ),
     mistake(
         "one_projection_for_two",
-        "Two of the projections are one and the same object, so they can never learn to differ.",
+        "Two of the projections are the same object, so they can never learn to differ.",
         on(LINEAR, (MADE.format("W_key"), "self.W_key = self.W_query")),
         on("SelfAttention_v1", (MADE_V1.format("W_key"), "self.W_key = self.W_query")),
     ),
     mistake(
         "projection_to_d_in",
-        "The projections give d_in features; d_out are asked for.",
+        "The projections return d_in features instead of d_out.",
         on(LINEAR, *each(MADE, "self.{} = nn.Linear(d_in, d_in, bias=qkv_bias)")),
         on("SelfAttention_v1", *each(MADE_V1, "self.{} = nn.Parameter(torch.rand(d_in, d_in))")),
     ),
     mistake(
         "square_projection_of_d_out",
-        "The projections expect d_out features; the inputs have d_in.",
+        "The projections expect d_out features, but the inputs have d_in.",
         on(LINEAR, *each(MADE, "self.{} = nn.Linear(d_out, d_out, bias=qkv_bias)")),
     ),
     mistake(
         "values_not_projected",
-        "The values are the inputs themselves; they need their projection too.",
+        "The values are the unchanged inputs; they need a projection too.",
         on("project_qkv", ("x @ W_value", "x")),
         on(LINEAR, ("self.W_value(x)", "x")),
         on("SelfAttention_v1", ("x @ self.W_value", "x")),
     ),
     mistake(
         "output_without_bias",
-        "The output projection has no bias; it always has one here.",
+        "The output projection has no bias; here it always has one.",
         on(
             "CrossAttention GroupedQueryAttention CachedAttention LatentAttention",
             ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)"),

@@ -19,8 +19,8 @@ SPLIT_IN_HEADS = (
 MISTAKES = [
     mistake(
         "no_scale",
-        "The scores go into the softmax unscaled. Think about how large dot products grow with "
-        "the length of the key vectors.",
+        "The scores go into the softmax unscaled. Think about how dot products grow with the "
+        "length of the key vectors.",
         on(ATTENTION, (" / d_k**0.5", "")),
     ),
     mistake(
@@ -31,7 +31,7 @@ MISTAKES = [
     ),
     mistake(
         "scaled_by_d_k_squared",
-        "The scores are divided by the square of d_k; the square root of d_k is asked for.",
+        "The scores are divided by the square of d_k instead of its square root.",
         on(ATTENTION, ("/ d_k**0.5", "/ d_k**2")),
     ),
     mistake(
@@ -41,19 +41,19 @@ MISTAKES = [
     ),
     mistake(
         "multiplied_by_sqrt_d_k",
-        "The scores are multiplied by the scale, so the softmax gets sharper, not softer.",
+        "The scores are multiplied by the scale, which makes the softmax sharper, not softer.",
         on(ATTENTION, ("/ d_k**0.5", "* d_k**0.5")),
     ),
     mistake(
         "scaled_by_tokens",
-        "The scale is taken from the number of tokens. What makes dot products large is the "
-        "length of the vectors, not of the sentence.",
+        "The scale depends on the number of tokens. Dot products become large because vectors are "
+        "long, not because the sentence is.",
         on(ATTENTION, ("/ d_k**0.5", "/ attn_scores.shape[-1] ** 0.5")),
     ),
     mistake(
         "scaled_by_number_of_queries",
-        "The scale is taken from the number of queries. What makes dot products large is the "
-        "length of the vectors, not of the sentence.",
+        "The scale depends on the number of queries. Dot products become large because vectors "
+        "are long, not because the sentence is.",
         on(
             "attention_weights scaled_dot_product_attention",
             ("/ d_k**0.5", "/ queries.shape[-2] ** 0.5"),
@@ -62,8 +62,8 @@ MISTAKES = [
     ),
     mistake(
         "scaled_by_dimension_0",
-        "The scale is taken from the first dimension, a number of keys or of texts; the width of "
-        "the keys is their last one.",
+        "The scale comes from the first dimension, which counts keys or texts; the width of the "
+        "keys is their last dimension.",
         on(
             "attention_weights scaled_dot_product_attention",
             ("/ d_k**0.5", "/ keys.shape[0] ** 0.5"),
@@ -71,8 +71,8 @@ MISTAKES = [
     ),
     mistake(
         "scaled_by_dimension_1",
-        "The scale is taken from dimension 1, which is the width of the keys only where there is "
-        "no batch; counted from the end, the width is always last.",
+        "The scale comes from dimension 1, which is the width of the keys only without a batch. "
+        "Counted from the end, the width is always last.",
         on(
             "attention_weights scaled_dot_product_attention",
             ("/ d_k**0.5", "/ keys.shape[1] ** 0.5"),
@@ -85,8 +85,8 @@ MISTAKES = [
     ),
     mistake(
         "scaled_after_softmax",
-        "The scale comes after the softmax, where it shrinks the weights (their rows no longer "
-        "sum to 1) and no longer softens them.",
+        "The scale is applied after the softmax, so the rows of the weights no longer sum to 1. "
+        "It is meant to soften the scores before the softmax.",
         on(
             BY_TENSOR,
             (
@@ -104,20 +104,20 @@ MISTAKES = [
     ),
     mistake(
         "scaled_by_sqrt_d_in",
-        "The scale is taken from the width of the inputs. The dot products are between projected "
-        "vectors, whose width may differ.",
+        "The scale comes from the width of the inputs. The dot products are between projected "
+        "vectors, which may have another width.",
         on(MODULES, ("/ d_k**0.5", "/ x.shape[-1] ** 0.5")),
     ),
     mistake(
         "scaled_by_sqrt_d_out",
-        "The scale is taken from all of d_out. Each head computes its dot products over its own, "
-        "shorter vectors.",
+        "The scale comes from all of d_out. Each head computes dot products of its own, shorter "
+        "vectors.",
         on(SPLIT_IN_HEADS, ("/ d_k**0.5", "/ self.out_proj.in_features ** 0.5")),
     ),
     mistake(
         "scaled_by_sqrt_num_heads",
-        "The scale is taken from the number of heads. Ask over how many features one head's dot "
-        "product runs.",
+        "The scale comes from the number of heads. Over how many features does the dot product "
+        "of one head run?",
         on(SPLIT_IN_HEADS, ("/ d_k**0.5", "/ self.num_heads ** 0.5")),
     ),
 ]

@@ -12,7 +12,7 @@ SCORES_2D, SCORES_CAUSAL, SCORES_HEADS = (
 
 
 def products(left: str, right: str, weights_too: bool = True) -> list[dict]:
-    """Other factors for the scores, wherever there are scores."""
+    """Return edits that compute the scores from other factors."""
     names = f"{TWO_D} {WEIGHTS}" if weights_too else TWO_D
     new = f"{left} @ {right}.transpose(-2, -1)"
     return [
@@ -28,89 +28,89 @@ ALL = f"{TWO_D} CausalAttention MultiHeadAttention"
 MISTAKES = [
     mistake(
         "scores_transposed",
-        "Queries and keys have changed places, in the product or in their projections: row i "
-        "should hold what token i asks of all others.",
+        "Queries and keys are swapped, in the product or in their projections. Row i should "
+        "contain the scores of token i's query with all keys.",
         *products("keys", "queries"),
     ),
     mistake(
         "scores_from_queries_alone",
-        "The scores compare queries with queries; the keys play no part. One projection may be "
-        "used twice.",
+        "The scores compare queries with queries; the keys have no effect. Is one projection "
+        "used twice?",
         *products("queries", "queries"),
     ),
     mistake(
         "scores_from_keys_alone",
-        "The scores compare keys with keys; the queries play no part. One projection may be used "
-        "twice.",
+        "The scores compare keys with keys; the queries have no effect. Is one projection used "
+        "twice?",
         *products("keys", "keys"),
     ),
     mistake(
         "scores_from_values",
-        "The scores compare queries with values. Values are what is handed over, not what is "
-        "searched.",
+        "The scores compare queries with values. Values are what a token passes on, not what is "
+        "compared.",
         *products("queries", "values", weights_too=False),
     ),
     mistake(
         "keys_instead_of_values",
-        "The weights mix the keys. What a token hands over is its value.",
+        "The weights mix the keys. A token passes on its value.",
         on(ALL, (OUTPUT, "attn_weights @ keys")),
     ),
     mistake(
         "queries_instead_of_values",
-        "The weights mix the queries. What a token hands over is its value.",
+        "The weights mix the queries. A token passes on its value.",
         on(ALL, (OUTPUT, "attn_weights @ queries")),
     ),
     mistake(
         "weights_transposed",
-        "The weights are transposed before they mix anything: each result is mixed by a column "
-        "of the weights, where its own row should do it.",
+        "The weights are transposed before they are applied: each result is mixed by a column of "
+        "the weights instead of its own row.",
         on(ALL, (OUTPUT, "attn_weights.transpose(-2, -1) @ values")),
         on("simplified_self_attention", ("attn_weights @ inputs", "attn_weights.T @ inputs")),
     ),
     mistake(
         "scores_instead_of_weights",
-        "Raw scores do the mixing, where the weights that the softmax makes of them should.",
+        "The raw scores are applied instead of the weights that the softmax makes of them.",
         on(f"{TWO_D}", (OUTPUT, "attn_scores @ values")),
         on("simplified_self_attention", ("attn_weights @ inputs", "attn_scores @ inputs")),
     ),
     mistake(
         "first_row_for_all_keys",
-        "Keys of the first sentence in the batch serve all sentences: rows of a batch must not "
-        "see each other.",
+        "The keys of the first sentence are used for the whole batch. The rows of a batch must "
+        "not see each other.",
         on("CausalAttention", (SCORES_CAUSAL, "queries @ keys[:1].transpose(1, 2)")),
         on("MultiHeadAttention", (SCORES_HEADS, "queries @ keys[:1].transpose(2, 3)")),
     ),
     mistake(
         "first_row_for_all_values",
-        "Values of the first sentence in the batch serve all sentences: rows of a batch must not "
-        "see each other.",
+        "The values of the first sentence are used for the whole batch. The rows of a batch must "
+        "not see each other.",
         on("CausalAttention MultiHeadAttention", (OUTPUT, "attn_weights @ values[:1]")),
     ),
     mistake(
         "t_on_a_batch",
-        "The batch changes places too, as with `.T`, which turns around all dimensions. Only the "
-        "last two should change places.",
+        "The batch dimension is swapped too, as with `.T`, which reverses all dimensions. Only "
+        "the last two should be swapped.",
         on("CausalAttention", (SCORES_CAUSAL, "queries @ keys.T")),
         on("MultiHeadAttention", (SCORES_HEADS, "queries @ keys.T")),
         on("attention_weights scaled_dot_product_attention", (SCORES_2D, "queries @ keys.T")),
     ),
     mistake(
         "keys_not_transposed",
-        "The two factors are multiplied as they are. For dot products of rows with rows, the "
-        "last two dimensions of the second one change places first.",
+        "The two factors are multiplied without a transpose. For dot products of rows with rows, "
+        "swap the last two dimensions of the second factor first.",
         on("CausalAttention", (SCORES_CAUSAL, "queries @ keys")),
         on("attention_weights scaled_dot_product_attention", (SCORES_2D, "queries @ keys")),
         on("simplified_self_attention", ("inputs @ inputs.T", "inputs @ inputs")),
     ),
     mistake(
         "batch_transposed",
-        "In the keys the batch and another dimension change places; the last two should.",
+        "In the keys, the batch is swapped with another dimension. Swap the last two instead.",
         on("CausalAttention", (SCORES_CAUSAL, "queries @ keys.transpose(0, 1)")),
     ),
     mistake(
         "heads_and_tokens_transposed",
-        "In the keys of the product heads and tokens change places; the last two dimensions "
-        "should.",
+        "In the product, heads and tokens of the keys are swapped. Swap the last two dimensions "
+        "instead.",
         on("MultiHeadAttention", (SCORES_HEADS, "queries @ keys.transpose(1, 2)")),
     ),
 ]

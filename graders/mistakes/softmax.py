@@ -12,11 +12,11 @@ BATCHED = (
     "CrossAttention GroupedQueryAttention CachedAttention LatentAttention"
 )
 SCORES = "(attn_scores / d_k**0.5)"
-LAST = ", dim=-1)"  # no more than that, so that the scale can be wrong as well
+LAST = ", dim=-1)"  # a short fragment, so that the scale can be wrong as well
 
 
 def everywhere(template: str) -> list[dict]:
-    """The same replacement in every exercise that ends in a softmax over scores `S`."""
+    """Return the same edit for every exercise with a softmax over scores, called `S`."""
     return [
         on(BY_TENSOR, (SOFTMAX, template.replace("S", SCORES))),
         on(
@@ -37,13 +37,12 @@ MISTAKES = [
     mistake(
         "softmax_over_columns",
         "The softmax runs over the wrong axis: columns sum to 1 and rows do not. Each query "
-        "spreads its attention over the tokens that it looks at.",
+        "should distribute its attention over the tokens that it looks at.",
         *along("-2"),
     ),
     mistake(
         "softmax_over_dimension_1",
-        "The softmax runs over dimension 1, which holds the keys only where there is no batch. "
-        "Counted "
+        "The softmax runs over dimension 1, which counts the keys only without a batch. Counted "
         "from the end, the keys are always in the same place.",
         on(
             "attention_weights scaled_dot_product_attention",
@@ -61,27 +60,26 @@ MISTAKES = [
     ),
     mistake(
         "softmax_over_everything",
-        "One softmax runs over all scores at once. Every query needs weights of its own that sum "
-        "to 1.",
+        "One softmax runs over all scores at once. Each query needs its own weights that sum to 1.",
         *everywhere("torch.softmax(S.flatten(), dim=0).reshape(S.shape)"),
     ),
     mistake(
         "no_softmax",
-        "The scores are used as weights without a softmax, so they are neither positive nor do "
-        "they sum to 1.",
+        "The scores are used as weights without a softmax, so they can be negative and do not "
+        "sum to 1.",
         *everywhere("S"),
         on("context_vector", (SIMPLE, "attn_scores")),
     ),
     mistake(
         "softmax_twice",
-        "The weights go through a softmax a second time, which makes them nearly even.",
+        "The weights go through a second softmax, which makes them almost equal.",
         *everywhere("torch.softmax(torch.softmax(S, dim=-1), dim=-1)"),
         on("context_vector", (SIMPLE, "torch.softmax(torch.softmax(attn_scores, dim=-1), dim=-1)")),
     ),
     mistake(
         "divided_by_sum",
-        "The scores are divided by their sum without exponentials: weights can be negative, in "
-        "a negative sum even the best match's, and a sum near zero blows them up.",
+        "The scores are divided by their sum without an exponential. Weights can then be "
+        "negative, even the best match's, and a sum near zero makes them huge.",
         on(
             "context_vector simplified_self_attention",
             (SIMPLE, "attn_scores / attn_scores.sum(dim=-1, keepdim=True)"),
@@ -94,7 +92,7 @@ MISTAKES = [
     ),
     mistake(
         "detached_weights",
-        "The weights are cut off from the graph (detach, no_grad, .data or a new tensor), so "
+        "The weights are detached from the graph (detach, no_grad, .data or a new tensor), so "
         "nothing before them can learn.",
         *everywhere("torch.softmax(S, dim=-1).detach()"),
         on("context_vector", (SIMPLE, "torch.softmax(attn_scores, dim=-1).detach()")),

@@ -1,21 +1,20 @@
-"""Makes `exercises/weights/looking.safetensors`, the small model of `tensorgrade see`.
+"""Make `exercises/weights/looking.safetensors`, the small model of `tensorgrade see`.
 
     python solutions/weights/make.py
 
-Chapter 6's model, trained by chapter 6's own functions, in two stages.
+Train chapter 6's model with chapter 6's own functions, in two stages.
 
-First it learns to look. A quarter of what it reads is Shakespeare, a quarter random characters that
-come again after a pause, a half stretches of Shakespeare that do so. A model that looks back for
-the last time that the same thing stood there predicts all of the second time; nothing else helps
-with random characters.
+First it learns to look. A quarter of its text is Shakespeare, a quarter random characters that
+repeat after a pause, and half stretches of Shakespeare that repeat. A model that finds the last
+occurrence predicts the whole repetition; nothing else helps with random characters.
 
-Then it forgets its English. Learners have this file, and nobody may submit it as the training that
-chapter 6 asks for. So it is made wider than the model that learners train, and trained on windows
-of the same kind that are enciphered: the characters of each are exchanged by a permutation of its
-own. What is learned of one window's letters is wrong in the next one; where to look stays right.
+Then it forgets its English. Learners have this file, and must not submit it as the training that
+chapter 6 asks for. So the model is made wider than the one that learners train, and it is trained on
+windows whose characters are permuted, differently in each window. Knowledge about one window's
+letters is wrong in the next one, but knowledge about where to look stays right.
 
-One thread and one seed: the same file again on the same kind of machine (another processor may
-round differently, and its model will be another one that does the same). Some five minutes of
+With one thread and one seed, the same kind of machine makes the same file. (Another processor may
+round differently and make another model that does the same.) It takes about five minutes of
 processor time.
 """
 
@@ -34,7 +33,7 @@ sys.path.insert(0, str(ROOT / "solutions"))
 
 from ch6_small_gpt import SmallGPT, batches, train_step  # noqa: E402
 
-# A line break, all characters that a keyboard of ASCII types, and one for all others.
+# A line break, all printable ASCII characters, and one for all others.
 VOCABULARY = "\n" + "".join(map(chr, range(32, 127))) + "\ufffd"
 SIZES = {"context_length": 64, "d": 64, "num_heads": 4, "num_layers": 2}
 WIDER = SIZES | {"d": 72}
@@ -43,9 +42,9 @@ Makes = tuple[torch.Tensor, torch.Tensor]
 
 
 def again(stretch: torch.Tensor, chance: torch.Generator) -> torch.Tensor:
-    """A window and one character more, in which a stretch stands again and again.
+    """Return a window plus one character, in which a stretch repeats.
 
-    stretch: (n,). Between two of them are up to eight random characters.
+    stretch: (n,). Up to eight random characters separate two repetitions.
     """
     length, parts = SIZES["context_length"] + 1, []
     while sum(map(len, parts)) < length:
@@ -55,7 +54,7 @@ def again(stretch: torch.Tensor, chance: torch.Generator) -> torch.Tensor:
 
 
 def windows(text: torch.Tensor, chance: torch.Generator) -> Makes:
-    """Inputs and targets of one step, each (BATCH, context_length)."""
+    """Return inputs and targets of one step, each (BATCH, context_length)."""
     inputs, targets = batches(text, SIZES["context_length"], BATCH // 4, chance)
     rows = []
     for number in range(BATCH - BATCH // 4):
@@ -68,7 +67,7 @@ def windows(text: torch.Tensor, chance: torch.Generator) -> Makes:
 
 
 def enciphered(text: torch.Tensor, chance: torch.Generator) -> Makes:
-    """Inputs and targets of one step whose windows have an alphabet each."""
+    """Return inputs and targets of one step, with a different alphabet in each window."""
     inputs, targets = windows(text, chance)
     whole = torch.cat((inputs, targets[:, -1:]), dim=1)
     alphabets = [torch.randperm(len(VOCABULARY), generator=chance) for _ in range(BATCH)]
@@ -77,7 +76,7 @@ def enciphered(text: torch.Tensor, chance: torch.Generator) -> Makes:
 
 
 def train(model: SmallGPT, draw: Callable, steps: int, rate: float) -> None:
-    """Train a model on what `draw` makes; the rate rises at first, then falls to a tenth."""
+    """Train a model on batches from `draw`; the learning rate rises first, then falls to a tenth."""
     packed = (ROOT / "exercises" / "texts" / "shakespeare.txt.xz").read_bytes()
     text = torch.tensor([VOCABULARY.index(c) for c in lzma.decompress(packed).decode()])
     chance = torch.Generator().manual_seed(SEED)
@@ -92,7 +91,7 @@ def train(model: SmallGPT, draw: Callable, steps: int, rate: float) -> None:
 
 @torch.no_grad()
 def widened(weights: dict[str, torch.Tensor]) -> SmallGPT:
-    """A wider model that does nearly the same: what is new in it is small."""
+    """Return a wider model that does nearly the same, because its new weights are small."""
     torch.manual_seed(SEED)
     model = SmallGPT(len(VOCABULARY), **WIDER)
     for name, weight in model.named_parameters():
@@ -104,7 +103,7 @@ def widened(weights: dict[str, torch.Tensor]) -> SmallGPT:
 
 
 def by_heads(name: str, weight: torch.Tensor) -> torch.Tensor:
-    """A weight of attention with its heads on an axis of their own: each head is wider, too."""
+    """Return a weight of attention with a separate axis for the heads, each of which is wider."""
     heads = SIZES["num_heads"]
     if name.endswith(("W_query.weight", "W_key.weight", "W_value.weight")):
         return weight.view(heads, -1, weight.shape[1])
@@ -114,7 +113,7 @@ def by_heads(name: str, weight: torch.Tensor) -> torch.Tensor:
 
 
 def main() -> None:
-    """Train, and write weights without the masks, with vocabulary and sizes beside them."""
+    """Train, and write the weights without the masks, with vocabulary and sizes as metadata."""
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
     looking = SmallGPT(len(VOCABULARY), **SIZES)

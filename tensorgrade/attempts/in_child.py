@@ -38,6 +38,7 @@ SECONDS_OF_SEARCH = 0.2  # for some edits of a definition
 # The factor by which a reply may be larger if it holds a whole text and the place of each
 # statement.
 ROOM_FOR_A_TEXT = 4
+BYTES_OF_A_TENSOR = 2048  # that a tensor takes in memory in addition to its numbers
 MOST_REQUESTS = 5000  # packed requests in memory; the course's cases are fewer
 LAST_WORDS = 0.5  # extra seconds in which a call that timed out can still report its line
 
@@ -193,6 +194,7 @@ class InChild:
                         child.send(following.message, most)
                 finally:
                     seen.append(read_observation(reply, request.number))
+                    self.budget.takes(BYTES_OF_A_TENSOR * len(seen[-1].tensors))
                 if seen[-1].error and took >= most:
                     self.close()
                     seen[-1] = self.unanswered(Outcome.TIMEOUT, True, seen[-1].error)

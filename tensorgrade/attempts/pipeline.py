@@ -166,7 +166,7 @@ def verdict_at_least(
     except CourseError:
         raise  # the course or this machine is at fault, for all learners
     except Exception:
-        logging.exception("%s of %s: what is wrong could not be told", exercise.name, student)
+        logging.exception("%s of %s: the mistake could not be explained", exercise.name, student)
         return points_alone(student, exercise, part, checks)
 
 

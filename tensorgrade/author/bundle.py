@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from ..exchange.references import refuse_missing
-from ..folders import ENGINE, engine_files, files_below
+from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below
 from ..project import Project, check_seed
 from ..views.lessons import lessons_page
 
@@ -29,6 +29,11 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
     files = {}
     for path in sorted(files_below(project.exercises)):
         files[path.relative_to(project.root).as_posix()] = path.read_bytes()
+    for chapter in project.course.chapters:  # for `tensorgrade reset`
+        stub = (project.exercises / f"{chapter.name}.py").read_bytes()
+        files[f"{OWN_FOLDER}/originals/{chapter.name}.py"] = stub
+    if project.course.solutions_in_kit:
+        files |= files_of_solutions(project)
     wheel, files_of_engine = engine_wheel()
     files[wheel] = zipped(files_of_engine)
     for name, extra in REQUIREMENTS.items():
@@ -43,6 +48,16 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
     kit = project.root / "kit"
     for path in sorted(files_below(kit, hidden=True)):  # such as .devcontainer
         files[path.relative_to(kit).as_posix()] = path.read_bytes()
+    return files
+
+
+def files_of_solutions(project: Project) -> dict[str, bytes]:
+    """Return the solutions, their other forms, and PyTorch's own modules, by path in the zip."""
+    folder, files = project.root / "solutions", {}
+    for chapter in project.course.chapters:
+        places = (f"{chapter.name}.py", f"forms/{chapter.name}", f"torch/{chapter.name}.py")
+        for path in (path for place in places for path in files_below(folder / place)):
+            files[path.relative_to(project.root).as_posix()] = path.read_bytes()
     return files
 
 
@@ -108,4 +123,15 @@ def write_kit(project: Project, out: Path) -> int:
     files = files_of_kit(project)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_bytes(zipped(files, f"{out.stem}/"))
+    return len(files)
+
+
+def write_solutions(project: Project, out: Path) -> int:
+    """Write a zip of the solutions, to hand out after the deadline; return their number.
+
+    Learners put it into the kit's folder, where `tensorgrade compare` finds it.
+    """
+    files = files_of_solutions(project)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes(zipped(files))
     return len(files)

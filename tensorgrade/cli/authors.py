@@ -1,4 +1,4 @@
-"""The commands for authors: build, prove, and start something new."""
+"""The commands for authors: build, check, and start something new."""
 
 from pathlib import Path
 from shlex import quote
@@ -8,7 +8,7 @@ import typer
 
 from .shared import AUTHORS, app, interruptible, taken_names
 
-new = typer.Typer(no_args_is_help=True, help="Begin a course, a chapter or an exercise.")
+new = typer.Typer(no_args_is_help=True, help="Create a course, a chapter or an exercise.")
 app.add_typer(new, name="new", rich_help_panel=AUTHORS)
 
 
@@ -16,16 +16,16 @@ app.add_typer(new, name="new", rich_help_panel=AUTHORS)
 def build(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Chapters or exercises; everything where none is named."),
+        typer.Argument(help="Chapters or exercises to build; without names, everything."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Make all anew, write nothing; fail if a file is stale.")
+        bool, typer.Option("--check", help="Rebuild in memory; fail if a file is stale.")
     ] = False,
     pairs: Annotated[
-        bool, typer.Option("--pairs", help="Make pairs of mistakes too, as a release needs them.")
+        bool, typer.Option("--pairs", help="Also build pairs of mistakes, as for a release.")
     ] = False,
 ) -> None:
-    """Derive stubs, references, fingerprints and notebooks from the solutions."""
+    """Build stubs, references, fingerprints and notebooks."""
     from ..author.cache import BUILT, BUILT_WITH_PAIRS, cached, contents, key_of
     from ..course import CourseError
     from ..project import find_project
@@ -60,33 +60,33 @@ def build(
 
 @app.command(rich_help_panel=AUTHORS)
 def author() -> None:
-    """Stay open: build what you save, as you save it, and say what is wrong."""
+    """Build each file when you save it, and report errors."""
     from ..project import find_project
 
     root = find_project().root
-    typer.echo("First everything is built, then what you save. Ctrl-C ends it.")
+    typer.echo("Building everything, then each file that you save. Press Ctrl-C to stop.")
     from ..author.terminal import author as run  # this import is slow
 
-    with interruptible("What was saved before is built."):
+    with interruptible("Files that you saved before are built."):
         run(root)
 
 
 @new.command("course")
 def new_course(
-    folder: Annotated[Path, typer.Argument(help="A folder that is not there yet.")],
+    folder: Annotated[Path, typer.Argument(help="The new folder; it must not exist yet.")],
     title: Annotated[str, typer.Option(help="The course's title.")] = "",
 ) -> None:
-    """A course with one chapter, and all files that it needs."""
+    """Create a course with one chapter and all necessary files."""
     from ..author.scaffolds import new_course as make
 
     say_written(make(folder, title), folder)
-    then = "and keep `tensorgrade author` open: it builds what you save"
+    then = "and keep `tensorgrade author` open: it builds the files that you save"
     typer.echo(f"Next: cd {quote(str(folder))}, {then}.")
 
 
 @new.command("chapter")
-def new_chapter(name: Annotated[str, typer.Argument(help="Such as ch2_trees.")]) -> None:
-    """A chapter with one exercise."""
+def new_chapter(name: Annotated[str, typer.Argument(help="Its name, such as ch2_trees.")]) -> None:
+    """Create a chapter with one exercise."""
     from ..author.scaffolds import new_chapter as make
     from ..project import find_project
 
@@ -95,21 +95,21 @@ def new_chapter(name: Annotated[str, typer.Argument(help="Such as ch2_trees.")])
     say_written(written, project.root)
     sample = next(path.stem for path in written if path.parent == project.graders / name)
     typer.echo(
-        f"{sample} is a sample: replace it by an exercise of yours, under a name of its own "
+        f"{sample} is a sample: replace it with your own exercise, under another name "
         f"(in solutions/{name}.py, and graders/{name}/{sample}.py)."
     )
 
 
 @new.command("exercise")
 def new_exercise(
-    chapter: Annotated[str, typer.Argument(help="The chapter that it is to stand in.")],
-    name: Annotated[str, typer.Argument(help="The name that learners are to define.")],
+    chapter: Annotated[str, typer.Argument(help="The chapter for the exercise.")],
+    name: Annotated[str, typer.Argument(help="The name that learners define.")],
     as_class: Annotated[bool, typer.Option("--class", help="A class with weights.")] = False,
     values: Annotated[
-        bool, typer.Option("--values", help="A function of plain values, not of tensors.")
+        bool, typer.Option("--values", help="A function of plain values instead of tensors.")
     ] = False,
 ) -> None:
-    """An exercise at the end of a chapter: a function of tensors, unless told otherwise."""
+    """Add an exercise to a chapter; by default, a function of tensors."""
     from ..author.scaffolds import new_exercise as make
     from ..project import find_project
 
@@ -118,12 +118,12 @@ def new_exercise(
 
 
 def commands_in_the_way(root: Path) -> list[str]:
-    """Return a sentence for each command of the course that has the name of a built-in one."""
+    """Return a sentence for each command of the course whose name is taken by a built-in one."""
     from ..course_sources import own_commands
 
     ours = taken_names()
     return [
-        f"{path.relative_to(root)}: {name} is a command of the engine; give yours another name"
+        f"{path.relative_to(root)}: {name} is a built-in command; give yours another name"
         for name, path in own_commands(root).items()
         if name in ours
     ]
@@ -149,7 +149,7 @@ def kill_matrix(
         bool, typer.Option("--check", help="Write nothing; fail if the page is stale.")
     ] = False,
 ) -> None:
-    """Run every mistake against every hidden test; write docs/reference/kill_matrix.md."""
+    """Test every mistake against every hidden test, and write the page."""
     from ..author.building.derived import text_file
     from ..author.proofs.kill_matrix import PAGE, kill_page, unproved
     from ..project import find_project
@@ -158,34 +158,34 @@ def kill_matrix(
     text, matrices = kill_page(project)
     page, gaps = text_file(project.root / PAGE, text), unproved(matrices)
     if check and not page.fresh():
-        gaps.append(f"{PAGE} is stale; `tensorgrade kill-matrix` writes it")
+        gaps.append(f"{PAGE} is stale; run `tensorgrade kill-matrix`")
     complain(gaps)
     if not check:
         page.write()
-    typer.echo("Every mistake is noticed, and every hidden test notices one or is a guard.")
+    typer.echo("Every mistake is detected, and every hidden test detects one or is a guard.")
 
 
 @app.command(rich_help_panel=AUTHORS)
 def figures(
     exercises: Annotated[
         list[str] | None,
-        typer.Argument(help="With --mutants, --unnamed: these exercises alone."),
+        typer.Argument(help="With --mutants or --unnamed: only these exercises."),
     ] = None,
-    pairs: Annotated[int, typer.Option(help="How many pairs of mistakes to draw.")] = 200,
-    seed: Annotated[int, typer.Option(help="Another number, others drawn.")] = 1,
+    pairs: Annotated[int, typer.Option(help="Number of pairs of mistakes to draw.")] = 200,
+    seed: Annotated[int, typer.Option(help="Random seed for the draws.")] = 1,
     mutants: Annotated[
-        bool, typer.Option("--mutants", help="Mistakes that a machine makes, by exercise.")
+        bool, typer.Option("--mutants", help="Measure machine-made mistakes, by exercise.")
     ] = False,
     unnamed: Annotated[
-        bool, typer.Option("--unnamed", help="Known mistakes, each as if nobody knew its name.")
+        bool, typer.Option("--unnamed", help="Measure known mistakes as if they had no name.")
     ] = False,
-    sample: Annotated[int, typer.Option(help="How many of them to draw for an exercise.")] = 50,
+    sample: Annotated[int, typer.Option(help="Number of mistakes to draw per exercise.")] = 50,
     prices: Annotated[
-        bool, typer.Option("--prices", help="Print what each mistake costs, and no more.")
+        bool, typer.Option("--prices", help="Only print the deduction for each mistake.")
     ] = False,
-    sentences: Annotated[int, typer.Option(help="How many sentences on them to show.")] = 0,
+    sentences: Annotated[int, typer.Option(help="Number of messages to show.")] = 0,
 ) -> None:
-    """Measure how often mistakes are caught and named, alone and two at once; or what they cost."""
+    """Measure how often mistakes are caught and named."""
     from ..author.proofs.figures import measure, price_table, report
     from ..author.proofs.figures import prices as measured_prices
     from ..author.proofs.kills import measure_mutants, measure_unnamed
@@ -196,7 +196,7 @@ def figures(
     if prices:
         typer.echo(price_table(measured_prices(project)))
         return
-    tests = project.root / "tests"  # right answers in other forms are here
+    tests = project.root / "tests"  # this folder has right answers in other forms
     if mutants:
         kills = measure_mutants(project, tests, sample, seed, exercises or ())
         typer.echo(kill_report(kills, sentences, seed))
@@ -211,13 +211,13 @@ def figures(
 
 @app.command(rich_help_panel=AUTHORS)
 def sample(
-    folder: Annotated[Path, typer.Argument(help="Where to write the made-up learners' files.")],
-    learners: Annotated[int, typer.Option(help="How many.")] = 30,
-    seed: Annotated[int, typer.Option(help="Another number, another class.")] = 1,
+    folder: Annotated[Path, typer.Argument(help="Folder for the invented learners' files.")],
+    learners: Annotated[int, typer.Option(help="Number of learners.")] = 30,
+    seed: Annotated[int, typer.Option(help="Random seed; another one gives another class.")] = 1,
 ) -> None:
-    """Write a made-up class, put together from the solutions and the known mistakes."""
+    """Write a sample class, made of the solutions and known mistakes."""
     from ..author.proofs.sample_class import write_sample_class
     from ..project import find_project
 
     files = write_sample_class(find_project(), folder, learners, seed)
-    typer.echo(f"{files} files of {learners} made-up learners in {folder}")
+    typer.echo(f"{files} files of {learners} invented learners in {folder}")

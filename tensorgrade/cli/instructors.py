@@ -22,10 +22,10 @@ Chapters = Annotated[
     list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
 ]
 Isolation = Annotated[
-    str, typer.Option(help="auto; a rung that is enough, such as landlock; none: no sandbox.")
+    str, typer.Option(help="auto, the lowest allowed level (such as landlock), or none.")
 ]
 Roster = Annotated[
-    Path | None, typer.Option(help="The class as CSV, as the course system gives it out.")
+    Path | None, typer.Option(help="The class list as CSV, exported from the course system.")
 ]
 DateOrder = Annotated[
     str, typer.Option(help="dmy or mdy, if the worksheet's dates do not show it.")
@@ -37,37 +37,35 @@ def grade(
     submitted: Annotated[Path, typer.Argument(help=FILES)],
     out: Annotated[
         Path,
-        typer.Option(help="Folder for results.jsonl; the same one again goes on where it stopped."),
+        typer.Option(help="Folder for results.jsonl. Use it again to resume a run."),
     ],
-    jobs: Annotated[
-        int, typer.Option(help="How many to grade at the same time (0: one a core).")
-    ] = 0,
+    jobs: Annotated[int, typer.Option(help="Worker processes (0 = one per core).")] = 0,
     scheduler: Annotated[
-        str, typer.Option(help="Address of a dask scheduler whose workers are to grade.")
+        str, typer.Option(help="Address of a dask scheduler that provides the workers.")
     ] = "",
     isolation: Isolation = "auto",
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     gradebook: Annotated[
         str,
         typer.Option(
-            help="nbgrader's database to write points into, such as sqlite:///gradebook.db."
+            help="nbgrader's database to write the points into, such as sqlite:///gradebook.db."
         ),
     ] = "",
     forget: Annotated[
         list[str] | None, typer.Option(help="Drop this learner's rows in OUT and grade again.")
     ] = None,
     roster: Annotated[
-        Path | None, typer.Option(help="The class as CSV: everybody in it has rows.")
+        Path | None, typer.Option(help="The class list as CSV; everyone on it gets rows.")
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Take no file that is nearly named or placed right.")
+        bool, typer.Option("--strict", help="Require exact file names and locations.")
     ] = False,
     chapter: Chapters = None,
     new_exercises: Annotated[
-        str, typer.Option(help="count or ignore, if exercises were added since the last run.")
+        str, typer.Option(help="For exercises added since the last run: count or ignore.")
     ] = "",
 ) -> None:
-    """Grade a class: one row for every exercise of every learner, a table, and a report."""
+    """Grade a class and write a report."""
     from ..attempts.setup import Setup
     from ..instructor.class_terminal import ClassProgress, graders_failed, print_class
     from ..instructor.report.page import messages_in, write_report
@@ -89,7 +87,7 @@ def grade(
         tuple(chapter or ()),
         new_exercises,
     )
-    goes_on = f"What is graded is in {out}; the same command does the rest."
+    goes_on = f"Results so far are in {out}; run the same command to continue."
     with ClassProgress() as progress, interruptible(goes_on):
         rows = grade_class(submitted, out, run, progress)
     print_class(progress.console, project.course, rows)
@@ -115,7 +113,7 @@ def regrade(
     chapter: Chapters = None,
     isolation: Isolation = "auto",
 ) -> None:
-    """Grade one learner again, and print a reply that can be sent."""
+    """Grade one learner again and print a reply to send."""
     from rich.console import Console
 
     from ..attempts.setup import Setup
@@ -127,7 +125,7 @@ def regrade(
     project = find_project()
     run = Run(Setup(project.graders, isolation), chapters=tuple(chapter or ()), again=student)
     console = Console(highlight=False, stderr=True)
-    with ClassProgress(console) as progress, interruptible("The same command does the rest."):
+    with ClassProgress(console) as progress, interruptible("Run the same command to continue."):
         typer.echo(grade_again(submitted, out, run, reason, project.course, progress))
 
 
@@ -171,16 +169,16 @@ def report(
         bool, typer.Option("--hide-names", help="Leave learners' names out of the page.")
     ] = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Write it again and again while a run goes on.")
+        bool, typer.Option("--watch", help="Keep updating the page while a run continues.")
     ] = False,
     alike: Annotated[
-        Path | None, typer.Option(help="SUBMITTED: list answers in it that are nearly the same.")
+        Path | None, typer.Option(help="Folder of submissions; list nearly identical answers.")
     ] = None,
     isolation: Annotated[
-        str, typer.Option(help="How learners' files are read for --alike, as for grading.")
+        str, typer.Option(help="Isolation level for reading files with --alike.")
     ] = "auto",
 ) -> None:
-    """Write OUT/report.html, the class on one page, from the results in OUT."""
+    """Write OUT/report.html, one page about the class."""
     from ..instructor.report.page import messages_in, watch_report, write_report
     from ..project import find_project
 
@@ -189,7 +187,7 @@ def report(
     if alike is not None:
         listed = answers_in(alike, isolation)
     if watch:
-        with interruptible("The page is as it was last written."):
+        with interruptible("The page shows the last update."):
             page = watch_report(out, course, hide_names, typer.echo, messages=messages)
             typer.echo(f"{page}")
     else:
@@ -212,11 +210,11 @@ def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def collect(
-    source: Annotated[Path, typer.Argument(help="What the system gave out: a zip or a folder.")],
+    source: Annotated[Path, typer.Argument(help="The system's download: a zip or a folder.")],
     submitted: Annotated[Path, typer.Argument(help="Folder for <student>/<chapter>/.")],
     layout: Annotated[str, typer.Option("--from", help="moodle, canvas, gradescope or git.")],
     chapter: Annotated[
-        str, typer.Option(help="Collect this chapter; files that name another are set aside.")
+        str, typer.Option(help="Collect this chapter; files that name another one are set aside.")
     ] = "",
     roster: Roster = None,
     zone: Annotated[
@@ -224,10 +222,10 @@ def collect(
     ] = "",
     date_order: DateOrder = "",
     preview: Annotated[
-        bool, typer.Option("--preview", help="Only show who is who; write nothing.")
+        bool, typer.Option("--preview", help="Only show which file belongs to whom.")
     ] = False,
 ) -> None:
-    """Sort a course system's download into SUBMITTED, after a table of who is who."""
+    """Sort a course system's download into SUBMITTED."""
     from rich.console import Console
 
     from ..instructor.collecting import plan, short_note, some_of, table
@@ -264,13 +262,13 @@ def export(
     chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
     roster: Roster = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace grades and comments that people typed.")
+        bool, typer.Option("--overwrite", help="Replace grades and comments typed by hand.")
     ] = False,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Export although some are not graded yet.")
+        bool, typer.Option("--partial", help="Export even if some are not graded yet.")
     ] = False,
 ) -> None:
-    """Write OUT/export/: points for course systems, or a page for each learner."""
+    """Export points for course systems, or a page for each learner."""
     from ..instructor.exporting import export as write_export
     from ..instructor.roster import read_roster
     from ..project import find_project
@@ -290,13 +288,13 @@ def export(
 @app.command(rich_help_panel=INSTRUCTORS)
 def channel(
     system: Annotated[str, typer.Argument(help="gradescope, prairielearn or classroom50.")],
-    chapter: Annotated[str, typer.Option(help="The chapter that is graded there.")],
+    chapter: Annotated[str, typer.Option(help="The chapter to grade there.")],
     out: Annotated[Path, typer.Option(help="The zip to write.")],
     isolation: Annotated[
-        str, typer.Option(help="The lowest rung on which learner code may run there.")
+        str, typer.Option(help="The lowest isolation level for learner code there.")
     ] = "uid",
 ) -> None:
-    """Write what a course system needs to grade a chapter in its own containers."""
+    """Write a package that lets a course system grade a chapter."""
     from ..instructor.channels import write_channel
     from ..project import find_project
 
@@ -311,7 +309,9 @@ def adopt(
     message: Annotated[str, typer.Option(help="A sentence that points a learner at the idea.")],
     deduction: Annotated[
         float | None,
-        typer.Option(help="Share of the points that it costs, 0 to 1; by default the same as now."),
+        typer.Option(
+            help="Share of the points that it costs, 0 to 1; the default is the same as now."
+        ),
     ] = None,
     preview: Annotated[
         bool, typer.Option("--preview", help="Only show whose points change; write nothing.")
@@ -337,7 +337,29 @@ def adopt(
     mistake = Adopted(name, message, record["code"])
     path = add(project, record["chapter"], record["exercise"], mistake)
     set_deduction(project, record["exercise"], name, share)
-    typer.echo(f"{path} holds it; `tensorgrade build` takes its fingerprint")
+    typer.echo(f"{path} contains it; run `tensorgrade build` to recognize it")
+
+
+@app.command(rich_help_panel=INSTRUCTORS)
+def questions(
+    submitted: Annotated[Path, typer.Argument(help="Folder with <student>/<chapter>/.")],
+    out: Annotated[Path, typer.Option(help="Folder for the quizzes.")] = Path("questions"),
+    most: Annotated[int, typer.Option("-n", help="Questions for each exercise.")] = 3,
+    isolation: Annotated[
+        str, typer.Option(help="How learners' code is locked in, as for grading.")
+    ] = "auto",
+) -> None:
+    """Write a quiz for each learner on the learner's own code."""
+    from ..practice.quizzes import quizzes, write_answers, write_quiz
+    from ..project import find_project
+
+    made = []
+    for quiz in quizzes(find_project().exercises, submitted, isolation, most, typer.echo):
+        write_quiz(quiz, out)
+        made.append(quiz)
+    write_answers(made, out / "answers.csv")
+    count = sum(len(quiz.questions) for quiz in made)
+    typer.echo(f"{count} questions for {len(made)} learners in {out}; answers.csv is for you only")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -345,12 +367,19 @@ def bundle(
     out: Annotated[
         Path | None, typer.Option(help="The zip to write; by default <the course's name>-kit.zip.")
     ] = None,
+    solutions: Annotated[
+        bool, typer.Option("--solutions", help="Write solutions.zip, for after the deadline.")
+    ] = False,
 ) -> None:
     """Write the learner's kit: stubs, checks, notebooks and the engine, and nothing hidden."""
-    from ..author.bundle import write_kit
+    from ..author.bundle import write_kit, write_solutions
     from ..project import find_project
 
     project = find_project()
+    if solutions:
+        out = out or Path("solutions.zip")
+        typer.echo(f"{write_solutions(project, out)} files in {out}")
+        return
     out = out or Path(f"{project.course.name}-kit.zip")
     typer.echo(f"{write_kit(project, out)} files in {out}")
 
@@ -362,15 +391,15 @@ def explain(
     submitted: Submitted,
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder that `tensorgrade grade` wrote: what counts, and why."),
+        typer.Option(help="The folder that `tensorgrade grade` wrote, for overrides and lateness."),
     ] = None,
     isolation: Isolation = "auto",
     to_send: Annotated[
         bool,
-        typer.Option("--reply", "--for-learner", help="Only what may be sent to the learner."),
+        typer.Option("--reply", "--for-learner", help="Only show what may be sent to the learner."),
     ] = False,
 ) -> None:
-    """Show an instructor everything behind one verdict, expected values too."""
+    """Show everything behind one verdict, including expected values."""
     from rich.console import Console
 
     from ..attempts.setup import Setup
@@ -401,7 +430,7 @@ def explain(
         grader.close()
 
 
-UNKNOWN_OVERRIDES = "without --out, overrides are not known: the points may not be those that count"
+UNKNOWN_OVERRIDES = "overrides are unknown without --out, so other points may count"
 
 
 def bug_told(exercise: str) -> str:
@@ -419,9 +448,9 @@ def bug_told(exercise: str) -> str:
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Say which isolation this machine gives, what it protects from, and how to get more."""
+    """Show which isolation this machine supports, and how to get more."""
     from ..isolation.doctor import as_text, examine
     from ..project import find_project
 

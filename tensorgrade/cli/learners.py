@@ -17,7 +17,7 @@ def watch(
         bool | None, typer.Option(help="Print sentences without drawings. [default: no terminal]")
     ] = None,
 ) -> None:
-    """Check what you save, as you save it; keys for a hint, the next exercise, the list."""
+    """Check each file when you save it, with keys for hints and more."""
     if not (tests / "references").is_dir():
         raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
     typer.echo("getting ready …")
@@ -33,12 +33,12 @@ def read(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("lessons.html"),
     show: Annotated[bool, typer.Option(help="Open it in a browser.")] = True,
 ) -> None:
-    """Read the lessons as one page, with formulas, pictures and your own progress."""
+    """Open the lessons as one page, with your own progress."""
     import webbrowser
 
     if not (tests / "references").is_dir():
         raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
-    typer.echo("checking how far you are …")
+    typer.echo("checking your progress …")
     from ..learner.watch.checker import check_all
     from ..views.lessons import lessons_page
 
@@ -51,10 +51,10 @@ def read(
 
 @app.command(rich_help_panel=LEARNERS)
 def hint(
-    exercise: Annotated[str, typer.Argument(help="Without one: which there are.")] = "",
-    count: Annotated[int, typer.Option("-n", "--count", help="How many hints to show.")] = 1,
+    exercise: Annotated[str, typer.Argument(help="Its name; without one, list all hints.")] = "",
+    count: Annotated[int, typer.Option("-n", "--count", help="Number of hints to show.")] = 1,
 ) -> None:
-    """Show the first hints for an exercise, from a nudge to nearly there."""
+    """Show the first hints for an exercise."""
     from rich.console import Console
 
     from ..course_sources import load_course
@@ -69,3 +69,105 @@ def hint(
         return
     again = f"tensorgrade hint {exercise} -n {count + 1}"
     print_hints(console, course.exercise(exercise)[1].hints, count, again)
+
+
+@app.command(rich_help_panel=LEARNERS)
+def reset(
+    exercise: Annotated[str, typer.Argument(help="An exercise or a chapter.")],
+) -> None:
+    """Put an exercise back to its original; a copy of your file is kept."""
+    from ..learner.kit import find_kit
+    from ..learner.kit import reset as put_back
+
+    kit = find_kit()
+    copy = put_back(kit, exercise)
+    typer.echo(f"{exercise} is as it was at the start. Your file is kept: {shown(copy)}")
+
+
+@app.command(rich_help_panel=LEARNERS)
+def edit(
+    exercise: Annotated[str, typer.Argument(help="The exercise to open.")],
+) -> None:
+    """Open an exercise at its line, in $EDITOR or VS Code."""
+    from ..learner.kit import find_kit, line_to_edit, open_in_editor
+
+    kit = find_kit()
+    chapter = kit.course.exercise(exercise)[0].name
+    path, line = kit.path(chapter), line_to_edit(kit.text(chapter), exercise)
+    if not open_in_editor(path, line):
+        typer.echo(f"{shown(path)}:{line}")
+        typer.echo(
+            "No editor is known. Set the variable EDITOR, such as EDITOR=nano, or use VS Code."
+        )
+
+
+@app.command(rich_help_panel=LEARNERS)
+def submit(
+    chapters: Annotated[
+        list[str] | None, typer.Argument(help="Chapters; by default all that are begun.")
+    ] = None,
+) -> None:
+    """Check your work, list what is missing, and write the file to upload."""
+    from rich.console import Console
+
+    from ..learner.commands.submit import submit as run
+    from ..learner.kit import find_kit
+
+    typer.echo("checking …")
+    run(find_kit(), chapters or [], Console(highlight=False))
+
+
+@app.command(rich_help_panel=LEARNERS)
+def progress() -> None:
+    """Show what you did on which day, and how far you are."""
+    from rich.console import Console
+
+    from ..learner.commands.progress import show_progress
+    from ..learner.kit import find_kit
+
+    show_progress(find_kit(), Console(highlight=False))
+
+
+def shown(path: Path) -> str:
+    """Return a path relative to the current folder if it is below it."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+@app.command(rich_help_panel=LEARNERS)
+def review(
+    every: Annotated[bool, typer.Option("--all", help="All your mistakes, due or not.")] = False,
+) -> None:
+    """Find your own earlier mistakes again, in fresh find-the-bug exercises."""
+    from rich.console import Console
+
+    from ..learner.commands.review import Session
+    from ..learner.kit import find_kit
+
+    Session(find_kit(), Console(highlight=False)).run(every)
+
+
+@app.command(rich_help_panel=LEARNERS)
+def quiz(
+    exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
+) -> None:
+    """Answer three questions about your own code, made by running it."""
+    from rich.console import Console
+
+    from ..learner.commands.quiz import quiz as run
+    from ..learner.kit import find_kit
+
+    run(find_kit(), exercise, Console(highlight=False))
+
+
+@app.command(rich_help_panel=LEARNERS)
+def compare(
+    exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
+) -> None:
+    """Compare your code with the solution and another form, with times."""
+    from rich.console import Console
+
+    from ..learner.commands.compare import compare as run
+    from ..learner.kit import find_kit
+
+    run(find_kit(), exercise, Console(highlight=False))

@@ -17,10 +17,15 @@ THIS_COURSE = "This course"
 # The extras to install for the commands of each audience, as `pip install 'tensorgrade[…]'`.
 EXTRAS = {LEARNERS: "learner", INSTRUCTORS: "instructor", AUTHORS: "author"}
 OPTIONAL = {  # packages that may be missing, by their import names
-    *("bleach", "jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
+    *("bleach", "fsrs", "jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
     *("openpyxl", "sqlalchemy", "traitlets", "watchfiles", "yaml"),
 }
-for audience in ("learners", "authors", "instructors"):  # each module registers its commands
+for audience in (
+    "learners",
+    "authors",
+    "instructors",
+    "audits",
+):  # each module registers its commands
     import_module(f"{__package__}.{audience}")
 
 

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 import typer
 
 LEARNERS, INSTRUCTORS, AUTHORS = "For learners", "For instructors", "For authors"
-SECONDS_TO_END = 10.0  # time after Ctrl-C until a command is ended by force
-ABOUT = (
-    "Exercises on tensors that grade themselves: what learners, instructors and authors can run."
-)
+ANYONE = "For anyone who writes attention"
+SECONDS_TO_END = 10.0  # time after Ctrl-C until a command is killed
+ABOUT = "Exercises on tensors that grade themselves, for learners, instructors and authors."
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=ABOUT)
 
 
@@ -26,7 +25,7 @@ def interruptible(then: str) -> Iterator[None]:
     def end() -> None:
         typer.echo(f"\nInterrupted. {then}", err=True)
         # All results are on disk already. A normal exit would wait for the pool, and the pool
-        # sometimes waits forever for a worker that was ended in the middle of a message.
+        # sometimes waits forever for a worker that was killed in the middle of a message.
         os._exit(130)
 
     here = os.getpid()

@@ -174,7 +174,7 @@ def load_references(path: Path) -> References:
     except (SafetensorError, KeyError, TypeError):  # truncated, or another file
         raise CourseError(f"{path} is damaged; `tensorgrade build` makes it again") from None
     if not isinstance(header.get("ways"), str):
-        raise CourseError(f"{path} is of an older form; `tensorgrade build` makes it anew")
+        raise CourseError(f"{path} has an older format; run `tensorgrade build`")
     # Loading all tensors at once takes a third of the time. Their names come in any order.
     tensors = dict(sorted(load(path.read_bytes()).items()))
     groups: dict[tuple[str, str], dict] = {}

@@ -58,7 +58,7 @@ COPY requirements.txt /requirements.txt
 RUN pip install --no-cache-dir -r /requirements.txt
 """
 QUESTION = """<pl-question-panel>
-<p>{title}: hand in your file.</p>
+<p>{title}: submit your file.</p>
 <pl-file-upload file-names="{files}"></pl-file-upload>
 </pl-question-panel>
 <pl-submission-panel>

@@ -12,9 +12,9 @@ from rich.text import Text
 from ..attempts.verdict import TROUBLE, Verdict
 from ..course import Course
 from ..exchange.text import printable
+from ..messages.setting_aside import GRADERS_FAILED
 from ..sources.submitted_files import Handin
 from ..views.words import plural
-from .grader import GRADERS_FAILED
 from .history import (
     BY_HAND,
     EXTENDED,
@@ -175,7 +175,7 @@ def troubles(rows: list[dict]) -> list[str]:
             first.setdefault((row["student"], row["chapter"]), row)
     if not first:
         return []
-    header = f"\n{plural(len(first), 'file')} had trouble (nobody else is touched by it):"
+    header = f"\n{plural(len(first), 'file')} had trouble (other learners are not affected):"
     lines = [trouble_line(row) for row in list(first.values())[:MOST_LISTED]]
     more = len(first) - MOST_LISTED
     return [header, *lines, *([f"  … and {more} more"] if more > 0 else []), *to_look_at(rows)]
@@ -183,7 +183,7 @@ def troubles(rows: list[dict]) -> list[str]:
 
 def graders_failed(row: dict) -> bool:
     """Return True if the graders themselves failed on a row's file."""
-    return row["message"] in GRADERS_FAILED
+    return row.get("message_id") in GRADERS_FAILED
 
 
 def to_look_at(rows: list[dict]) -> list[str]:

@@ -153,7 +153,7 @@ def check_roster(learners: Sequence[Learner], roster: Roster) -> None:
     there, listed = brief(learners[0].id or learners[0].known_as), roster.rows[0]
     cells = [f"{name}: {brief(listed[name])}" for name in NAMED_BY if listed.get(name)]
     raise CourseError(
-        f"nobody of the {len(people)} learners in the download is on the roster. The "
+        f"none of the {len(people)} learners in the download is on the roster. The "
         f"download has {there}; the roster has {', '.join(cells)}, and the columns "
         f"{', '.join(roster.header)}"
     )
@@ -163,8 +163,8 @@ def check_dates(course: Course, roster: Roster) -> None:
     """Raise CourseError if a worksheet has no submission times."""
     if course.lateness.deadlines and roster.rows and SUBMITTED_AT not in roster.columns:
         raise CourseError(
-            "the worksheet has no column that says when something was submitted, so nobody would "
-            f"be late; it has {', '.join(roster.header)}"
+            "the worksheet has no column with submission times, so no submission would be late; "
+            f"it has {', '.join(roster.header)}"
         )
 
 

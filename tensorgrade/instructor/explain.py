@@ -410,10 +410,10 @@ def print_nearest(console: Console, explanation: Explanation) -> None:
     part = explanation.part
     fingerprints, own = part.attempt.fingerprints, part.attempt.own.signatures
     near_ones = nearly(part.name, part.claimed, fingerprints, own)
-    title = "Nearest known mistakes" if near_ones else "No known mistake comes near it"
+    title = "Nearest known mistakes" if near_ones else "No known mistake is similar"
     console.print(Text(f"\n{title}", "bold"))
     if near_ones:
-        console.print(Text("  of the cases that either gets wrong, so many give the same:", "dim"))
+        console.print(Text("  Equal results on the cases that either gets wrong:", "dim"))
     for near in near_ones:
         console.print(Padding(Text(near_line(near)), (0, 2)))
 

@@ -273,7 +273,7 @@ def note_formulas(what: Export, cells: Iterable[object]) -> None:
     They stay unchanged, because a course system finds people by them.
     """
     if many := sum(map(is_formula, cells)):
-        told = f"{many} of the cells that identify learners look like formulas and stay as they are"
+        told = f"{many} of the cells that identify learners look like formulas and stay unchanged"
         what.notes.append(f"{told}; import the file, and do not open it in a spreadsheet")
 
 
@@ -351,7 +351,7 @@ def moodle_csv(what: Export) -> list[Path]:
     note_formulas(what, [line[0] for line in filled])
     most = f"{chapter.points:g}"
     what.notes.append(
-        f"grades are points out of {most}: Moodle takes them as they stand, so the "
+        f"grades are points out of {most}: Moodle does not convert them, so the "
         f"assignment's maximum grade must be {most}; a worksheet as --roster says it"
     )
     return write(path, as_csv([key, "Grade", "Feedback comments"], filled))

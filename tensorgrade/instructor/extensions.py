@@ -63,7 +63,7 @@ def extensions_in(line: dict[str, str], course: Course) -> dict[About, Extension
         raise ValueError("give either a new deadline or extra hours")
     chapters = [chapter.name for chapter in course.chapters]
     if name not in (ALL, *chapters):
-        raise ValueError(f"the course has no chapter {name!r}; `{ALL}` stands for every chapter")
+        raise ValueError(f"the course has no chapter {name!r}; `{ALL}` means every chapter")
     deadlines = course.lateness.deadlines
     if name != ALL and name not in deadlines:
         raise ValueError(f"{name} has no deadline in course_config.py")

@@ -11,8 +11,15 @@ from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker
 from ..attempts.pipeline import grade as grade_attempt
 from ..attempts.setup import Setup
-from ..attempts.verdict import Status, Verdict
+from ..attempts.verdict import Status, Sure, Verdict
 from ..course import Course, CourseError
+from ..messages.message import Message, sentence
+from ..messages.setting_aside import (
+    FileUnreadable,
+    GradingFailed,
+    NoChapterFile,
+    NothingSubmitted,
+)
 from ..project import check_seed
 from ..sources.submitted_files import Handin
 from ..testing.collected import CollectedTests
@@ -44,9 +51,8 @@ class Grader:
         Grading is repeated if the warm process itself ended, so that this costs no points unless it
         happens every time.
         """
-        if handin.missing:
-            course, isolation = self.maker.course, self.start()
-            return set_aside(handin, course, Status.NOT_ATTEMPTED, handin.reason, isolation)
+        if handin.reason:
+            return set_aside(handin, self.maker.course, *why_not(handin), self.start())
         for _ in range(TRIES):
             warm = self.maker.warm_up()
             starts = warm.starts
@@ -121,7 +127,7 @@ def grade_with(grader: Grader, handin: Handin) -> list[Verdict]:
         raise  # the course or this machine is at fault, for all learners
     except Exception:  # a fault of the graders on this file, which must not end the run
         logging.exception("%s of %s could not be judged", handin.chapter, handin.student)
-        return set_aside(handin, grader.maker.course, Status.ERROR, NOT_JUDGED)
+        return set_aside(handin, grader.maker.course, Status.ERROR, GradingFailed())
     finally:
         forget()
 
@@ -151,20 +157,30 @@ trim, tune = c_function("malloc_trim"), c_function("mallopt")
 MMAP_THRESHOLD, LARGE_BLOCK = -3, 1 << 18  # for mallopt; larger than a normal result
 
 
-ENDED_ITS_WORKER = (
-    "Grading this file ended the grading process itself; your instructor has to look at it."
-)
-NOT_JUDGED = "Grading this file failed, and not by your fault; your instructor has to look at it."
-# Messages of rows that the graders could not judge. The next run grades them again.
-GRADERS_FAILED = (ENDED_ITS_WORKER, NOT_JUDGED)
+def why_not(handin: Handin) -> tuple[Status, Message]:
+    """Return the status of a submission without anything to grade, and the reason."""
+    if handin.missing:
+        return Status.NOT_ATTEMPTED, NothingSubmitted(handin.reason)
+    reason = NoChapterFile if handin.no_file else FileUnreadable
+    return Status.ERROR, reason(handin.reason)
 
 
 def set_aside(
-    handin: Handin, course: Course, status: Status, why: str, isolation: str = "none"
+    handin: Handin, course: Course, status: Status, why: Message, isolation: str = "none"
 ) -> list[Verdict]:
     """Return verdicts without points on every exercise of the chapter, with one reason."""
-    student, chapter = handin.student, handin.chapter
     return [
-        Verdict(student, chapter, e.name, 0.0, float(e.points), status, [], why, isolation)
-        for e in course.chapter(chapter).exercises
+        Verdict(
+            handin.student,
+            handin.chapter,
+            exercise.name,
+            0.0,
+            float(exercise.points),
+            status,
+            message=sentence(why),
+            message_id=why.id,
+            isolation=isolation,
+            sure=Sure.OBSERVED if isinstance(why, (NoChapterFile, FileUnreadable)) else None,
+        )
+        for exercise in course.chapter(handin.chapter).exercises
     ]

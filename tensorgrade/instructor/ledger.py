@@ -31,10 +31,10 @@ class Ledger:
     """The results of one run in its folder, which last over any number of starts.
 
     digests: the digest of each chapter's graders, by the chapter's name. lateness: the late policy.
-    overrides: an instructor's decisions against the graders. regraded: messages of rows that do not
-    count as graded. exercises: the exercises of each chapter; a submission counts as graded only if
-    each of them has a row. extensions: later deadlines of single learners. notes: sentences about
-    rows that are damaged or were imported.
+    overrides: an instructor's decisions against the graders. regraded: ids of messages; a row with
+    one of them does not count as graded. exercises: the exercises of each chapter; a submission
+    counts as graded only if each of them has a row. extensions: later deadlines of single learners.
+    notes: sentences about rows that are damaged or were imported.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Ledger:
         newest = self.newest(about(handin))
         if newest is None or not self.is_whole(newest):
             return False
-        if any(row.get("message") in self.regraded for row in newest.rows):
+        if any(row.get("message_id") in self.regraded for row in newest.rows):
             return False
         return (newest.content, newest.graders) == (handin.digest, self.digests[handin.chapter])
 
@@ -474,7 +474,7 @@ def make_folder(out: Path) -> None:
     except OSError as error:
         raise CourseError(f"there can be no folder {out}: {error.strerror}") from None
     if not os.access(out, os.W_OK | os.X_OK):
-        raise CourseError(f"nobody may write into {out}; choose another --out")
+        raise CourseError(f"you may not write into {out}; choose another --out")
 
 
 class Lock:
@@ -550,4 +550,4 @@ def write_text(path: Path, text: bytes) -> None:
         temporary.replace(path)
     except OSError as error:
         why = f"{path} cannot be written: {error.strerror}"
-        raise CourseError(f"{why}. What was written before is kept") from None
+        raise CourseError(f"{why}. Earlier results are kept") from None

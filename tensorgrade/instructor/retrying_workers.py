@@ -24,10 +24,11 @@ from typing import Protocol, Self
 from ..attempts.setup import Setup
 from ..attempts.verdict import Status, Verdict
 from ..course import Course
+from ..messages.setting_aside import WorkerEnded
 from ..processes import side_by_side
 from ..sources.submitted_files import Handin
 from . import grader
-from .grader import ENDED_ITS_WORKER, set_aside
+from .grader import set_aside
 
 
 class Workers(Protocol):
@@ -140,7 +141,7 @@ def graded(todo: list[Handin], workers: Workers, course: Course) -> Iterator[lis
         guilty: list[Handin] = []
         yield from flow([handin], workers, 1, guilty)
         if guilty:
-            yield [(handin, set_aside(handin, course, Status.KILLED, ENDED_ITS_WORKER))]
+            yield [(handin, set_aside(handin, course, Status.KILLED, WorkerEnded()))]
 
 
 def flow(

@@ -125,7 +125,7 @@ def read_roster(path: Path | None, layout: str = "") -> Roster:
     learners = tuple(row for row in people if row[column])
     check_different(path, column, learners)
     if not learners:
-        raise CourseError(f"the roster {path} names nobody in its column {column!r}")
+        raise CourseError(f"the roster {path} has no names in its column {column!r}")
     own = tuple(raw[id(row)] for row in learners)
     return replace(everything, column=column, rows=learners, raw=own, possible=possible)
 

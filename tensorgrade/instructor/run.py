@@ -14,13 +14,13 @@ from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.text import short
 from ..isolation.levels import choose_rung, must_be_closed
+from ..messages.setting_aside import GRADERS_FAILED
 from ..project import check_seed
 from ..sources.finding import find_handins, named
 from ..sources.submitted_files import Handin
 from ..views.words import plural
 from .dependencies import digest_of
 from .extensions import EXTENSIONS, read_extensions
-from .grader import GRADERS_FAILED
 from .ledger import Ledger
 from .overrides import OVERRIDES, read_overrides, unknown
 from .retrying_workers import LocalWorkers, Workers, default_count, graded

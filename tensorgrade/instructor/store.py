@@ -205,7 +205,7 @@ class Store:
                 yield connection
         except sqlite3.OperationalError as error:
             why = f"{self.path} cannot be read or written: {error}"
-            raise CourseError(f"{why}. What was written before is kept") from None
+            raise CourseError(f"{why}. Earlier results are kept") from None
         except sqlite3.DatabaseError as error:
             raise CourseError(damaged(self.path, str(error))) from None
 
@@ -253,7 +253,7 @@ class Store:
         broken = {a for a, one in results.items() if not one.is_sound} | self.without_result()
         if broken:
             whose = named(sorted("/".join(a) for a in broken))
-            why = f"{self.path}: the rows of {whose} are missing, or not as they were written"
+            why = f"{self.path}: the rows of {whose} are missing or have been changed"
             raise CourseError(f"{why}; run `tensorgrade grade` again")
         return [row for _, one in sorted(results.items()) for row in one.rows]
 

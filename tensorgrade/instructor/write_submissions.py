@@ -97,7 +97,7 @@ def write_one(place: Place, path: Path, submitted: Path) -> list[str]:
     is_same = path.exists() and path.read_bytes() == content
     if path.exists() and not is_same:
         if one.time and submitted_at(path, stamp) > moment(one.time):
-            return [f"{brief(str(path), 150)} is newer than what is collected now, and stays"]
+            return [f"{brief(str(path), 150)} is newer than the collected file, and stays"]
         keep_older(folder, path.name, path.read_bytes())
     folder.mkdir(parents=True, exist_ok=True)
     for older in place.instead_of:

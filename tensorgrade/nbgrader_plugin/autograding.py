@@ -33,19 +33,19 @@ class HiddenGraders(NbGraderPreprocessor):
 
     graders = Unicode("graders", help="The folder with the hidden tests.").tag(config=True)
     release = Unicode("release", help="The folder with the released notebooks.").tag(config=True)
-    device = Enum(("cpu", "cuda", "auto"), "cpu", help="Where learner code computes.").tag(
+    device = Enum(("cpu", "cuda", "auto"), "cpu", help="The device for learner code.").tag(
         config=True
     )
     isolation = Enum(
         ("auto", "full", "namespaces", "landlock", "uid", "none"),
         "auto",
-        help="`auto`: locked in, or refused. `none`: only code that you trust.",
+        help="`auto`: a sandbox is required. `none`: no sandbox, only for trusted code.",
     ).tag(config=True)
     deadlines = Dict(
-        {}, help="When chapters are due, as nbgrader writes it: {'ch1': '2027-01-15 23:59 UTC'}."
+        {}, help="Deadlines in nbgrader's format: {'ch1': '2027-01-15 23:59 UTC'}."
     ).tag(config=True)
     beside = Dict(
-        {}, help="The weights that hand-ins carry: {'ch6': {'my_model.safetensors': 1048576}}."
+        {}, help="Weight files of submissions: {'ch6': {'my_model.safetensors': 1048576}}."
     ).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
@@ -130,8 +130,8 @@ STATES = {
     "partial": ("◐ partly right", "#8a5a00"),
     "failed": ("✗ wrong", "#b00020"),
     "not_attempted": ("○ not written yet", "#5f6368"),
-    "error": ("✗ ends in an error", "#b00020"),
-    "timeout": ("✗ does not come to an end", "#b00020"),
+    "error": ("✗ raises an error", "#b00020"),
+    "timeout": ("✗ timed out", "#b00020"),
     "killed": ("✗ was ended", "#b00020"),
 }
 TEMPLATE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string("""\

@@ -18,7 +18,7 @@ class CollectScriptsToo(ExchangeCollect):
     isolation = Enum(
         ("auto", "full", "namespaces", "landlock", "uid", "none"),
         "auto",
-        help="`auto`: scripts are read locked in, or not at all. `none`: only what you trust.",
+        help="`auto`: read scripts in a sandbox or not at all. `none`: only for trusted scripts.",
     ).tag(config=True)
 
     def copy_files(self) -> None:
@@ -30,6 +30,6 @@ class CollectScriptsToo(ExchangeCollect):
         reader = ReadApart(Setup((root / self.graders).resolve(), self.isolation))
         try:
             for notebook in pour_all(submitted, release, reader, self.coursedir.assignment_id):
-                self.log.info("Made %s from the script beside it", notebook)
+                self.log.info("Converted the script next to %s to a notebook", notebook)
         except CourseError as error:
-            self.fail(f"All is collected, but scripts are not poured into notebooks: {error}")
+            self.fail(f"Everything is collected, but scripts could not be converted: {error}")

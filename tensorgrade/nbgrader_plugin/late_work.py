@@ -9,7 +9,7 @@ from ..lateness import Lateness
 class LateWork(LateSubmissionPlugin):
     """The course's own rule; nbgrader's `penalty_method = "zero"` keeps its meaning."""
 
-    lateness = Dict({}, help="What course_config.py says of late work.").tag(config=True)
+    lateness = Dict({}, help="The rule for late work in course_config.py.").tag(config=True)
 
     def late_submission_penalty(
         self, student_id: str, score: float, total_seconds_late: float

@@ -14,7 +14,7 @@ from ..course import CourseError
 from .names import take_names_literally
 from .sanitize import read_notebook, reason_in, resources_of, unreadable
 
-NOT_GRADED = "This notebook could not be graded; your instructor has to look at it."
+NOT_GRADED = "This notebook could not be graded. Please tell your instructor."
 NOBODYS_NOTEBOOK = (CourseError, SQLAlchemyError)  # the course is at fault, not the notebook
 
 

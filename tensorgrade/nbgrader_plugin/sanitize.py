@@ -83,7 +83,7 @@ def resources_of(path: Path, resources: dict | None) -> ResourcesDict:
 def parsed(path: Path) -> object:
     """Parse the JSON in a file. Raises Unsound or OSError."""
     if path.is_symlink() or path.parent.is_symlink() or path.parent.parent.is_symlink():
-        raise Unsound(f"{path.name} is a link, or lies in one.")
+        raise Unsound(f"{path.name} is a link, or is in a linked folder.")
     if not path.is_file():
         raise Unsound(f"{path.name} is no file.")
     if path.stat().st_size > MOST_BYTES:

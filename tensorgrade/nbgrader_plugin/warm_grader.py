@@ -145,7 +145,8 @@ def parts_there(text: str) -> list[tuple[list[str], str]]:
 def given_up(handin: Handin, graders: Path) -> list[dict]:
     """Return rows for a submission that killed its process on every try."""
     from ..attempts.verdict import Status
-    from ..instructor.grader import ENDED_ITS_WORKER, set_aside
+    from ..instructor.grader import set_aside
+    from ..messages.setting_aside import WorkerEnded
 
-    aside = set_aside(handin, load_course(graders), Status.KILLED, ENDED_ITS_WORKER)
+    aside = set_aside(handin, load_course(graders), Status.KILLED, WorkerEnded())
     return [verdict.row() for verdict in aside]

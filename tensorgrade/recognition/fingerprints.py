@@ -120,9 +120,7 @@ def load_fingerprints(path: Path) -> Fingerprints:
         exercises = ReadWhenAsked(stored["exercises"])
         return Fingerprints(exercises, stored["messages"], stored["pairs"])
     except KeyError:
-        raise CourseError(
-            f"{path} is of an older form; `tensorgrade build` makes it anew"
-        ) from None
+        raise CourseError(f"{path} has an older format; run `tensorgrade build`") from None
 
 
 class ReadWhenAsked(Mapping[str, list[Fingerprint]]):

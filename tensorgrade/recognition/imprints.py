@@ -130,9 +130,10 @@ def weighted(tensors: list[torch.Tensor], pace: float) -> float:
         return 0.0
     flat = torch.cat([t.double().flatten() for t in tensors])
     # NaN gets a value of its own because its position distinguishes mistakes.
-    flat = flat.nan_to_num(nan=7.0, posinf=11.0, neginf=-11.0)
-    steps = torch.arange(1, 1 + flat.numel(), dtype=torch.float64)
-    return float((flat * torch.cos(pace * steps)).sum() / max(1, flat.numel()) ** 0.5)
+    flat.nan_to_num_(nan=7.0, posinf=11.0, neginf=-11.0)
+    # In place: results may be large, and each copy adds to the peak memory of a worker.
+    factors = torch.arange(1, 1 + flat.numel(), dtype=torch.float64).mul_(pace).cos_()
+    return float(factors.mul_(flat).sum() / max(1, flat.numel()) ** 0.5)
 
 
 def of_structure(case: Case, expected: Observation, seen: Observation) -> Imprint:

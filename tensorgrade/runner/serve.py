@@ -3,7 +3,8 @@
 If files have to be read first, `load` sends two replies: the text found in them, before any of it
 has run, and then the result of loading it. The requests `read`, `parts`, `spans`, `shapes` and
 `changes` run no learner code. `mend` runs a case on small edits of the loaded text. `parameters`
-reports the parameters of its definitions.
+reports the parameters of its definitions. `program` runs a program of the engine that the request
+contains.
 """
 
 import ast
@@ -32,6 +33,7 @@ from .errors import OutOfTime, describe_error
 from .loading import load_module, misspelt_in, read_from_outside
 from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
+from .programs import run_program
 from .reading import foreign_names, parts, shapes, source_in, source_that_counts, spans
 from .source import UNPARSABLE, Source, Unreadable
 from .steps import decode
@@ -77,6 +79,8 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
                 send(writer, pack(reply))
         elif request["do"] == "parameters":
             send(writer, pack({"parameters": case_runner.own_parameters()}))
+        elif request["do"] == "program":
+            send(writer, pack(run_program(request)))
         elif request["do"] == "mend":
             send(writer, mend(case_runner, source, request, tensors))
         else:

@@ -21,7 +21,6 @@ from .submitted_files import (
     escaped,
     handed_in_at,
     is_seen,
-    no_file,
     read_handin,
     rests_on_file,
     shown,
@@ -126,7 +125,7 @@ def add_damaged(learner: Learner, zips: list[str]) -> None:
     learner.stray = [name for name in learner.stray if name not in zips]
     for chapter, handin in learner.handins.items():
         own = [where for where in zips if where.startswith(f"{chapter}/")]
-        if own and handin.reason.startswith(no_file(chapter)):
+        if own and handin.no_file:
             reason = f"{handin.reason} Damaged, so that nothing in it counts: {', '.join(own[:5])}."
             learner.handins[chapter] = replace(handin, reason=reason)
 
@@ -246,7 +245,7 @@ def put_aside(learner: Learner, name: str, chapters: set[str]) -> None:
     learner.stray.append(shown(name))
     chapter, suffix = os.path.splitext(name)
     if chapter in chapters and suffix in SUFFIXES and chapter not in learner.handins:
-        reason = f"{name} lies beside the chapter's folder; its place is {chapter}/{name}."
+        reason = f"{name} is next to the chapter's folder; it belongs in {chapter}/{name}."
         learner.handins[chapter] = Handin(learner.name, chapter, reason=reason)
 
 
@@ -255,7 +254,7 @@ def notes_on_missing(handins: list[Handin]) -> list[str]:
     chapters = sorted({handin.chapter for handin in handins})
     missing = {c: [h.student for h in handins if h.chapter == c and h.missing] for c in chapters}
     return [
-        f"nothing was handed in for {chapter} by {named(students)}"
+        f"no submission for {chapter} by {named(students)}"
         for chapter, students in missing.items()
         if students
     ]

@@ -29,7 +29,7 @@ class Handin:
     filename, content: of the only file, or of the notebook.
     script: a script submitted along with a notebook, if any.
     reason: a sentence on why there is nothing to grade; empty if there is something.
-    missing: nothing was submitted at all.
+    missing: nothing was submitted at all. no_file: something was, but not the chapter's file.
     submitted: the time, in the format of lateness.py; empty if it is unknown.
     time_note: why `submitted` differs from the time that was stated.
     by_file: the time is that of the file, because there is no valid `timestamp.txt`.
@@ -43,6 +43,7 @@ class Handin:
     content: bytes = b""
     reason: str = ""
     missing: bool = False
+    no_file: bool = False
     script: bytes = b""
     submitted: str = ""
     time_note: str = ""
@@ -125,14 +126,14 @@ def files_in(student: str, folder: Path, limits: Limits) -> Handin:
     return of_both(notebook, script) or nothing_in(student, folder)
 
 
-NOT_HANDED_IN = "Nothing was handed in for this chapter."
+NOT_HANDED_IN = "There is no submission for this chapter."
 
 
 def nothing_in(student: str, folder: Path) -> Handin:
     """Return the submission for a folder without the chapter's file; an empty folder is missing."""
     if all(path.name == STAMP or path.name.startswith(".") for path in folder.iterdir()):
         return Handin(student, folder.name, reason=NOT_HANDED_IN, missing=True)
-    return Handin(student, folder.name, reason=what_is_there(folder))
+    return Handin(student, folder.name, reason=what_is_there(folder), no_file=True)
 
 
 def of_both(notebook: Handin | None, script: Handin | None) -> Handin | None:
@@ -249,12 +250,7 @@ def what_is_there(folder: Path) -> str:
     ours = (STAMP, NO_STAMP, REPLACED)
     names = sorted(shown(path.name) for path in folder.iterdir() if path.name not in ours)[:5]
     there = f"there is {', '.join(names)}" if names else "the folder is empty"
-    return f"{no_file(folder.name)}; {there}."
-
-
-def no_file(chapter: str) -> str:
-    """Return the start of the reason for a chapter's folder without the chapter's file."""
-    return f"There is no file {chapter}.py or {chapter}.ipynb"
+    return f"There is no file {folder.name}.py or {folder.name}.ipynb; {there}."
 
 
 def shown(name: str) -> str:

@@ -22,6 +22,7 @@ from ..attempts.public_side import own_names
 from ..attempts.results import About, CheckResult
 from ..attempts.setup import Setup
 from ..course import CourseError
+from ..history import remember
 from ..isolation.levels import NotIsolated
 from ..judging.diagnosis import Finding, Wrong
 from ..runner.errors import OutOfTime
@@ -51,13 +52,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--device",
         choices=("cpu", "cuda", "auto"),
         default="cpu",
-        help="where the learner's code computes (default: cpu)",
+        help="the device for learner code (default: cpu)",
     )
     group.addoption(
         "--isolation",
         choices=("auto", "full", "namespaces", "landlock", "uid", "none"),
         default="auto",
-        help="the least that locks learner code in (auto: what the course asks for)",
+        help="the lowest allowed isolation level (auto: the course's own)",
     )
     group.addoption(
         "--hint",
@@ -358,8 +359,10 @@ def pytest_terminal_summary(
     for tests, maker in makers.items():
         if len(makers) > 1:
             terminalreporter.write_line(f"\nBy the tests in {tests.name}/", bold=True)
+        folder = config.invocation_params.dir / (config.getoption("attempt") or tests)
         with guarded(config.stash[BREAKPOINTS]):  # a note runs cases again
-            print_summary(terminalreporter, results[tests], maker, config)
+            by_exercise = print_summary(terminalreporter, results[tests], maker, config)
+        remember(tests, folder, by_exercise)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

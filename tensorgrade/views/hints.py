@@ -34,4 +34,4 @@ def print_where_hints_are(console: Console, course: Course) -> None:
             hints = Text(plural(len(one.hints), "hint"), "dim")
             console.print(Text.assemble(f"  {one.name:<32} ", hints))
     console.print(Text.assemble("\nThe first one: ", (f"tensorgrade hint {first.name}", "bold")))
-    console.print(Text.assemble("Where you stand: ", ("tensorgrade watch", "bold")))
+    console.print(Text.assemble("Your progress: ", ("tensorgrade watch", "bold")))

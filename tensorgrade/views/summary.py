@@ -47,10 +47,11 @@ OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, CheckFailed()))
 
 def print_summary(
     terminal: TerminalReporter, results: list[CheckResult], maker: AttemptMaker, config: Config
-) -> None:
+) -> Results:
     """Write the summary to pytest's terminal.
 
-    In plain text the exercise to work on comes before the list of all.
+    In plain text the exercise to work on comes before the list of all. Return the results, settled
+    and by exercise.
     """
     console, plain = console_on(terminal), is_plain(terminal, config)
     course, by_exercise = maker.course, settle(group(results), maker)
@@ -70,6 +71,7 @@ def print_summary(
     if plain:
         console.print()
         print_progress(console, course, by_exercise, plain=True)
+    return by_exercise
 
 
 def is_plain(terminal: TerminalReporter, config: Config) -> bool:
@@ -115,8 +117,8 @@ def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
 def left_out(attempt: Attempt) -> list[str]:
     """Describe the code outside the exercises that could not be run; the checks ignore it."""
     failed = [p.error for p in attempt.loaded.problems if not attempt.exercises.keys() & p.names]
-    left = f"Left out of {attempt.chapter.name}.py, since"
-    endless = f"{left} it does not come to an end: the code outside of functions and classes"
+    left = f"Left out of {attempt.chapter.name}.py, because"
+    endless = f"{left} it does not finish: the code outside of functions and classes"
     told = [f"{left} it fails: {render(raised(error, attempt.place))}" for error in failed]
     return [endless] * attempt.backend.definitions_only + told
 

@@ -27,7 +27,7 @@ CHAPTER, OTHER_CHAPTER = "ch1_simplified_attention", "ch3_causal_attention"
 TOKEN = f"zq7attack{os.getpid()}"  # several runs of these tests are no business of each other
 SECRET = "SECRET-of-the-grader"
 BECOME_SUBREAPER = 36
-GRACE = 10  # seconds; no attack here ends by itself so soon
+GRACE = 10  # seconds; no attack here finishes on its own so soon
 # Every attacker's file begins with wrong answers, so that an attack that earns shows.
 WRONG = """
 import torch
@@ -55,19 +55,19 @@ def simplified_self_attention(inputs):
 
 
 def attacks() -> list[str]:
-    """Names of all attacks: a file each, or a folder where files lie beside the submission."""
+    """Return the names of all attacks: files, or folders for attacks with companion files."""
     return sorted(p.stem for p in (HERE / "files").iterdir() if not p.name.startswith("_"))
 
 
 def attack_file(name: str) -> Path:
-    """The file that is handed in as the submission."""
+    """Return the file that is the submission."""
     single = HERE / "files" / f"{name}.py"
     return single if single.exists() else HERE / "files" / name / "attack.py"
 
 
 @dataclass
 class Classroom:
-    """A course of its own in a temporary folder, and what was handed in for it."""
+    """A course in a temporary folder, with the submissions for it."""
 
     course: Path
     submitted: Path
@@ -156,7 +156,7 @@ def hand_in_honest(room: Classroom) -> None:
             room.hand_in(student, text, chapter)
     room.hand_in("ab_wrong", WRONG)
     room.hand_in("mn_stub", (ROOT / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8"))
-    for path in room.submitted.rglob("*.py"):  # rows say when a file was handed in
+    for path in room.submitted.rglob("*.py"):  # rows contain the submission time
         os.utime(path, (HANDED_IN, HANDED_IN))
 
 
@@ -218,7 +218,7 @@ def listener():
 
 @pytest.fixture(scope="session")
 def attacked(classroom, listener, tmp_path_factory):
-    """The honest learners and all attackers in one class, graded; with all that was left behind."""
+    """Grade honest learners and all attackers in one class, and keep everything left behind."""
     room = classroom("attacked", listener.port)
     hand_in_honest(room)
     for name in attacks():
@@ -239,7 +239,7 @@ def attacked(classroom, listener, tmp_path_factory):
 
 
 def digest_of_tree(folder: Path) -> dict[str, str]:
-    """Every file below a folder, with what is in it; bytecode that the grader makes left out."""
+    """Return every file below a folder with its content, without the grader's own bytecode."""
     return {
         str(path): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))

@@ -1,4 +1,4 @@
-"""Every attack in `files/`, graded beside honest learners: it earns nothing and harms nobody."""
+"""Each attack in `files/` earns nothing and harms no honest learner."""
 
 import re
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_there_are_enough_attacks():
-    """At least forty, each with a sentence on what it tries."""
+    """There are at least forty attacks, each with a description."""
     assert len(attacks()) >= 40
     assert all(re.match(r'"""[A-Z][^"]{20,}', attack_file(n).read_text()) for n in attacks())
 
@@ -33,7 +33,7 @@ def test_attack_earns_nothing(attacked, name):
 
 @pytest.mark.parametrize("name", attacks())
 def test_attack_reaches_nothing(attacked, name):
-    """No attack says that it achieved what it tried, and what it says is plain text."""
+    """No attack reports success, and its messages are plain text."""
     for row in attacked.rows[name].values():
         assert "ACHIEVED" not in row["message"], row["message"]
         assert SECRET not in str(row)
@@ -42,7 +42,7 @@ def test_attack_reaches_nothing(attacked, name):
 
 @pytest.mark.parametrize("name", attacks())
 def test_attack_ends_as_it_says(attacked, name):
-    """Where a file says how it ends, its row says the same; the run goes on after it."""
+    """The row has the status that the file announces, and the run continues."""
     declared = re.search(r"^Ends as: (\w+)$", attack_file(name).read_text(), re.M)
     row = attacked.rows[name][CHAPTER, "attention_scores"]
     if declared:
@@ -66,7 +66,7 @@ def test_nothing_is_left(attacked, listener):
 
 
 def test_terminal_gets_plain_text(attacked):
-    """What the run prints is short and carries no control character of an attacker."""
+    """The run's output is short and contains no control characters of an attacker."""
     assert "\x1b" not in attacked.output and "\x07" not in attacked.output
     assert len(attacked.output) < 100_000
 

@@ -31,7 +31,7 @@ def start_grading(room, out) -> subprocess.Popen:
 
 
 def wait_until(condition, seconds: float) -> bool:
-    """Whether a condition came true in time."""
+    """Return True if a condition becomes true in time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline and not condition():
         time.sleep(0.05)

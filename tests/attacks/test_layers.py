@@ -49,7 +49,7 @@ ASK_STREAM = LIBC + (
     f"asked = 3, 1, {SO_PEERPIDFD}, ctypes.byref(found), ctypes.byref(size)\n"
     "if libc.getsockopt(*asked) == 0: ACHIEVED = True\n"
 )
-# SIGIO to a process of one's choice; with what a filter sees and the kernel does not read.
+# SIGIO to any process, with values that a filter sees and the kernel does not read.
 SET_OWNER = LIBC + (
     "import os\nend = os.pipe()[0]\n"
     "asked = [(72, 8), (72, 8 | 1 << 40), (72, 10), (72, 15), (16, 0x8901), (16, 0x8902)]\n"
@@ -137,7 +137,7 @@ def sources_of(attack: str, listener) -> list[str]:
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("rung", [FULL, NAMESPACES, LANDLOCK], ids=lambda rung: rung.name)
 def test_every_rung_stops_the_attack(warm, listener, attack, rung):
-    """What the lower rungs promise, they keep too."""
+    """The lower isolation levels keep their promises too."""
     assert not achieved(warm(rung), *sources_of(attack, listener))
 
 
@@ -155,7 +155,7 @@ def test_layers_back_each_other_up(warm, listener, attack):
 
 
 def test_every_layer_has_an_attack():
-    """No layer is there whose absence nobody would notice."""
+    """Removing any layer lets an attack succeed."""
     covered = {layer for layers in OFF.values() for layer in layers} | {"session"}
     assert covered == FULL.layers
 

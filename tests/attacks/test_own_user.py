@@ -46,14 +46,14 @@ FILTERED = replace(UID, layers=UID.layers | {"seccomp"})
 SAME_USER = Rung("for a test", UID.layers - {"uid", "privileges"}, "")
 BARE = "signal the warm process", "take three gibibytes", "open hundreds of files"
 BARE += "uncover /proc", "open the warm process's memory"
-# Against what only the filter on calls stops, and what nobody else in a container is harmed by.
+# Attacks that only the system-call filter stops, and that harm no other process in a container.
 SENT = "look_for_answers look_for_references read_gradebook read_other_submissions".split()
 SENT += "read_environment kill_everyone kill_group stop_parent trace_parent".split()
 SENT += "results_beside links_out many_files shared_memory daemon endless_loop_at_once".split()
 SENT += "fork_bomb spawned_process delete_everything".split()
 # Without Landlock there are folders to write to; what is left there must go with its child.
 MAY_WRITE = {"many_files", "shared_memory"}
-SYSTEM = "ACHIEVED: sees ../../etc/"  # found instead of other hand-ins: everybody may read it
+SYSTEM = "ACHIEVED: sees ../../etc/"  # instead of other submissions: every user may read it
 
 
 class Contained(WarmProcess):
@@ -142,7 +142,7 @@ if os.fork() == 0:
             signal.signal(number, signal.SIG_IGN)
     os.dup2(os.open("/dev/null", os.O_RDWR), 3)
     if os.fork() == 0:
-        while True:  # whoever comes to end it is to be ended first
+        while True:  # try to end any process that could end this one
             for pid in range(os.getpid() + 1, os.getpid() + 200):
                 if libc.kill(pid, 9) == 0:
                     open("/tmp/TOKEN-killed", "w").close()
@@ -157,7 +157,7 @@ def running() -> list[int]:
 
 
 def test_what_a_child_leaves_goes_with_it(warm):
-    """A process that would outlive it, and files in the folders that everybody may write to."""
+    """Start a process that would outlive it, and write files into folders open to all users."""
     seen = "import os\n" + LEAVE + "import time\ntime.sleep(.3)\n"
     seen += f"if os.path.exists('/tmp/{TOKEN}'): ACHIEVED = 1\n"
     assert achieved(warm(UID), seen), "it does leave them"

@@ -1,4 +1,4 @@
-"""Attacks with what is handed in, before a line of it runs: links, pipes, sizes, names, bytes."""
+"""Attacks with the submitted files before any code runs: links, pipes, sizes, names, bytes."""
 
 import os
 

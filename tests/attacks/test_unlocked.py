@@ -45,6 +45,6 @@ def test_answers_are_found_without_isolation(unlocked):
 
 
 def test_every_row_says_so(unlocked):
-    """Whoever reads the results sees that nothing was locked."""
+    """The results show that code ran without a sandbox."""
     rows = [row for rows in unlocked.rows.values() for row in rows.values()]
     assert {row["isolation"] for row in rows} == {"none"}

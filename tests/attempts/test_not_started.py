@@ -1,4 +1,4 @@
-"""Of an exercise that nobody has begun one case says what all would say."""
+"""One case of an exercise that is not started says what all cases would say."""
 
 from types import SimpleNamespace
 

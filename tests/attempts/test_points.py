@@ -1,4 +1,4 @@
-"""What an exercise earns, and what is looked at to find that out."""
+"""The points of an exercise, and the work to compute them."""
 
 import pytest
 

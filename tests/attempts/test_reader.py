@@ -44,7 +44,7 @@ def loaded(warm, given: Handin):
         backend.close()
 
 
-# What a text can do to those who look at it: each of them ended or stalled a parser once.
+# Texts that once crashed or stalled a parser.
 STALLS = "x = (" * 90 + "1" + ")" * 90 + "\n" + "f(\n" * 5000
 HOSTILE = {
     "no literal": "x = {[]: 1}",

@@ -117,7 +117,7 @@ def claims(right: Observation, **facts: dict) -> Observation:
 
 
 TORCH = "stack expects each tensor to be equal size, but got [{}] at entry {} and [{}] at entry {}"
-# What can be put into an answer, beside which cases are wrong, the line and the type of an error.
+# Parts of an answer besides the wrong cases, the line and the type of an error.
 CARRIERS = {
     "an error's text": lambda s, r: raises(text=word(s)),
     "a sentence of torch": lambda s, r: raises(
@@ -182,7 +182,7 @@ def test_what_is_said_on_hidden_cases_is_not_repeated(rows, carrier, public_wron
     assert len(told) <= (2 if carrier in ("places", "values") else 1), told
 
 
-def test_no_order_of_arguments_that_hidden_cases_choose_is_told(grader, project):
+def test_no_order_of_arguments_that_hidden_cases_choose_is_reported(grader, project):
     """Each of the orders that are tried could be the one in which hidden cases have an answer."""
     both = grader.maker.references(CH4), grader.maker.public_references(CH4)
     hidden = {id(case) for case, _ in both[0].entries}
@@ -209,7 +209,7 @@ def test_no_order_of_arguments_that_hidden_cases_choose_is_told(grader, project)
 
 
 def anything(secret: random.Random, lines: int, cases: dict, case, right) -> Observation:
-    """What a secret makes of one case: right, wrong in any way, or what it did before."""
+    """How a secret changes one case: right, wrong in some way, or unchanged."""
     if case.group not in cases or secret.random() < 0.1:
         cases[case.group] = secret.choice(["right", "right", "line", *CARRIERS])
     carrier = cases[case.group]
@@ -235,7 +235,7 @@ def test_without_redaction_most_carriers_carry_something(rows, monkeypatch):
     assert sum(len(some) > 1 for some in told.values()) >= len(CARRIERS) * 2 // 3
 
 
-def test_lines_and_types_are_told_as_far_as_there_are_few(project, rows):
+def test_lines_and_types_are_reported_as_far_as_there_are_few(project, rows):
     """All ways in which an exercise that is right in public can end in an error on hidden cases."""
     lines = len(project.solution(CH1).read_text(encoding="utf-8").splitlines())
     told = {

@@ -59,7 +59,7 @@ def check(asks: str, diagnosis: Diagnosis, mistakes: dict[str, str] | None = Non
         ([("plain", ALONE), ("later", RAISED)], "later"),  # what says nothing waits
         ([("plain", ALONE), ("later", CHANGED), ("last", RAISED)], "later"),
         ([("plain", ALONE), ("later", UNREACHED)], "plain"),
-        ([("plain", ALONE), ("later", GRADIENT)], "plain"),  # nobody sees it in the code
+        ([("plain", ALONE), ("later", GRADIENT)], "plain"),  # the code does not show it
         ([("plain", GRADIENT), ("later", CHANGED)], "later"),
         ([("plain", UNREACHED), ("later", ALONE)], "later"),
         ([(ASKS, CHANGED), ("later", ALONE)], "later"),  # names come last
@@ -79,7 +79,7 @@ def test_where_a_mistake_is_known_the_first_check_speaks_that_came_to_an_answer(
     "module, lost",
     [(pipeline, "divergence_for"), (points, "is_only_squeezed"), (evidence, "repair")],
 )
-def test_what_cannot_be_told_of_one_answer_costs_nothing(
+def test_an_answer_that_cannot_be_explained_costs_nothing(
     project, grader, monkeypatch, caplog, module, lost
 ):
     """A fault of ours there takes no points, of that exercise or of another one."""
@@ -101,7 +101,7 @@ def test_what_cannot_be_told_of_one_answer_costs_nothing(
         whole["trace_shapes"].points == 0 and "a dict is expected" in whole["trace_shapes"].message
     )
     assert whole["split_heads"].points == 5
-    assert caplog.records, "whoever grades is told of it"
+    assert caplog.records, "the grader's log reports it"
     assert (told["trace_shapes"].message_id == NotTold.id) == (lost != "is_only_squeezed")
 
 

@@ -104,7 +104,7 @@ class SmallCourse:
         return json.dumps(verdict("ada", exercise, part, [result]).row())
 
     def diagnosis(self, source: str, check, hidden: bool = False) -> Diagnosis | None:
-        """What a check says of a learner's text; None where it passes."""
+        """Return the message of a check for a learner's text; None if it passes."""
         try:
             check(self.attempt(source, hidden).f)
         except Wrong as wrong:

@@ -45,7 +45,7 @@ def row_means(x):
     return x.mean(dim=1)
     ### END SOLUTION
 '''
-GRADER = '''"""All that judges row_means."""
+GRADER = '''"""Cases, tests and known mistakes of row_means."""
 
 from tensorgrade import exercise
 from tensorgrade.author import call, case, mistake, normal
@@ -193,7 +193,7 @@ def test_what_cannot_be_adopted_is_refused_in_a_sentence(tiny, name, message, wh
 
 
 @pytest.mark.parametrize("group", ["", "no such group", "..", "{}"])
-def test_a_group_that_is_not_there_is_told(tiny, tmp_path, monkeypatch, group):
+def test_a_group_that_is_not_there_is_reported(tiny, tmp_path, monkeypatch, group):
     from tensorgrade.instructor.groups import representative
 
     with pytest.raises(CourseError, match="holds no group"):

@@ -1,4 +1,4 @@
-"""Whatever Python value an exercise gives or takes: right answers pass, wrong ones are told why."""
+"""Exercises with any Python value: right answers pass, wrong ones get an explanation."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def f(x):
     return {}
     ### END SOLUTION
 """
-# What the solution returns, right answers, wrong answers each with what is said of it in public.
+# The solution's result, right answers, and wrong answers with their public messages.
 RETURNED = {
     "dict of tensors": (
         "{'sum': x.sum(0), 'twice': 2 * x}",
@@ -170,7 +170,7 @@ def test_what_is_passed_in_finds_no_way_out_of_a_hidden_case(tmp_path, way):
             if hidden:
                 assert not any(secret in row for secret in secrets), row
     public = small.diagnosis(FOLDED.format(way), agrees)
-    assert "kiwi" in f"{public.called} {public}", "where nothing is hidden, it is told"
+    assert "kiwi" in f"{public.called} {public}", "messages on public cases show values"
 
 
 def test_the_place_is_shown_as_a_small_diff(tmp_path):
@@ -244,7 +244,7 @@ def test_an_argument_arrives_as_it_was_written(tmp_path, kind):
     assert value is True or value not in (None, False), "the solution saw what was written"
 
 
-def test_an_argument_that_cannot_be_passed_is_told(tmp_path):
+def test_an_argument_that_cannot_be_passed_is_reported(tmp_path):
     with pytest.raises(CourseError, match=r"f, case values/1: x\[1\] is an object of type object"):
         course(tmp_path, "x", 'case("values/1", call(x=[1, object()]))')
 
@@ -451,7 +451,9 @@ def test_mistakes_are_named_whatever_the_value_and_its_types(tmp_path):
 
 def test_a_mistakes_name_is_taken_once(tmp_path):
     twice = 'mistake("same", "One.", ("x", "-x")), mistake("same", "Two.", ("x", "2 * x"))'
-    with pytest.raises(CourseError, match=r"named same, in graders/\w+/f\.py; one that happens"):
+    with pytest.raises(
+        CourseError, match=r"named same, in graders/\w+/f\.py; put one that happens"
+    ):
         course(tmp_path, "x", mistakes=twice)
 
 
@@ -463,7 +465,7 @@ def test_an_endless_or_broken_generator_ends(tmp_path):
     assert "KeyError" in render(small.diagnosis(broken, agrees).problem)
 
 
-def test_what_the_solution_fails_with_is_told_in_a_sentence(tmp_path):
+def test_what_the_solution_fails_with_is_reported_in_a_sentence(tmp_path):
     """And that `seed=` is no argument, which is easy to think."""
     cases = 'case("values/1", call(x=normal(2), seed=3))'
     with pytest.raises(CourseError) as error:

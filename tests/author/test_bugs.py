@@ -1,4 +1,4 @@
-"""Find the bug: what an author writes, what learners get of it, and what a build proves."""
+"""Find-the-bug exercises: what an author writes, what learners get, and what a build proves."""
 
 import gzip
 import json
@@ -46,7 +46,7 @@ def bug_scaled(x: torch.Tensor, factor: float) -> torch.Tensor:
 # 2. Print every value on the way.
 '''
 RIGHT_LINE = "products = torch.mul(entries, factors)"
-BUG = '''"""Find the bug: judged as scaled is."""
+BUG = '''"""A find-the-bug exercise, graded like scaled."""
 
 from tensorgrade import find_the_bug
 
@@ -204,7 +204,7 @@ SLIPS = [
 
 
 @pytest.mark.parametrize("path, old, new, said", SLIPS)
-def test_an_authors_slip_is_told(tmp_path, path, old, new, said):
+def test_an_authors_slip_is_reported(tmp_path, path, old, new, said):
     root = with_a_bug(tmp_path)
     edit(root, path, old, new)
     if "scaled(entries" in new:  # so that the edits fit
@@ -213,12 +213,12 @@ def test_an_authors_slip_is_told(tmp_path, path, old, new, said):
     assert any(said in one for one in found) if said else found == [], found
 
 
-def test_a_mistake_that_takes_a_rewrite_to_mend_is_told(tmp_path):
+def test_a_mistake_that_takes_a_rewrite_to_fix_is_reported(tmp_path):
     root = with_a_bug(tmp_path)
     whole = f"{RIGHT_LINE}  # one by one\\n    return products.reshape(x.shape)"
     edit(root, FILE, '"torch.mul(", "torch.add("', f'"{whole}", "return x"')
     (said,) = slips(Project(root))
-    assert "to mend scaled_factor_added takes 1" in said and "6 are the most" in said
+    assert "fixing scaled_factor_added changes 1" in said and "at most 6 are allowed" in said
 
 
 def part(changed: int) -> SimpleNamespace:
@@ -229,7 +229,7 @@ def part(changed: int) -> SimpleNamespace:
 
 
 def earned(changed: int, *checks: tuple[float, bool, bool]) -> float:
-    """What such an exercise earns with checks (points, passed, passed by what was given)."""
+    """Return an exercise's points for checks (points, passed, passed by the given code)."""
     results = [
         CheckResult(NAME, points, passed, given=partial(bool, given))
         for points, passed, given in checks
@@ -240,14 +240,14 @@ def earned(changed: int, *checks: tuple[float, bool, bool]) -> float:
 @pytest.mark.parametrize(
     "changed, checks, points",
     [
-        (2, [(1, True, False), (3, True, True)], 4),  # mended
-        (30, [(1, True, False), (3, True, True)], 3),  # written anew
-        (0, [(1, False, False), (3, True, True)], 0),  # as it was given
+        (2, [(1, True, False), (3, True, True)], 4),  # fixed
+        (30, [(1, True, False), (3, True, True)], 3),  # rewritten
+        (0, [(1, False, False), (3, True, True)], 0),  # unchanged
         (2, [(1, False, False), (3, True, True)], 0),  # another mistake for the one that was there
-        (2, [(1, True, False), (1, False, False), (2, True, True)], 1.5),  # half of it mended
+        (2, [(1, True, False), (1, False, False), (2, True, True)], 1.5),  # half of it fixed
         (2, [(1, True, False), (1, True, False), (1, False, True), (1, True, True)], 1.5),
-        (2, [(1, True, False), (3, False, True)], 0),  # more was broken than mended: never below 0
+        (2, [(1, True, False), (3, False, True)], 0),  # more broken than fixed: never below 0
     ],
 )
-def test_only_what_was_mended_earns_points(changed, checks, points):
+def test_only_what_was_fixed_earns_points(changed, checks, points):
     assert earned(changed, *checks) == pytest.approx(points)

@@ -38,7 +38,7 @@ def test_everything_derived_is_fresh(project):
 
 
 @pytest.mark.parametrize("hidden", [True, False])
-def test_a_part_that_is_made_anew_is_the_stored_one(project, hidden):
+def test_a_part_that_is_made_again_is_the_stored_one(project, hidden):
     chapter, exercise = "ch4_multi_head_attention", "split_heads"
     references, prints = build_exercise(str(project.root), chapter, exercise, hidden)
     stored, stored_prints = (
@@ -170,7 +170,7 @@ def test_the_sample_class_has_trouble_in_it(project, tmp_path):
     assert len(signs) == len(TROUBLE)
     for sign in signs:
         assert any(sign in text for text in texts), sign
-    assert all(b"made-up learner" in text for text in texts)
+    assert all(b"invented learner" in text for text in texts)
 
 
 def test_plain_values_may_differ_by_rounding_only():
@@ -182,7 +182,7 @@ def test_plain_values_may_differ_by_rounding_only():
 
 
 def test_fingerprints_on_other_cases_are_others():
-    """A case that was given another name ends no build: what is stored is made anew."""
+    """A renamed case does not stop a build: the stored references are rebuilt."""
     stored, built = (
         Fingerprints({"f": [Fingerprint(("wrong",), {case: Imprint("x")})]})
         for case in ("a/1", "a/2")

@@ -69,7 +69,7 @@ def test_no_line_of_a_solution(project, kit):
 
 @pytest.mark.slow
 def test_no_line_of_a_hidden_test_or_a_mistake(project, kit):
-    # The course's own checks go to learners as they are; the rest of the graders does not.
+    # The course's own checks go to learners unchanged; the rest of the graders does not.
     hidden = [path for path in project.graders.rglob("*.py") if path.name != "checks.py"]
     assert len(hidden) > 25
     public = "".join(path.read_text("utf-8") for path in project.exercises.glob("test_*.py"))

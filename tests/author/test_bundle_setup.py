@@ -91,7 +91,7 @@ def test_both_containers_pin_the_same_versions(kit):
     (wheel,) = kit.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         told = archive.read(next(n for n in archive.namelist() if n.endswith("/METADATA"))).decode()
-    # What the engine itself pins to one version needs no other pin.
+    # Packages that the engine pins to one version need no other pin.
     asked = re.findall(r"^Requires-Dist: ([\w-]++)(?!==)", told, re.MULTILINE)
     pinned = {name.split("==")[0].lower().replace("_", "-") for name in names}
     assert {"torch", "pytest", "rich"} <= set(asked)

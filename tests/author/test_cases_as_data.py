@@ -25,7 +25,7 @@ def test_numbers_are_drawn_in_the_order_in_which_they_stand():
     assert turned.tensors["result.gradient"].equal(numbers.normal(4))
 
 
-def test_a_drawing_that_stands_twice_is_drawn_once():
+def test_a_drawing_that_occurs_twice_is_drawn_once():
     x = normal(3)
     made = recorded(call(x=x, result="a"), call(x=2 * x - 1, result="b"))
     assert made.tensors["1.x"].equal(2 * made.tensors["0.x"] - 1)

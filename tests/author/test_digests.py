@@ -21,7 +21,7 @@ CHAPTER = "ch3_causal_attention"
 
 @pytest.fixture(scope="module")
 def copied(project, tmp_path_factory) -> tuple[Project, tuple]:
-    """A copy of the course's own files, and its digests; every test leaves it as it was."""
+    """A copy of the course's own files, and its digests; every test leaves it unchanged."""
     copy = copy_to(project, tmp_path_factory.mktemp("copied"))
     return copy, digests(copy)
 
@@ -35,7 +35,7 @@ def copy_to(project: Project, root: Path) -> Project:
 
 
 def changed(copied: tuple[Project, tuple], path: str, old: str, new: str) -> tuple[set, set]:
-    """(parts of a chapter that are to be made again, chapters to be graded again) after an edit."""
+    """Return the parts of a chapter to build and the chapters to grade again after an edit."""
     project, before = copied
     file = project.root / path
     text = file.read_text(encoding="utf-8")
@@ -69,7 +69,7 @@ def no_bytecode(monkeypatch):
 
 
 def digests(project: Project, chapter: str = CHAPTER) -> tuple[dict, dict]:
-    """What the parts of a chapter are made from, read anew, and what all grades depend on."""
+    """Return the sources of a chapter's parts, read again, and those of all grades."""
     project = Project(project.root)
     engine_digest.cache_clear()
     package = package_of(project.graders)
@@ -106,7 +106,7 @@ def test_a_solution_changes_what_reaches_it(copied):
         copied, f"solutions/{CHAPTER}.py", "torch.triu(ones, diagonal=1)", "torch.ones(2)"
     )
     assert made == {("causal_mask", True), ("causal_mask", False)}
-    assert graded == set()  # until the references are built anew
+    assert graded == set()  # until the references are rebuilt
 
 
 @pytest.mark.slow

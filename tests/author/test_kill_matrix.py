@@ -27,7 +27,7 @@ INPUTS = HiddenTest("test_f_inputs", "Inputs.", guard=True)
 
 
 def matrix(*rows, tests=(VALUES, INPUTS)):
-    """A made-up matrix with the mistakes m0, m1, …"""
+    """Return an invented matrix with the mistakes m0, m1, …"""
     return ExerciseMatrix("f", tests, {f"m{i}": row for i, row in enumerate(rows)})
 
 

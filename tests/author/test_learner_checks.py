@@ -1,4 +1,4 @@
-"""The learner's checks are the graders' own tests with what they use, and nothing else."""
+"""The learner's checks contain the graders' own tests and the code that these use."""
 
 import ast
 
@@ -54,7 +54,7 @@ def test_a_test_takes_along_what_it_uses_and_nothing_else(tmp_path):
         ("print(SENTENCE)", "f.py:18: a test uses SENTENCE"),
     ],
 )
-def test_a_test_that_reaches_a_secret_is_told_with_its_line(tmp_path, body, said):
+def test_a_test_that_reaches_a_secret_is_reported_with_its_line(tmp_path, body, said):
     with pytest.raises(CourseError, match=said):
         taken(tmp_path, body)
 

@@ -201,7 +201,7 @@ def test_the_oracle_tells_a_mistake_from_other_words(project, bench, new, equiva
 
 
 @pytest.mark.slow
-def test_a_known_mistake_without_its_name_is_told_of_otherwise(project, bench):
+def test_a_known_mistake_without_its_name_gets_another_message(project, bench):
     known = [one for one in project.mistakes if "attention_scores" in one.edits]
     one = next(mistake for mistake in known if not mistake.same_as)
     trial = bench.try_unnamed(one)
@@ -234,7 +234,7 @@ def trial(equivalent=False, **row) -> Trial:
         ({"sure": "observed", "line": 3}, "nothing"),
     ],
 )
-def test_what_is_told_is_judged_by_the_line_of_the_edit(row, kind):
+def test_what_is_reported_is_judged_by_the_line_of_the_edit(row, kind):
     assert told(trial(**row)) == kind
     where_python_raised = replace(trial(**row), raised=True)
     assert told(where_python_raised) == ("raised" if kind == "false" else kind)
@@ -280,7 +280,7 @@ def test_a_mistake_that_keeps_all_points_survives_and_is_listed():
     assert "no use tells it from a right answer: 1\n" in report([unfair], 0, 1)
 
 
-def test_a_name_that_is_no_exercise_is_told(project):
+def test_a_name_that_is_no_exercise_is_reported(project):
     with pytest.raises(CourseError, match="no_such_exercise"):
         measure_mutants(project, project.root / "tests", 1, 1, ["no_such_exercise"])
 

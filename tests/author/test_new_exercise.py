@@ -1,4 +1,4 @@
-"""An exercise stands in two places: a new one is two files touched, built, and graded."""
+"""A new exercise changes two files; it builds and can be graded."""
 
 import json
 import shutil
@@ -23,20 +23,20 @@ def visible_tokens(mask: torch.Tensor) -> torch.Tensor:
 # 1. True hides; what does `~mask` say?
 # 2. Add up along each row.
 '''
-GRADER = '''"""All that judges visible_tokens: cases, tests with their points, its own mistakes."""
+GRADER = '''"""Cases, tests and known mistakes of the exercise visible_tokens."""
 
 from tensorgrade import exercise
 from tensorgrade.author import call, case, computed, mistake, normal
 
 
 def cases(pick):
-    """Masks of several lengths."""
+    """Return cases with masks of several lengths."""
     lengths = pick(public=[4], hidden=[3, 7])
     return [case(f"values/{n}", call(mask=computed(below_zero, normal(n, n)))) for n in lengths]
 
 
 def below_zero(numbers):
-    """True in about half of the places."""
+    """Return True in about half of the places."""
     return numbers < 0
 
 
@@ -48,7 +48,7 @@ def test_visible_tokens_values(attempt):
 
 @exercise("visible_tokens", points=1, guard=True)
 def test_visible_tokens_inputs(attempt):
-    """What is passed in stays as it was."""
+    """The arguments stay unchanged."""
     attempt.visible_tokens.keeps_inputs("values")
 
 

@@ -1,4 +1,4 @@
-"""An author's slips are told together, in sentences with file and line, before anything is run."""
+"""All errors of an author are reported together, with file and line, before anything runs."""
 
 import json
 
@@ -196,7 +196,7 @@ def course(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def nothing_is_made(monkeypatch):
-    """Whatever goes on after the first look ends here."""
+    """Stop after the first check."""
 
     def derive(*_):
         raise LookupError("nothing is wrong")
@@ -229,7 +229,7 @@ def test_a_slip_is_a_sentence(course, file, old, new, said):
         assert said.replace("*", str(course / file)) in told, told
 
 
-def test_a_lesson_in_another_encoding_is_told_with_its_line(course):
+def test_a_lesson_in_another_encoding_is_reported_with_its_line(course):
     path = course / LESSON
     before = path.read_bytes()
     path.write_bytes(
@@ -253,7 +253,7 @@ def test_an_error_of_several_lines_is_one_sentence(course, monkeypatch):
     assert said and all(line.endswith("TypeError: eye() takes other arguments:") for line in said)
 
 
-def test_slips_of_several_files_are_told_together(tmp_path):
+def test_slips_of_several_files_are_reported_together(tmp_path):
     root = make_course(tmp_path / "small")
     edit(root, GRADER, '"x * factor", "x + factor"', '"x * factro", "x + factor"')
     edit(root, SHIFT, "def cases(", "def casses(")
@@ -293,7 +293,7 @@ def test_an_adopted_mistake_has_a_name_of_its_own(tmp_path):
     ("name", "close"),
     [("softmx", "softmax, softmax_naive"), ("nosuch", "ch1_simplified_attention, ch2_")],
 )
-def test_a_name_that_nothing_has_is_told_with_those_that_there_are(project, name, close):
+def test_a_name_that_nothing_has_is_reported_with_those_that_there_are(project, name, close):
     with pytest.raises(CourseError, match=f"there is no {name}; there is {close}"):
         complaints.exercises_of(project, ["softmax", name])
 

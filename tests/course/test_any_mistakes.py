@@ -1,4 +1,4 @@
-"""Whatever mistakes a hand-in puts together: it is judged, and judged the same again."""
+"""Any combination of mistakes in a submission is graded, and graded the same again."""
 
 import os
 import random
@@ -22,18 +22,18 @@ def test_any_mistakes_together_are_judged(project, grader, draw):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(DRAWS))
 def test_a_mistake_in_every_exercise_is_judged(project, grader, number):
-    """Mistakes that stand at one place in their lists are often of one kind."""
+    """Mistakes at the same index of their lists are often of one kind."""
     for chapter in project.course.chapters:
         judged(project, grader, chapter, lambda known: nth_of(known, number))
 
 
 def nth_of(known: list[str], number: int) -> list[str]:
-    """One of an exercise's mistakes; none where it has none, as where a bug is to be found."""
+    """Return one of an exercise's mistakes; none if it has none, as in find-the-bug exercises."""
     return [known[number % len(known)]] if known else []
 
 
 def some_of(known: list[str], chance: random.Random) -> list[str] | None:
-    """Some mistakes of an exercise, or none; None where it is to do."""
+    """Return some mistakes of an exercise, or none; None if the exercise is to do."""
     count = min(len(known), chance.choice([0, 1, 1, 1, 2]))
     return None if chance.random() < 0.1 else chance.sample(known, count)
 

@@ -18,12 +18,12 @@ EXERCISES = [
     for exercise in chapter.exercises
     if not PROJECT.bug(chapter.name, exercise.name)  # its cases are those of another exercise
 ]
-# What these give back has no axes, or none that can be lost.
+# The results of these exercises have no axes, or none that can be lost.
 WITHOUT = {"copy_v2_into_v1", "trace_shapes", "cross_entropy", "train_step", "trained_loss"}
 
 
 def squeezed(project, chapter, exercise) -> list[str]:
-    """The solution's text with `squeeze` on what the exercise returns, one way after another."""
+    """Yield the solution's text with `squeeze` on the result, in several places."""
     source = project.solution(chapter).read_text(encoding="utf-8")
     others = {one.name for one in project.course.chapter(chapter).exercises} - {exercise}
     made = mutants(Form(chapter, exercise, "the solution", source), others)
@@ -31,7 +31,7 @@ def squeezed(project, chapter, exercise) -> list[str]:
 
 
 def differs(project, chapter, exercise, source) -> bool:
-    """Whether a use by chance tells a text from the solution."""
+    """Return True if a random call distinguishes a text from the solution."""
     uses = uses_by_chance(project, chapter, exercise)
     solution = project.solution(chapter).read_text(encoding="utf-8")
     pairs = zip(

@@ -1,4 +1,4 @@
-"""Find the bug, as graders and learners meet it: as it is given, mended, written anew."""
+"""Find-the-bug exercises for graders and learners: unchanged, fixed and rewritten."""
 
 import nbformat
 import pytest
@@ -163,7 +163,7 @@ def test_nothing_else_of_the_file_helps_the_definition(project, rows, way):
     assert is_replaced(found[SIMPLE])
 
 
-def test_what_stands_in_the_place_of_a_repair_costs_nothing(project, rows):
+def test_what_is_in_the_place_of_a_repair_costs_nothing(project, rows):
     """Only the definition counts, whatever the file does with its name afterwards."""
     right = project.solution(CH1).read_text(encoding="utf-8")
     for line in (SUBSTITUTES["setattr"], f"globals()['{SIMPLE}'] = None"):
@@ -186,7 +186,7 @@ def test_in_self_check_the_definition_is_run_alone_too(project):
     assert "is run alone" in Card(found)._repr_html_()
 
 
-def test_another_mistake_is_told_without_its_name_its_line_or_its_repair(project, rows):
+def test_another_mistake_is_reported_without_its_name_its_line_or_its_repair(project, rows):
     other = next(m for m in candidates(project, CH2, SCALED) if m != drawn(project, CH2, SCALED))
     verdict = rows(CH2, given_scaled(project, other.name))[SCALED]
     assert verdict.points < 4 and verdict.mistakes == [] and verdict.group
@@ -205,7 +205,7 @@ def test_a_file_without_it_and_one_that_cannot_be_read_earn_nothing(project, row
 
 
 @pytest.mark.parametrize("mistake", ["no_scale", "softmax_over_columns"])
-def test_learners_are_told_what_fails_and_not_what_it_is(project, mistake):
+def test_learners_learn_what_fails_and_not_what_it_is(project, mistake):
     given = {m.name: m for m in candidates(project, CH2, SCALED)}[mistake]
     text = given_scaled(project, mistake)
     made = MadeAttempts(project, project.exercises)
@@ -230,7 +230,7 @@ def test_a_card_shows_what_fails_though_nothing_is_begun(project):
     assert check(project.exercises, SCALED, Source(right, f"{CH2}.py")).points == 4
 
 
-def test_a_script_is_poured_into_the_cell_of_the_notebook(project):
+def test_a_script_is_converted_into_the_cell_of_the_notebook(project):
     released = project.root / "release" / CH2 / f"{CH2}.ipynb"
     right = project.solution(CH2).read_text(encoding="utf-8")
     poured = pour(parts(right), released)

@@ -100,7 +100,7 @@ FACTS |= {"avoids", "makes_no_table"}
 
 
 def test_facts_carry_at_most_a_tenth(project):
-    """Checks that rest on what the learner's process says of itself are worth little."""
+    """Checks that trust the learner's process are worth little."""
     own = {name for name in load_checks(project.graders).checks if name.startswith("avoids")}
     assert own
     for chapter in project.course.chapters:
@@ -115,7 +115,7 @@ def test_facts_carry_at_most_a_tenth(project):
 
 
 def rests_on_facts(node, exercise: str, facts: set[str]) -> bool:
-    """Whether a test of this exercise makes a check on facts."""
+    """Return True if a test of this exercise checks facts."""
     markers = getattr(node, "decorator_list", ())
     if not markers or markers[0].func.id != "exercise" or markers[0].args[0].value != exercise:
         return False

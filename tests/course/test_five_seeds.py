@@ -1,4 +1,4 @@
-"""Whatever the seed draws, the same attempts have the same points."""
+"""The same attempts have the same points with every seed."""
 
 import runpy
 from pathlib import Path

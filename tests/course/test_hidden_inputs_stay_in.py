@@ -1,4 +1,4 @@
-"""Learner code sees hidden inputs. Whatever it does to tell them, they reach no row.
+"""Learner code sees hidden inputs, but cannot bring them into a row.
 
 The same attempts arrive once redaction is off, so that they prove something.
 """
@@ -47,7 +47,7 @@ SCORES = """
 def attention_scores(query, inputs):
     secret = query[0]
 """
-# What stands in the function, once the secret is known.
+# The function's code, once the secret is known.
 SAID_BY_SCORES = [
     "raise ValueError(digits(secret))",
     "raise ValueError(letters(secret))",
@@ -154,7 +154,7 @@ def rows_of(grader, chapter: str, code: str) -> str:
 
 
 def arrived(grader, chapter: str, exercise: str, said: str) -> set[str]:
-    """Pieces of hidden inputs, as digits or as letters, that stand in what was said."""
+    """Return parts of hidden inputs, as digits or letters, in messages."""
     hidden, public = (pieces_of(grader, chapter, exercise, which) for which in (True, False))
     pieces = hidden - public  # what is public may be shown
     sizes = {len(piece) for piece in pieces}

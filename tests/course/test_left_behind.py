@@ -125,7 +125,7 @@ def attempt_of(project, grader: Grader):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 @pytest.mark.parametrize("exercise", first_of_each(CHAPTERS, type))
-def test_what_is_left_behind_is_told_with_its_line(attempt_of, exercise, name):
+def test_what_is_left_behind_is_reported_with_its_line(attempt_of, exercise, name):
     edits, said, blamed = WRONG[name]
     attempt, lines = attempt_of(exercise, edits)
     with pytest.raises(Wrong) as wrong:

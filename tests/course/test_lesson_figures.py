@@ -23,13 +23,13 @@ def chapters():
 
 
 def close(tensor, figures: str) -> bool:
-    """Whether a tensor shows these figures when it is printed to four decimals."""
+    """Return True if a tensor shows these figures when printed with four decimals."""
     wanted = torch.tensor([float(figure) for figure in figures.split()])
     return torch.allclose(tensor.detach().flatten(), wanted, atol=6e-5)
 
 
 def quoted(number: int, figures: str) -> None:
-    """Every one of the figures stands in the lesson of that chapter."""
+    """Each of the figures is in the lesson of that chapter."""
     text = next(SOLUTIONS.glob(f"ch{number}_*.py")).read_text(encoding="utf-8")
     for figure in figures.split():
         assert figure.lstrip("-").lstrip("0") in text, figure

@@ -61,7 +61,7 @@ WITH_NAMES = {"linear_layers_for_matrices", "linear_layers_with_biases_for_matri
 FAILS_EARLIER = {("TransformerBlock", "super_init_not_called")}
 # Found, but not named, beside this mistake of an earlier exercise: a known gap.
 HIDDEN_BY = {("block_input_overwritten", "scale_starts_at_zero")}
-NAMELESS = {"trained_loss"}  # goes through all that is wrong before it; loses points all the same
+NAMELESS = {"trained_loss"}  # it passes earlier mistakes on, and loses points for them
 
 
 def learners(project, chapter):
@@ -74,7 +74,7 @@ def learners(project, chapter):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("number", range(6))
 def test_every_mistake_is_caught_and_named(project, grader, number):
-    """Whatever else is wrong in the file."""
+    """Other mistakes in the file do not change the result."""
     chapter = project.course.chapters[number]
     nothing_left = import_from(project.graders, "checks").NOTHING_LEFT
     beside = project.beside(chapter.name)

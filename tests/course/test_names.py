@@ -91,7 +91,7 @@ def edited_solution(project, chapter: str, edits: dict[str, str]) -> str:
 
 
 @pytest.mark.slow
-def test_eight_names_and_another_order_cost_one_point_and_are_all_told(judge):
+def test_eight_names_and_another_order_cost_one_point_and_are_all_reported(judge):
     verdict = judge(CH4, "MultiHeadAttention", MANY_HEADS)
     assert (verdict.points, verdict.mistakes) == (verdict.max_points - 1, [])
     assert verdict.message.startswith(
@@ -123,7 +123,7 @@ def test_a_misspelt_class_is_judged_as_the_one_that_is_meant(edited):
     assert (verdict.points, verdict.mistakes) == (verdict.max_points - 1, [])
 
 
-def test_a_mistake_in_a_misspelt_class_is_named_and_both_are_told(edited):
+def test_a_mistake_in_a_misspelt_class_is_named_and_both_are_reported(edited):
     wrong = {
         "class CausalAttention": "class CasualAttention",
         "attn_scores / d_k**0.5": "attn_scores",
@@ -133,7 +133,7 @@ def test_a_mistake_in_a_misspelt_class_is_named_and_both_are_told(edited):
     assert "`CasualAttention` should be called `CausalAttention`" in verdict.message
 
 
-def test_a_mistake_under_other_names_is_named_and_both_are_told(judge):
+def test_a_mistake_under_other_names_is_named_and_both_are_reported(judge):
     verdict = judge(CH4, "MultiHeadAttention", MANY_HEADS.replace(" / self.head_dim**0.5", ""))
     assert verdict.mistakes == ["no_scale"] and verdict.points == 0.7 * 30 - 1
     assert "unscaled" in verdict.message and "yours is `num_head, context_len" in verdict.message
@@ -205,7 +205,7 @@ TABLE = {
         ),
     ],
 )
-def test_another_name_costs_once_where_it_stands(grade, project, exercise, edits, said):
+def test_another_name_costs_once_where_it_is(grade, project, exercise, edits, said):
     found = grade(CH6, edited_solution(project, CH6, edits))
     charged = {name: v.message for name, v in found.items() if v.points < v.max_points}
     cost = min(1, found[exercise].max_points / 10)
@@ -245,7 +245,7 @@ def test_a_name_of_its_own_is_charged_beside_that_of_a_part(grade, project):
 
 @pytest.mark.slow
 def test_parts_that_are_meant_by_their_shapes_are_judged_by_their_values(edited):
-    """Nothing is earned by it: what they compute is looked at, and what has no partner is lost."""
+    """Renaming earns nothing: values are compared, and names without a partner are lost."""
     bent = edited(CH6, "FeedForward", APART | {"functional.gelu": "functional.relu"})
     assert bent.mistakes == ["relu_for_gelu"] and bent.points == 2
     turned = edited(CH6, "FeedForward", APART | {"self.fc1(x)": "self.fc1(x.flip(-1))"})
@@ -314,7 +314,7 @@ def test_the_stubs_own_names_in_its_order_cost_nothing(judge):
         ("d_in, d_out", "parameters 'context_length', 'dropout' and 'num_heads'"),
     ],
 )
-def test_what_no_name_can_be_meant_for_is_told_and_bound_to_nothing(judge, parameters, lost):
+def test_what_no_name_can_be_meant_for_is_reported_and_bound_to_nothing(judge, parameters, lost):
     text = MANY_HEADS.replace(
         "d_in, d_out, num_head, context_len, droupout, bias=False", parameters
     )
@@ -336,7 +336,7 @@ def test_an_init_that_is_not_there_is(judge):
     assert "is there an `__init__`, with two underscores" in verdict.message
 
 
-def test_a_stand_in_takes_what_the_learners_own_class_takes(judge):
+def test_a_substitute_takes_what_the_learners_own_class_takes(judge):
     verdict = judge(CH4, "MultiHeadAttentionWrapper", WRAPPER)
     assert (verdict.status, verdict.message) == ("passed", "Right.")
 

@@ -1,4 +1,4 @@
-"""Who does no attention at all earns nothing from properties that hold by themselves."""
+"""A module without attention earns nothing for properties that hold anyway."""
 
 import pytest
 
@@ -32,7 +32,7 @@ CHAPTERS = {
     "CausalAttention": "ch3_causal_attention",
     "MultiHeadAttention": "ch4_multi_head_attention",
 }
-# What a module that does not attend has right all the same: its parameters, its mask.
+# Properties that a module without attention can have: its parameters, its mask.
 OWN_WORK = {"SelfAttention_v2": 0.5, "CausalAttention": 1.0, "MultiHeadAttention": 0.75}
 
 

@@ -1,4 +1,4 @@
-"""Definitions as they stand in public code, each with the verdict that it should get.
+"""Definitions from public code, each with its expected verdict.
 
 `tests/open_world/` holds the definitions. Its cases.tsv says what each of them is worth, which
 mistakes it contains, which line is reported, and how the message begins. No line is better than a

@@ -42,7 +42,7 @@ REPAIRED = [("d_k**0.5", "d_k**0.25", 7), ("d_k**0.5", "(d_k + 1) ** 0.5", 7)]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("old, new, line", REPAIRED)
-def test_what_one_small_edit_mends_is_placed_there(grader, old, new, line):
+def test_what_one_small_edit_fixes_is_placed_there(grader, old, new, line):
     verdict = verdict_on(grader, RIGHT.replace(old, new))
     assert (verdict.mistakes, verdict.sure, verdict.line) == ([], Sure.REPAIRED, line), verdict
     assert f"line {line}" in verdict.message
@@ -62,7 +62,7 @@ def test_an_error_is_placed_on_its_line(grader):
     assert verdict.line == 8 and verdict.sure in (Sure.REPAIRED, Sure.PLACED)
 
 
-def test_the_line_of_an_error_is_told_before_one_where_other_values_part(grader):
+def test_the_line_of_an_error_is_reported_before_one_where_other_values_part(grader):
     text = RIGHT.replace("d_k**0.5", "(d_k + 7)").replace(
         "    d_k =", "    if queries.requires_grad:\n        queries = queries.nothing\n    d_k ="
     )
@@ -89,7 +89,7 @@ def scaled_dot_product_attention(queries, keys, values):
 
 
 def test_a_message_holds_no_number_of_a_hidden_case(grader, project):
-    """What the learner's code sees of hidden cases, no sentence repeats."""
+    """No message repeats hidden inputs that the learner's code sees."""
     from tensorgrade.exchange.references import load_references
 
     verdict = verdict_on(grader, SPY)
@@ -219,7 +219,7 @@ def block(project, grader, edits, helper=""):
 
 @pytest.mark.slow
 def test_no_line_of_a_right_exercise_is_blamed_for_one_that_calls_it(project, grader):
-    """The norm meets what it should not: the line that gives it that is told, and none of its."""
+    """The norm gets a wrong value: the message names the line of the caller, not of the norm."""
     verdict, text = block(project, grader, [LOST])
     assert verdict.line == text.splitlines().index(LOST[1].splitlines()[1]) + 1, verdict
     # The norm's output is no right answer's either: as far as anybody knows, both lines may be it.
@@ -234,7 +234,7 @@ def test_a_line_of_a_helper_that_is_no_exercise_is_blamed(project, grader):
     assert verdict.line == text.splitlines().index("    both = x - y") + 1, verdict
 
 
-# Parts made with another size, and what is said of the line that makes the first of them.
+# Parts of another size, with the message on the line that makes the first of them.
 LARGER = "self.norm{0} = LayerNorm(d)", "self.norm{0} = LayerNorm(d + d // 2)"
 MISSHAPEN = {
     "`norm1.scale` has shape (6,)": [tuple(one.format(n) for one in LARGER) for n in (1, 2)],
@@ -247,8 +247,8 @@ MISSHAPEN = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("said", MISSHAPEN)
-def test_the_line_is_told_that_makes_a_part_with_another_size(project, grader, said):
-    """The call ends in an error elsewhere; what is inside a stand-in is named by nobody."""
+def test_the_line_is_reported_that_makes_a_part_with_another_size(project, grader, said):
+    """The call raises an error elsewhere; no message names code inside a substitute."""
     verdict, text = block(project, grader, MISSHAPEN[said])
     new = MISSHAPEN[said][0][1]
     lines = text.splitlines()
@@ -257,7 +257,7 @@ def test_the_line_is_told_that_makes_a_part_with_another_size(project, grader, s
 
 
 @pytest.mark.slow
-def test_no_message_names_what_is_inside_a_stand_in(project, grader):
+def test_no_message_names_what_is_inside_a_substitute(project, grader):
     """The gradient never gets to the weights of attention, which learners do not know by name."""
     edits = [("self.attention(self.norm1(x))", "self.attention(self.norm1(x)).detach()")]
     verdict, _ = block(project, grader, edits)
@@ -271,7 +271,7 @@ def test_no_message_names_what_is_inside_a_stand_in(project, grader):
 
 @pytest.mark.slow
 def test_values_that_other_weights_make_are_not_held_against_right_ones(project, grader):
-    """Torch does not find what is in a list: the list's line is told, and none further down."""
+    """Torch does not find parts in a list: the message names the list's line, and no later one."""
     edits = [
         ("self.norm2 = LayerNorm(d)", "self.norm2 = [LayerNorm(d)]"),
         ("self.feed_forward(self.norm2(x))", "self.feed_forward(self.norm2[0](x))"),
@@ -281,7 +281,7 @@ def test_values_that_other_weights_make_are_not_held_against_right_ones(project,
     assert "no parameters in `norm2`" in verdict.message and "become wrong" not in verdict.message
 
 
-# A setting on another line than the values that it spoils: an edit, and what must be told of it.
+# A setting on another line than the values that it spoils: an edit, and parts of its message.
 SETTINGS = {
     "a default that is handed on": (
         *("ch6_small_gpt", "LayerNorm", "eps: float = 1e-5", "eps: float = 2e-5"),
@@ -310,7 +310,7 @@ SETTINGS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
-def test_the_line_of_a_setting_is_told(project, grader, name):
+def test_the_line_of_a_setting_is_reported(project, grader, name):
     chapter, exercise, old, new, said = SETTINGS[name]
     source = project.solution(chapter).read_text(encoding="utf-8")
     at = source.index(f"class {exercise}(")
@@ -324,7 +324,7 @@ def test_the_line_of_a_setting_is_told(project, grader, name):
     assert re.search(rf"\b[Ll]ine {line}\b", verdict.message), (line, verdict.message)
 
 
-def test_another_version_of_what_fails_is_told_of(grader):
+def test_another_version_of_what_fails_is_reported(grader):
     older = RIGHT.replace("return attn_weights @ values", "return attn_weights[0]")
     newer = RIGHT.replace(f"def {NAME}", f"def {NAME}_v2")
     verdict = verdict_on(grader, older + newer)

@@ -1,6 +1,6 @@
 """Parameters under any names: a right answer loses nothing, and a wrong one keeps its mistakes.
 
-By position names never matter. A class whose parameters stand in another order loses a point.
+By position names never matter. A class with its parameters in another order loses a point.
 """
 
 import ast
@@ -55,7 +55,7 @@ def right_texts(project) -> list[tuple[str, str]]:
 def taking_something(project, chapter: str, text: str) -> list[str]:
     """The exercises that a text defines and whose parameters can be renamed.
 
-    Of code that is given to be mended every name that changes counts.
+    In find-the-bug exercises, every changed name counts.
     """
     names = [exercise.name for exercise in project.course.chapter(chapter).exercises]
     exercises = {name for name in names if not project.bug(chapter, name)}
@@ -145,7 +145,7 @@ def changed_by_renaming(project, grade, most: int, seed: int, times: int = 1) ->
 
 
 def differ(before, after) -> bool:
-    """Whether another mistake is named, or more points are given."""
+    """Return True if another mistake is named, or more points are given."""
     return before.mistakes != after.mistakes or after.points > before.points
 
 

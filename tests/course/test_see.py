@@ -1,4 +1,4 @@
-"""`tensorgrade see`: the learner's own class is what looks, and what is said of its heads is so."""
+"""`tensorgrade see` runs the learner's own class, and its captions are true."""
 
 import io
 import re
@@ -148,7 +148,7 @@ def test_a_wrong_answer_shows_something_else(ours, project, trained, tmp_path, r
     assert not torch.allclose(given, all_heads(ours, *trained, ids), atol=0.05)
 
 
-def test_a_class_without_one_of_its_layers_is_told(ours):
+def test_a_class_without_one_of_its_layers_is_reported(ours):
     class Without(ours):
         def __init__(self, *arguments):
             super().__init__(*arguments)
@@ -164,7 +164,7 @@ def test_what_is_said_of_a_text(ours):
     assert seen.notes == [] and seen.weights.shape == (2, 4, 39, 39)
     assert torch.allclose(seen.weights.sum(-1), torch.ones(2, 4, 39), atol=1e-4)
     assert re.search(
-        r"looks at the character before: (99|100)% of its weight", seen.caption(BEFORE)
+        r"looks at the previous character: (99|100)% of its weight", seen.caption(BEFORE)
     )
     assert re.fullmatch(
         r"At the end of “.*ca” it gives 9\d% to the “t” after “.*ca”", seen.example(AFTER)
@@ -177,12 +177,12 @@ def test_texts_that_do_not_fit(ours):
     assert len(long.characters) == 64 and "first 64 characters" in long.notes[0]
     strange = look(ours, "né 漢字 né 漢字")
     assert "never seen 字漢;" in strange.notes[0]  # the accent alone is no trouble
-    assert "nothing stands twice" in look(ours, "abcd").caption(AFTER)
+    assert "nothing occurs twice" in look(ours, "abcd").caption(AFTER)
     with pytest.raises(CourseError, match="two characters"):
         look(ours, "x")
 
 
-def test_the_page_stands_alone_and_escapes_what_was_typed(ours):
+def test_the_page_is_self_contained_and_escapes_typed_text(ours):
     seen = look(ours, "<b>a & b</b> <b>a & b</b>")
     for text in (page(seen), figures(seen)):
         assert "<b>a & b" not in text and "&lt;b&gt;a &amp; b" in text
@@ -211,7 +211,7 @@ def test_the_command(project, tmp_path, capsys, monkeypatch):
     see, out = load_command(project.exercises / "commands" / "see.py"), tmp_path / "heads.html"
     see(CAT, False, out, False, folder=project.root / "solutions")
     shown = capsys.readouterr().out
-    assert "Layer 1, head 1 looks at the character before" in shown
+    assert "Layer 1, head 1 looks at the previous character" in shown
     assert "\nt  █" in shown and max(map(len, shown.splitlines()[:-1])) <= 80
     assert shown.endswith(f"{out}\n") and out.read_text("utf-8").count("<svg") == 8
     with pytest.raises(CourseError, match="your MultiHeadAttention is still to do; `pytest"):
@@ -219,7 +219,7 @@ def test_the_command(project, tmp_path, capsys, monkeypatch):
 
 
 def test_beside_an_untouched_notebook_the_script_counts(project, tmp_path):
-    """As in the kit, whose notebooks are full of code that is given to be mended."""
+    """In the kit, notebooks contain the given code of find-the-bug exercises."""
     (tmp_path / "exercises").symlink_to(project.exercises)
     for folder in ("mine", "notebooks"):
         (tmp_path / folder).mkdir()
@@ -250,7 +250,7 @@ def test_the_cell_below_chapter_4(ours, project, capsys, monkeypatch):
     assert "Check MultiHeadAttention first" in capsys.readouterr().out
     monkeypatch.chdir("/")
     command("see", ours, CAT)
-    assert "this notebook does not lie in it" in capsys.readouterr().out
+    assert "this notebook is not in it" in capsys.readouterr().out
     assert import_from(project.exercises / "commands", "see").in_notebook
 
 
@@ -263,11 +263,11 @@ def test_of_ones_own_model_every_head_is_measured_and_none_has_a_name(ours):
     assert torch.allclose(seen.weights.sum(-1), torch.ones(2, 4, 25), atol=1e-5)
     for head in seen.heads:
         before = share_before(seen.weights)[head]
-        assert seen.caption(head).startswith(f"{before:.0%} to the character before; ")
+        assert seen.caption(head).startswith(f"{before:.0%} to the previous character; ")
     console = Console(file=io.StringIO(), width=120, no_color=True)
     print_seen(console, seen, every=False)
     shown = console.file.getvalue()
-    assert shown.count("to the character before") == 8 and "same thing" not in shown
+    assert shown.count("to the previous character") == 8 and "same thing" not in shown
     assert "the model that you trained" in page(seen) and "Nothing is claimed" not in page(seen)
 
 

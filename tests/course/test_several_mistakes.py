@@ -1,4 +1,4 @@
-"""What several known mistakes at once cost: no more than alone, and no less than one of them."""
+"""Several known mistakes cost at least as much as one of them, and at most their sum."""
 
 import random
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.recognition.mistakes import EditError, Mistake, make
 
 TINY = 1e-6
-NAMELESS = {"trained_loss"}  # goes through all that is wrong before it
+NAMELESS = {"trained_loss"}  # it passes earlier mistakes on
 
 
 class Sample(NamedTuple):

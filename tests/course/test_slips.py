@@ -113,7 +113,7 @@ def test_exercises_that_call_earlier_ones_are_right(verdicts, chapter):
         ),
         (
             CH2,
-            "attention_weights",  # one that nobody has a name for
+            "attention_weights",  # a mistake without a name
             {WEIGHTS: WEIGHTS.replace("d_k**0.5", "1.7 + 0.1 * attn_scores")},
             "scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2",
         ),
@@ -199,9 +199,9 @@ TURNING = f"""    if not SEEN:
 @pytest.mark.parametrize(
     "edits",
     [
-        # What is expected with it is zeros everywhere, and so is what comes back.
+        # With it, the expected result is all zeros, and so is the actual one.
         {WEIGHTS: ZEROS},
-        # The later ones hand on what has nothing to do with their inputs.
+        # The later exercises return values that do not depend on their inputs.
         {MIXED: "    return torch.arange(12.0).reshape(4, 3)  # attention_weights\n"},
         # Asked in a fresh process it answers otherwise than it did when it was judged.
         {
@@ -216,7 +216,7 @@ TURNING = f"""    if not SEEN:
         {WEIGHTS: "    raise ValueError('no')\n"},
     ],
 )
-def test_a_helper_earns_nobody_the_later_points(verdicts, edits):
+def test_a_helper_earns_no_learner_the_later_points(verdicts, edits):
     later = verdicts(CH2, edits)["scaled_dot_product_attention"]
     assert later.points <= 1, later
 
@@ -232,7 +232,7 @@ def test_modules_of_a_helper_that_ignores_its_inputs_are_not_right(verdicts, not
 
 
 @pytest.mark.slow
-def test_an_earlier_exercise_that_is_not_written_yet_is_told_as_that(verdicts):
+def test_an_earlier_exercise_that_is_not_written_yet_is_reported_as_that(verdicts):
     found = verdicts(CH2, {WEIGHTS: "    raise NotImplementedError\n"})
     message = found["scaled_dot_product_attention"].message
     assert "`attention_weights`, which is not written yet" in message
@@ -269,11 +269,11 @@ def test_one_slip_costs_once_in_what_is_built_of_a_class(verdicts, slip, edits, 
 
 
 @pytest.mark.slow
-def test_beside_a_stand_in_a_mistake_of_its_own_is_named_and_paid_for(verdicts):
+def test_beside_a_substitute_a_mistake_of_its_own_is_named_and_paid_for(verdicts):
     block = verdicts(CH6, NOT_UNBIASED | NORM_AFTER, calls=False)["TransformerBlock"]
     assert block.mistakes == ["norm_after_the_sum"] and block.points == block.max_points / 2
     assert "your own `LayerNorm` is called here" in block.message.replace("Your", "your")
-    # One that shows in layers which nobody gives weights to: the stand-in's start as right ones.
+    # A mistake that shows in layers without loaded weights: the substitute starts like a right one.
     surplus = {"for _ in range(num_layers)": "for _ in range(num_heads)"}
     model = verdicts(CH6, NORM_AFTER | surplus, calls=False)["SmallGPT"]
     assert model.mistakes == ["heads_for_layers"] and model.points == model.max_points / 2
@@ -289,14 +289,14 @@ def test_beside_a_stand_in_a_mistake_of_its_own_is_named_and_paid_for(verdicts):
         ("x + TransformerBlock.__mro__[1].forward(self, x)", 4),
     ],
 )
-def test_a_stand_in_earns_nobody_the_later_points(verdicts, answer, most):
+def test_a_substitute_earns_no_learner_the_later_points(verdicts, answer, most):
     """Of an exercise that is judged there is no stand-in in its process, nor of a later one."""
     edits = NOT_UNBIASED | {ATTENDED: "import sys", FED: f"x = {answer}"}
     assert verdicts(CH6, edits, calls=False)["TransformerBlock"].points <= most
 
 
 @pytest.mark.slow
-def test_who_has_written_around_an_own_slip_loses_nothing_by_a_stand_in(verdicts):
+def test_who_has_written_around_an_own_slip_loses_nothing_by_a_substitute(verdicts):
     twice = {
         "return self.scale * normed + self.shift": "return (self.scale * normed + self.shift) * 2",
     }
@@ -309,7 +309,7 @@ def test_who_has_written_around_an_own_slip_loses_nothing_by_a_stand_in(verdicts
 
 
 @pytest.mark.slow
-def test_every_stand_in_is_right(project, grader):
+def test_every_substitute_is_right(project, grader):
     """But that it may call what its exercise is there to write."""
     for chapter in {path.parent.parent.name for path in STAND_INS}:
         text = project.solution(chapter).read_text(encoding="utf-8")
@@ -331,7 +331,7 @@ def test_every_way_to_call_earlier_ones_is_right(project, grader, path):
     assert lost({verdict.exercise: verdict for verdict in found}) == set()
 
 
-def test_self_check_says_which_one_to_mend(project):
+def test_self_check_says_which_one_to_fix(project):
     from tensorgrade.author.proofs.made_attempts import MadeAttempts
     from tensorgrade.testing.collected import CollectedTests
 

@@ -58,7 +58,7 @@ SLIPS = [
         "simplified_self_attention",
         "return context_vecs, attn_weights",
         "return attn_weights, context_vecs",
-        "The two results come in the wrong order",
+        "The two results are in the wrong order",
         "return attn_weights, context_vecs",
     ),
     (
@@ -251,14 +251,14 @@ def test_a_slip_gets_a_true_sentence_and_its_line(
     told = note(chapter, exercise, text)
     assert said.format(line) in told or said.format(line).replace("Line", "line") in told
     verdict = judged(chapter, exercise, text)
-    # Where an edit that mends it is found in time, its line is the slip's own.
+    # If an edit that fixes it is found in time, its line is the line of the mistake.
     edited = text.count("\n", 0, source.index(old, start)) + 1
     lines = {line, edited} if verdict.sure == Sure.REPAIRED else {line}
     assert verdict.line in lines and verdict.points < verdict.max_points, verdict
 
 
 def definition(source: str, name: str) -> int:
-    """Where a function or a class begins in a text."""
+    """Return the line of a function or class in a text."""
     found = re.search(rf"^(?:def|class) {name}\(", source, re.M)
     assert found is not None
     return found.start()

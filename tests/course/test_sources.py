@@ -1,4 +1,4 @@
-"""Every paper and book that a lesson names stands on the page of sources, with a title."""
+"""The page of sources lists every paper and book in the lessons, with a title."""
 
 import re
 

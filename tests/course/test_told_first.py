@@ -1,4 +1,4 @@
-"""Of several checks that fail the plain one is told, with the line that is to be mended."""
+"""If several checks fail, the simplest one is reported, with the line to fix."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ CH4, CH5, CH6 = "ch4_multi_head_attention", "ch5_beyond_one_sentence", "ch6_smal
 
 @pytest.fixture(scope="module")
 def note(project):
-    """A function: the finding that a self-check tells of an exercise, and its note in one line."""
+    """A function: the finding of an exercise's self-check, and its note in one line."""
     made, collected = MadeAttempts(project, project.exercises), CollectedTests(project.exercises)
 
     def note(chapter: str, exercise: str, text: str):
@@ -47,7 +47,7 @@ def line_of(text: str, words: str) -> int:
 SPLIT = "x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)"
 SCORES = "queries @ keys.transpose(-2, -1)"
 PLAIN_FIRST = [
-    # (exercise, edit, the check that is told, and what of it): others fail with an error
+    # (exercise, edit, the reported check, and a part of its message): others fail with an error
     (
         CH4,
         "split_heads",
@@ -89,7 +89,7 @@ PLAIN_FIRST = [
 @pytest.mark.parametrize(
     "chapter, exercise, edit, asks, name", first_of_each(PLAIN_FIRST, lambda one: one[0])
 )
-def test_a_plain_check_is_told_before_an_error_in_a_later_one(
+def test_a_plain_check_is_reported_before_an_error_in_a_later_one(
     project, note, chapter, exercise, edit, asks, name
 ):
     finding, told = note(chapter, exercise, edited(project, chapter, exercise, edit))
@@ -97,7 +97,7 @@ def test_a_plain_check_is_told_before_an_error_in_a_later_one(
     assert "RuntimeError" not in told
 
 
-def test_of_wrong_values_and_a_later_error_without_a_name_the_values_are_told(project, note):
+def test_of_wrong_values_and_a_later_error_without_a_name_the_values_are_reported(project, note):
     """The rows of each head upside down too, which no mistake of the catalogue does."""
     edit = (SPLIT, "x.view(b, num_heads, num_tokens, head_dim).flip(2)")
     text = edited(project, CH4, "split_heads", edit)
@@ -113,7 +113,7 @@ def test_of_wrong_values_and_a_later_error_without_a_name_the_values_are_told(pr
         (CH4, "split_heads", "x.unflatten(-1, (num_heads, -1)).permute(0, 2, 1, 3)"),
     ],
 )
-def test_a_right_way_is_told_nothing(project, note, chapter, exercise, right):
+def test_a_right_answer_gets_no_message(project, note, chapter, exercise, right):
     assert note(chapter, exercise, edited(project, chapter, exercise, (SPLIT, right)))[0] is None
 
 
@@ -125,7 +125,7 @@ TWO = [
 MERGE = "context_heads.transpose(1, 2).reshape(b, num_tokens, -1)"
 
 
-def test_of_two_mistakes_the_one_is_told_that_explains_more(project, note):
+def test_of_two_mistakes_the_one_is_reported_that_explains_more(project, note):
     merged = (MERGE, "context_heads.reshape(b, num_tokens, -1)")
     text = edited(project, CH4, "MultiHeadAttention", *TWO, merged)
     finding, _ = note(CH4, "MultiHeadAttention", text)
@@ -145,7 +145,7 @@ def simplified_self_attention(inputs):
 """
 
 
-def test_an_error_in_a_helper_is_told_with_the_line_that_calls_it(note, judged):
+def test_an_error_in_a_helper_is_reported_with_the_line_that_calls_it(note, judged):
     _, told = note(CH1, "simplified_self_attention", HELPED)
     verdict = judged(CH1, "simplified_self_attention", HELPED)
     for said in (told, verdict.message):
@@ -158,7 +158,7 @@ def test_an_error_in_the_exercise_itself_tells_of_no_caller(note):
     assert "(line 8: `attn_scores = inputs @ inputs[0, 0].T`)" in told and "called in" not in told
 
 
-def test_a_statement_at_the_end_of_the_file_is_told_with_its_own_line(project):
+def test_a_statement_at_the_end_of_the_file_is_reported_with_its_own_line(project):
     made = MadeAttempts(project, project.exercises)
     attempt = made.attempt(CH1, HELPED + "\nprint(scores_of(torch.ones(2), torch.ones(3)))\n")
     attempt.run(["simplified_self_attention"])
@@ -166,7 +166,7 @@ def test_a_statement_at_the_end_of_the_file_is_told_with_its_own_line(project):
     assert "(line 5: `return a @ b.T`, called in line 12)" in said
 
 
-def test_a_name_that_a_failed_statement_makes_is_told_with_that_statement(note):
+def test_a_name_that_a_failed_statement_makes_is_reported_with_that_statement(note):
     text = HELPED + "\nstart = scores_of(torch.ones(2), torch.ones(3))\n"
     text = text.replace("inputs[0, 0])", "start)")
     _, told = note(CH1, "simplified_self_attention", text)
@@ -208,7 +208,7 @@ IN_PLACE = [
         [("for _ in range(max_new_tokens):", "model.eval()\n    for _ in range(max_new_tokens):")],
         "model.eval()\n    for",
     ),
-    (  # the first line is right: what it changes is to be put back
+    (  # the first line is right: its change has to be undone
         CH6,
         "generate",
         [
@@ -236,7 +236,7 @@ IN_PLACE = [
 @pytest.mark.parametrize(
     "chapter, exercise, edits, words", first_of_each(IN_PLACE, lambda one: one[0] in (CH3, CH5))
 )
-def test_what_is_changed_in_place_is_told_with_the_line(
+def test_what_is_changed_in_place_is_reported_with_the_line(
     project, note, judged, chapter, exercise, edits, words
 ):
     text = edited(project, chapter, exercise, *edits)
@@ -247,7 +247,9 @@ def test_what_is_changed_in_place_is_told_with_the_line(
 
 
 @pytest.mark.parametrize("told", [{"x": 10**6}, {"x": 0}, {"x": True}, {"x": "3"}, [3], None])
-def test_a_line_that_a_process_claims_and_the_file_has_not_is_not_told(project, monkeypatch, told):
+def test_a_line_that_a_process_claims_and_the_file_has_not_is_not_reported(
+    project, monkeypatch, told
+):
     attempt = MadeAttempts(project, project.exercises).right(CH1)
     part = attempt.softmax
     attempt.run(["softmax"])
@@ -258,7 +260,7 @@ def test_a_line_that_a_process_claims_and_the_file_has_not_is_not_told(project, 
     assert in_place.add(part, changed) == changed
 
 
-def test_a_step_in_place_that_a_gradient_cannot_bear_is_told_with_its_line(project, note):
+def test_a_step_in_place_that_a_gradient_cannot_bear_is_reported_with_its_line(project, note):
     """torch finds it after the call, on no line of the file."""
     edits = [("mean = x.mean(dim=-1, keepdim=True)", "x = x - x.mean(dim=-1, keepdim=True)")]
     edits += [("variance = x.var(dim=-1, keepdim=True, unbiased=False)",
@@ -270,7 +272,9 @@ def test_a_step_in_place_that_a_gradient_cannot_bear_is_told_with_its_line(proje
     assert f"line {line} works in place" in told and finding.diagnosis.line == line
 
 
-def test_a_step_in_place_where_a_layer_is_made_is_not_told_as_what_spoils_a_gradient(project, note):
+def test_a_step_in_place_where_a_layer_is_made_is_not_reported_as_what_spoils_a_gradient(
+    project, note
+):
     """torch fills new weights in place, on lines of `__init__`."""
     edit = ("x = x + self.dropout(self.attention", "x += self.dropout(self.attention")
     text = edited(project, CH6, "TransformerBlock", edit)
@@ -294,7 +298,7 @@ def test_an_error_in_another_exercise_is_placed_where_that_is_called(project, no
 COPY = "v1.W_query.copy_(v2.W_query.weight.T)"
 
 
-def test_memory_that_is_shared_is_told_of_the_module_and_not_of_a_later_one(project, note):
+def test_shared_memory_is_reported_for_the_module_and_not_for_a_later_one(project, note):
     text = edited(project, CH2, "copy_v2_into_v1", (COPY, "v1.W_query.data = v2.W_query.weight.T"))
     _, told = note(CH2, "copy_v2_into_v1", text)
     assert "The parameter `W_query` of `v1`, after `v2` got other weights, has the right" in told
@@ -322,7 +326,7 @@ def test_a_weight_inside_a_part_is_asked_after_where_that_is_made(project, note)
     assert "no weight of" not in told
 
 
-def test_parts_that_torch_does_not_find_are_told_as_a_whole(project, note):
+def test_parts_that_torch_does_not_find_are_reported_as_a_whole(project, note):
     text = edited(
         project,
         CH6,
@@ -341,7 +345,7 @@ def test_a_head_that_is_not_there_is_no_weight_that_was_not_handed_on(project, n
 
 
 @pytest.mark.slow
-def test_a_matrix_that_lies_the_other_way_round_is_told_with_the_line_that_makes_it(
+def test_a_matrix_that_is_the_other_way_round_is_reported_with_the_line_that_makes_it(
     project, note, judged
 ):
     edits = [
@@ -359,16 +363,16 @@ def test_a_matrix_that_lies_the_other_way_round_is_told_with_the_line_that_makes
 
 
 @pytest.mark.slow
-def test_a_result_that_is_another_one_is_told_as_that(project, note, judged):
+def test_a_result_that_is_another_one_is_reported_as_that(project, note, judged):
     edit = ("v1.W_value.copy_(v2.W_value.weight.T)", "v1.W_value.copy_(v2.W_key.weight.T)")
     text = edited(project, CH2, "copy_v2_into_v1", edit)
     _, told = note(CH2, "copy_v2_into_v1", text)
     assert "It is what the parameter `W_key` of `v1` should be." in told
-    graded = judged(CH2, "copy_v2_into_v1", text)  # it tells of public numbers
+    graded = judged(CH2, "copy_v2_into_v1", text)  # its messages contain public numbers
     assert graded.message.endswith("it is what the parameter `W_key` of `v1` should be.")
 
 
-def test_a_wrong_result_that_is_no_other_one_is_not_told_as_that(project, note):
+def test_a_wrong_result_that_is_no_other_one_is_not_reported_as_that(project, note):
     edit = ("v1.W_value.copy_(v2.W_value.weight.T)", "v1.W_value.copy_(-v2.W_value.weight.T)")
     text = edited(project, CH2, "copy_v2_into_v1", edit)
     finding, told = note(CH2, "copy_v2_into_v1", text)

@@ -1,4 +1,4 @@
-"""The tolerances lie between what right answers differ by and what mistakes differ by."""
+"""The tolerances are above the differences of right answers and below those of mistakes."""
 
 import torch
 

@@ -100,7 +100,7 @@ def test_weights_come_back_with_their_settings(gpt, story, tmp_path):
     model, _, held_back = learned(gpt, story, 3)
     settings = Settings(story[1], **SMALL)
     save_weights(tmp_path / "own.safetensors", model.state_dict(), settings)
-    (tmp_path / "as usual").touch()  # whoever may read other files may read what is handed in
+    (tmp_path / "as usual").touch()  # it has the usual access rights
     modes = [path.stat().st_mode for path in tmp_path.iterdir()]
     assert len(modes) == 2 and len(set(modes)) == 1
     state, told = load_weights(tmp_path / "own.safetensors")
@@ -123,7 +123,7 @@ def test_what_was_trained_before_is_kept(gpt, story, tmp_path):
 
 
 def broken(folder):
-    """Files that are none of ours, by what is wrong with them."""
+    """Other files than ours, by what is wrong with them."""
     (folder / "text").write_text("no weights", "utf-8")
     (folder / "empty").write_bytes(b"")
     save_file({"x": torch.zeros(2)}, folder / "foreign")
@@ -143,10 +143,10 @@ def test_a_broken_or_foreign_file_is_one_sentence(tmp_path):
         load_weights(tmp_path / "nowhere")
 
 
-def test_weights_of_another_model_are_told(gpt, story, tmp_path):
+def test_weights_of_another_model_are_reported(gpt, story, tmp_path):
     model = begin(gpt, Settings(story[1], **SMALL), 1, 0).model
     wider = begin(gpt, Settings(story[1], **SMALL | {"d": 32}), 1, 0).model
-    with pytest.raises(CourseError, match="does not fit your SmallGPT"):
+    with pytest.raises(CourseError, match="does not fit your present SmallGPT"):
         fill(model, wider.state_dict(), tmp_path)
 
 
@@ -203,7 +203,7 @@ def test_an_exercise_that_is_not_right_is_named_and_nothing_is_trained(project, 
 
 
 @pytest.mark.slow
-def test_without_ones_own_attention_the_stand_in_is_taken_and_said(project, tmp_path, story):
+def test_without_ones_own_attention_the_substitute_is_taken_and_said(project, tmp_path, story):
     (tmp_path / "ch6_small_gpt.py").write_bytes(project.solution("ch6_small_gpt").read_bytes())
     module, own_attention = own_gpt(tmp_path)
     assert not own_attention
@@ -226,7 +226,7 @@ def test_a_run_from_its_first_words_to_its_own(project, tmp_path, capsys):
         load_command(commands / "talk.py")("She wañs", out, 30, 0.8, 0, solutions)
         seen = capsys.readouterr()
         assert seen.out.startswith("She was") and len(seen.out) == len("She was") + 31
-        assert seen.err == "(it was never shown ñ: left out)\n"
+        assert seen.err == "(left out, because the model has never seen it: ñ)\n"
         written.add(seen.out)
     assert len(written) == 1
     with pytest.raises(CourseError, match="at least one character"):
@@ -282,7 +282,7 @@ def test_ctrl_c_keeps_the_weights(tmp_path):
     assert load_weights(out)[0]
 
 
-def test_where_heads_look_is_told_from_time_to_time(gpt, story):
+def test_where_heads_look_is_reported_from_time_to_time(gpt, story):
     text, vocabulary = story
     settings = Settings(vocabulary, **SMALL)
     run = begin(gpt, settings, 3, seed=3)
@@ -312,4 +312,4 @@ def test_in_a_notebook_it_writes_and_shows_its_heads(gpt, capsys):
     assert shown.startswith("ROMEO:") and len(shown.partition("<IPython")[0]) > 300
     talk(*own, "ROMEO:", "no_such_file.safetensors")
     shown = capsys.readouterr().out
-    assert shown.startswith("Nothing to hear yet (there is no no_such_file.safetensors;")
+    assert shown.startswith("The model cannot write yet (there is no no_such_file.safetensors;")

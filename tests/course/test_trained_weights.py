@@ -1,4 +1,4 @@
-"""Weights that are handed in: the graders' own model judges them, and whatever is in the file."""
+"""Submitted weights are graded in the graders' own model, whatever the file contains."""
 
 import json
 import re
@@ -141,29 +141,29 @@ def broken(trained: bytes) -> dict[str, tuple[Beside, str]]:
             "holds numbers of a kind that no answer needs: torch.float8",
         ),
         "another model's": (file_of(looking), "`token_embedding.weight` has shape (97, 72)"),
-        "the stand-in's": (file_of(stand_in), "trained with the stand-in for your MultiHeadA"),
+        "the stand-in's": (file_of(stand_in), "trained with the substitute for your MultiHeadA"),
         "NaN": (
             changed(trained, head__weight=lambda t: t.index_fill(0, torch.tensor(3), torch.nan)),
-            "`head.weight` holds NaN, or numbers without end",
+            "`head.weight` contains NaN or infinite numbers",
         ),
         "whole numbers": (
             changed(trained, final_norm__scale=lambda t: t.long()),
-            "`final_norm.scale` holds no decimal numbers",
+            "`final_norm.scale` does not contain floating-point numbers",
         ),
         "one missing": (
             changed(trained, head__weight=lambda t: None),
-            "there is no `head.weight` in it",
+            "it has no `head.weight`",
         ),
     }
     files = {
         name: (Beside(FILE, content, "" if content else f"{FILE} is empty."), said)
         for name, (content, said) in contents.items()
     }
-    return files | {"missing": (missing(FILE), "`tensorgrade train` makes it")}
+    return files | {"missing": (missing(FILE), "`tensorgrade train` creates it")}
 
 
 @pytest.mark.slow
-def test_what_are_no_weights_costs_what_weights_earn_and_is_told(judged, trained):
+def test_what_are_no_weights_costs_what_weights_earn_and_is_reported(judged, trained):
     for name, (beside, said) in broken(trained).items():
         found = judged(beside)
         assert (found.points, found.status) == (OWN_WORK, "partial"), (name, found)
@@ -200,7 +200,7 @@ def test_untrained_and_mixed_up_weights_have_learned_nothing(judged, trained):
 
 
 def other_block(name: str) -> str:
-    """What a weight is called in the other one of two blocks."""
+    """Return a weight's name in the other one of two blocks."""
     place = {"blocks.0.": "blocks.1.", "blocks.1.": "blocks.0."}
     return place.get(name[:9], name[:9]) + name[9:]
 
@@ -213,7 +213,7 @@ def test_a_model_that_sees_what_comes_is_good_by_its_own_loss_and_earns_nothing(
         told = json.loads(file.metadata()["told"])
     assert told["own"] < 1 and told["own_last"] > 2.5
     found = judged(Beside(FILE, path.read_bytes()))
-    assert found.points == OWN_WORK + 1 and "below 2.1 is asked for" in found.message
+    assert found.points == OWN_WORK + 1 and "it must be below 2.1" in found.message
 
 
 def test_foreign_names_in_a_file_are_not_held_against_the_code(judged, trained):
@@ -221,7 +221,7 @@ def test_foreign_names_in_a_file_are_not_held_against_the_code(judged, trained):
     tensors = {name.replace("layers.0", "layers.9"): t for name, t in load(trained).items()}
     found = judged(Beside(FILE, file_of(tensors)))
     assert found.points == MOST - 1 and "layers.9" not in found.message
-    assert "our own model does not make of your weights" in found.message
+    assert "your own model and the graders' model have different losses" in found.message
 
 
 def kit_cut(tensors: dict, kit: dict) -> dict:
@@ -319,7 +319,7 @@ def test_the_weights_of_the_kit_earn_nothing_and_it_is_said(judged, trained, kit
         tensors = HIDING[way](kit_cut(load(trained), kit), torch.Generator().manual_seed(5))
         found = judged(Beside(FILE, file_of(tensors)))
         assert found.points == OWN_WORK, found
-        assert "holds the numbers of looking.safetensors, which comes with the" in found.message
+        assert "contains the numbers of looking.safetensors, which comes with the" in found.message
 
 
 IN_BOTH = {  # a learner's own names, for those of the stub
@@ -347,7 +347,7 @@ PROJECTIONS = {"W_query": "q_proj", "W_key": "k_proj", "W_value": "v_proj", "out
 def test_weights_under_a_learners_own_names_count_as_meant(
     judged, trained, solution, names, projections, masks
 ):
-    """As they lie in a file, where order tells nothing: their names are sorted there."""
+    """Return them as in a file, which is sorted by name, so that the order says nothing."""
     text = solution.decode()
     for asked, own in names.items():
         text = re.sub(rf"\bself\.{asked}\b", f"self.{own}", text)
@@ -383,14 +383,14 @@ def test_weights_count_whatever_the_function_gives(judged, trained, solution):
 
 @pytest.mark.slow
 def test_the_bound_is_between_models_that_count_pairs_and_trained_ones(project, trained):
-    """Whatever the term: a bigram model is well above it, and a trained one well below."""
+    """In each term, a bigram model is well above the bound, and a trained one well below."""
     assert import_from(ROOT / "graders", f"{GPT}.{NAME}").WINDOWS == 512
     for term in range(2):
         windows = MODELS["hidden_windows"](term)
         assert windows.shape == (512, 65)
         assert loss_of(load(trained), windows) < 2.0
         assert 2.35 < MODELS["counted"](1, windows) < 2.65  # the lesson says 2.50
-    assert "Below 2.1 is asked for" in project.solution(GPT).read_text(encoding="utf-8")
+    assert "must be below 2.1" in project.solution(GPT).read_text(encoding="utf-8")
 
 
 def test_learners_and_graders_measure_on_other_text(project):
@@ -404,7 +404,7 @@ def test_learners_and_graders_measure_on_other_text(project):
     assert len(texts[0]) > 400 and not texts[0] & texts[1]
 
 
-def test_a_known_mistake_beside_no_weights_costs_no_more_and_both_are_told(
+def test_a_known_mistake_beside_no_weights_costs_no_more_and_both_are_reported(
     judged, trained, solution
 ):
     right = b"model.train(training)"

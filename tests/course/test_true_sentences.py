@@ -1,4 +1,4 @@
-"""Wrong programs, and what must be said of them: where, or what; and nothing that is not so."""
+"""Messages on wrong programs name the place or the problem, and contain nothing false."""
 
 import re
 import time
@@ -283,7 +283,7 @@ EDITED = [
         "n, self.num_heads, self.head_dim",
         "n, self.head_dim, self.num_heads",
         "",
-        "not an attention weight",
+        "not attention weights",
     ),
     (
         "CausalAttention",
@@ -307,7 +307,7 @@ EDITED = [
         "future",
     ),
     (
-        # It fails wherever x lies in memory in another order; there are calls on both.
+        # It fails if x is not contiguous in memory; there are calls on both.
         "CausalAttention",
         "b, n, _ = x.shape",
         "b, n, _ = x.shape; x = x.view(-1).view(x.shape)",
@@ -345,9 +345,9 @@ NAMED = [
     ("MultiHeadAttention", "** 0.5", "** 0.05"),
 ]
 SENTENCES = {
-    "self.dropout(w)": "scaled up once more beside nn.Dropout, and in evaluation too",
-    "keys.transpose(1, 2)": "the batch and another dimension change places",
-    "keys.transpose(2, 3)": "heads and tokens change places",
+    "self.dropout(w)": "scaled up in addition to nn.Dropout, and in evaluation too",
+    "keys.transpose(1, 2)": "the batch is swapped with another dimension",
+    "keys.transpose(2, 3)": "heads and tokens of the keys are swapped",
     "** 2": "divided by the square of d_k",
     "** 0.05": "The exponent of d_k is 0.05",
 }
@@ -366,7 +366,7 @@ def test_a_mistake_seen_in_real_code_has_a_name(told, exercise, old, new):
 def test_a_size_taken_from_the_batch_is_not_called_a_wrong_head_dim(told):
     code = MULTI.replace("b, n, _ = x.shape", "b, n = x.shape[0], x.shape[0]")
     for message in told(CH4, "MultiHeadAttention", code):
-        assert "head_dim is taken" not in message and "`n` is 2" in message
+        assert "head_dim is computed" not in message and "`n` is 2" in message
 
 
 BLOCK = """
@@ -412,7 +412,7 @@ FUNCTIONS = [
         CH6,
         "TransformerBlock",
         STAND_INS + ONE_PATTERN,
-        "What the second part adds is dropped where the first one's is, or never there",
+        "The two parts drop the same numbers too often or too rarely",
     ),
     (
         CH6,
@@ -423,7 +423,7 @@ FUNCTIONS = [
         "    starts[1::2] = starts[::2][: batch_size // 2]\n"
         "    windows = starts[:, None] + torch.arange(context_length)\n"
         "    return ids[windows], ids[windows + 1]\n",
-        "Where one window is cut hangs on where another one is; each is drawn anew",
+        "The start of one window depends on another; each must be drawn independently",
     ),
     (
         CH3,
@@ -441,14 +441,14 @@ FUNCTIONS = [
         "project_qkv",
         "def project_qkv(x, W_query, W_key, W_value):\n"
         "    return torch.stack((x @ W_query, x @ W_key, x @ W_value))\n",
-        "a tuple of three tensors is asked for",
+        "instead of a tuple of three tensors",
     ),
     (
         CH2,
         "project_qkv",
         "def project_qkv(x, W_query, W_key, W_value):\n"
         "    return x @ W_query, x @ W_value, x @ W_key\n",
-        "Keys and values have changed places",
+        "Keys and values are swapped",
     ),
     (
         CH1,
@@ -614,7 +614,7 @@ def test_what_is_said_of_a_function(told, chapter, exercise, code, said):
 
 
 @pytest.mark.slow
-def test_a_factor_that_only_some_cases_have_is_told_with_its_line(told):
+def test_a_factor_that_only_some_cases_have_is_reported_with_its_line(told):
     """Twice too large wherever there are biases: no sentence of the catalogue knows that."""
     code = CAUSAL.replace("return w @ values", "return w @ values * (1 if BIAS else 2)")
     code = code.replace("BIAS", "self.W_key.bias is None")
@@ -660,7 +660,7 @@ def test_what_learner_code_prints_stays_out_of_its_note(public, capsys):
     assert "n            = 2" in note
 
 
-def test_an_endless_loop_is_told_with_its_line_and_how_long_it_took(public):
+def test_an_endless_loop_is_reported_with_its_line_and_how_long_it_took(public):
     code = "def attention_scores(query, inputs):\n    while True:\n        query = query\n"
     part = public(CH1, "attention_scores", code)
     run_cases(part.attempt, "attention_scores", 0.2)
@@ -671,7 +671,7 @@ def test_an_endless_loop_is_told_with_its_line_and_how_long_it_took(public):
     assert re.search(line, render(wrong.value.diagnosis.problem))
 
 
-def test_code_outside_of_functions_that_never_ends_is_left_out_and_told(public):
+def test_code_outside_of_functions_that_never_ends_is_left_out_and_reported(public):
     code = (
         "def attention_scores(query, inputs):\n    return inputs @ query\nwhile True:\n    pass\n"
     )
@@ -679,7 +679,7 @@ def test_code_outside_of_functions_that_never_ends_is_left_out_and_told(public):
     run_cases(part.attempt, "attention_scores", 0.2)
     part.agrees("values")
     (told,) = left_out(part.attempt)
-    assert "since it does not come to an end: the code outside of functions and classes" in told
+    assert "because it does not finish: the code outside of functions and classes" in told
 
 
 def busy_until(moment: float) -> None:
@@ -699,7 +699,7 @@ def test_nothing_but_learner_code_is_ended():
         timer.cancel()
 
 
-def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
+def test_the_reason_of_an_error_is_in_front_of_a_line_of_the_table():
     error = CaughtError("SyntaxError", "'(' was never closed", 4, "return (inputs @ query")
     told = Diagnosis(Kind.ERROR, Plain("`attention_scores` could not be loaded: SyntaxError …"))
     assert in_short(replace(told, error=error)) == "line 4: '(' was never closed"
@@ -708,7 +708,7 @@ def test_the_reason_of_an_error_stands_in_front_of_a_line_of_the_table():
     assert in_short(told) == render(told.problem)
 
 
-def test_sizes_are_told_as_public_cases_show_them(told):
+def test_sizes_are_reported_as_public_cases_show_them(told):
     code = (
         "def trace_shapes(b, num_tokens, d_in, d_out, num_heads):\n"
         "    shape = (b, num_tokens, d_out)\n"
@@ -731,13 +731,13 @@ def inverted_dropout(attn_weights, p, training=True):
 """
 
 
-def test_an_import_that_is_misspelt_is_told(told):
+def test_an_import_that_is_misspelt_is_reported(told):
     for message in told(CH1, "softmax", f"import eniops\n{SOFTMAX}"):
         assert "name 'einops' is not defined" in message
         assert "its import failed" in message and "No module named 'eniops'" in message
 
 
-def test_one_draw_for_everything_is_told(told):
+def test_one_draw_for_everything_is_reported(told):
     for message in told(CH3, "inverted_dropout", DROPOUT):
         assert "not all scaled" not in message
         assert "dropped" in message

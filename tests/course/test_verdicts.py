@@ -1,4 +1,4 @@
-"""Single attempts and what must be said of them: points, names and the words that learners read."""
+"""Single attempts and their verdicts: points, names and messages."""
 
 import pytest
 
@@ -77,7 +77,7 @@ REFUSAL
         ("None", "None: does it end in a `return` with a value?"),
     ],
 )
-def test_another_kind_of_result_is_told(judge, returned, said):
+def test_another_kind_of_result_is_reported(judge, returned, said):
     verdict = judge(
         CH1, "attention_scores", f"def attention_scores(query, inputs):\n    return {returned}\n"
     )
@@ -148,7 +148,7 @@ def simplified_self_attention(inputs):
         ),
     ],
 )
-def test_dropout_without_chance_is_told(judge, keep, said):
+def test_dropout_without_chance_is_reported(judge, keep, said):
     code = f"def inverted_dropout(attn_weights, p, training=True):\n    keep = {keep}\n"
     code += "    return attn_weights * keep / (1 - p) if training else attn_weights\n"
     verdict = judge(CH3, "inverted_dropout", code)
@@ -204,7 +204,7 @@ def causal_attention_weights(attn_scores, d_k):
 
 
 @pytest.mark.slow
-def test_what_another_chapter_does_not_lend_is_told(edited):
+def test_what_another_chapter_does_not_lend_is_reported(edited):
     verdict = edited(
         CH4,
         "MultiHeadAttention",
@@ -318,7 +318,7 @@ def test_what_an_attack_on_the_module_slipped_past(judge, old, new, mistakes, sa
         ),
     ],
 )
-def test_an_error_everywhere_is_told_and_given_no_name(judge, exercise, code, said):
+def test_an_error_everywhere_is_reported_and_given_no_name(judge, exercise, code, said):
     verdict = judge(CH2, exercise, code)
     assert verdict.mistakes == [] and said in verdict.message
 
@@ -343,7 +343,7 @@ def test_a_small_number_in_the_row_sums_is_right(judge):
         ("NotImplementedError('uneven')", "refused with NotImplementedError"),
     ],
 )
-def test_a_refusal_of_another_kind_is_told_as_one(edited, error, said):
+def test_a_refusal_of_another_kind_is_reported_as_one(edited, error, said):
     line = "\n            raise ValueError("
     verdict = edited(CH4, "MultiHeadAttention", (line, f"\n            raise {error}{line}"))
     assert said in verdict.message and verdict.points == verdict.max_points - 0.75
@@ -382,7 +382,7 @@ def test_a_refusal_with_an_error_of_ones_own_is_right(edited):
         ),
     ],
 )
-def test_results_of_another_form_are_told(judge, code, said):
+def test_results_of_another_form_are_reported(judge, code, said):
     verdict = judge(CH1, "simplified_self_attention", code)
     assert said in verdict.message and verdict.points < verdict.max_points
 
@@ -400,14 +400,14 @@ def test_numpy_sizes_are_sizes(edited):
 
 
 @pytest.mark.slow
-def test_weights_that_can_no_longer_learn_are_told(judge):
+def test_weights_that_can_no_longer_learn_are_reported(judge):
     code = "def copy_v2_into_v1(v2, v1):\n    v1.requires_grad_(False)\n"
     code += "".join(f"    v1.{w}.copy_(v2.{w}.weight.T)\n" for w in ("W_query", "W_key", "W_value"))
     verdict = judge(CH2, "copy_v2_into_v1", code)
     assert verdict.points == 4.5 and "does not learn" in verdict.message
 
 
-def test_scores_overwritten_in_the_naive_softmax_are_told(judge):
+def test_scores_overwritten_in_the_naive_softmax_are_reported(judge):
     verdict = judge(
         CH1, "softmax_naive", "def softmax_naive(x):\n    x.exp_()\n    return x / x.sum()\n"
     )

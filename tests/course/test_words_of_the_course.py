@@ -13,10 +13,10 @@ import pytest
 READ = {".py", ".html", ".css"}
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-# What the course is about. A word counts as a part of a longer name, too: `num_heads`, `HeadCount`.
+# The course's subject. A word also counts as a part of a longer name: `num_heads`, `HeadCount`.
 SUBJECT = {"attention", "attend", "attends", "attn", "causal", "embedding", "head", "heads"}
 SUBJECT |= {"qkv", "queries", "query", "sequence", "sequences", "token", "tokens", "transformer"}
-# Words of the course that mean something else to everybody who writes Python, torch or pages.
+# Words of the course with another meaning in Python, torch or pages.
 ORDINARY = {
     *("b", "d", "p", "x"),  # letters
     *("dim", "dropout", "training"),  # torch's own
@@ -57,7 +57,7 @@ def names(project) -> set[str]:
 
 
 def words_of_the_course(text: str, names: set[str]) -> Iterator[tuple[int, str]]:
-    """(line, word) for every word in a text that is the course's, whatever it stands in."""
+    """Return (line, word) for each word of the course in a text."""
     for number, line in enumerate(text.splitlines(), 1):
         for word in IDENTIFIER.findall(line):
             if word in ORDINARY or word.startswith(TORCH):
@@ -93,7 +93,7 @@ def test_the_engine_has_no_name_from_the_course(project, names):
         "the chapter ch3_causal_attention",
     ],
 )
-def test_a_word_of_the_course_is_found_wherever_it_stands(text, names):
+def test_a_word_of_the_course_is_found_wherever_it_is(text, names):
     assert next(iter(words_of_the_course(f"\n{text}", names)))[0] == 2
 
 

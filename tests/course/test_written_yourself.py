@@ -1,4 +1,4 @@
-"""Softmax is to be written: what the text names costs half, what only a run shows a tenth."""
+"""Softmax must be written by hand: naming torch's costs half, using it at run time a tenth."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tensorgrade.runner.source import Source
 
 CH1 = "ch1_simplified_attention"
 MOST = {"softmax": 10, "softmax_naive": 5}
-# What a text names, however it comes to it.
+# Names in a text, in any spelling.
 SHOWN = {
     "torch": "    return torch.softmax(x, {})\n",
     "a method": "    return x.softmax({})\n",

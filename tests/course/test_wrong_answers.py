@@ -23,7 +23,7 @@ ONE = {chapter: (exercise, edits) for chapter, exercise, _, edits in WRONG}
 @pytest.mark.slow
 @pytest.mark.parametrize("chapter", first_of_each(ONE, type))
 def test_an_exercise_judged_alone_is_judged_as_with_the_others(project, grader, judged, chapter):
-    """What the tests below, and those of right edits, take for granted."""
+    """The assumptions of the tests below, and of those on right edits."""
     exercise, edits = ONE[chapter]
     source = project.solution(chapter).read_text(encoding="utf-8")
     wrong = make(source, exercise, [mistake("wrong", "", {exercise: tuple(edits)})])

@@ -49,7 +49,7 @@ def test_it_has_at_least_seven_exercises_with_several_mistakes_each():
 
 @pytest.mark.slow
 def test_what_is_derived_is_fresh(course):
-    """Nothing is made anew where nothing has changed, from whatever folder."""
+    """A build without changes rebuilds nothing, in any folder."""
     assert [str(file.path) for file in derive(Project(course)) if not file.fresh()] == []
 
 
@@ -57,7 +57,7 @@ def test_what_is_derived_is_fresh(course):
 @pytest.mark.timeout(300)
 def test_it_is_proved(course):
     assert "The solutions pass" in tensorgrade(course, "build", "--check")
-    assert "Every mistake is noticed" in tensorgrade(course, "kill-matrix", "--check")
+    assert "Every mistake is detected" in tensorgrade(course, "kill-matrix", "--check")
 
 
 @pytest.mark.slow

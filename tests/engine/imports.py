@@ -1,4 +1,4 @@
-"""Who imports whom in the engine, read from its files without running them."""
+"""The imports between the engine's modules, read from its files without running them."""
 
 import ast
 from collections.abc import Iterator

@@ -22,7 +22,7 @@ WITH = {
     "nbgrader": {"sqlalchemy", "traitlets"},
     "pytest": {"_pytest"},
 }
-# The extra for a folder of the engine; the others are for everybody.
+# The extra for a folder of the engine; the other folders are for all users.
 EXTRA_OF = {
     "author": "author",
     "instructor": "instructor",

@@ -1,4 +1,4 @@
-"""What a course brings along as commands of its own: listed, run, and no danger to the others."""
+"""A course's own commands are listed and run, and cannot break the built-in ones."""
 
 import json
 import zipfile
@@ -104,7 +104,7 @@ def test_a_build_refuses_a_name_that_is_taken(course):
     (course / "course_config.py").write_text("COURSE = None\n", encoding="utf-8")
     seen = tensorgrade("build", cwd=course)
     assert seen.returncode == 1
-    assert seen.stdout.startswith("✗ exercises/commands/hint.py: hint is a command of the engine")
+    assert seen.stdout.startswith("✗ exercises/commands/hint.py: hint is a built-in command")
 
 
 def test_taken_names_are_those_of_the_help():

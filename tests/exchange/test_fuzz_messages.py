@@ -1,4 +1,4 @@
-"""Whatever bytes a child sends, reading them ends in a checked record or in BadMessage."""
+"""Reading any bytes from a child gives a checked record or BadMessage."""
 
 import io
 import json
@@ -62,7 +62,7 @@ def tensor_part(header, body: bytes) -> bytes:
 
 
 def reads(read, *arguments):
-    """What a reader gives, or None where it says BadMessage; any other error fails the test."""
+    """Return a reader's result, or None for BadMessage; any other error fails the test."""
     try:
         return read(*arguments)
     except BadMessage:
@@ -98,7 +98,7 @@ def check_observation(found: Observation) -> None:
 
 
 def check_tree(tree) -> None:
-    """A value is printable and bounded, and can be told, sized and compared without an error."""
+    """A value is printable and bounded, and can be shown, sized and compared without an error."""
     texts = list(texts_in(tree, 3 * DEEPEST + 1))
     assert sum(map(len, texts)) <= 2 * MOST_TEXT
     assert all(c.isprintable() or c in "\n\t" for text in texts for c in text)
@@ -119,7 +119,7 @@ def texts_in(value, depth: int):
 
 
 def is_clean(tree) -> bool:
-    """Whether a tree holds nothing that is never equal to itself."""
+    """Return True if a tree contains no value that differs from itself."""
     return not any(word in json.dumps(tree) for word in ("NaN", "unjudged", "tensor"))
 
 
@@ -229,7 +229,7 @@ A_TRY = {"line": 1, "idea": "name", "code": "", "text": "", "facts": {}, "error"
 @given(st.lists(st.fixed_dictionaries(TRIED), max_size=3))
 @example([A_TRY | {"values": {"a": {"json": {"tuple": None}}}}])
 def test_any_reply_to_a_search(tries):
-    """What edits of a definition gave, with anything in it, can be told and held against others."""
+    """Results of edits of a definition can be shown and compared, whatever they contain."""
     for _, seen in reads(read_tries, pack({"id": "a", "tries": tries}), "a") or ():
         check_observation(seen)
         for value in seen.values.values():
@@ -290,7 +290,7 @@ def test_tidy_bounds_depth():
 
 @given(st.text())
 def test_printable_text(text):
-    """No control character passes, and short printable text stays as it is."""
+    """Control characters are removed, and short printable text stays unchanged."""
     shown = printable(text)
     check_text(shown)
     if len(text) <= LONGEST_TEXT and text.isprintable():

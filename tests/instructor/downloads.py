@@ -11,7 +11,7 @@ CANVAS_GRADEBOOK = "Student,ID,SIS User ID,SIS Login ID,Section,Homework (7001)"
 
 
 def moodle(source: Path, files: dict[str, dict[str, bytes]], when: dict[str, str]) -> Path:
-    """`moodle.zip`; returns the grading worksheet, in which everybody has a number."""
+    """Write `moodle.zip`; return the grading worksheet with a number for each learner."""
     lines = [MOODLE_WORKSHEET]
     with zipfile.ZipFile(source, "w") as archive:
         for number, (login, own) in enumerate(files.items(), 12345):

@@ -55,7 +55,7 @@ def put_rows(out: Path, rows: list[dict]) -> None:
 
 
 class Silent:
-    """Nobody is told how far it is; notes are kept."""
+    """A progress that shows nothing; notes are kept."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []

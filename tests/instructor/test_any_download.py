@@ -65,7 +65,7 @@ class Class:
         self.layout = LAYOUTS[seed % len(LAYOUTS)]
         self.numbers = self.random.sample(range(1, 30), self.random.randint(1, 7))
         self.names = {number: self.name() for number in self.numbers}
-        # An account's own: nobody else has it.
+        # An account's own name: no other learner has it.
         self.logins = {
             n: self.random.choice(["ada-", "hw-", "x-", ""]) + f"u{n}" for n in self.numbers
         }
@@ -89,7 +89,7 @@ class Class:
         return buffer.getvalue()
 
     def path(self, owner: int, name: str) -> str:
-        """Where the system puts a file."""
+        """Return the place where the system puts a file."""
         if self.layout == "moodle":
             return f"{self.names[owner]}_{owner}_assignsubmission_file_/{name}"
         if self.layout == "canvas":
@@ -102,7 +102,7 @@ class Class:
         return f"hw-{self.logins[owner]}/{name}"
 
     def metadata(self) -> str:
-        """What Gradescope says of everybody; one record may be broken."""
+        """Return Gradescope's metadata; one record may be broken."""
         records = [
             yaml.safe_dump(
                 {
@@ -150,7 +150,7 @@ class Class:
             path.write_bytes(data)
 
     def roster(self, path: Path) -> Path | None:
-        """What the system says of some of them; nobody else's name is in it."""
+        """Return the system's metadata on some learners; it names no other learner."""
         if self.random.random() < 0.3:
             return None
         header = [
@@ -179,7 +179,7 @@ class Class:
 
 
 def owners(path: Path) -> set[int]:
-    """Whose a file is, by what is in it; of an archive, by what is in that."""
+    """Return the owner of a file by its content; of an archive, by the content of its files."""
     data = path.read_bytes()
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -234,11 +234,11 @@ def check(one: Class, folder: Path) -> None:
 
 
 def is_fair(one: Class, error: Exception, told: set[int]) -> bool:
-    """Whether a download may be refused as a whole: it says nothing of anybody."""
+    """Return True if a download may be refused as a whole, without naming anyone."""
     says = str(error)
     if "is not understood: " in says:  # a date in the worksheet, which learners do not write
         return one.layout == "moodle"
-    if "is on the roster" in says:  # nobody of the download is: it belongs to another class
+    if "is on the roster" in says:  # no learner of the download is: it belongs to another class
         return len(one.numbers) < 4
     if "holds nothing in the form" in says:
         return one.layout in ("canvas", "git") or not told or len(one.numbers) < 4

@@ -187,7 +187,7 @@ def test_any_folder(grade, project, tmp_path_factory, learners):
     assert {path.name for path in out.iterdir()} == left
 
 
-def test_the_same_names_stand_in_the_gradebook(grade, project, tmp_path):
+def test_the_gradebook_has_the_same_names(grade, project, tmp_path):
     from nbgrader.api import Gradebook
 
     names = ["aaa", "no\u00a0break", "lat\udce9", "new\nline", "'; drop table grade; --", "=1+1"]
@@ -204,7 +204,7 @@ def test_the_same_names_stand_in_the_gradebook(grade, project, tmp_path):
 
 
 def test_a_notebook_of_fifty_megabytes_of_outputs_is_graded(grade, tmp_path):
-    """What a notebook shows is no part of what its learner wrote."""
+    """A notebook's outputs are no part of the learner's work."""
     notebook = nbformat.read(NOTEBOOKS[0], as_version=4)
     output = nbformat.v4.new_output("stream", name="stdout", text="x" * (50 << 20))
     notebook.cells.append(nbformat.v4.new_code_cell("print('x')", outputs=[output]))

@@ -5,7 +5,8 @@ import pytest
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.class_terminal import to_look_at
-from tensorgrade.instructor.grader import NOT_JUDGED, grade_with
+from tensorgrade.instructor.grader import grade_with
+from tensorgrade.messages.setting_aside import GradingFailed
 from tensorgrade.sources.submitted_files import Handin
 
 from ..commands import ROOT
@@ -26,7 +27,7 @@ def test_a_fault_of_the_graders_costs_one_file(grader, monkeypatch, caplog):
     assert "could not be judged" in caplog.text and "in a hidden test" in caplog.text
 
 
-def test_a_fault_of_the_course_is_told_at_once(grader, monkeypatch):
+def test_a_fault_of_the_course_is_reported_at_once(grader, monkeypatch):
     def fail(*arguments):
         raise CourseError("references are missing")
 
@@ -36,7 +37,12 @@ def test_a_fault_of_the_course_is_told_at_once(grader, monkeypatch):
 
 
 def test_the_instructor_is_told_where_to_look_and_only_where_the_graders_failed():
-    row = {"student": "ada", "chapter": "ch1", "exercise": "softmax", "message": NOT_JUDGED}
-    said = " ".join(to_look_at([row, row | {"student": "bao", "message": "It raises."}]))
+    row = {
+        "student": "ada",
+        "chapter": "ch1",
+        "exercise": "softmax",
+        "message_id": GradingFailed.id,
+    }
+    said = " ".join(to_look_at([row, row | {"student": "bao", "message_id": "raises"}]))
     assert "failed on ada/ch1." in said and "explain STUDENT softmax" in said
-    assert to_look_at([row | {"message": "It raises."}]) == []
+    assert to_look_at([row | {"message_id": "raises"}]) == []

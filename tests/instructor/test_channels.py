@@ -183,7 +183,7 @@ def test_a_submission_is_found_under_its_name_nearly_or_as_the_only_file(project
     assert handin_in(tmp_path, CH1, course).content == b"3"
 
 
-def test_a_repository_made_of_the_kit_may_be_handed_in(project, tmp_path):
+def test_a_repository_made_of_the_kit_may_be_submitted(project, tmp_path):
     name = f"{project.course.chapters[2].name}.py"
     for where in (f"exercises/{name}", f"exercises/given/ch4_multi_head_attention/{name}"):
         (tmp_path / where).parent.mkdir(parents=True, exist_ok=True)
@@ -317,7 +317,7 @@ def test_over_the_limit_the_autograder_runs_the_public_checks(project, tmp_path)
 
 
 def unnamed(project) -> tuple[str, str]:
-    """What is wrong, without a name, and the file: thousands of small edits may mend that."""
+    """Return the message without a name, and the file; thousands of small edits may fix it."""
     name, text = "GroupedQueryAttention", project.solution(CH5).read_text(encoding="utf-8")
     ways = runpy.run_path(str(ROOT / "tests" / "wrong_answers" / f"{CH5}.py"))["WRONG"][name]
     for old, new in next(iter(ways.values())):
@@ -334,7 +334,7 @@ def unnamed(project) -> tuple[str, str]:
 def test_in_their_containers_the_parcels_grade_on_rung_uid_in_their_memory(
     project, system, chapter
 ):
-    """Root without namespaces, mounts and Landlock, in folders that everybody can enter."""
+    """Root without namespaces, mounts and Landlock, in folders open to all users."""
     wrong, text = ("attention_scores", WRONG) if chapter == CH1 else unnamed(project)
     with tempfile.TemporaryDirectory() as folder:
         write_channel(system, project, chapter, Path(folder) / "parcel.zip", "uid")

@@ -1,6 +1,6 @@
 """Forty learners, and everything that goes wrong with files, in four layouts: the same points.
 
-`pytest -s` prints the table of what was expected and what came.
+`pytest -s` prints the table of expected and actual results.
 """
 
 import io
@@ -65,7 +65,7 @@ def zipped(**files: str) -> bytes:
     return stream.getvalue()
 
 
-# What is handed in, and the points that it is worth.
+# The submitted files, and the points that they are worth.
 KINDS: dict[str, tuple[dict[str, bytes], float]] = {
     "all right": ({PY: WHOLE.encode()}, MOST),
     "two of five": ({PY: TWO.encode()}, 15),
@@ -105,7 +105,7 @@ FILES = {login: KINDS[kind][0] for login, kind in LEARNERS.items()}
 
 
 def folders(folder: Path) -> tuple[Path, dict[str, str]]:
-    """`SUBMITTED/<student>/<chapter>/`, each file as old as it is."""
+    """Write `SUBMITTED/<student>/<chapter>/`, each file with its own time."""
     submitted = folder / "in"
     for login, files in FILES.items():
         place = submitted / login / CH1
@@ -113,7 +113,7 @@ def folders(folder: Path) -> tuple[Path, dict[str, str]]:
         if LEARNERS[login] == "a link":
             (place / PY).symlink_to(ROOT / "solutions" / PY)
         for name, content in files.items():
-            # There nobody says which chapter a file under another name is for.
+            # There is no record of the chapter of a file under another name.
             path = place / (PY if name == "solution.py" else name)
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(content)
@@ -144,7 +144,7 @@ def by_canvas(folder: Path) -> tuple[Path, dict[str, str]]:
 
 
 def by_gradescope(folder: Path) -> tuple[Path, dict[str, str]]:
-    """The export, whose metadata says who and when; who handed in nothing is on the roster."""
+    """Write the export with its metadata; learners without a submission are on the roster."""
     when = {login: at.replace("UTC", "+00:00") for login, at in WHEN.items()}
     source = downloads.gradescope(folder / "g", FILES, when)
     names = {login: str(number) for number, login in enumerate(FILES, 77)}
@@ -209,7 +209,7 @@ def grade(here, monkeypatch):
 
 
 def points(rows: list[dict], names: dict[str, str]) -> dict[str, float]:
-    """What each learner has; everybody once, with a row for each exercise."""
+    """Each learner has one row for each exercise."""
     assert len(rows) == len(names) * len(COURSE.chapter(CH1).exercises)
     own = {login: [r for r in rows if r["student"] == name] for login, name in names.items()}
     return {login: round(sum(r["points"] for r in of), 6) for login, of in own.items()}

@@ -1,4 +1,4 @@
-"""A class handed in through Moodle, Canvas, Gradescope or git hosts comes in."""
+"""Collect a class from Moodle, Canvas, Gradescope or git hosts."""
 
 import io
 import zipfile
@@ -78,12 +78,12 @@ def test_files_beside_each_other_are_moodles_too(tmp_path):
 
 
 def moodle_with_bob(folder: Path, files: dict[str, bytes]) -> tuple[Path, Roster]:
-    """Two whose files count, and Bob, who handed in these."""
+    """Write two submissions that count, and Bob's with these files."""
     own = {"ada": FILES["ada"], "bao": FILES["bao"], "bob": files}
     return folder / "m.zip", read_roster(downloads.moodle(folder / "m.zip", own, {}))
 
 
-def test_who_handed_in_a_file_that_says_no_chapter_has_not_handed_in_nothing(monkeypatch, tmp_path):
+def test_who_submitted_a_file_that_says_no_chapter_has_not_submitted_nothing(monkeypatch, tmp_path):
     source, roster = moodle_with_bob(tmp_path, {"solution.py": b"1.0"})
     found = plan("moodle", source, COURSE, roster)
     (note,) = found.notes
@@ -96,7 +96,7 @@ def test_who_handed_in_a_file_that_says_no_chapter_has_not_handed_in_nothing(mon
     ]
     write(found, tmp_path / "in")
     rows, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
-    assert not any("nothing was handed in" in note for note in notes)
+    assert not any("no submission for" in note for note in notes)
     handins, _ = find_handins(tmp_path / "in", COURSE)
     (bob,) = (handin for handin in handins if handin.student == "bob@uni.edu")
     assert not bob.missing and bob.reason.endswith(f"{CH1}.ipynb; there is solution.py.")
@@ -105,7 +105,7 @@ def test_who_handed_in_a_file_that_says_no_chapter_has_not_handed_in_nothing(mon
     assert {row["status"] for row in rows if row["student"] == "bob@uni.edu"} == {"passed"}
 
 
-def test_where_nobody_knows_which_chapter_is_meant_it_lies_beside_them(tmp_path):
+def test_where_nobody_knows_which_chapter_is_meant_it_is_beside_them(tmp_path):
     source = tmp_path / "m.zip"
     both = {f"{CH1}.py": b"1", f"{CH2}.py": b"2"}
     roster = read_roster(downloads.moodle(source, {"ada": both, "bob": {"a.py": b"1"}}, {}))
@@ -140,7 +140,7 @@ def test_a_file_that_is_too_large_is_called_so_and_grading_says_it_too(tmp_path)
     assert any(f"has more than {most} bytes" in handin.reason for handin in handins)
 
 
-def test_what_lies_about_in_a_repository_is_no_hand_in(tmp_path):
+def test_what_is_about_in_a_repository_is_no_hand_in(tmp_path):
     source = downloads.git(tmp_path / "r", {"ada": FILES["ada"], "bob": {"notes.txt": b"x"}})
     found = plan(
         "git", source, COURSE, Roster("username", ({"username": "ada"}, {"username": "bob"}))
@@ -196,7 +196,7 @@ def test_times_are_the_systems_own_and_lateness_follows_them(monkeypatch, tmp_pa
     for folder, bao in (("in", "bao@uni.edu"), ("in2", "78")):
         rows, _ = grade_by_content(monkeypatch, tmp_path / folder, tmp_path / f"out-{folder}", rule)
         late = {(row["student"], row["late_seconds"]) for row in rows if row["late_seconds"]}
-        assert late == {(bao, 60.0)}, "23:30 in Greenwich; nobody else's time is late or known"
+        assert late == {(bao, 60.0)}, "23:30 in Greenwich; no other time is late or known"
 
 
 def test_canvas_says_who_is_late_and_the_newest_version_counts(tmp_path):
@@ -210,7 +210,7 @@ def test_canvas_says_who_is_late_and_the_newest_version_counts(tmp_path):
     assert place.submitted.remark == "late, says Canvas"
 
 
-def test_a_group_of_gradescopes_has_one_hand_in_each(tmp_path):
+def test_a_group_of_gradescopes_has_one_submission_each(tmp_path):
     source = downloads.gradescope(tmp_path / "g", {"ada": FILES["ada"]}, {})
     metadata = source / "submission_metadata.yml"
     more = "  - :name: Bao\n    :sid: '9'\n    :email: b@x\n  :created_at"
@@ -232,7 +232,7 @@ def test_of_two_versions_in_one_download_both_are_kept_and_the_copy_counts(tmp_p
     assert kept == {f"1-{CH1}.py": b"1", f"2-{CH1} (1).py": b"2"}
 
 
-def test_versions_of_one_name_are_told_apart_by_their_folders(tmp_path):
+def test_versions_of_one_name_are_distinguished_by_their_folders(tmp_path):
     source = downloads.git(tmp_path / "r", {"ada": {}})
     for number, folder in enumerate(("src", "old")):
         (source / "attention-1-ada" / folder).mkdir()
@@ -256,7 +256,7 @@ def test_collected_again_older_versions_are_kept_and_nothing_newer_is_lost(tmp_p
     assert file.read_bytes() == b"2"
     assert [path.read_bytes() for path in (file.parent / ".older").iterdir()] == [b"1"]
     (note,) = collect(b"3", "2027-01-11 12:00:00 +00:00")
-    assert file.read_bytes() == b"2" and "is newer than what is collected now" in note
+    assert file.read_bytes() == b"2" and "is newer than the collected file" in note
 
 
 def test_the_stamp_is_the_latest_time_of_all_files_that_count(tmp_path):
@@ -276,7 +276,7 @@ def test_the_stamp_is_the_latest_time_of_all_files_that_count(tmp_path):
     assert collect(11, py=b"2") == "2027-01-12"
 
 
-def test_who_has_a_folder_under_another_name_already_is_told(tmp_path):
+def test_who_has_a_folder_under_another_name_already_is_reported(tmp_path):
     source, roster = collected("moodle", tmp_path)
     found = plan("moodle", source, COURSE, roster)
     assert notes_on_second_folders(found, tmp_path / "in") == []
@@ -298,7 +298,7 @@ def test_a_damaged_zip_is_reported_by_collecting_and_by_grading(monkeypatch, tmp
     write(found, tmp_path / "in")
     _, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
     assert "damaged zips, in which nothing counts: bob@uni.edu/work.zip" in notes
-    assert not any("nothing was handed in" in n or "no learner's file" in n for n in notes)
+    assert not any("no submission for" in n or "no learner's file" in n for n in notes)
     (bob,) = [h for h in find_handins(tmp_path / "in", COURSE)[0] if h.student == "bob@uni.edu"]
     assert bob.missing and bob.reason.endswith("nothing in it counts: work.zip.")
     path = tmp_path / "in" / "ada@uni.edu" / CH2 / "work.zip"
@@ -308,7 +308,7 @@ def test_a_damaged_zip_is_reported_by_collecting_and_by_grading(monkeypatch, tmp
     assert ada.reason.endswith(f"nothing in it counts: {CH2}/work.zip.")
 
 
-def test_an_online_text_alone_is_told_as_such(tmp_path):
+def test_an_online_text_alone_is_reported_as_such(tmp_path):
     source, roster = moodle_with_bob(tmp_path, {})
     found = plan("moodle", source, COURSE, roster)
     assert found.notes == ["submitted only an online text, which is not collected: bob@uni.edu"]
@@ -379,7 +379,7 @@ def test_no_setting_of_a_learners_repository_is_obeyed(tmp_path):
     assert not Path("/tmp/achieved").exists()
 
 
-def test_who_is_not_on_the_roster_and_who_handed_in_nothing_are_told(tmp_path):
+def test_who_is_not_on_the_roster_and_who_submitted_nothing_are_reported(tmp_path):
     source, _ = collected("moodle", tmp_path)
     lines = (tmp_path / "worksheet.csv").read_text("utf-8-sig").splitlines()
     lines = [*lines[:1], *lines[2:], "Participant 9,Zoe,zoe@uni.edu,,,100,,,,"]

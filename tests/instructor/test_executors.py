@@ -1,4 +1,4 @@
-"""Hand-ins come back exactly once from any engine of workers, whoever dies on the way."""
+"""Each submission returns exactly once from any engine of workers, even if workers die."""
 
 import os
 import re
@@ -49,7 +49,7 @@ def processes(monkeypatch):
 
 
 def outcome(workers, todo=CLASS) -> dict[str, object]:
-    """What came back for each student; asserts that nobody came back twice."""
+    """Return the result for each student; assert that each returns only once."""
     back = [pair for batch in graded(todo, workers, COURSE) for pair in batch]
     assert max(Counter(handin.student for handin, _ in back).values()) == 1
     return {handin.student: verdicts for handin, verdicts in back}
@@ -61,7 +61,7 @@ def test_everybody_comes_back_once(processes, count):
         assert outcome(workers) == {h.student: h.student for h in CLASS}
 
 
-def test_who_ends_workers_is_set_aside_and_nobody_else(processes):
+def test_who_ends_workers_is_set_aside_and_no_other_learner(processes):
     with processes(2, "s000", "s017", "s039") as workers:
         back = outcome(workers)
     assert len(back) == len(CLASS)

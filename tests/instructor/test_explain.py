@@ -28,7 +28,7 @@ STUB = ROOT / "exercises" / f"{CH1}.py"
 
 @pytest.fixture
 def explained(grader, tmp_path):
-    """What is printed, and what may be sent, on a learner's softmax."""
+    """Return the printed explanation of a learner's softmax, and the text for the learner."""
 
     def made(text: str, name: str = f"{CH1}.py", given: str = "") -> tuple[str, str]:
         folder = tmp_path / "in" / "ann" / CH1
@@ -73,7 +73,7 @@ def test_a_name_that_is_nearly_right_shows_its_code_and_says_so_once(explained):
     assert shown.count("which has a similar name") == 1 and "Cases" not in shown
     assert "No known mistake" not in shown and "Exception" not in shown
     assert all("x.exp().sum(dim)" in text for text in (shown, sent))
-    assert shown.count("✗") == 8, "every check, and what it is worth"
+    assert shown.count("✗") == 8, "every check, with its points"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_no_case_says_more_about_is_said_once(explained, text, name, senten
 
 
 def test_where_all_checks_find_one_thing_in_what_ran_the_cases_are_shown(explained):
-    """Even though nothing but the values is wrong: they are what an instructor looks for."""
+    """Values are shown even if only values are wrong, because instructors look for them."""
     shown, _ = explained(body("return torch.full_like(x, 3.0, requires_grad=True) * x.mean()"))
     assert "\nCases\n" in shown and "yours" in shown
 

@@ -1,4 +1,4 @@
-"""What goes out is what the report shows, in the forms that course systems take in."""
+"""Exports agree with the report, in the formats of the course systems."""
 
 import csv
 import io
@@ -94,7 +94,7 @@ def test_moodles_comment_says_what_was_lost_because_it_came_late(monkeypatch, tm
     assert comment.endswith("\nIt came 1 hour late: 7.8 points less, taken off above.")
 
 
-def test_who_is_graded_and_on_no_list_is_told(moodle):
+def test_who_is_graded_and_on_no_list_is_reported(moodle):
     out, roster = moodle
     assert roster.rows[1]["identifier"] == "Participant 12346"
     listed = replace(roster, rows=roster.rows[::2], raw=roster.raw[::2])

@@ -93,7 +93,7 @@ def test_extensions_in_moodles_worksheet_are_added_once(tmp_path):
     [
         (f"ada,{CH1},,,ill", "line 2: give either a new deadline or extra hours"),
         (f"ada,{CH1},2027-01-17 12:00,3,ill", "give either a new deadline or extra hours"),
-        ("ada,ch9,,3,ill", "the course has no chapter 'ch9'; `all` stands for every chapter"),
+        ("ada,ch9,,3,ill", "the course has no chapter 'ch9'; `all` means every chapter"),
         (f"ada,{CH1},tomorrow,,ill", "'tomorrow' is no time"),
         (f"ada,{CH1},,many,ill", "hours are a number, not 'many'"),
         (f"ada,{CH1},,-3,ill", "hours are more than 0"),

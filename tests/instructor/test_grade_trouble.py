@@ -1,4 +1,4 @@
-"""Whatever is wrong with one submission costs only what it must, and never another learner."""
+"""A problem with one submission costs only what it must, and affects no other learner."""
 
 import json
 import shutil

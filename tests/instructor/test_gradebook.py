@@ -38,7 +38,7 @@ def empty(tmp_path_factory):
 
 @pytest.fixture
 def url(empty, tmp_path):
-    """A gradebook with nobody in it."""
+    """A gradebook without learners."""
     return f"sqlite:///{shutil.copy(empty, tmp_path)}"
 
 

@@ -1,4 +1,4 @@
-"""What counts as graded before, and what a run says of the rows that stay."""
+"""Which rows count as graded before, and what a run reports on rows that stay."""
 
 from concurrent.futures import Future
 from types import SimpleNamespace
@@ -10,8 +10,9 @@ from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import run as running
 from tensorgrade.instructor.class_terminal import graders_failed
-from tensorgrade.instructor.grader import NOT_JUDGED, set_aside
+from tensorgrade.instructor.grader import set_aside
 from tensorgrade.instructor.store import Store
+from tensorgrade.messages.setting_aside import GradingFailed
 
 from ..commands import ROOT, run
 from .runs import ByContent, grade_by_content, put
@@ -25,7 +26,7 @@ def test_a_file_on_which_the_graders_failed_is_graded_again(monkeypatch, tmp_pat
 
     def fail(self, handin):
         done: Future = Future()
-        done.set_result(set_aside(handin, self.course, Status.ERROR, NOT_JUDGED))
+        done.set_result(set_aside(handin, self.course, Status.ERROR, GradingFailed()))
         return done
 
     monkeypatch.setattr(ByContent, "submit", fail)

@@ -1,4 +1,4 @@
-"""What moved from one run to the next is kept, whoever or whatever moved it."""
+"""The history records all changes from one run to the next, with their reasons."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_the_first_run_and_one_that_moves_nothing(term):
     assert record["totals"]["points"] == sum(row["points"] for row in rows)
 
 
-def test_another_file_other_graders_and_other_dates_are_told_apart(term, monkeypatch):
+def test_another_file_other_graders_and_other_dates_are_distinguished(term, monkeypatch):
     put(term.folder / "in", "bao", CH1, 1.0)
     record, *_ = term()
     assert {(m["student"], m["why"], *m["status"]) for m in record["moved"]} == {
@@ -77,7 +77,7 @@ def test_each_row_has_its_own_cause_where_graders_and_dates_move_at_once(term, m
         patch.setattr(running, "digest_of", lambda *_: "other")
         patch.setattr(ByContent, "found", {"bao": 0.8}, raising=False)
         record, *_ = term()
-    assert {m["why"] for m in told[-1]} == {"other dates"}, "a deadline alone is told too"
+    assert {m["why"] for m in told[-1]} == {"other dates"}, "a changed deadline is reported too"
 
 
 def test_who_hands_in_later_has_moved_the_date_and_no_deadline(term):
@@ -124,10 +124,12 @@ def test_everybody_on_the_roster_has_rows_and_who_is_not_on_it_is_listed(term):
     _, rows, notes = term(roster=("ada", "bao", "zoe"))
     assert [row["status"] for row in rows if row["student"] == "zoe"] == ["not_attempted"] * COUNT
     assert "not on the roster: chi" in notes
-    assert f"nothing was handed in for {CH1} by zoe" in notes
+    assert f"no submission for {CH1} by zoe" in notes
 
 
-def test_a_resubmission_that_earns_less_is_told_and_one_that_earns_more_is_not(term, monkeypatch):
+def test_a_resubmission_that_earns_less_is_reported_and_one_that_earns_more_is_not(
+    term, monkeypatch
+):
     told = []
     monkeypatch.setattr(Silent, "moved", lambda self, moves: told.append(moves), raising=False)
     put(term.folder / "in", "ada", CH1, 0.5, text="worse")
@@ -137,7 +139,7 @@ def test_a_resubmission_that_earns_less_is_told_and_one_that_earns_more_is_not(t
     assert {m["student"] for m in record["moved"]} == {"ada", "bao"}
 
 
-def test_an_older_file_that_replaces_a_newer_one_is_told(term):
+def test_an_older_file_that_replaces_a_newer_one_is_reported(term):
     put(term.folder / "in", "ada", CH1, 1.0, 1_700_000_000, "an older copy")
     _, _, notes = term()
     (note,) = [note for note in notes if "older than those" in note]

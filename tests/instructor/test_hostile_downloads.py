@@ -233,7 +233,7 @@ def test_a_login_counts_whole(tmp_path, folders, logins, expected):
 
 
 def damaged(kind: str) -> bytes:
-    """Moodle's download of three learners, where the middle entry is damaged."""
+    """Write Moodle's download of three learners with a damaged middle entry."""
     buffer = io.BytesIO()
     middle = bytes(30 * MEGABYTE) if kind == "size" else b"# ben\n" * 9
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -308,7 +308,7 @@ def test_long_names_cost_nobody_anything(tmp_path):
     assert len(found.aside) == 1, "Eve's file means nothing, and is kept"
 
 
-def test_a_name_that_is_no_utf_8_costs_nobody_anything(tmp_path):
+def test_a_name_that_is_no_utf_8_costs_no_learner_anything(tmp_path):
     entries = {moodle("Ada", 1): "ada", moodle("B\u00e9n", 2): "ben", moodle("Cleo", 3): "cleo"}
     source = write_zip(tmp_path / "m.zip", entries)
     data = source.read_bytes()

@@ -1,4 +1,4 @@
-"""Files of the same content are graded once, get the same verdicts, and are told."""
+"""Identical files are graded once, get the same verdicts, and are reported."""
 
 from tensorgrade.attempts.verdict import Status, Verdict
 from tensorgrade.instructor.ledger import Ledger, identical_files
@@ -44,7 +44,7 @@ def test_verdicts_are_the_same_but_for_the_name():
     assert one.student == "ada"
 
 
-def test_shared_files_are_told_but_not_untouched_stubs_or_missing_ones(tmp_path):
+def test_shared_files_are_reported_but_not_untouched_stubs_or_missing_ones(tmp_path):
     class_ = [
         handin("ada"),
         handin("bao"),

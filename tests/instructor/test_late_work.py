@@ -59,7 +59,9 @@ def test_points_are_less_by_what_the_rule_says_and_rows_say_why(graded):
     assert {(row["late_seconds"], row["penalty"]) for row in early} == {(0.0, 0.0)}
 
 
-def test_a_deadline_that_moves_moves_points_and_grades_nobody_again(graded, monkeypatch, tmp_path):
+def test_a_deadline_that_moves_moves_points_and_grades_no_learner_again(
+    graded, monkeypatch, tmp_path
+):
     first = graded()
     lax = Lateness({CH1: "2028-01-15 23:59 UTC"}, share_a_day=0.2)
     rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", lax)
@@ -82,7 +84,7 @@ def test_the_digest_of_graders_has_no_dates_in_it(tmp_path):
     assert digest("case_seconds=5", "case_seconds=6") != before
 
 
-def test_what_another_chapters_exercises_are_worth_grades_nobody_again(tmp_path):
+def test_what_another_chapters_exercises_are_worth_grades_no_learner_again(tmp_path):
     for chapter in COURSE.chapters[:2]:
         place = tmp_path / "graders" / chapter.name
         shutil.copytree(ROOT / "graders" / chapter.name, place)
@@ -189,7 +191,7 @@ STAMPS += ["9999-12-31 23:59:59 -14:00", "2036-01-01 00:00:00 UTC", "2027-02-30 
 
 
 @pytest.mark.parametrize("stamp", STAMPS)
-def test_a_stamp_that_tells_no_time_is_told(monkeypatch, tmp_path, stamp):
+def test_a_stamp_that_tells_no_time_is_reported(monkeypatch, tmp_path, stamp):
     put(tmp_path / "in", "ada", CH1, 1.0, AT + DAY)
     (tmp_path / "in" / "ada" / CH1 / "timestamp.txt").write_text(stamp, encoding="utf-8")
     rows, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)

@@ -152,7 +152,7 @@ def test_some_learners_graded_again_leave_the_rows_of_all_others(tmp_path):
     assert run(tmp_path, [Handin("chi", "ch1", "ch1.py", b"new")])[: len(rows)] == rows
 
 
-def test_rows_of_before_are_still_done_when_their_hand_ins_come_back(tmp_path):
+def test_rows_of_before_are_still_done_when_their_submissions_come_back(tmp_path):
     run(tmp_path)
     run(tmp_path, HANDINS[:1])
     assert start(tmp_path).prepare(HANDINS) == []
@@ -187,7 +187,7 @@ def test_rows_of_an_exercise_that_is_gone_are_kept_and_come_last(tmp_path):
 
 @pytest.mark.parametrize("text", ["[1]\n", "not JSON\n", '{"some": "record"}\n', "\0\n"])
 @pytest.mark.parametrize("name", ["results.jsonl", "history.jsonl"])
-def test_a_results_file_of_somebody_elses_is_left_alone(tmp_path, name, text):
+def test_a_results_file_of_another_users_is_left_alone(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     with pytest.raises(CourseError, match="something else"):
         start(tmp_path).prepare(HANDINS)

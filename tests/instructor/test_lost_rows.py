@@ -91,7 +91,7 @@ def test_a_changed_attempt_is_graded_again_and_said(term):
 )
 def test_a_changed_or_deleted_result_is_said_and_put_right(term, done):
     change(term.out, f"{done} WHERE student = 'ada'")
-    with pytest.raises(CourseError, match=f"rows of ada/{CH1} are missing, or not as they were"):
+    with pytest.raises(CourseError, match=f"rows of ada/{CH1} are missing or have been changed"):
         export(term.out, COURSE, "csv", "plain", Roster())
     rows, notes = term()
     assert rows == term.rows

@@ -58,7 +58,7 @@ def test_an_exercise_that_is_added_in_the_middle_of_a_term_is_asked_about(grade,
     assert len(rows) == 2 * len(COURSE.chapters[0].exercises)
     put(grade.submitted, "bao", CH1, 1.0, text="with the new one")
     rows, notes = grade()
-    assert total(rows, "bao") == (COURSE.chapters[0].points,) * 2, "a new file has all of it"
+    assert total(rows, "bao") == (COURSE.chapters[0].points,) * 2, "a new file has every exercise"
     assert total(rows, "ada") == (most / 2, most), "and the decision stays"
 
 

@@ -1,4 +1,4 @@
-"""What an instructor decides stands beside what the graders found, everywhere, in every run."""
+"""Overrides by an instructor appear next to the graders' verdicts, everywhere, in every run."""
 
 import csv
 import io
@@ -110,7 +110,7 @@ def test_every_view_says_who_decided(term, tmp_path):
 
 
 def test_who_is_excused_has_the_share_of_the_rest_in_course_systems(term, tmp_path):
-    """Half of all but one exercise is half of 35; who is excused of all of it has no grade."""
+    """Half of all but one exercise is half of 35; a learner excused from all has no grade."""
     names = {name: {} for name in ("ada", "bao", "chi")}
     moodle = read_roster(downloads.moodle(tmp_path / "m.zip", names, {}))
     canvas = read_roster(downloads.canvas(tmp_path / "c.zip", names, set()))

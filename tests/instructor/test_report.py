@@ -22,6 +22,7 @@ from tensorgrade.instructor.report.page import (
     render,
     write_report,
 )
+from tensorgrade.messages.setting_aside import NoChapterFile, NothingSubmitted
 
 from ..needs import browser, needs
 from .runs import put_rows
@@ -68,7 +69,7 @@ def hand_in(student: str, **more) -> list[dict]:
 
 
 class Page(HTMLParser):
-    """What a browser would see: tags, attributes by name, ids and texts."""
+    """Parse a page as a browser does: tags, attributes by name, ids and texts."""
 
     def __init__(self, page: str):
         super().__init__()
@@ -119,7 +120,7 @@ def test_what_learners_wrote_is_text_and_nothing_else():
     wild = Page(page_of(*hostile_class()))
     assert wild.tags == calm.tags and wild.names == calm.names
     for text in HOSTILE[:-1]:
-        assert text in wild.text, "it is shown, as it was written"
+        assert text in wild.text, "the page shows the text unchanged"
 
 
 def test_the_page_needs_nothing_but_itself():
@@ -165,7 +166,7 @@ def test_exercises_are_counted_as_passed_tried_and_never_begun():
         4,
     )  # c, d, e have no row for it
     assert (second["passed"], second["tried"], second["never"]) == (1, 3, 1)
-    assert "passed, 3 tried, 1 never began" in page_of(rows)
+    assert "passed, 3 tried, 1 not begun" in page_of(rows)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,7 @@ def test_those_with_few_points_are_listed_fewest_first():
     assert helped["listed"][0]["why"] == f"{len(CHAPTER.exercises)} wrong"
 
 
-def test_trouble_is_told_once_for_a_file_with_its_reason():
+def test_trouble_is_reported_once_for_a_file_with_its_reason():
     rows = hand_in("ada", status="error", share=0, message="It is not UTF-8.") + hand_in("bao")
     (trouble,) = class_view(COURSE, rows, [])["trouble"]
     assert trouble["person"].name == "ada" and trouble["message"] == "It is not UTF-8."
@@ -324,7 +325,7 @@ def test_in_a_browser_it_is_quiet_readable_and_printable(tmp_path, scheme):
         broken = (
             "[...document.querySelectorAll('.bars code')].filter(c => c.offsetHeight > 30).length"
         )
-        assert tab.evaluate(broken) == 0, "names of exercises stand on one line"
+        assert tab.evaluate(broken) == 0, "each exercise's name is on one line"
         background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", background)[:3])) < 384) == (scheme == "dark")
         assert tab.locator(".name").first.is_visible()
@@ -376,29 +377,26 @@ def test_what_moved_is_shown_and_names_are_hidden_there_too():
 
 
 def test_nothing_handed_in_is_no_attempt_and_is_called_so():
-    missing = hand_in(
-        "bao", status="not_attempted", share=0.0, message="Nothing was handed in for this chapter."
-    )
+    missing = hand_in("bao", status="not_attempted", share=0.0, message_id=NothingSubmitted.id)
     view = class_view(COURSE, hand_in("ada") + missing, [])
     assert (view["handins"], view["missing"]) == (1, 1)
-    assert view["helped"]["listed"][0]["why"] == "nothing handed in for 1 chapter"
+    assert view["helped"]["listed"][0]["why"] == "no submission for 1 chapter"
     page = Page(render(view))
-    assert "nothing handed in" in page.text and "1 file handed in; 1 not handed in" in page.text
+    assert "no submission" in page.text and "1 submitted file; 1 missing" in page.text
     _, counts = view["chapters"][0]
     assert {(c["passed"], c["tried"], c["never"]) for c in counts} == {(1, 0, 1)}
 
 
 def test_who_has_no_file_for_the_chapter_has_not_handed_one_in():
-    told = f"There is no file {CHAPTER.name}.py or {CHAPTER.name}.ipynb; there is solution.py."
-    without = hand_in("bob", status="error", share=0.0, message=told, submitted=None)
+    without = hand_in("bob", status="error", share=0.0, message_id=NoChapterFile.id, submitted=None)
     raises = hand_in("chi", status="error", share=0.0, message="It raises.", submitted=None)
     view = class_view(COURSE, hand_in("ada") + without + raises, [])
     assert (view["handins"], view["missing"], view["without_file"]) == (2, 0, 1)
     page = Page(render(view))
-    assert "from 2 files handed in; 1 without the chapter's file." in page.text
+    assert "from 2 submitted files; 1 without the chapter's file." in page.text
 
 
-def test_what_stands_between_backticks_is_code_on_every_page():
+def test_what_is_between_backticks_is_code_on_every_page():
     told = "`head_dim` is meant; <script> and ` are not."
     wrong = row("ada", 0, "failed", 0.0, mistakes=["no_scale"], message=told)
     broken = row("bao", 1, "error", 0.0, message=told)

@@ -93,7 +93,7 @@ def test_moved_points_are_listed_and_not_endless():
     )
 
 
-def test_what_dates_moved_is_listed_by_itself():
+def test_what_dates_moved_is_listed_alone():
     shown, out = progress(Clock())
     one = {"student": "ada", "exercise": "first", "points": [2.0, 1.0]}
     shown.moved([one | {"why": OTHER_DATES}, one | {"why": OTHER_GRADERS, "points": [2.0, 2.5]}])

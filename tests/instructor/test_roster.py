@@ -35,7 +35,7 @@ def test_the_column_that_names_learners_is_found(tmp_path, text, column, names):
         (b"colour,shape\nred,round\n", "none of the columns"),
         (b"", "none of the columns"),
         (b"id\nada\nada\n", "names ada twice"),
-        (b"id,name\n,Ada\n", "names nobody"),
+        (b"id,name\n,Ada\n", "has no names"),
         (b"id\n\xff\xfe\n", "is not UTF-8"),
     ],
 )

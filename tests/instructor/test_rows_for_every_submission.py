@@ -85,7 +85,7 @@ def test_what_is_right_beside_it_gets_full_points(rows):
     assert {s for s, p in points.items() if p != FULL} == set(NO_NOTEBOOKS)
 
 
-def test_who_gets_none_is_told_why(rows):
+def test_files_that_are_no_notebooks_get_a_reason(rows):
     for student in NO_NOTEBOOKS:
         assert {bool(row["message"]) for row in rows[student]} == {True}
 

@@ -96,7 +96,7 @@ def test_a_scheme_that_cannot_be_is_a_sentence(told, why):
         resolve(settings, ROOT)
 
 
-def test_a_scheme_that_changes_grades_nobody_again(tmp_path):
+def test_a_scheme_that_changes_grades_no_learner_again(tmp_path):
     config = tmp_path / "course_config.py"
     texts = []
     for scheme in ("", ", scheme=Scheme(drop_lowest=1)"):

@@ -158,7 +158,7 @@ def test_worksheets_in_common_languages_are_understood(tmp_path, header, word, w
     assert place.folder == "ada@uni.edu", "who is known by the worksheet"
 
 
-def test_day_and_month_are_told_apart_by_the_whole_column_or_asked_for(tmp_path):
+def test_day_and_month_are_distinguished_by_the_whole_column_or_asked_for(tmp_path):
     files = {"ada": {f"{CH1}.py": b"1"}, "bao": {f"{CH1}.py": b"2"}}
     early = {"ada": "1/2/2027, 11:59 PM", "bao": "1/3/2027, 11:59 PM"}
     with pytest.raises(CourseError, match=r"1/2/2027, may have the day first.*--date-order"):
@@ -186,7 +186,7 @@ def test_a_roster_on_which_nobody_is_found_is_refused(tmp_path):
     collected(tmp_path, FILES | {"bao": {f"{CH1}.py": b"1"}})
     (tmp_path / "other.csv").write_text("Identifier,Email address\nParticipant 7,zoe@x.org\n")
     roster = read_roster(tmp_path / "other.csv", "moodle")
-    with pytest.raises(CourseError, match=r"nobody of the 2 learners .* Participant 7"):
+    with pytest.raises(CourseError, match=r"none of the 2 learners .* Participant 7"):
         plan("moodle", tmp_path / "m.zip", COURSE, roster)
     (tmp_path / "names.csv").write_text("Name,E-Mail\nAda,ada@x.org\n")
     with pytest.raises(CourseError, match=r"columns .*it has Name, E-Mail"):

@@ -22,7 +22,7 @@ COMPILED += "assert double(torch.ones(2)).tolist() == [2, 2]\n"
 
 
 def there(warm, text: str = "", handed_in: bool = False) -> bool:
-    """Whether a file that loads without a complaint finds it imported, at its end."""
+    """Return True if a file that loads silently finds it imported at its end."""
     text += HAS_IT
     source = Handin("ada", "a", "a.py", text.encode()) if handed_in else Source(text, "a.py")
     child = InChild(Submission("a", source), warm, warm.limits)
@@ -57,7 +57,7 @@ def test_a_file_that_asks_for_it_in_other_words_is_as_right():
 
 
 def test_no_file_that_learners_get_speaks_of_it(project):
-    """Else a class would wait for it, of which nobody has any use."""
+    """Otherwise a class would wait for an import that it does not need."""
     kit = [*ROOT.glob("exercises/ch?_*.py"), *ROOT.glob("release/*/*.ipynb")]
     solved = [*ROOT.glob("solutions/ch?_*.py"), *ROOT.glob("source/*/*.ipynb")]
     assert len(kit) == len(solved) == 2 * len(project.course.chapters)

@@ -37,7 +37,7 @@ def child_that_sends(pieces: list[bytes], closes: bool = True) -> tuple[Child, s
 
 @given(st.lists(st.binary(max_size=50), max_size=8))
 def test_any_pieces(pieces):
-    """A complete message within the bound comes out whole; all else is Ended."""
+    """A complete message within the bound is read; anything else is Ended."""
     child, _ = child_that_sends(pieces)
     content = b"".join(pieces)
     try:
@@ -107,7 +107,7 @@ def test_trickle_ends_in_time():
 
 
 def test_child_that_reads_nothing():
-    """A request that nobody takes is given up on too."""
+    """A request that is never read also times out."""
     child, theirs = child_that_sends([], closes=False)
     with pytest.raises(TimedOut):
         child.send(bytes(64 << 20), 0.2)
@@ -116,7 +116,7 @@ def test_child_that_reads_nothing():
 
 
 def test_what_one_child_takes_is_gone_for_the_next():
-    """Children of one hand-in share its seconds; when they are used up, nobody waits any more."""
+    """Children of one submission share its seconds; after that, no more waiting."""
     budget = Budget(0.3)
     waits = []
     for _ in range(3):

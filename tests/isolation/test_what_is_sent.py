@@ -24,7 +24,7 @@ SEEDS_IN_STEPS = (0, 1, 2, 123, 789)  # what authors write
 
 
 def hidden_cases(project, chapter: str) -> list[Case]:
-    """Every hidden case of a chapter, drawn anew."""
+    """Return every hidden case of a chapter, drawn again."""
     exercises = project.course.chapter(chapter).exercises
     return [
         case
@@ -34,7 +34,7 @@ def hidden_cases(project, chapter: str) -> list[Case]:
 
 
 def integers_in(value: object) -> set[int]:
-    """All whole numbers in JSON, and texts that are one (in hex too)."""
+    """Return all integers in JSON, including texts of digits or of hex digits."""
     if isinstance(value, dict):
         return {n for part in (*value, *value.values()) for n in integers_in(part)}
     if isinstance(value, list):
@@ -67,7 +67,7 @@ def test_no_number_sent_leads_to_another_case(project, chapter):
         assert master not in seen and not any(text in message for text in spelled)
         # The numbers of the inputs come from a seed that is not sent at all.
         assert not seen & {seed_for(master, case.exercise, case.name) for case in cases}
-    # With all that was sent, and the public functions and names, no seed comes out.
+    # The sent data, the public functions and the names together do not reveal the seed.
     known = set().union(*numbers, {PUBLIC_SEED})
     secret = set().union(*own)
     for case in cases:
@@ -124,7 +124,7 @@ def test_a_case_is_sent_at_its_turn_and_without_its_name(grader, project, monkey
     sent = [message for message in messages if message[0]["do"] != "load"]
     # A find-the-bug exercise has a child of its own, which loads that definition alone.
     assert [header["alone"][0] for header, _ in alone] == list(references.bugs)
-    # How far the code is from what was given is counted with that, before the file runs.
+    # The distance from the given code is measured before the file runs.
     assert {n: given for n, given in asked["exercises"].items() if given} == references.bugs
     assert [way for way, _ in wire] == load + ["sent", "got"] * (len(cases) + len(alone))
     for case, (header, tensors) in zip(cases, sent, strict=True):

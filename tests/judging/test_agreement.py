@@ -71,7 +71,7 @@ def test_a_column_that_is_right_in_other_rows_makes_no_sentence_false(shape, row
     assert render(where_they_differ(differs)) == said
 
 
-def test_several_columns_are_told_as_columns():
+def test_several_columns_are_reported_as_columns():
     differs = torch.ones(3, 5, dtype=torch.bool)
     differs[:, [0, 4]] = False
     told = "only columns `[:, 0]` and `[:, 4]` are right"
@@ -90,5 +90,5 @@ def test_several_columns_are_told_as_columns():
         ([[True, True], [True, True]], "every entry is NaN"),
     ],
 )
-def test_where_no_place_is_told_nothing_is_said_of_counting(nan, said):
+def test_a_message_without_a_place_does_not_mention_counting(nan, said):
     assert render(where_nan(torch.tensor(nan))) == said

@@ -36,7 +36,7 @@ def copies() -> Case:
 CASE = copies()
 
 
-# An attempt on public cases, of which nothing is known but what came back.
+# An attempt on public cases, with only the results known.
 ATTEMPT = SimpleNamespace(
     tolerances={"float32": Tolerance(1e-4, 1e-4)},
     loaded=SimpleNamespace(outside={}),
@@ -74,14 +74,14 @@ def test_a_copy_that_differs_is_called_a_copy(exercise):
     )
 
 
-def test_inputs_that_lie_in_memory_otherwise_are_told(exercise):
+def test_inputs_that_lie_in_memory_otherwise_are_reported(exercise):
     assert render(not_the_same(exercise, "scattered.1", CASE)) == (
         "the second part of the result of the third call depends on how the inputs are laid out in "
         "memory, which should make no difference"
     )
 
 
-def test_another_call_is_told_without_the_name_that_we_gave_it(exercise):
+def test_another_call_is_reported_without_the_name_that_we_gave_it(exercise):
     case = record("mean", "order/turned", IN_TWO_ORDERS)
     assert render(not_the_same(exercise, "exchanged", case)) == (
         "the result of the second call should be the same as the first time, and is not"
@@ -94,7 +94,7 @@ IN_TWO_ORDERS = [
 ]
 
 
-def test_a_mode_is_told_between_commas(exercise):
+def test_a_mode_is_reported_between_commas(exercise):
     calls = [call(x=torch.ones(2), result="piece0"), call(x=torch.ones(2))]
     case = record("Layer", "chunks/2", [construct("Layer"), mode(training=False), *calls])
     assert render(result_name(exercise, "piece0.0", case)) == (

@@ -1,4 +1,4 @@
-"""What a course adds to the engine: checks and signatures of its own, from its `checks.py`."""
+"""A course adds its own checks and signatures to the engine, in its `checks.py`."""
 
 from types import SimpleNamespace
 
@@ -42,7 +42,7 @@ COURSE = Course(
 
 
 def written(folder, text: str):
-    """What a folder with this `checks.py` adds."""
+    """Return the additions of a folder with this `checks.py`."""
     (folder / "checks.py").write_text(text, encoding="utf-8")
     return load_checks(folder)
 

@@ -1,4 +1,4 @@
-"""Where no known mistake matches: facts that help, no guess, and on hidden cases no answer."""
+"""Without a known mistake, messages give useful facts, no guesses, and no hidden answers."""
 
 from pathlib import Path
 
@@ -88,7 +88,7 @@ def project_qkv(x, W_query, W_key, W_value):
 """
 
 
-def test_a_constant_ratio_on_public_cases_is_told_with_what_it_looks_like(public):
+def test_a_constant_ratio_on_public_cases_is_reported_with_what_it_looks_like(public):
     part, diagnosis = diagnose(public, CH1, "attention_scores", TIMES)
     assert list(map(render, diagnosis.remarks)) == [
         "it is the expected result times 6, which is the number of rows of `inputs`",
@@ -96,7 +96,7 @@ def test_a_constant_ratio_on_public_cases_is_told_with_what_it_looks_like(public
     assert mistakes(part) == ()
 
 
-def test_a_wrong_scale_inside_a_softmax_is_told(public):
+def test_a_wrong_scale_inside_a_softmax_is_reported(public):
     part, diagnosis = diagnose(public, CH2, "attention_weights", SCALED)
     (remark,) = (r for r in diagnosis.remarks if isinstance(r, SoftmaxInputTimesFactor))
     assert remark.factor == pytest.approx(2 / 3, rel=1e-3)
@@ -106,7 +106,7 @@ def test_a_wrong_scale_inside_a_softmax_is_told(public):
     assert mistakes(part) == ()
 
 
-def test_tokens_in_another_order_are_told(public):
+def test_tokens_in_another_order_are_reported(public):
     _, diagnosis = diagnose(public, CH2, "project_qkv", FLIPPED)
     (remark,) = (r for r in diagnosis.remarks if isinstance(r, SlicesInOtherOrder))
     assert "rows in another order: `expected[[5, 4, 3, 2, 1, 0]]`" in render(remark)
@@ -159,7 +159,7 @@ def test_hidden_remarks_do_not_depend_on_the_expected_values():
         assert remarks(case, actual, first, hidden=True)
 
 
-def test_an_argument_that_some_cases_leave_out_is_told_before_its_sizes():
+def test_an_argument_that_some_cases_leave_out_is_reported_before_its_sizes():
     without = [case_of(x=torch.ones(n, 2)) for n in (3, 4)]
     passed = [case_of(x=torch.ones(n, 2), hidden=torch.ones(n, n)) for n in (5, 6)]
     said = "it is {} whenever `hidden` is passed in, and {} otherwise"
@@ -206,7 +206,7 @@ def test_sums_of_rows_and_columns():
         ),
     ],
 )
-def test_sums_are_told_in_four_digits(remark, said):
+def test_sums_are_reported_in_four_digits(remark, said):
     assert render(remark) == said
 
 
@@ -240,7 +240,7 @@ def test_what_a_ratio_looks_like(factor, said):
     assert said in render(ratios(case, factor * expected, expected))
 
 
-def test_a_ratio_that_looks_like_nothing_is_told_without_an_origin():
+def test_a_ratio_that_looks_like_nothing_is_reported_without_an_origin():
     expected = torch.randn(5, 7)
     found = ratios(case_of(x=torch.zeros(5, 7)), 1.234 * expected, expected)
     assert isinstance(found, TimesFactor) and found.origin is None
@@ -248,7 +248,7 @@ def test_a_ratio_that_looks_like_nothing_is_told_without_an_origin():
     assert ratios(case_of(x=torch.zeros(5, 7)), torch.randn(5, 7), expected) is None
 
 
-def test_a_factor_that_is_told_as_one_is_not_told():
+def test_a_factor_that_is_reported_as_one_is_not_reported():
     case, expected = case_of(x=torch.zeros(5, 7)), torch.randn(5, 7)
     assert ratios(case, 1.00003 * expected, expected) is None
     assert render(ratios(case, 1.002 * expected, expected)).endswith("times 1.002")
@@ -300,13 +300,13 @@ def test_what_remarks_say(remark, said):
     assert render(remark) == said
 
 
-def test_an_input_that_comes_back_is_told(public):
+def test_an_input_that_comes_back_is_reported(public):
     _, diagnosis = diagnose(public, CH1, "softmax_naive", "def softmax_naive(x):\n    return x\n")
     assert IsArgument("x") in diagnosis.remarks
     assert render(IsArgument("x")) == "it is `x`, unchanged"
 
 
-def test_a_name_whose_import_failed_is_told(public):
+def test_a_name_whose_import_failed_is_reported(public):
     source = "import no_such_library as tool\ndef softmax_naive(x):\n    return tool.softmax(x)\n"
     _, diagnosis = diagnose(public, CH1, "softmax_naive", source)
     assert (
@@ -316,7 +316,7 @@ def test_a_name_whose_import_failed_is_told(public):
     assert diagnosis.error.line == 5 and diagnosis.error.source == "return tool.softmax(x)"
 
 
-def test_a_name_of_another_cell_is_told(public):
+def test_a_name_of_another_cell_is_reported(public):
     source = "def softmax_naive(x):\n    return torch.exp(scores)\n"
     _, diagnosis = diagnose(public, CH1, "softmax_naive", source)
     assert "it is not an argument, and nothing before that line defines it" in render(
@@ -339,14 +339,14 @@ class SelfAttention_v2(nn.Module):
 """
 
 
-def test_a_renamed_parameter_is_told_with_what_was_found(public, hidden):
+def test_a_renamed_parameter_is_reported_with_what_was_found(public, hidden):
     for made in (public, hidden):
         part, diagnosis = diagnose(made, CH2, "SelfAttention_v2", MODULE)
         assert render(own_names(part).sentence) == "`W_q` should be called `W_query`"
         assert "right shape but not the right values" in render(diagnosis.problem)  # of the scale
 
 
-def test_a_parameter_that_nothing_can_stand_for_is_told(public, hidden):
+def test_a_parameter_that_nothing_can_stand_for_is_reported(public, hidden):
     module = MODULE.replace("W_q(x)", "W_key(x)").replace("self.W_q =", "one =")
     for made in (public, hidden):
         _, diagnosis = diagnose(made, CH2, "SelfAttention_v2", module)
@@ -360,7 +360,7 @@ def test_a_global_in_a_method_asks_for_self(public):
     assert "is `self.` missing?" in render(diagnosis.problem)
 
 
-def test_a_renamed_class_is_told_with_what_was_found(public):
+def test_a_renamed_class_is_reported_with_what_was_found(public):
     _, diagnosis = diagnose(
         public, CH2, "SelfAttention_v2", MODULE.replace("SelfAttention_v2", "SelfAttn_v2")
     )

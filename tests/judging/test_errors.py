@@ -1,4 +1,4 @@
-"""What is said of parameters that could not be given their values."""
+"""Messages on parameters that could not be given their values."""
 
 import dataclasses
 

@@ -67,7 +67,7 @@ class Hostile:
             return Observation(Outcome.KILLED)
 
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
-        """What was given has been mended."""
+        """The given code has been fixed."""
         return dict.fromkeys(bugs, 1)
 
     def names(self) -> dict[str, list[str]]:
@@ -79,7 +79,7 @@ class Hostile:
         return self
 
     def own_parameters(self) -> dict:
-        """What the stub has has other names here."""
+        """The stub's parts have other names here."""
         taken = inspect.signature(lambda first, second, *, third=0, **more: 0).parameters
         return {called: dict(taken) for called in self.exercises}
 
@@ -94,7 +94,7 @@ class Hostile:
         """Nothing to give back."""
 
 
-# What is done to one reply: the part, which one of several, and what stands there instead.
+# An edit of one reply: the part, its index if there are several, and the new content.
 BENDS = st.tuples(
     st.sampled_from(["tensor", "tensors", "value", "fact", "inner", "error", "gone", "none"]),
     st.integers(0, 99),

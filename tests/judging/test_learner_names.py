@@ -1,4 +1,4 @@
-"""What is said of names and orders that are not the stub's."""
+"""Messages on names and orders that differ from the stub's."""
 
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.learner_names import Names
@@ -9,14 +9,14 @@ MANY = Names({f"name_{number}": f"own_{number}" for number in range(40)})
 SWAPPED = Order(("x", "d", "n"), ("x", "n", "d"), {"x": "x", "d": "d", "n": "n"})
 
 
-def test_of_many_names_the_first_are_told_and_how_many_more_there_are():
+def test_of_many_names_the_first_are_reported_and_how_many_more_there_are():
     said = render(MANY.sentence)
     assert said.startswith("`own_0` should be called `name_0`, `own_1` `name_1`, ")
     told = said.count("`own_")
     assert said.endswith(f" and {40 - told} more") and 5 < told < 20
 
 
-def test_a_very_long_name_is_told_all_the_same():
+def test_a_very_long_name_is_reported_all_the_same():
     said = render(Names({"a" * 400: "b"}).sentence)
     assert said.startswith("`b` should be called `aaaa") and len(said) == LONGEST_MESSAGE
 

@@ -1,4 +1,4 @@
-"""What is told of a hand-in's lines, by looking for words."""
+"""Facts about the lines of a submission, found by searching for words."""
 
 import pytest
 

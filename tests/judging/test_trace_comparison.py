@@ -1,4 +1,4 @@
-"""Where a wrong answer's values part from those of right ones, and what is said of it."""
+"""The first value of a wrong answer that differs from right ones, and its message."""
 
 from dataclasses import replace
 
@@ -60,7 +60,7 @@ def scaled_dot_product_attention(queries, keys, values):
     weights = torch.softmax(scaled, dim=-1)
     return weights @ values
 """
-# What is written in place of what, its line, the stage that is lost there, a word of what it is.
+# Old code, new code, its line, the lost stage, and a word of the description.
 WRONG = [
     ("/ d_k ** 0.5", "/ d_k", 8, "scaled scores", "times a constant"),
     ("/ d_k ** 0.5", "* d_k ** 0.5", 8, "scaled scores", "times a constant"),
@@ -100,7 +100,7 @@ def recorded_on(project, chapter, exercise, word):
 
 
 def parted(project, recorded, text, chapter=CHAPTER, own=None):
-    """Where a text parts from right answers. own: the lines that can be blamed, else all."""
+    """Return the first difference of a text from right answers. own: lines to blame, or all."""
     case, expected, ways = recorded
     backend = InProcess(project.submission(chapter, text))
     backend.load()
@@ -180,7 +180,7 @@ def test_a_line_that_turns_a_right_value_wrongly_is_not_called_right(project):
 
 ROTATED = "return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)"
 FIRST, SECOND = "first * cos - second * sin", "second * cos + first * sin"
-# Ways to put the two halves of a rotated row together, and a mistake; the line that it stands on.
+# Ways to join the halves of a rotated row, and a mistake with its line.
 HALVES = {
     "written into a copy": (
         f"out = x.clone()\n    out[..., :half] = {FIRST}\n    out[..., half:] = {SECOND}",
@@ -204,7 +204,7 @@ HALVES = {
 
 @pytest.mark.parametrize("name", HALVES)
 def test_parts_of_a_result_that_are_right_are_not_blamed(project, name):
-    """What is written into a value is right there, or right values stand side by side."""
+    """A value that is written into another is right, or right values are side by side."""
     chapter, (put, (old, new)) = "ch5_beyond_one_sentence", HALVES[name]
     solution = project.solution(chapter).read_text(encoding="utf-8")
     case = recorded_on(project, chapter, "rotate", "")
@@ -233,7 +233,7 @@ def test_where_nothing_was_added_no_line_is_blamed(project):
     assert wrong != solution and parted(project, case, wrong, chapter) is None
 
 
-def test_what_a_name_of_one_letter_stands_for(project):
+def test_the_meaning_of_a_name_of_one_letter(project):
     chapter, name = "ch5_beyond_one_sentence", "LatentAttention"
     solution = project.solution(chapter).read_text(encoding="utf-8")
     case = recorded_on(project, chapter, name, "values")
@@ -245,7 +245,7 @@ def test_what_a_name_of_one_letter_stands_for(project):
     assert found.what == HoldsOtherValue("k", "values")
 
 
-def test_a_right_value_that_nothing_is_done_with_is_told(project, recorded):
+def test_a_right_value_that_nothing_is_done_with_is_reported(project, recorded):
     text = RIGHT.replace("    scaled = scores / d_k ** 0.5", "    scores / d_k ** 0.5\n")
     found = parted(project, recorded, text.replace("softmax(scaled", "softmax(scores"))
     assert (found.line, found.stage, found.what) == (8, "scaled scores", NothingIsDone()), found
@@ -266,7 +266,7 @@ def test_what_is_left_beside_the_mistake_is_not_blamed(project, recorded, left):
     assert parted(project, recorded, text).line == 11
 
 
-def test_a_right_value_that_has_a_name_and_is_left_is_told_beside_the_place(project, recorded):
+def test_a_right_value_that_has_a_name_and_is_left_is_reported_beside_the_place(project, recorded):
     text = RIGHT.replace("softmax(scaled", "softmax(scores")
     found = parted(project, recorded, text)
     assert (found.line, found.unused) == (9, 8), found
@@ -316,7 +316,7 @@ def test_an_error_has_its_own_line(project, recorded):
         [[[1], "add", [-1], []]],
         [[[-1], "add", [], []]],
         [[1, "add", [], []]],
-        [[[1] * 9, "add", [], []]],  # within more calls than are told
+        [[[1] * 9, "add", [], []]],  # within more calls than are reported
         [[["1"], "add", [], []]],
         [[[1], "add", []]],
         [[[1], 7, [], []]],
@@ -409,7 +409,7 @@ def line_of(text, words):
 
 
 def parted_in(project, chapter, exercise, word, *edit, form=""):
-    """Where the solution, or another right answer, parts with an edit; and that text."""
+    """Return where the solution, or another right answer, diverges after an edit; and the text."""
     path = project.root / "tests" / "right_answers" / chapter / f"{form}.py"
     text = (path if form else project.solution(chapter)).read_text(encoding="utf-8")
     at = text.index(f"{'class' if exercise[0].isupper() else 'def'} {exercise}(")
@@ -422,7 +422,7 @@ def parted_in(project, chapter, exercise, word, *edit, form=""):
 CH5, CH6 = "ch5_beyond_one_sentence", "ch6_small_gpt"
 
 
-def test_what_a_loop_leaves_too_early_is_told_as_that(project):
+def test_what_a_loop_leaves_too_early_is_reported_as_that(project):
     edit = ("range(0, len(keys), block_size)", "list(range(0, len(keys), block_size))[:-1]")
     found, text = parted_in(project, CH5, "online_softmax_attention", "", *edit)
     assert found.line == line_of(text, "return context / total") and found.what == ComesTooEarly()
@@ -456,7 +456,7 @@ def test_a_form_that_is_not_right_yet_is_blamed_beside_who_uses_it(project):
     assert found.since == line_of(text, f"keys = {made}") < found.line
 
 
-def test_what_was_not_written_to_is_told(project):
+def test_what_was_not_written_to_is_reported(project):
     made = "table[:, 0::2] = torch.sin(place * rate)"
     exercise = "sinusoidal_positions"
     found, text = parted_in(project, CH5, exercise, "", made, "pass", form="library_calls")
@@ -467,8 +467,8 @@ def test_what_was_not_written_to_is_told(project):
     assert found.line == line_of(text, half), found
 
 
-def test_what_is_called_and_thrown_away_is_told_on_its_line(project):
-    """What another class returns has a name there, and none here."""
+def test_what_is_called_and_thrown_away_is_reported_on_its_line(project):
+    """The result of another class has a name there, but not here."""
     edit = ("x = block(x)", "block(x)")
     case = recorded_on(project, CH6, "SmallGPT", "one block")
     text = project.solution(CH6).read_text(encoding="utf-8").replace(*edit)
@@ -491,7 +491,7 @@ def test_of_a_way_that_is_cut_nothing_is_said(recorded):
     assert parting(seen, way, ways) is None and parting(seen, replace(way, cut=False), ways)
 
 
-def test_where_nothing_comes_back_the_last_line_that_runs_is_told(project, recorded):
+def test_where_nothing_comes_back_the_last_line_that_runs_is_reported(project, recorded):
     found = parted(project, recorded, RIGHT.replace("return weights @ values", "weights @ values"))
     said = render(parting_sentence(found, "line {}".format))
     assert said == "Line 10 is the last line that runs, and it returns nothing."
@@ -507,7 +507,7 @@ def test_where_nothing_comes_back_the_last_line_that_runs_is_told(project, recor
         (2**0.5, "it is what should be there times a constant"),
     ],
 )
-def test_a_factor_that_differs_from_case_to_case_is_not_told(factor, said):
+def test_a_factor_that_differs_from_case_to_case_is_not_reported(factor, said):
     origin = LooksLike(2, NumbersInOtherPlaces(), "sqrt(2)")
     assert render(without_factor(TimesFactor(Compared.ON_THE_WAY, factor, origin))) == said
 
@@ -548,5 +548,5 @@ def test_the_verb_agrees_with_the_name_of_a_value():
         ),
     ],
 )
-def test_a_line_that_makes_something_else_is_told(message, said):
+def test_a_line_that_makes_something_else_is_reported(message, said):
     assert sentence(message) == said

@@ -1,4 +1,4 @@
-"""What is shown of two values that disagree: enough to see where, and nothing that misleads."""
+"""The display of two different values shows where they differ, and nothing misleading."""
 
 import pytest
 
@@ -11,7 +11,7 @@ LONG = {number: number * number for number in range(60)}
 
 
 def shown_of(want: object, got: object) -> tuple[str, str]:
-    """What is shown of two values, of which it is held that they disagree."""
+    """Return the display of two values that are said to differ."""
     packer = Packer(lambda place, tensor: {"tensor": place})
     trees = packer.pack(want, ""), packer.pack(got, "")
     gap = ValueJudge(NOTHING, NOTHING, {}).between(*trees, trees)

@@ -67,7 +67,7 @@ def test_a_wrong_answer_gets_pictures_its_mistake_and_a_hint_on_request():
 
 
 @pytest.mark.slow
-def test_what_the_code_prints_in_the_call_stands_on_the_card():
+def test_what_the_code_prints_in_the_call_is_on_the_card():
     loud = FLIPPED.replace("    return", '    print("size <b>", context_length)\n    return')
     assert "size &lt;b&gt; 6" in Card(checked("causal_mask", loud))._repr_html_()
     assert "your code prints" not in Card(checked("causal_mask", FLIPPED))._repr_html_()
@@ -98,14 +98,14 @@ def test_a_misspelt_name_is_said():
     assert "<code>casual_mask</code> should be called" in Card(found)._repr_html_()
 
 
-def test_an_error_is_told_with_its_cell_and_line():
+def test_an_error_is_reported_with_its_cell_and_line():
     found = checked(
         "causal_mask", "x = 1", "def causal_mask(context_length):\n    return undefined"
     )
     assert "cell 3, line 2" in Card(found)._repr_html_()
 
 
-def test_a_broken_cell_is_told():
+def test_a_broken_cell_is_reported():
     page = Card(
         checked("causal_mask", "def causal_mask(context_length:\n    return 1")
     )._repr_html_()
@@ -120,7 +120,7 @@ def test_a_broken_cell_is_told():
         "def causal_mask(n):\n    '''open",
     ],
 )
-def test_a_broken_cell_among_others_is_told_with_its_own_line(broken):
+def test_a_broken_cell_among_others_is_reported_with_its_own_line(broken):
     page = Card(checked("causal_mask", "def one(): pass", broken, "def two(): pass"))._repr_html_()
     assert "Error" in page and "compile(" not in page
     assert re.search(r"cell 3, line [23]\b", page), page
@@ -264,7 +264,7 @@ def test_pictures_carry_a_description():
     )
 
 
-# Where the checks and the other chapters are found.
+# The folders of the checks and of the other chapters.
 
 
 def test_checks_beside_a_notebook_are_found_first(tmp_path):
@@ -356,7 +356,7 @@ def test_a_cell_that_needs_a_stub_says_which(shell, capsys):
     shell.run_cell("class Layer:\n    def forward(self):\n        raise NotImplementedError")
     capsys.readouterr()
     for cell, name in (("heatmap(mix(1))", "mix"), ("Layer().forward()", "Layer")):
-        assert not shell.run_cell(cell).success  # so that `run all` stops here, as ever
+        assert not shell.run_cell(cell).success  # so that `run all` stops here, as usual
         said = capsys.readouterr()
         assert said.out.startswith(f"{name} is still to do") and "Traceback" not in str(said)
 

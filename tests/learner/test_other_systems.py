@@ -1,4 +1,4 @@
-"""What learners run, where Linux' own things are not there: as on Windows, and as on macOS.
+"""Learners' commands on systems without Linux features, as on Windows and macOS.
 
 A child process imports torch and then loses what those systems lack. Nothing else is pretended:
 paths, files and processes stay those of the machine that runs the tests.
@@ -12,7 +12,7 @@ import pytest
 
 from ..commands import ROOT
 
-# As on Windows: os.name is `nt`, and whoever makes a Path asks it which one.
+# As on Windows: os.name is `nt`, and pathlib checks it for each Path.
 LACKING = """
 import importlib.abc, multiprocessing, os, pathlib, signal, socket, subprocess, sys, tempfile
 import torch, IPython
@@ -80,7 +80,7 @@ HINT = "from tensorgrade.cli import main; sys.argv[:0] = ['tensorgrade']; main()
 
 
 def run(system: str, script: str, *arguments: object, cwd: Path = ROOT) -> str:
-    """What a script says on such a system, in one line; it must end by itself, not by a crash."""
+    """Return a script's output on such a system, in one line; it must finish without a crash."""
     command = [sys.executable, "-c", LACKING + script, system, *map(str, arguments)]
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
     assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr

@@ -32,7 +32,7 @@ def session(project, folder):
 
 
 def shown(session) -> str:
-    """What has been written since the last look at it."""
+    """Return the output since the last look at it."""
     text = session.console.file.getvalue()
     session.console.file.seek(0)
     session.console.file.truncate()
@@ -66,14 +66,14 @@ def test_it_starts_with_where_to_begin(session, project, folder):
 @pytest.mark.slow
 def test_a_save_gives_a_verdict_with_the_mistake_in_words(session, project, folder):
     text = save(session, folder, with_answer(project, "return inputs @ inputs.T"))
-    assert "Scores between all pairs come back; one query is given. [all_pairs]" in text
-    assert "2.5 of 5 points: 1 of 4 checks passed; known mistake: −2.5" in text
+    assert "Scores of all pairs are returned, not only of the given query. [all_pairs]" in text
+    assert "2.5 of 5 points: 0 of 4 checks passed; known mistake: −2.5" in text
     assert "checked in" in text
     assert text.index(f"checking {CHAPTER}.py …") < text.index("all_pairs")
 
 
 @pytest.mark.slow
-def test_what_the_code_prints_in_the_call_stands_below_the_note(session, project, folder):
+def test_what_the_code_prints_in_the_call_is_below_the_note(session, project, folder):
     line = 'print("shape", tuple(inputs.shape)); return inputs @ inputs.T'
     text = save(session, folder, with_answer(project, line))
     assert "Your code prints:" in text and text.count("shape (6, 3)") == 1, text
@@ -96,7 +96,7 @@ def test_a_right_answer_is_done_and_n_leads_on(session, project, folder):
     assert "Start here: softmax_naive" in shown(session)
 
 
-def test_hints_grow_one_by_one_and_begin_anew_on_another_page(session, project, folder):
+def test_hints_grow_one_by_one_and_begin_again_on_another_page(session, project, folder):
     session.press("h")
     first = shown(session)
     session.press("h")

@@ -1,4 +1,4 @@
-"""After a save only what the change can reach is checked again, and what is told is the same."""
+"""A save checks again only what the change can affect, and the messages are the same."""
 
 import random
 
@@ -113,7 +113,7 @@ def test_what_is_right_is_not_run_again(project, checkers, monkeypatch):
 def test_what_is_wrong_is_run_again_only_where_something_may_have_changed(
     project, checkers, monkeypatch
 ):
-    """Beside it, in what it calls or is called by, or in its place in the file."""
+    """In addition, the change can affect callers, callees and the order in the file."""
     checker, asked = checkers[0], asked_in_checks(checkers[0], monkeypatch)
     solution = project.solution(CH2).read_text(encoding="utf-8")
     weights = "    attn_weights = torch.softmax(attn_scores / d_k**0.5, dim=-1)"
@@ -148,7 +148,7 @@ def test_an_exercise_is_run_again_where_its_cases_ask_for_what_has_changed(
 
 
 @pytest.mark.slow
-def test_who_leaves_is_told_nothing(project, tmp_path, capfd):
+def test_leaving_prints_nothing(project, tmp_path, capfd):
     """Neither by this process nor by those that have run the code."""
     for _ in range(3):
         checker = Checker(project.exercises, tmp_path)
@@ -160,7 +160,7 @@ def test_who_leaves_is_told_nothing(project, tmp_path, capfd):
 
 
 @pytest.mark.slow
-def test_a_file_of_weights_that_is_written_anew_is_looked_at(project, checkers):
+def test_a_file_of_weights_that_is_written_again_is_looked_at(project, checkers):
     checker = checkers[0]
     checker.path(CH6).write_text(project.solution(CH6).read_text(encoding="utf-8"))
     states = []

@@ -86,7 +86,7 @@ def write_in_pieces(path, text: str, chance: random.Random) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_that_is_emptied_and_written_anew_200_times_never_shows_half(session, project):
+def test_a_file_that_is_emptied_and_written_again_200_times_never_shows_half(session, project):
     path, chance = session.checker.path(CHAPTER), random.Random(1)
     ends = threading.Event()
 
@@ -203,7 +203,7 @@ def without_fork(project, tmp_path_factory):
 
 
 def page_after(session, text: str) -> str:
-    """What the page shows after a save, in one line."""
+    """Return the page after a save, in one line."""
     session.console.file = io.StringIO()
     assert save(session, text)
     return " ".join(session.console.file.getvalue().split())
@@ -215,7 +215,7 @@ def test_without_fork_an_endless_loop_ends_and_the_next_save_works(without_fork)
     first = session.checker.maker.warm.process.pid
     right = stub.replace(STUB, "return inputs @ query", 1)
     assert "attention_scores is done" in page_after(session, right)
-    assert session.checker.maker.warm.process.pid == first  # kept, not started anew
+    assert session.checker.maker.warm.process.pid == first  # the process was not restarted
     # Nothing interrupts this from within.
     deaf = "import signal, time; signal.signal(signal.SIGALRM, signal.SIG_IGN); time.sleep(600)"
     sleeping = stub.replace(STUB, deaf, 1)

@@ -1,4 +1,4 @@
-"""A class in nbgrader full of odd notebooks: everybody has points and a page, and nothing acts."""
+"""A class with odd notebooks in nbgrader: each learner gets points and a page, and no code runs."""
 
 import json
 import os
@@ -161,7 +161,7 @@ def test_everybody_has_points(graded):
 
 
 def test_a_name_with_a_line_break_is_one_of_them(graded):
-    """Not in nbgrader's own list: it writes names into lines as they are."""
+    """Not in nbgrader's own list, which writes names into lines unchanged."""
     scratch, _ = graded
     with Gradebook(f"sqlite:///{scratch.root}/gradebook.db") as gradebook:
         assert gradebook.find_submission(CH1, BROKEN).score == MOST[CH1]
@@ -179,11 +179,11 @@ def test_what_takes_long_to_render_is_shown_as_it_was_written(graded):
     assert "<pre>a.a.a." in page(scratch, "code") and "<h1" in page(scratch, "headings")
 
 
-def test_who_has_none_is_told_why(graded):
+def test_files_that_are_no_notebooks_show_a_reason(graded):
     scratch, _ = graded
     for name in (*WRONG, "linked"):
         said = page(scratch, name)
-        assert "ends in an error" in said
+        assert "raises an error" in said
         assert re.search("cannot be read|is a link", said), name
 
 

@@ -136,7 +136,7 @@ class Scratch:
 
 
 def isolation() -> str:
-    """What the graders of these tests run with: locked in, where the machine can."""
+    """The isolation level for these tests: a sandbox if the machine supports one."""
     try:
         choose_rung(COURSE.isolation, "auto", "cpu")
         return "auto"
@@ -526,7 +526,7 @@ def test_a_spoilt_notebook_keeps_what_is_right_in_it(spoilt, name):
     assert scores[name] == MOST[CH1] - 10 * (name == "broken_cell")
 
 
-def test_a_file_that_is_no_notebook_costs_nobody_else_anything(spoilt):
+def test_a_file_that_is_no_notebook_costs_no_other_learner_anything(spoilt):
     said, scores = spoilt
     assert f"bad/{CH1}/{CH1}.ipynb: {CH1}.ipynb is no notebook" in said
     assert (scores["bad"], scores["good"]) == (0.0, MOST[CH1])

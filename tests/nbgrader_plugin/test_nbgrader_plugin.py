@@ -165,7 +165,7 @@ def test_a_script_with_a_broken_definition_keeps_the_others():
 
 
 @pytest.mark.parametrize("script", ["", "#", "\n\n", "'''", "1 +", "def (", "class", "é = 1"])
-def test_any_text_can_be_poured(script):
+def test_any_text_can_be_converted(script):
     nbformat.validate(conversion.pour(parts(script), RELEASED))
 
 
@@ -181,12 +181,12 @@ def notebook_of(submitted: Path) -> Path:
     return submitted / "ada" / CH1 / f"{CH1}.ipynb"
 
 
-def test_a_script_alone_is_poured(submitted, reader):
+def test_a_script_alone_is_converted(submitted, reader):
     assert conversion.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
     assert "exponentials.sum()" in notebook_of(submitted).read_text()
 
 
-def test_a_script_beside_an_untouched_notebook_is_poured(submitted, reader):
+def test_a_script_beside_an_untouched_notebook_is_converted(submitted, reader):
     shutil.copy(RELEASED, notebook_of(submitted))
     assert conversion.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
 
@@ -222,7 +222,7 @@ def test_links_are_left_alone(submitted, tmp_path, reader):
     assert conversion.pour_all(submitted, ROOT / "release", reader) == []
 
 
-def test_a_poured_script_is_graded_as_the_script_that_it_is(submitted, reader):
+def test_a_converted_script_is_graded_as_the_script_that_it_is(submitted, reader):
     conversion.pour_all(submitted, ROOT / "release", reader)
     nb = nbformat.read(notebook_of(submitted), as_version=4)
     script = notebook_of(submitted).with_suffix(".py")

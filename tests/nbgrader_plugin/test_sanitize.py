@@ -1,4 +1,4 @@
-"""What is sound in a notebook stays, whatever else is in it; nbgrader's own checks agree."""
+"""Valid parts of a notebook stay, whatever else it contains; nbgrader's own checks agree."""
 
 import json
 import math
@@ -112,7 +112,7 @@ def test_text_is_kept_whatever_is_around_it(cell, source):
     assert [c.source for c in made.cells] == [source]
 
 
-def test_names_that_stand_twice_are_told_apart():
+def test_names_that_stand_twice_are_distinguished():
     made = sound({"cells": [code(id="cell-1"), code(id="cell-1"), code(id=None), 3, "no"]})
     accepted(made)
     assert len({cell.id for cell in made.cells}) == 3
@@ -165,7 +165,7 @@ def test_links_and_folders_are_no_notebooks(tmp_path):
     assert all(reason_in(read_notebook(path)) for path in paths)
 
 
-def test_too_much_is_told_and_fifty_megabytes_of_outputs_are_not_too_much(tmp_path):
+def test_too_much_is_reported_and_fifty_megabytes_of_outputs_are_not_too_much(tmp_path):
     for cells in ([code()] * 6000, [code("x" * (2 << 20))]):
         with pytest.raises(Unsound, match="more than"):
             sound({"cells": cells})

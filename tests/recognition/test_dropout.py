@@ -1,4 +1,4 @@
-"""Dropout is told from what only looks like it, and chance alone is next to never blamed."""
+"""Dropout is distinguished from similar behaviour, and chance is almost never blamed."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ BELOW = EVERYWHERE.tril()  # as many as causal weights have
 
 
 def drawn(seed: int, p: float = P, entries=EVERYWHERE) -> torch.Tensor:
-    """What right dropout keeps, as chances."""
+    """Return the entries that right dropout keeps, as probabilities."""
     generator = torch.Generator().manual_seed(seed)
     kept = torch.rand(2, *entries.shape, generator=generator) >= p
     return chances(kept, entries, p)
@@ -69,7 +69,7 @@ KINDS |= {
 }
 
 
-def test_a_symmetric_pattern_is_told():
+def test_a_symmetric_pattern_is_reported():
     chance = torch.rand(2, 60, 60, generator=torch.Generator().manual_seed(1))
     kept, entries = chance >= P, torch.ones(60, 60, dtype=torch.bool)
     assert dependence(chances(kept, entries, P), entries, P) is None
@@ -78,7 +78,7 @@ def test_a_symmetric_pattern_is_told():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_dependent_entries_are_told_with_their_dimension(kind):
+def test_dependent_entries_are_reported_with_their_dimension(kind):
     dim, keep = KINDS[kind]
     chance = torch.rand(SHAPE, generator=torch.Generator().manual_seed(1))
     assert dependence(chances(keep(chance), EVERYWHERE, P), EVERYWHERE, P) == dim
@@ -108,9 +108,9 @@ def test_the_rate_of_false_alarms_is_below_one_in_a_million(p, monkeypatch):
     assert alarms <= 4 * comparisons * runs + 2, alarms
 
 
-def test_a_number_that_never_varies_is_told():
+def test_a_number_that_never_varies_is_reported():
     assert counts_by_chance([0.9, 0.3, 1.4, 0.2, 0.8, 1.1])
     assert not counts_by_chance([0.02] * 8)
-    assert counts_by_chance([0.0] * 3)  # too few to tell
+    assert counts_by_chance([0.0] * 3)  # too few to decide
     totals = [t for seed in range(4) for t in deviations(drawn(seed), EVERYWHERE, P)]
     assert counts_by_chance(totals)

@@ -1,4 +1,4 @@
-"""Fingerprints on disk: what is written is read again, and what is too old says so."""
+"""Fingerprints on disk are read back, and outdated ones are reported."""
 
 import json
 
@@ -51,7 +51,7 @@ def test_an_older_file_is_a_sentence_and_not_a_traceback(tmp_path):
     older = (tmp_path / "a.json").read_text().replace('"imprints"', '"digests"')
     assert json.loads(older)
     (tmp_path / "a.json").write_text(older)
-    with pytest.raises(CourseError, match="older form"):
+    with pytest.raises(CourseError, match="older format"):
         load_fingerprints(tmp_path / "a.json")
     with pytest.raises(CourseError, match="is missing"):
         load_fingerprints(tmp_path / "b.json")

@@ -1,4 +1,4 @@
-"""Unusual and right, where a check of modes, of chance or of what stays could be too strict."""
+"""Unusual but right answers that a check of modes, randomness or state could reject."""
 
 PLACES = "torch.arange(ids.shape[1], device=ids.device)"
 

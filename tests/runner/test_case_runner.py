@@ -1,4 +1,4 @@
-"""What learner code returns is told, whatever it is."""
+"""Any result of learner code is reported."""
 
 import pytest
 import torch
@@ -72,14 +72,14 @@ MADE = Construct(name="M", result="object0")
         ("del self.plain", True),
     ],
 )
-def test_an_object_that_holds_something_else_after_a_call_is_told_of(does, altered):
+def test_an_object_that_holds_something_else_after_a_call_is_reported(does, altered):
     module, problems = load_module("m", MODULE.replace("{does}", does), "m.py")
     header, _ = CaseRunner(module, {}, "cpu").run_case([MADE, CALL], {"x": torch.ones(1, 2)})
     assert problems == [] and header["error"] is None
     assert header["facts"]["result"].get("altered", []) == ["self"] * altered
 
 
-def test_the_definitions_that_one_speaks_of_are_told():
+def test_the_definitions_that_one_speaks_of_are_reported():
     text = """import torch
 def mean(x): return x
 def unused(x): return mean(x)

@@ -28,7 +28,7 @@ def pages(made: list) -> int:
 
 
 @pytest.mark.parametrize("size", [48, 128, LARGEST])
-def test_what_is_made_lies_on_few_pages_once_holes_are_filled(size):
+def test_what_is_made_is_on_few_pages_once_holes_are_filled(size):
     make = maker(size)
     crowd = [make() for _ in range(20_000)]
     del crowd[::20]  # a hole here and there: what is made next goes there

@@ -22,7 +22,7 @@ def scale(x, size):
 
 
 def written(node: ast.AST) -> str:
-    """A tree with all the places of what is in it."""
+    """A tree with the positions of all its nodes."""
     return ast.dump(node, include_attributes=True)
 
 
@@ -35,7 +35,7 @@ def test_every_edit_parses_differs_and_quotes_the_text():
         assert edit.quotes(TEXT) and isinstance(edit.idea, Idea), edit
 
 
-def test_the_edited_definition_alone_is_what_stands_in_the_file():
+def test_the_edited_definition_alone_is_what_is_in_the_file():
     text = TEXT.replace("def scale", "@torch.no_grad()\n\ndef scale") + "\nafter = scale\n"
     for edit in edits(text, "scale", 10):
         (alone,) = ast.parse(edit.definition).body
@@ -49,7 +49,7 @@ def test_edits_of_the_pointed_line_come_first():
     assert lines == sorted(lines) and {0, 1, 2} == set(lines)
 
 
-def test_the_edits_that_mend_the_usual_slips_are_there():
+def test_the_edits_that_fix_the_usual_slips_are_there():
     texts = {edit.text for edit in edits(TEXT, "scale", 0)}
     for old, new in (
         ("x / size", "((x) * (size))"),
@@ -86,7 +86,7 @@ def test_code_that_is_not_in_the_text_is_no_quote_of_it():
     assert not Edit(1, Idea.NAME, "0.1234", "").quotes(TEXT)
 
 
-def test_a_misspelt_definition_that_fails_keeps_no_other_from_being_mended():
+def test_a_misspelt_definition_that_fails_keeps_no_other_from_being_fixed():
     text = "def widht(x=1 / 0): return x\n\ndef half(x): return x * 2\n"
     misspelt = {"width": "widht"}
     module, problems = load_module("learner", text, "learner.py", misspelt=misspelt)

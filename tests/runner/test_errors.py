@@ -1,6 +1,6 @@
 """What is told of an error: of the lines that it came through, the one where it arose and a caller.
 
-Inside a helper that was called wrongly, the line to be mended is the one that calls it.
+If a helper is called wrongly, the line to fix is the one that calls it.
 """
 
 import pytest
@@ -59,7 +59,7 @@ class Layer:
         ("recurs", 28, None),
     ],
 )
-def test_the_line_that_calls_a_helper_is_told(name, line, called):
+def test_the_line_that_calls_a_helper_is_reported(name, line, called):
     module, _ = load_module("a_learner_file", CALLED, FILE)
     with pytest.raises(NameError) as raised:
         getattr(module, name)(1)
@@ -67,7 +67,7 @@ def test_the_line_that_calls_a_helper_is_told(name, line, called):
     assert (told["line"], told["called"]) == (line, called)
 
 
-def test_the_line_that_calls_a_method_is_told():
+def test_the_line_that_calls_a_method_is_reported():
     module, _ = load_module("a_learner_file", CALLED, FILE)
     with pytest.raises(NameError) as raised:
         module.Layer()(1)
@@ -85,7 +85,7 @@ def test_the_line_that_calls_a_method_is_told():
         ("@calls\ndef broken(): pass", 9, 36),
     ],
 )
-def test_a_statement_by_itself_is_told_over_however_many_functions(statement, line, called):
+def test_a_statement_alone_is_reported_over_however_many_functions(statement, line, called):
     _, problems = load_module("a_learner_file", CALLED + statement, FILE)
     told = problems[0]["error"]
     assert (told["line"], told["called"]) == (line, called)
@@ -97,7 +97,7 @@ def test_an_error_of_text_that_does_not_parse_has_no_caller():
 
 
 @pytest.mark.parametrize("file", [BLOCK, "by_hand.py"])
-def test_a_syntax_error_raised_by_hand_is_told_whatever_it_says_of_its_place(file):
+def test_a_syntax_error_raised_by_hand_is_reported_whatever_it_says_of_its_place(file):
     code = compile(f"raise SyntaxError('no', ({file!r}, 'seven', 1, 8))", "by_hand.py", "exec")
     with pytest.raises(SyntaxError) as raised:
         exec(code)

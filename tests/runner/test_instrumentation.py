@@ -83,7 +83,7 @@ def test_the_line_that_changes_an_input_is_known(name, line):
     assert lines_of(name, x=torch.ones(2)) == {"x": line}
 
 
-def test_of_a_statement_on_several_lines_one_of_these_is_told():
+def test_of_a_statement_on_several_lines_one_of_these_is_reported():
     assert lines_of("over_two_lines", x=torch.ones(2))["x"] in (25, 26)
 
 

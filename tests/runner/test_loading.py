@@ -70,7 +70,7 @@ def test_a_misspelt_definition_is_there_under_both_names():
     module, problems = load(MISSPELT, misspelt=names)
     assert names == {"Width": "Widht"} and not problems
     assert module.made.other() is module.Widht is module.Width
-    assert module.Width.__qualname__ == "Width", "errors are told by the name that is asked for"
+    assert module.Width.__qualname__ == "Width", "errors use the name in the stub"
 
 
 def test_a_misspelt_definition_that_fails_is_one_problem():

@@ -1,4 +1,4 @@
-"""What is packed is safetensors' own form, whatever a tensor looks like in memory."""
+"""Packed tensors are in safetensors' own format, whatever their layout in memory."""
 
 import pytest
 import torch

@@ -108,7 +108,7 @@ def test_of_several_with_one_shape_likeness_tells_first_and_then_the_order():
     assert found == {"W_query": "made.0", "W_key": "made.1", "W_value": "made.2"}
 
 
-def test_what_lies_in_a_part_of_another_name_is_looked_at_too():
+def test_what_is_in_a_part_of_another_name_is_looked_at_too():
     asked = {f"blocks.{n}.feed.{name}": size for n in range(2) for name, size in FEED.items()}
     there = {
         name.replace("feed", "ff").replace("layers.0", "one").replace("layers.2", "two"): size

@@ -1,4 +1,4 @@
-"""What is taken from a notebook: definitions, wherever they stand; and what is not."""
+"""Definitions are extracted from notebooks, wherever they are; other code is not."""
 
 import json
 
@@ -96,7 +96,7 @@ def test_a_formula_that_begins_with_a_percent_sign_stays():
     assert "return (7\n% 4)" in found.text
 
 
-def test_a_broken_definition_is_told_and_costs_only_itself():
+def test_a_broken_definition_is_reported_and_costs_only_itself():
     names, problems, _ = loaded(
         "def good():\n    pass\ndef bad(:\n    pass\ndef also_good():\n    pass",
         "def more():\n    pass",
@@ -128,7 +128,7 @@ def test_a_class_that_leans_on_a_computed_value_is_found_out():
     assert names == {"A"}
 
 
-def test_statements_on_one_line_are_told_apart():
+def test_statements_on_one_line_are_distinguished():
     names, problems, _ = loaded('print("größe"); a = 1; f(); b = 2; g()')
     assert names == {"a", "b"} and not problems
 

@@ -1,4 +1,4 @@
-"""What learner code switches in torch does not follow into a case, nor out of one."""
+"""Changes of torch's global state by learner code affect no other case."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from tensorgrade.runner.torch_state import standard_torch
 
 
 def run(source: str, steps: list[Step], **tensors):
-    """What a source gives on steps: the header, and the tensors."""
+    """Return a source's results on steps: the header, and the tensors."""
     module, problems = load_module("f", f"import torch\nfrom torch import nn\n{source}", "f.py")
     assert problems == []
     return CaseRunner(module, {}, "cpu").run_case(steps, tensors)
@@ -114,7 +114,7 @@ print(first[0])
 
 @pytest.mark.slow
 def test_sizes_that_are_numbers_need_no_algebra_and_others_have_it():
-    """What is told of shapes, and of those that do not fit, is the same with it and without."""
+    """Reports of shapes, and of wrong ones, are the same with it and without."""
     command = [sys.executable, "-c", ALGEBRA]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     first, shapes = done.stdout.splitlines()
@@ -173,7 +173,7 @@ def test_no_other_error_brings_the_tolerance_of_float32(does):
     assert run(text, calls(), x=torch.ones(2))[0]["error"] is None
 
 
-def test_what_fails_in_both_is_told_as_it_was_in_float64():
+def test_what_fails_in_both_is_reported_as_it_was_in_float64():
     _, tensors = run("def f(x): return x * torch.nan\n", calls(), x=torch.ones(2).double())
     assert tensors["result"].dtype == torch.float64
     header, _ = run("def f(x): return x / y\n", calls(), x=torch.ones(2).double())

@@ -1,4 +1,4 @@
-"""What a call passes through is written down with lines and inputs, and within bounds."""
+"""A call's intermediate values are recorded with lines and inputs, within limits."""
 
 import pytest
 import torch
@@ -105,7 +105,7 @@ def leaves(x):
 """
 
 
-def test_what_nothing_is_done_with_is_told():
+def test_what_nothing_is_done_with_is_reported():
     space = {}
     exec(compile(LEAVES, "learner.py", "exec"), space)
     with StageRecorder("learner.py") as recorder:
@@ -114,7 +114,7 @@ def test_what_nothing_is_done_with_is_told():
     assert [told["steps"][at][0] for at in told["unused"]] == [[6], [8]]
 
 
-def test_what_went_into_the_operation_that_failed_is_told():
+def test_what_went_into_the_operation_that_failed_is_reported():
     x, space = torch.randn(4, 3), {}
     exec(compile(TEXT + FAILS, "learner.py", "exec"), space)
     for name, count in (("fails", 2), ("goes_on", 0)):

@@ -24,7 +24,7 @@ def elsewhere(source: str, kind: str = "code") -> dict:
 
 
 def doubled(*cells: dict):
-    """Return what `double(3)` of a notebook gives, and what is said of the choice."""
+    """Return the result of `double(3)` in a notebook, and the message on the choice."""
     content = json.dumps({"cells": [elsewhere("import math"), *cells]}).encode()
     found = source_in(content, "a.ipynb")
     module, problems = load_module("cells", found.text, "a.ipynb")
@@ -64,7 +64,7 @@ def test_other_lines_of_a_cell_stay():
     assert result == 6
 
 
-def test_a_broken_definition_of_its_own_cell_is_told():
+def test_a_broken_definition_of_its_own_cell_is_reported():
     content = json.dumps({"cells": [cell("def double(x:\n    return x"), elsewhere(SCRATCH)]})
     found = source_in(content.encode(), "a.ipynb")
     _, problems = load_module("cells", found.text, "a.ipynb")

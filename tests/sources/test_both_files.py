@@ -1,4 +1,4 @@
-"""Where a learner hands in a notebook and a script, one rule says which of them counts."""
+"""If a learner submits a notebook and a script, one rule decides which of them counts."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Files of weights beside a chapter's code: found, bounded, part of what a hand-in is."""
+"""Weight files next to a chapter's code are found, bounded, and part of the submission."""
 
 import zipfile
 from dataclasses import replace
@@ -77,7 +77,7 @@ SAID = {
 
 
 @pytest.mark.parametrize("where", [f"{CH6}/my_model (1).safetensors", FILE, f"{CH6}/x/{FILE}"])
-def test_nearly_named_or_placed_it_counts_and_that_is_told(found, tmp_path, where):
+def test_nearly_named_or_placed_it_counts_and_that_is_reported(found, tmp_path, where):
     put(tmp_path, f"{CH6}/{CH6}.py", CODE)
     put(tmp_path, where, CONTENT)
     handin, notes = found()

@@ -32,7 +32,7 @@ def hand_in(folder: Path, student: str, chapter: str = CH1, text: str = "x = 1")
     return path
 
 
-def test_a_class_in_which_all_hand_in_all_has_no_notes(found, tmp_path):
+def test_a_class_in_which_all_submit_all_has_no_notes(found, tmp_path):
     for student in ("ann", "bob"):
         for chapter in (CH1, CH2):
             hand_in(tmp_path, student, chapter)
@@ -41,7 +41,7 @@ def test_a_class_in_which_all_hand_in_all_has_no_notes(found, tmp_path):
     assert not notes and not any(h.reason or h.missing for h in handins.values())
 
 
-def test_who_handed_in_another_chapter_or_nothing_is_there_for_each_that_is_graded(found, tmp_path):
+def test_who_submitted_another_chapter_or_nothing_is_there_for_each_that_is_graded(found, tmp_path):
     hand_in(tmp_path, "ann", CH1)
     hand_in(tmp_path, "bob", CH2)
     (tmp_path / "chi").mkdir()
@@ -49,11 +49,11 @@ def test_who_handed_in_another_chapter_or_nothing_is_there_for_each_that_is_grad
     assert {student for student, _ in handins} == {"ann", "bob", "chi"} and len(handins) == 6
     missing = {about for about, h in handins.items() if h.missing}
     assert missing == {("ann", CH2), ("bob", CH1), ("chi", CH1), ("chi", CH2)}
-    assert handins["chi", CH1].reason == "Nothing was handed in for this chapter."
-    assert f"nothing was handed in for {CH1} by bob, chi" in notes
+    assert handins["chi", CH1].reason == "There is no submission for this chapter."
+    assert f"no submission for {CH1} by bob, chi" in notes
 
 
-def test_a_file_in_the_wrong_place_or_under_another_name_is_told(found, tmp_path):
+def test_a_file_in_the_wrong_place_or_under_another_name_is_reported(found, tmp_path):
     hand_in(tmp_path, "ann")
     (tmp_path / "beside").mkdir()
     (tmp_path / "beside" / f"{CH1}.py").write_text("x = 1")
@@ -72,7 +72,7 @@ def test_a_file_in_the_wrong_place_or_under_another_name_is_told(found, tmp_path
     for name in ("homework/homework.pdf", "list.csv"):
         assert f"{name} is no learner's file of a chapter; it was left out" in notes
     handins, _ = found(rescue=False)
-    assert "its place is" in handins["beside", CH1].reason
+    assert "it belongs in" in handins["beside", CH1].reason
 
 
 def test_a_link_leads_nowhere_and_has_a_row(found, tmp_path):
@@ -123,7 +123,7 @@ def test_whatever_reading_one_ends_in_the_others_are_found(found, tmp_path, monk
     assert not handins["ann", CH1].reason and not handins["zoe", CH1].reason
 
 
-def test_a_hidden_folder_counts_if_a_chapter_lies_in_it(found, tmp_path):
+def test_a_hidden_folder_counts_if_a_chapter_is_in_it(found, tmp_path):
     hand_in(tmp_path, ".ann")
     (tmp_path / ".git").mkdir()
     (tmp_path / ".DS_Store").write_text("")
@@ -131,7 +131,7 @@ def test_a_hidden_folder_counts_if_a_chapter_lies_in_it(found, tmp_path):
     assert list(handins) == [(".ann", CH1)] and not notes
 
 
-def test_names_that_look_alike_are_told_apart_and_pointed_out(found, tmp_path):
+def test_names_that_look_alike_are_distinguished_and_pointed_out(found, tmp_path):
     alike = ["José", "Jose\u0301", "Jo\u00adsé", "José ", "Jos\ufe0fé"]
     for student in (*alike, "Josè"):
         hand_in(tmp_path, student)
@@ -147,7 +147,7 @@ def test_no_two_names_are_written_the_same(first, second):
     assert escaped(first) != escaped(second)
 
 
-def test_much_that_lies_about_is_counted(found, tmp_path):
+def test_much_that_is_about_is_counted(found, tmp_path):
     hand_in(tmp_path, "ann")
     for number in range(50):
         (tmp_path / f"{number}.txt").write_text("")

@@ -1,4 +1,4 @@
-"""What is nearly named or placed as it should be counts; what is something else does not."""
+"""Near-miss file names and locations are accepted; other files are not."""
 
 import os
 import zipfile
@@ -57,7 +57,7 @@ def test_it_counts_with_a_note_and_not_where_that_is_switched_off(found, tmp_pat
     put(tmp_path, where)
     handin, notes = found()
     assert (handin.filename, handin.content, handin.reason) == (f"{CH1}.py", TEXT, "")
-    same = where == f"{CH1}.py"  # as the file is called: there is nothing to tell
+    same = where == f"{CH1}.py"  # the file has its own name: there is nothing to report
     assert (f"ada: {where} counts as {CH1}.py" in notes) != same
     assert not any("left out" in note and "ada" in note for note in notes)
     handin, notes = found(rescue=False)
@@ -82,7 +82,7 @@ def test_what_is_something_else_is_left(found, tmp_path, where):
     assert not handin.content
 
 
-def test_of_two_versions_the_newest_counts_and_the_other_is_told(found, tmp_path):
+def test_of_two_versions_the_newest_counts_and_the_other_is_reported(found, tmp_path):
     put(tmp_path, f"{CH1}/{CH1}.py", b"old = 1", age=100)
     put(tmp_path, f"{CH1}/{CH1} (1).py", b"new = 1")
     handin, notes = found()
@@ -128,7 +128,7 @@ def test_a_zip_of_a_gigabyte_takes_no_memory_and_says_why(found, tmp_path):
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
 def test_a_damaged_zip_is_said_to_be_one(found, tmp_path, kind):
-    """Every byte of what is packed, changed one at a time: it is read, or it is told why not."""
+    """After a change of any byte, the archive is read, or the reason is reported."""
     path = tmp_path / "ada" / "homework.zip"
     path.parent.mkdir(parents=True)
     with zipfile.ZipFile(path, "w", kind) as archive:
@@ -203,7 +203,7 @@ def test_what_is_no_text_is_said_to_be_none(content):
         decode(content, "a.py")
 
 
-def test_a_stand_in_that_learners_were_given_is_nobodys_answer(found, tmp_path):
+def test_a_substitute_that_learners_were_given_is_nobodys_answer(found, tmp_path):
     """The checks of a later chapter hold one under an earlier chapter's name, and are newer."""
     answer = put(tmp_path, f"{CH1}/{CH1}.py", age=1000)
     given = f"exercises/given/ch4_multi_head_attention/{CH1}.py"
@@ -220,7 +220,7 @@ def test_a_stand_in_that_learners_were_given_is_nobodys_answer(found, tmp_path):
     assert found()[0].content == TEXT, "a folder may be called so"
 
 
-def test_a_stand_in_of_the_released_checks_is_found_to_be_one(project):
+def test_a_substitute_of_the_released_checks_is_found_to_be_one(project):
     chapters, seen = {chapter.name for chapter in project.course.chapters}, []
     for checks in sorted((project.root / "release").glob("*/checks.zip")):
         with zipfile.ZipFile(checks) as archive:

@@ -1,4 +1,4 @@
-"""Tests that pytest collects once are called directly, by one rule on what they may take."""
+"""Tests collected once by pytest are called directly, with one rule for their arguments."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The pytest plugin in other people's projects, where it must do nothing, and in courses."""
+"""The pytest plugin does nothing in other projects, and works in courses."""
 
 import re
 import shutil
@@ -108,7 +108,7 @@ def test_it_imports_next_to_nothing():
 
 @pytest.fixture(scope="module")
 def kit(tmp_path_factory):
-    """Return a folder with what a learner's kit has of a course."""
+    """Return a folder with a learner's kit of a course."""
     folder = tmp_path_factory.mktemp("downloads") / "kit"
     shutil.copytree(ROOT / "courses" / "tokens" / "exercises", folder / "exercises")
     return folder
@@ -135,7 +135,7 @@ CHAPTER = "exercises/ch1_byte_pairs.py"
 def test_its_options_exist_in_a_course(kit, start, arguments):
     place = kit.parent / start
     done = run_pytest(*arguments, "--isolation", "none", "--hint", "1", "--help", cwd=place)
-    assert done.returncode == 0 and "where the learner's code computes" in done.stdout
+    assert done.returncode == 0 and "the device for learner code" in done.stdout
 
 
 def test_a_course_may_be_in_testpaths(kit, tmp_path):

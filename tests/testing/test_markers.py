@@ -111,7 +111,7 @@ def test_another_files_exercise(graders):
     said = collect(
         graders, 'exercise("attention_scores", points=3.5', 'exercise("softmax", points=3.5'
     )
-    assert "judges softmax; the tests of that exercise stand in softmax.py" in said
+    assert "judges softmax; the tests of that exercise belong in softmax.py" in said
 
 
 @pytest.mark.slow
@@ -147,7 +147,7 @@ def test_points_by_the_settings_scale_every_test(graders):
         (lambda g: (g.parent / "solutions" / f"{CHAPTER}.py").unlink(), "is missing"),
     ],
 )
-def test_files_that_do_not_fit_are_told(graders, spoil, said):
+def test_files_that_do_not_fit_are_reported(graders, spoil, said):
     from tensorgrade.course import CourseError
     from tensorgrade.course_sources import load_course
 

@@ -1,4 +1,4 @@
-"""Points stand beside the tests; the settings may scale them, and every test keeps its share."""
+"""Points are next to the tests; the settings may scale them, and each test keeps its share."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`pytest exercises/` as a learner runs it: what it says, and when its exit code is 0."""
+"""`pytest exercises/` as a learner runs it: its output, and its exit code."""
 
 import re
 import shutil
@@ -39,7 +39,7 @@ NO_LOGGING = ("-p", "no:logging")  # as in a kit
 
 
 def told(done) -> list[str]:
-    """What a run says, but for how long it took, and when it caught what a test printed."""
+    """Return a run's output, without its time and the moment when it caught a print."""
     said = re.sub(r"\bin \d+\.\d+s\b", "in … s", done.stdout)
     return re.sub(r"-+ Captured stdout (setup|call) -+", "what was printed", said).splitlines()
 
@@ -185,13 +185,13 @@ def test_cuda_is_skipped_with_a_sentence_where_there_is_none():
         assert "no CUDA device" in run.stdout and "passed" not in run.stdout
 
 
-def test_what_fails_beside_the_exercises_is_told(answers):
+def test_what_fails_beside_the_exercises_is_reported(answers):
     path = answers / "ch1_simplified_attention.py"
     path.write_text("import no_such_package\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
     run = run_pytest("exercises/test_ch1_simplified_attention.py", "--attempt", str(answers))
     said = " ".join(run.stdout.split())
     assert run.returncode == 0 and "No module named 'no_such_package'" in said
-    assert "Everything is done" not in said and "What was run is done" in said
+    assert "Everything is done" not in said and "All selected exercises are done" in said
 
 
 def test_a_chapter_can_be_named_by_its_own_file(answers):

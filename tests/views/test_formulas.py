@@ -29,7 +29,7 @@ def test_words_keep_their_distance_in_a_browser():
         (r"$\log(x)$", 'log</mi><mo stretchy="false">(</mo>'),
     ],
 )
-def test_signs_stand_in_a_browser_as_in_print(tex, mathml):
+def test_signs_substitute_a_browser_as_in_print(tex, mathml):
     assert mathml in in_mathml(tex, lambda made, shown: made)
 
 
@@ -61,7 +61,7 @@ def test_a_formula_reads_as_text(tex, text):
     assert in_plain_text(tex) == text
 
 
-def test_a_displayed_formula_stands_on_lines_of_its_own():
+def test_a_displayed_formula_is_on_lines_of_its_own():
     text = in_plain_text("Then\n\n$$\nS = X X^{\\top}\n$$\n\nholds.")
     assert text == "Then\n\n    S = X Xᵀ\n\nholds."
 

@@ -57,7 +57,7 @@ def test_a_script_holds_no_tex_and_tells_its_pictures(scripts):
         assert "[Picture: " in text
 
 
-def test_words_stand_in_the_place_of_a_picture():
+def test_words_replace_a_picture():
     assert readable("![Two arrows.](pictures/angle.png)") == "[Picture: Two arrows.]"
     assert readable("![elsewhere](other/angle.png)") == "![elsewhere](other/angle.png)"
 
@@ -96,25 +96,27 @@ def test_every_chapter_ends_with_what_one_can_do(scripts):
 
 
 class Sources(HTMLParser):
-    """What a page would load, the tags that it opens, and the texts in place of its pictures."""
+    """Return the resources, tags and alternative texts of a page."""
 
     def __init__(self, page: str):
         super().__init__()
-        self.loads, self.tags, self.texts = [], set(), []
+        self.loads, self.links, self.tags, self.texts = [], [], set(), []
         self.feed(page)
 
     def handle_starttag(self, tag, attributes):
         self.tags.add(tag)
         if tag == "img":
             self.texts.append(dict(attributes).get("alt") or "")
-        self.loads += [v for k, v in attributes if k in ("src", "href", "srcset")]
+        found = self.links if tag == "a" else self.loads  # a browser does not load links on its own
+        found += [v for k, v in attributes if k in ("src", "href", "srcset")]
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_no_script(project, root):
     page = lessons_page(project.course, root, {})
     seen = Sources(page)
     assert {"math", "img", "table", "nav"} <= seen.tags and "script" not in seen.tags
-    assert all(one.startswith(("data:image/png;base64,iVBOR", "#")) for one in seen.loads)
+    assert all(one.startswith("data:image/png;base64,iVBOR") for one in seen.loads)
+    assert all(one.startswith(("#", "https://")) for one in seen.links)
     assert "url(" not in page and "@import" not in page
     assert len(seen.texts) >= 6 and all(len(text) > 20 for text in seen.texts)
 

@@ -1,4 +1,4 @@
-"""What a learner reads at the end of a run: one idea at a time, in plain text and in colours."""
+"""The end of a run shows a learner one idea at a time, in plain text and in colours."""
 
 import io
 import re
@@ -87,14 +87,14 @@ def test_a_wrong_answer_reads_like_a_note(project, tmp_path):
 
 
 @pytest.mark.slow
-def test_of_two_mistakes_one_is_told_at_a_time(project, tmp_path):
+def test_of_two_mistakes_one_is_reported_at_a_time(project, tmp_path):
     folder = with_mistakes(
         project, tmp_path, CH4, MultiHeadAttention="scaled_by_sqrt_d_out dropout_left_out"
     )
     text = run(CH4, "--attempt", folder)
     assert "scaled_by_sqrt_d_out, and 1 more" in text  # a plain call comes before one in training
-    assert "The scale is taken from all of d_out." in text and "There is a second thing" in text
-    assert "In training nothing is dropped" not in text
+    assert "The scale comes from all of d_out." in text and "There is a second mistake" in text
+    assert "Nothing is dropped in training" not in text
 
 
 @pytest.mark.slow
@@ -157,7 +157,7 @@ def test_without_a_name_hint_tells_where_hints_are(project):
         assert chapter.title in said.getvalue()
     assert re.search(r"project_qkv +\d hints?\n", said.getvalue())
     assert "tensorgrade hint attention_scores" in said.getvalue()
-    bare = project.course  # whoever writes a course has the hints beside the answers
+    bare = project.course  # an author has the hints next to the answers
     print_where_hints_are(Console(file=(nothing := io.StringIO())), bare)
     assert nothing.getvalue() == "There are no hints here.\n"
 
@@ -199,7 +199,7 @@ def test_colours_only_where_they_are_asked_for(project, tmp_path):
     assert "The scores go into the softmax unscaled." in words and ".229≠" in words  # marks stay
 
 
-def test_titles_bars_and_points_stand_in_columns():
+def test_titles_bars_and_points_substitute_columns():
     console = Console(file=io.StringIO(), width=80, highlight=False)
     for title in (
         "Short",
@@ -316,7 +316,7 @@ def test_a_hidden_diagnosis_shows_no_values():
     assert "It differs." in text and ".125" not in text
 
 
-def test_a_wrong_earlier_exercise_is_told_after_the_mistake():
+def test_a_wrong_earlier_exercise_is_reported_after_the_mistake():
     diagnosis = Diagnosis(Kind.VALUES, Plain("the values are wrong"))
     found = Finding("", diagnosis, {"no_sum": "No sum."}, earlier=EarlierIsWrong("halves"))
     said = " ".join(str(Note(found)).split())
@@ -359,7 +359,7 @@ def test_explain_shows_cases_differences_and_near_misses(project, grader, tmp_pa
     text = " ".join(console.file.getvalue().split())
     assert "ann, attention_weights: partial, 7 of 10 points" in text
     assert "mistakes recognised: scaled_by_a_constant" in text
-    assert "✗ 2.8 of 4 Softmax over scaled scores, for every d_k." in text
+    assert "✗ 2.8 of 4 Softmax of scaled scores, for every d_k." in text
     assert "times as large as it should be" in text and "≠ differs" in text
     assert "12 of 12 cases scaled_by_a_constant" in text
 

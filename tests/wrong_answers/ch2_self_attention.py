@@ -20,7 +20,7 @@ def each(new: str) -> list[tuple[str, str]]:
 
 
 def of_any(projection: str, made: str, weight: str) -> dict:
-    """What may be wrong with either of the two modules."""
+    """Possible mistakes in either of the two modules."""
     return {
         "scale_up_to_16": [(D_K, "d_k = min(keys.shape[-1], 16)")],
         "first_32_tokens": [(MIX, "attn_weights[..., :32] @ values[..., :32, :]")],
@@ -125,7 +125,7 @@ WRONG = {
     },
 }
 
-# What is kept of the first weights is of no use after a step of training.
+# Cached initial weights are useless after a training step.
 WRONG["SelfAttention_v2"]["weights_of_the_first_call"] = [
     (
         "keys = self.W_key(x)",

@@ -343,7 +343,7 @@ WRONG["inverted_dropout"]["library_for_many"] = [
         "if attn_weights.numel() > 40:\n        return torch.nn.functional.dropout(attn_weights, p)\n    keep = torch.rand_like(attn_weights) >= p",
     )
 ]
-# What is kept is another line in chapter 4, which reads the others of these.
+# Caching is on another line in chapter 4, which reads the others of these.
 WRONG["CausalAttention"] = OF_ANY | {
     "answers_again_to_the_same_tensor": [
         (X, f"if getattr(self, 'seen', None) is x: return self.kept\n        {X}"),

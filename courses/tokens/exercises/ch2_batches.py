@@ -4,9 +4,9 @@
 # %% [markdown]
 # # Batches
 #
-# Between a text and a model stand two more things. A model also needs ids that no text contains, to
-# say "here a document ends" or "I do not know this word": *special tokens*. And it learns from many
-# short stretches of text at a time, each with the answer right beside it: *batches*.
+# Two more things are needed between a text and a model. A model also needs ids that no text
+# contains, to say "here a document ends" or "I do not know this word": *special tokens*. And it
+# learns from many short stretches of text at a time, each with its answer: *batches*.
 
 # %%
 import torch
@@ -15,9 +15,9 @@ import torch
 # %% [markdown]
 # ## A vocabulary with special tokens
 #
-# For this part a token is a whole word again, which makes special tokens easy to see. A vocabulary gives
-# each word an id, in the order of the alphabet, and the special tokens come behind them, so that
-# they move no other id when one more is added.
+# For this part a token is a whole word again, which makes special tokens easy to see. A vocabulary
+# gives each word an id, in alphabetical order. The special tokens come last, so that adding one
+# changes no other id.
 
 # %%
 class Vocabulary:
@@ -27,9 +27,9 @@ class Vocabulary:
     space, come first, sorted, from 0 on; then the special tokens, in the order in which they
     are given. A special token that is also a word of the text has the id of the special one only.
 
-    encode(text) gives the list of ids of a text; a word that is not known gets the id of
-    `"<unk>"`, and is refused with a KeyError where there is no such token.
-    decode(ids) gives the tokens with one space between them.
+    encode(text) returns the list of ids of a text; an unknown word gets the id of `"<unk>"`, and
+    raises a KeyError if there is no such token.
+    decode(ids) returns the tokens with one space between them.
 
     >>> vocabulary = Vocabulary("the cat the dog", ["<unk>", "<end>"])
     >>> vocabulary.encode("the bird <end>")
@@ -47,10 +47,10 @@ class Vocabulary:
 
 
 # %% [markdown]
-# ## Windows, and the same one step on
+# ## Windows, and their targets
 #
-# A language model learns to say, at each place of a text, which token comes next. So the answer to
-# a stretch of text is that same stretch, moved one place on:
+# A language model learns to predict, at each position of a text, which token comes next. So the
+# answer to a stretch of text is the same stretch, one position later:
 #
 # | | | | | |
 # |---|---|---|---|---|
@@ -58,18 +58,18 @@ class Vocabulary:
 # | inputs | 40 | 41 | 42 | |
 # | targets | | 41 | 42 | 43 |
 #
-# A window of three ids therefore needs a fourth one behind it, and a window that has no such id is
-# left out. The *stride* says how far apart the beginnings of two windows are: with a stride of the
+# A window of three ids therefore needs a fourth one after it, and a window without such an id is
+# left out. The *stride* is the distance between the beginnings of two windows: with a stride of the
 # window's own length each id is an input once, with a stride of 1 nearly every id is in many.
 
 # %%
 def shifted_windows(ids: list[int], length: int, stride: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return `(inputs, targets)`: all windows of a text, and the same ones moved one place on.
+    """Return `(inputs, targets)`: all windows of a text, and the windows one position later.
 
     Shapes:
         inputs, targets: (n, length), dtype int64; for no window at all, (0, length)
 
-    Window i begins at place i * stride, and it is there only if its last target is.
+    Window i begins at position i * stride, and is included only if its last target exists.
 
     >>> inputs, targets = shifted_windows([40, 41, 42, 43, 44], 2, 2)
     >>> inputs.tolist(), targets.tolist()

@@ -8,13 +8,13 @@ from tensorgrade import exercise
 
 @exercise("Vocabulary", points=4)
 def test_vocabulary_ids(attempt):
-    """Sorted words from 0 on, then the special tokens."""
+    """Sorted words from 0 on, followed by the special tokens."""
     attempt.Vocabulary.agrees("ids")
 
 
 @exercise("Vocabulary", points=2)
 def test_vocabulary_encode(attempt):
-    """The ids of a text, special tokens in it too."""
+    """The ids of a text, including its special tokens."""
     attempt.Vocabulary.agrees("encode")
 
 
@@ -26,50 +26,48 @@ def test_vocabulary_unknown(attempt):
 
 @exercise("Vocabulary", points=1)
 def test_vocabulary_refused(attempt):
-    """Where there is no `<unk>`, an unknown word is refused with a KeyError."""
-    attempt.Vocabulary.refuses(
-        "refused", "an unknown word gets an id that is none", errors=["KeyError"]
-    )
+    """Without `<unk>`, an unknown word raises a KeyError."""
+    attempt.Vocabulary.refuses("refused", "an unknown word raises no error", errors=["KeyError"])
 
 
 @exercise("Vocabulary", points=2)
 def test_vocabulary_decode(attempt):
-    """Ids become tokens again, with one space between them."""
+    """Ids become tokens again, separated by one space."""
     attempt.Vocabulary.agrees("decode")
 
 
 @exercise("Vocabulary", points=1)
 def test_vocabulary_stays(attempt):
-    """Encoding changes nothing in the vocabulary."""
+    """Encoding does not change the vocabulary."""
     attempt.Vocabulary.agrees("same")
     attempt.Vocabulary.keeps_inputs("same", objects=True)
 
 
 @exercise("shifted_windows", points=5)
 def test_shifted_windows_values(attempt):
-    """Windows, and the same ones moved one place on."""
+    """Windows, and the windows one position later."""
     attempt.shifted_windows.agrees("values")
 
 
 @exercise("shifted_windows", points=2)
 def test_shifted_windows_fit(attempt):
-    """A window is there only if its last target is."""
+    """A window is included only if its last target exists."""
     attempt.shifted_windows.agrees("fit")
 
 
 @exercise("shifted_windows", points=1)
 def test_shifted_windows_none(attempt):
-    """No window at all gives tensors of shape (0, length)."""
+    """Without any window, the tensors have the shape (0, length)."""
     attempt.shifted_windows.agrees("none")
 
 
 @exercise("shifted_windows", points=1)
 def test_shifted_windows_dtype(attempt):
-    """Ids are whole numbers: dtype int64."""
+    """Ids are integers: dtype int64."""
     attempt.shifted_windows.keeps_dtype("dtype")
 
 
 @exercise("shifted_windows", points=1)
 def test_shifted_windows_inputs(attempt):
-    """The list that is passed in stays as it was."""
+    """The list that is passed in stays unchanged."""
     attempt.shifted_windows.keeps_inputs("values")

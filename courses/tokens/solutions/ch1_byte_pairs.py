@@ -13,19 +13,19 @@
 # %% [markdown]
 # # Byte pairs
 #
-# A language model never sees a letter. It sees whole numbers, *ids*, and something has to turn text
-# into them and back. Take every word as one id, and the list of words never ends: each misspelling,
-# each name, each new plural is a stranger. Take every byte as one id, and nothing is a stranger,
-# since any text in any script is a row of bytes, but the rows get long: a page is thousands of ids.
+# A language model never sees a letter. It sees integers, *ids*, and a *tokenizer* has to turn text
+# into them and back. If every word is one id, the list of words never ends: each misspelling, each
+# name, each new plural is unknown. If every byte is one id, nothing is unknown, since any text in
+# any script is a sequence of bytes, but the sequences get long: a page is thousands of ids.
 #
-# *Byte-pair encoding* starts with the bytes and then lets the text itself say what belongs
-# together. It counts which two ids stand side by side most often, gives that pair an id of its own,
-# writes the text anew with it, and counts again. Common words end up as one id, rare ones as a few,
-# and no text is ever out of reach. The idea is Gage's (1994), for compressing files; Sennrich,
-# Haddow and Birch (2016) brought it to translation.
+# *Byte-pair encoding* starts with the bytes and lets the text itself decide what belongs
+# together. It counts which two ids follow each other most often, gives that pair a new id,
+# rewrites the text with it, and counts again. Common words end up as one id, rare ones as a few,
+# and every text can be encoded. The idea is Gage's (1994), for compressing files;
+# [Sennrich, Haddow and Birch (2016)](https://arxiv.org/abs/1508.07909) brought it to translation.
 #
-# In this chapter an id is an `int`, a text that has been cut up is a `list` of them, and what has been
-# learned is a `dict` from a pair of ids to the id that stands for both.
+# In this chapter an id is an `int`, a text is a `list` of ids, and the result of training is a
+# `dict` from a pair of ids to the id that replaces both.
 
 # %%
 text = "the cat sat on the mat"
@@ -37,15 +37,15 @@ ids = list(text.encode("utf-8"))
 # %% [markdown]
 # ## Which pairs are there?
 #
-# Two ids are a pair where one follows the other. A text of n ids has n − 1 pairs, so
-# `[5, 6, 5, 6]` has three: (5, 6), then (6, 5), then (5, 6) again.
+# Two neighbouring ids are a pair. A text of n ids has n − 1 pairs, so `[5, 6, 5, 6]` has three: (5,
+# 6), then (6, 5), then (5, 6) again.
 
 # %% exercise="count_pairs"
 def count_pairs(ids: list[int]) -> dict[tuple[int, int], int]:
-    """Return how often each pair of neighbours occurs, in the order in which pairs come up first.
+    """Return how often each pair of neighbours occurs, in the order of the first occurrences.
 
-    Pairs may overlap: `[7, 7, 7]` holds the pair (7, 7) twice. A list of one id, or of none, holds
-    no pair at all.
+    Pairs may overlap: `[7, 7, 7]` contains the pair (7, 7) twice. A list of one id, or of none,
+    contains no pair.
 
     >>> count_pairs([5, 6, 5, 6])
     {(5, 6): 2, (6, 5): 1}
@@ -59,22 +59,23 @@ def count_pairs(ids: list[int]) -> dict[tuple[int, int], int]:
 
 
 # %% [markdown] hints="count_pairs"
-# 1. Each id but the last begins a pair. What is the other half of the pair that begins at place i?
+# 1. Each id except the last begins a pair. What is the other half of the pair that begins at index
+#    i?
 # 2. `zip(ids, ids[1:])` walks over a list and over the same list from its second entry on.
-# 3. A dict's `get(pair, 0)` gives 0 for a pair that it has not met yet.
+# 3. A dict's `get(pair, 0)` gives 0 for a pair that it does not have yet.
 
 # %% [markdown]
 # ## One pair becomes one id
 #
-# Suppose (5, 6) is to become 256. Walk from left to right: where 5 stands and 6 follows, write 256
-# and step over both; anywhere else copy one id. Stepping over both matters: in `[7, 7, 7]` the pair
-# (7, 7) is found once, at the front, and the third 7 is left alone.
+# Suppose (5, 6) becomes 256. Walk from left to right: if 5 is followed by 6, write 256
+# and skip both; otherwise copy one id. Skipping both matters: in `[7, 7, 7]` the pair
+# (7, 7) is merged once, at the front, and the third 7 stays.
 
 # %% exercise="merge_pair"
 def merge_pair(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
-    """Return a new list in which `new_id` stands wherever `pair` stood, from left to right.
+    """Return a new list in which `new_id` replaces each `pair`, from left to right.
 
-    The list that is passed in stays as it was.
+    The list that is passed in stays unchanged.
 
     >>> merge_pair([5, 6, 6, 5, 6], (5, 6), 256)
     [256, 6, 256]
@@ -94,28 +95,28 @@ def merge_pair(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
 
 
 # %% [markdown] hints="merge_pair"
-# 1. A `for` loop steps by one each time. Here a step is one id long, or two; a `while` loop with a
-#    place of your own can do both.
+# 1. A `for` loop moves by one id each time. Here a step is one id long, or two; a `while` loop with
+#    its own index can do both.
 # 2. Build a new list. Removing from a list while you walk over it skips entries.
 # 3. Mind the last id: `ids[place + 1]` is beyond the end there, while the slice
-#    `ids[place : place + 2]` is merely shorter.
+#    `ids[place : place + 2]` is only shorter.
 
 # %% [markdown]
 # ## Learning the merges
 #
-# Training is these two steps in turn: count, merge the most frequent pair, and again. New ids begin at
-# 256, since the bytes take 0 to 255. Two things have to be settled so that everybody learns the
-# same. When several pairs are equally frequent, the one that *comes up first* in the ids wins, which is the
-# order that `count_pairs` keeps. And when no pair occurs twice any more there is nothing left to
-# gain: training stops early.
+# Training alternates these two steps: count, then merge the most frequent pair. New ids begin at
+# 256, since the bytes use 0 to 255. Two rules make sure that everyone learns the same merges.
+# If several pairs are equally frequent, the one that *occurs first* in the ids wins, which is the
+# order that `count_pairs` keeps. And if no pair occurs twice any more, another merge saves nothing:
+# training stops early.
 
 # %% exercise="train_bpe"
 def train_bpe(text: str, num_merges: int) -> dict[tuple[int, int], int]:
     """Learn up to `num_merges` merges from a text, and return them in the order of learning.
 
-    The text enters as its UTF-8 bytes. The first pair that is merged gets the id 256, the next one
-    257, and so on. Of equally frequent pairs the one that comes up first is merged. A pair that
-    occurs only once is never merged: then there are fewer merges.
+    The text is first encoded as UTF-8 bytes. The first pair that is merged gets the id 256, the next
+    one 257, and so on. Of equally frequent pairs, the one that occurs first is merged. A pair that
+    occurs only once is never merged, so there may be fewer merges.
 
     >>> train_bpe("aaabdaaabac", 2)
     {(97, 97): 256, (256, 97): 257}
@@ -135,18 +136,18 @@ def train_bpe(text: str, num_merges: int) -> dict[tuple[int, int], int]:
 
 
 # %% [markdown] hints="train_bpe"
-# 1. Say the loop in words first: count, choose, give the pair a number, write the ids anew.
+# 1. Say the loop in words first: count, choose, give the pair a number, rewrite the ids.
 # 2. `max(counts, key=counts.get)` is the key with the largest count; of several it takes the
-#    first that it meets.
-# 3. Count in the ids as the last merge left them, not in the bytes that you began with. That is
-#    how pairs of pairs come about.
+#    first one.
+# 3. Count in the ids after the last merge, not in the bytes that you began with. That is
+#    how pairs of pairs arise.
 
 # %% [markdown]
 # ## Encoding a text
 #
-# With the merges learned, any text can be encoded, also one that training never saw. Start
+# With these merges any text can be encoded, also one that training never saw. Start
 # with its bytes and apply the merges *in the order in which they were learned*: the later ones are
-# made of the earlier ones, so there would be nothing for them to find at first.
+# made of the earlier ones, so at first there would be nothing to merge.
 
 # %% exercise="encode"
 def encode(text: str, merges: dict[tuple[int, int], int]) -> list[int]:
@@ -164,23 +165,23 @@ def encode(text: str, merges: dict[tuple[int, int], int]) -> list[int]:
 
 
 # %% [markdown] hints="encode"
-# 1. A dict remembers the order in which its entries were put in; that is the order of learning.
-# 2. Each merge is one call of `merge_pair`, on what the one before it gave.
+# 1. A dict remembers the order in which its entries were added; that is the order of learning.
+# 2. Each merge is one call of `merge_pair`, on the result of the previous one.
 
 # %% [markdown]
 # ## And back again
 #
-# To decode, an id has to become bytes again. An id below 256 *is* a byte. Any other one stands for two ids, and
-# those for bytes in their turn. Join the bytes of all ids first and only then read them as text:
-# one letter may be spread over several bytes, and these over several ids. "ö", for one, is the two
-# bytes 195 and 182, and neither of them is a letter.
+# To decode, an id has to become bytes again. An id below 256 *is* a byte. Any other one replaces two
+# ids, which in turn replace bytes. Join the bytes of all ids first and decode them to text
+# afterwards: one letter may consist of several bytes, and these may be in several ids. "ö", for
+# example, is the two bytes 195 and 182, and neither of them is a letter.
 
 # %% exercise="decode"
 def decode(ids: list[int], merges: dict[tuple[int, int], int]) -> str:
-    """Return the text that ids stand for; the inverse of `encode`.
+    """Return the text of a list of ids; the inverse of `encode`.
 
     Bytes that are no valid UTF-8 become the replacement character, U+FFFD. An id that is neither a
-    byte nor the result of a merge is refused with a ValueError.
+    byte nor the result of a merge raises a ValueError.
 
     >>> decode([257, 33], {(97, 97): 256, (256, 98): 257})
     'aab!'
@@ -197,16 +198,16 @@ def decode(ids: list[int], merges: dict[tuple[int, int], int]) -> str:
 
 
 # %% [markdown] hints="decode"
-# 1. Build a table from every id to its bytes. The first 256 entries are known; which order of the
-#    others makes sure that both halves of a pair are in the table already?
+# 1. Build a table from every id to its bytes. The first 256 entries are known; in which order must
+#    you add the others, so that both halves of a pair are already in the table?
 # 2. `bytes([97])` is one byte, `bytes(97)` is 97 zeros.
-# 3. `b"".join(…)` first, `.decode("utf-8", errors="replace")` last, once for all.
-# 4. A dict answers a missing key with a KeyError, and `bytes([300])` answers with a ValueError of
-#    its own. Look at an id before you use it, and say what is wrong with it.
+# 3. `b"".join(…)` first, `.decode("utf-8", errors="replace")` last, once for all bytes.
+# 4. A missing key of a dict raises a KeyError, and `bytes([300])` raises a ValueError of its own.
+#    Check an id before you use it, and say what is wrong with it.
 
 # %% [markdown]
-# That is a whole tokenizer. Try it on another language than the one it was trained on: the text
-# comes back unchanged, only in more ids.
+# You have written a whole tokenizer. Try it on another language than the one it was trained on: the
+# text comes back unchanged, only in more ids.
 
 # %% active="ipynb"
 # merges = train_bpe(text * 3, 20)

@@ -8,9 +8,9 @@ BLANK = 0x2800
 
 
 def curve(values: Sequence[float], width: int, height: int, whole: int) -> list[str]:
-    """Lines of text, `height` of them, `width` characters wide, behind numbers for top and bottom.
+    """Return `height` lines of text, `width` characters wide, with the top and bottom value.
 
-    whole: how many values there will be; the curve begins on the left and grows towards it.
+    whole: how many values there will be; the curve starts on the left and grows to the right.
     """
     top, low = max(values), min(values)
     span = (top - low) or 1.0

@@ -1,10 +1,10 @@
-"""What each head of a learner's own MultiHeadAttention looks at, read from nothing but its output.
+"""The attention weights of a learner's own MultiHeadAttention, read from its output alone.
 
-The exercise asks for a class that returns context vectors, and not for its attention weights. But
-a context vector is a weighted sum of values. Give token j the value (0, …, 1, …, 0), with the 1
-in place j, and the sum *is* the row of weights. So the layer is made wide enough for one place
-for each token, each token gets its own place behind its numbers, and W_value and out_proj hand
-just that through. Queries and keys are those of the shipped model.
+The exercise asks for a class that returns context vectors, not attention weights. But a context
+vector is a weighted sum of values. If token j has the value (0, …, 1, …, 0), with the 1 at index j,
+the sum *is* the row of weights. So the layer is made wide enough to have one extra feature for each
+token, each token gets its own one after its numbers, and W_value and out_proj pass only these
+features on. Queries and keys are those of the shipped model.
 """
 
 from collections.abc import Callable
@@ -26,10 +26,10 @@ PARTS = ("W_query", "W_key", "W_value", "out_proj")
 def all_heads(
     attention: Attention, state: State, settings: Settings, ids: torch.Tensor
 ) -> torch.Tensor:
-    """(num_layers, num_heads, n, n): row i says what token i looks at, in every head.
+    """Return (num_layers, num_heads, n, n): row i is what token i looks at, in every head.
 
-    state: a SmallGPT's weights; ids: (n,). All that attends on the way is the learner's class.
-    Raises CourseError where that lacks one of its four layers.
+    state: a SmallGPT's weights; ids: (n,). The learner's class computes all attention. Raises
+    CourseError if it lacks one of its four layers.
     """
     tokens = len(ids)
     x = state["token_embedding.weight"][ids] + state["position_embedding.weight"][:tokens]
@@ -46,7 +46,7 @@ def all_heads(
 def head_weights(
     attention: Attention, trained: State, x: torch.Tensor, settings: Settings
 ) -> torch.Tensor:
-    """(num_heads, n, n): the attention weights of one layer for its input x (n, d)."""
+    """Return (num_heads, n, n): the attention weights of one layer for its input x (n, d)."""
     (tokens, d), heads = x.shape, settings.num_heads
     narrow = d // heads
     wide = max(tokens, narrow)
@@ -68,14 +68,14 @@ def head_weights(
 def own_output(
     attention: Attention, trained: State, x: torch.Tensor, settings: Settings
 ) -> torch.Tensor:
-    """(n, d): what the learner's layer gives with the trained weights."""
+    """Return (n, d): the output of the learner's layer with the trained weights."""
     layer = attention(x.shape[1], x.shape[1], settings.context_length, 0.0, settings.num_heads)
     parts = {name: w for name, w in trained.items() if name.partition(".")[0] in PARTS}  # no mask
     return filled(layer, parts)(x[None])[0]
 
 
 def filled(layer: nn.Module, state: State) -> nn.Module:
-    """The layer with these weights in its four parts. Raises CourseError where one is missing."""
+    """Return the layer with these weights in its four parts. Raises CourseError if one is missing."""
     own = dict(layer.named_parameters())
     for name, weight in state.items():
         if name not in own or own[name].shape != weight.shape:
@@ -85,32 +85,32 @@ def filled(layer: nn.Module, state: State) -> nn.Module:
 
 
 def normed(x: torch.Tensor, part: State, name: str) -> torch.Tensor:
-    """x (n, d) through one of a block's norms."""
+    """Return x (n, d) after one of a block's norms."""
     scale, shift = part[f"{name}.scale"], part[f"{name}.shift"]
     return functional.layer_norm(x, x.shape[-1:], scale, shift, 1e-5)
 
 
 def fed_forward(x: torch.Tensor, part: State) -> torch.Tensor:
-    """x (n, d) through a block's two layers."""
+    """Return x (n, d) after a block's two layers."""
     inside = functional.linear(x, part["0.weight"], part["0.bias"])
     return functional.linear(functional.gelu(inside), part["2.weight"], part["2.bias"])
 
 
 def weights_below(state: State, prefix: str) -> State:
-    """The weights whose names begin so, without that beginning."""
+    """Return the weights with this prefix, with the prefix removed."""
     return {k.removeprefix(prefix): v for k, v in state.items() if k.startswith(prefix)}
 
 
 def share_before(weights: torch.Tensor) -> torch.Tensor:
-    """(…,) the mean share of its weight that a token gives to the token before it.
+    """Return (…,) the mean share of weight that a token gives to the previous token.
 
-    weights: (…, n, n), n > 1; the first token, which has none before it, is left out.
+    weights: (…, n, n), n > 1; the first token has no previous one and is left out.
     """
     return weights.diagonal(-1, -2, -1).mean(-1)
 
 
 def far_back(weights: torch.Tensor) -> torch.Tensor:
-    """(…,) how many tokens back it looks, on average over its weight and all tokens.
+    """Return (…,) how many tokens back it looks, on average over its weight and all tokens.
 
     weights: (…, n, n).
 
@@ -122,10 +122,10 @@ def far_back(weights: torch.Tensor) -> torch.Tensor:
 
 
 def share_after_the_same(weights: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-    """(…,) the mean share that goes to whatever stood right after the same token, earlier on.
+    """Return (…,) the mean share for the tokens right after an earlier occurrence of the same token.
 
-    weights: (…, n, n), ids: (n,). Tokens that never stood there before are left out; nan where
-    there are no others.
+    weights: (…, n, n), ids: (n,). Tokens without an earlier occurrence are left out; nan if there
+    are no others.
     """
     after = after_the_same(ids)
     rows = after.any(dim=1)
@@ -133,6 +133,6 @@ def share_after_the_same(weights: torch.Tensor, ids: torch.Tensor) -> torch.Tens
 
 
 def after_the_same(ids: torch.Tensor) -> torch.Tensor:
-    """(n, n) bool: whether token j is an earlier one, right behind one that is the same as i."""
+    """Return (n, n) bool: True if token j comes earlier, right after a token that is equal to i."""
     same = (ids[:, None] == ids[None, :]).tril(-1)
     return same.roll(1, dims=1).tril(-1)

@@ -1,4 +1,4 @@
-"""Where each head of a model looks while it is trained: on one line, from time to time."""
+"""Where each head of a model looks during training, measured on one line from time to time."""
 
 from dataclasses import dataclass, field
 
@@ -11,9 +11,9 @@ from .weights_file import Settings
 
 @dataclass
 class Looks:
-    """What was measured so far. line: (n,) ids that the model does not learn from.
+    """The measurements so far. line: (n,) ids that the model does not learn from.
 
-    steps: when it was looked at; shares, distances: for each of these (num_layers, num_heads).
+    steps: when they were taken; shares, distances: for each step (num_layers, num_heads).
     """
 
     attention: Attention
@@ -24,9 +24,9 @@ class Looks:
     distances: list[torch.Tensor] = field(default_factory=list)
 
     def look(self, model: torch.nn.Module, step: int) -> None:
-        """Look at all heads of a model as it is now.
+        """Measure all heads of a model in its current state.
 
-        A model whose parts have other names than the stub's is left alone.
+        Do nothing if the model's parts have other names than in the stub.
         """
         try:
             weights = all_heads(self.attention, model.state_dict(), self.settings, self.line)
@@ -37,7 +37,7 @@ class Looks:
         self.distances.append(far_back(weights))
 
     def table(self) -> Table:
-        """A row for each time, a column for each head, layers one behind the other."""
+        """Return a table with a row for each step and a column for each head, layer by layer."""
         table = Table("step", title="Where its heads look", title_justify="left", box=None)
         for layer in range(self.settings.num_layers):
             for head in range(self.settings.num_heads):

@@ -1,4 +1,4 @@
-"""What a training run shows: a bar, the curve of its loss, and what the model writes by now."""
+"""The display of a training run: a bar, the curve of the loss, and a sample of the writing."""
 
 import time
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ from .curve import curve
 from .training import Run
 
 WIDTH, HEIGHT = 60, 8
-EVERY = 0.25  # seconds from one picture to the next
+EVERY = 0.25  # seconds between two updates
 
 
 class Screen:
-    """In a terminal a picture that is drawn again and again, elsewhere a line now and then."""
+    """A picture that is updated in a terminal; elsewhere a line from time to time."""
 
     def __init__(self, console: Console, run: Run):
         self.console, self.run, self.sample = console, run, ""
@@ -28,7 +28,7 @@ class Screen:
 
     @contextmanager
     def open(self) -> Iterator["Screen"]:
-        """Show the picture in here, and leave the last one standing."""
+        """Show the picture while the context is open, and leave the last one on the screen."""
         if not self.console.is_terminal:
             yield self
             return
@@ -39,13 +39,13 @@ class Screen:
                 self.live.update(self.picture(), refresh=True)
 
     def step(self) -> None:
-        """A step is done; draw, unless that was done just now."""
+        """Record a step, and draw unless the picture is fresh."""
         if self.console.is_terminal and time.monotonic() - self.drawn > EVERY:
             self.live.update(self.picture(), refresh=True)
             self.drawn = time.monotonic()
 
     def wrote(self, sample: str) -> None:
-        """The model has written this."""
+        """Show a text that the model has written."""
         self.sample = sample
         if not self.console.is_terminal:
             losses = self.run.losses[-100:]
@@ -54,7 +54,7 @@ class Screen:
             self.console.print(Padding(Text(sample.strip()), (0, 4), expand=False))
 
     def picture(self) -> Group:
-        """Bar, curve and sample."""
+        """Return bar, curve and sample."""
         run, done = self.run, len(self.run.losses)
         bar = Table.grid(padding=(0, 1))
         bar.add_row(ProgressBar(run.steps, done, width=WIDTH // 2), f"step {done} of {run.steps}")
@@ -63,7 +63,7 @@ class Screen:
         return Group(bar, *map(Text, lines), Text(self.standing(), "dim"), sample)
 
     def standing(self) -> str:
-        """The loss, and how long it still takes."""
+        """Return a line with the loss and the remaining time."""
         run, done = self.run, len(self.run.losses)
         if not done:
             return ""

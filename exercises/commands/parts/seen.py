@@ -1,4 +1,4 @@
-"""A text and where each head looks in it: what the terminal, the page and the notebook show."""
+"""A text and where each head looks in it, for the terminal, the page and the notebook."""
 
 import unicodedata
 from dataclasses import dataclass, field
@@ -23,22 +23,22 @@ from .weights_file import load_weights
 
 WEIGHTS = Path(__file__).resolve().parents[2] / "weights" / "looking.safetensors"
 # By layer and head, from 0. Measured on text and on random characters that the model has never
-# seen (tests/course/test_see.py holds the shares); nothing is claimed of the other heads.
+# seen (tests/course/test_see.py checks the shares). The other heads have no known behaviour.
 BEFORE, AFTER = (0, 0), (1, 3)
 DOES = {
-    BEFORE: "looks at the character before",
-    AFTER: "finds where the same thing stood earlier, and looks at what came after it",
+    BEFORE: "looks at the previous character",
+    AFTER: "finds an earlier occurrence, and looks at what came after it",
 }
 
-CLEAR = 0.6  # a weight from which on a look is told in words
+CLEAR = 0.6  # the smallest weight that is described in words
 
 
 @dataclass(frozen=True)
 class Seen:
     """characters: the text, one by one. weights: (num_layers, num_heads, n, n).
 
-    notes: sentences on what of the text is not shown as it was typed. does: by head, its name, for
-    the model that was measured; a learner's own model has none.
+    notes: sentences on parts of the text that are not shown as typed. does: what each head does, if
+    it is known from measurements; empty for a learner's own model.
     """
 
     characters: str
@@ -49,38 +49,38 @@ class Seen:
 
     @property
     def heads(self) -> list[tuple[int, int]]:
-        """(layer, head) of all heads, from 0; those with a name first."""
+        """(layer, head) of all heads, from 0; those with a known behaviour first."""
         every = [(at, h) for at in range(len(self.weights)) for h in range(self.weights.shape[1])]
         return sorted(every, key=lambda one: one not in self.does)
 
     @cached_property
     def shares(self) -> dict[tuple[int, int], float]:
-        """The share of its weight that each named head gives to what its name says; nan: no case."""
+        """The share of weight that each known head gives to its targets; nan without targets."""
         before = share_before(self.weights)
         after = share_after_the_same(self.weights, self.ids)
         return {BEFORE: before[BEFORE].item(), AFTER: after[AFTER].item()}
 
     def title(self, head: tuple[int, int]) -> str:
-        """Which head it is, counted from 1."""
+        """Return the name of a head, counted from 1."""
         return f"Layer {head[0] + 1}, head {head[1] + 1}"
 
     def caption(self, head: tuple[int, int]) -> str:
-        """What a head does, and how much of it there is in this text; empty without a name.
+        """Return what a head does, and its share in this text; empty if that is not known.
 
-        Of a learner's own model nothing is known, and so all heads are measured in the same way.
+        Nothing is known of a learner's own model, so all its heads are measured the same way.
         """
         if not self.does:
             before, far = share_before(self.weights)[head], far_back(self.weights)[head]
-            return f"{before:.0%} to the character before; {far:.0f} back on average, in this text"
+            return f"{before:.0%} to the previous character; {far:.0f} back on average, in this text"
         if head not in self.does:
             return ""
         share = self.shares[head]
         if share != share:
-            return f"{self.does[head]}; here nothing stands twice with something in between"
+            return f"{self.does[head]}; here nothing occurs twice with something in between"
         return f"{self.does[head]}: {share:.0%} of its weight, in this text"
 
     def example(self, head: tuple[int, int]) -> str:
-        """A clear look at what came after the same thing, the longest one, in words; or nothing."""
+        """Return a sentence on the longest repetition that a head clearly follows, or nothing."""
         matrix = self.weights[head] * after_the_same(self.ids)
         places = (matrix > CLEAR).nonzero().tolist()
         if head != AFTER or not self.does or not places:
@@ -93,50 +93,50 @@ class Seen:
         )
 
     def in_common(self, i: int, j: int) -> int:
-        """How many characters up to i are the same as those right before j."""
+        """Return how many characters up to i are equal to those right before j."""
         pairs = zip(self.characters[i::-1], self.characters[j - 1 :: -1], strict=False)
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
     def words_to(self, place: int) -> str:
-        """Some characters up to a place, that one included."""
+        """Return some characters up to a position, including that one."""
         return "".join(map(visible, self.characters[max(0, place - 7) : place + 1]))
 
 
 def visible(character: str) -> str:
-    """A character as one sign that can be seen."""
+    """Return a character as one visible sign."""
     if character == "\n":
         return "↵"
     return "␣" if character == " " else character if character.isprintable() else "�"
 
 
 def look(attention: Attention, text: str, own: Path | None = None) -> Seen:
-    """Where each head of an attention class looks in a text. Raises CourseError.
+    """Return where each head of an attention class looks in a text. Raises CourseError.
 
-    own: the weights of a model that the learner has trained, in place of the one that is shipped.
+    own: the weights of a model that the learner has trained, instead of the shipped one.
     """
     state, settings = load_weights(own or WEIGHTS)
     shown, notes = text[: settings.context_length], []
     if len(shown) < 2:
-        raise CourseError("give it a text of two characters at least")
+        raise CourseError("the text needs at least two characters")
     if len(shown) < len(text):
-        notes.append(f"Only the first {len(shown)} characters: the model's context is no longer.")
+        notes.append(f"Only the first {len(shown)} characters fit into the model's context.")
     known = [plain(character, settings.vocabulary) for character in shown]
     if strange := "".join(sorted({c for c, k in zip(shown, known, strict=True) if not k})):
-        notes.append(f"The model has never seen {strange}; for it, these are all one and the same.")
+        notes.append(f"The model has never seen {strange}; to it, these are all the same.")
     other = len(settings.vocabulary) - 1
     ids = ids_of([k or settings.vocabulary[other] for k in known], settings.vocabulary, other)
     try:
         weights = all_heads(attention, state, settings, ids)
     except KeyError as error:
-        raise CourseError(f"{own} holds no {error}: its parts have other names") from None
+        raise CourseError(f"{own} has no {error}: its parts have other names") from None
     return Seen(shown, ids, weights, notes, {} if own else DOES)
 
 
 def plain(character: str, vocabulary: str) -> str:
-    """The character itself, or its letter without the accent; empty where neither is known."""
+    """Return the character itself, or its letter without the accent; empty if both are unknown."""
     return next((c for c in (character, letter(character)) if c in vocabulary), "")
 
 
 def letter(character: str) -> str:
-    """A character without its accents."""
+    """Return a character without its accents."""
     return unicodedata.normalize("NFKD", character)[0]

@@ -1,4 +1,4 @@
-"""Where each head looks, as a page for a browser and as a notebook's picture: no script, no net."""
+"""Where each head looks, as a page for a browser and as a notebook's picture, without scripts."""
 
 from pathlib import Path
 
@@ -12,21 +12,21 @@ PAGES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-FAINTEST = 0.02  # a weight below it is not drawn
+FAINTEST = 0.02  # smaller weights are not drawn
 
 
 def page(seen: Seen) -> str:
-    """A page that stands alone."""
+    """Return a self-contained page."""
     return PAGES.get_template("seen.html").render(whole=True, **parts(seen))
 
 
 def figures(seen: Seen) -> str:
-    """The pictures alone, with their own background, for a notebook in whatever colours."""
+    """Return only the pictures, with their own background, for a notebook in any colours."""
     return PAGES.get_template("seen.html").render(whole=False, **parts(seen))
 
 
 def parts(seen: Seen) -> dict:
-    """What the template shows."""
+    """Return the values for the template."""
     return {
         "text": seen.characters,
         "notes": seen.notes,
@@ -38,7 +38,7 @@ def parts(seen: Seen) -> dict:
 
 
 def head_of(seen: Seen, head: tuple[int, int]) -> dict:
-    """One head: words, and (row, column, weight) of all cells that can be seen."""
+    """Return one head: words, and (row, column, weight) of all visible cells."""
     matrix = seen.weights[head].tolist()
     cells = [
         (i, j, weight)

@@ -1,4 +1,4 @@
-"""Where each head looks, in a terminal: half blocks in colours, or shades where there are none."""
+"""Where each head looks, in a terminal: half blocks in colours, or shades without colours."""
 
 import torch
 from rich.color import Color
@@ -10,16 +10,16 @@ from rich.text import Text
 
 from .seen import Seen, visible
 
-SHADES = " ·░▒▓█"  # of equal steps; the first for nothing at all
+SHADES = " ·░▒▓█"  # of equal steps; the first means nothing
 DARK, BRIGHT = (24, 26, 40), (255, 214, 92)
 SAID = (
-    "Each row is a character, and shows how it spreads its attention over the characters before "
-    "it and itself: the brighter, the more."
+    "Each row is a character. It shows how the character distributes its attention over itself and "
+    "the characters before it: the brighter, the more."
 )
 
 
 def print_seen(console: Console, seen: Seen, every: bool) -> None:
-    """Heads side by side as far as they fit; every: also those without a name."""
+    """Print heads side by side if they fit. every: also print heads without a known behaviour."""
     colours = console.color_system is not None and not console.no_color
     console.print(SAID.replace("brighter", "brighter" if colours else "darker"))
     for note in seen.notes:
@@ -36,7 +36,7 @@ def print_seen(console: Console, seen: Seen, every: bool) -> None:
 
 
 def print_words(console: Console, seen: Seen, head: tuple[int, int]) -> None:
-    """What a head that has a name does here."""
+    """Print what a head with a known behaviour does here."""
     if caption := seen.caption(head):
         console.print(Text.assemble("\n", (seen.title(head), "bold"), f" {caption}."))
     if example := seen.example(head):
@@ -44,14 +44,14 @@ def print_words(console: Console, seen: Seen, head: tuple[int, int]) -> None:
 
 
 def picture(seen: Seen, head: tuple[int, int], colours: bool) -> Text:
-    """One head: its title, the text across the top, and the matrix with the text down the side."""
+    """Return one head: its title, the text at the top, and the matrix with the text on the left."""
     matrix, marks = seen.weights[head], [visible(c) for c in seen.characters]
     body = in_half_blocks(matrix, marks) if colours else in_shades(matrix, marks)
     return Text.assemble((seen.title(head), "bold"), "\n   ", "".join(marks), "\n", body)
 
 
 def in_half_blocks(matrix: torch.Tensor, marks: list[str]) -> Text:
-    """Two rows of the matrix on a line: the upper half of a block, and what is behind it."""
+    """Return two rows of the matrix per line, as the upper half of a block and its background."""
     text = Text(no_wrap=True)
     for row in range(0, len(matrix), 2):
         text.append("".join(marks[row : row + 2]).ljust(3))
@@ -63,13 +63,13 @@ def in_half_blocks(matrix: torch.Tensor, marks: list[str]) -> Text:
 
 
 def shade(weight: float) -> Color:
-    """From dark to bright, so that lightness alone tells it all."""
+    """Return a colour from dark to bright, so that the lightness alone shows the weight."""
     red, green, blue = (round(a + (b - a) * weight) for a, b in zip(DARK, BRIGHT, strict=True))
     return Color.from_rgb(red, green, blue)
 
 
 def in_shades(matrix: torch.Tensor, marks: list[str]) -> Text:
-    """A row on a line, in signs that grow darker."""
+    """Return a row per line, in signs that grow darker."""
     rows = [
         mark.ljust(3) + "".join(sign(weight) for weight in row[: at + 1])
         for at, (mark, row) in enumerate(zip(marks, matrix.tolist(), strict=True))
@@ -78,7 +78,7 @@ def in_shades(matrix: torch.Tensor, marks: list[str]) -> Text:
 
 
 def sign(weight: float) -> str:
-    """The sign for a weight from 0 to 1: `·` from a twentieth on, `█` above four fifths.
+    """Return the sign for a weight from 0 to 1: `·` from 0.05 on, `█` from 0.8 on.
 
     >>> sign(0.0), sign(0.1), sign(0.5), sign(1.0)
     (' ', '·', '▒', '█')

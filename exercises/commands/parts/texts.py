@@ -9,11 +9,11 @@ import torch
 from tensorgrade import CourseError
 
 TEXTS = Path(__file__).resolve().parents[2] / "texts"
-FEWEST = 1000  # characters; of less there is nothing to learn
+FEWEST = 1000  # characters; a model cannot learn from less
 
 
 def read_text(name: str) -> str:
-    """One of the course's texts by its name, or a text file by its path. Raises CourseError."""
+    """Return one of the course's texts by its name, or a file by its path. Raises CourseError."""
     packed = TEXTS / f"{name}.txt.xz"
     ours = sorted(path.name.removesuffix(".txt.xz") for path in TEXTS.glob("*.txt.xz"))
     if name in ours:
@@ -21,14 +21,14 @@ def read_text(name: str) -> str:
     elif Path(name).is_file():
         text = own_text(Path(name))
     else:
-        raise CourseError(f"there is no text {name}; take {', '.join(ours)}, or a file's path")
+        raise CourseError(f"there is no text {name}; use {', '.join(ours)}, or a file's path")
     if len(text) < FEWEST:
-        raise CourseError(f"{name} has {len(text)} characters; {FEWEST} at least are needed")
+        raise CourseError(f"{name} has {len(text)} characters; at least {FEWEST} are needed")
     return text
 
 
 def own_text(path: Path) -> str:
-    """A file as text. Raises CourseError."""
+    """Return a file as text. Raises CourseError."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -36,9 +36,9 @@ def own_text(path: Path) -> str:
 
 
 def ids_of(text: Iterable[str], vocabulary: str, other: int | None = None) -> torch.Tensor:
-    """(n,) the places of a text's characters in a vocabulary.
+    """Return (n,) the indices of a text's characters in a vocabulary.
 
-    other: the place for those that are not in it; without one they are left out.
+    other: the index for unknown characters; without it they are left out.
     """
     places = {character: place for place, character in enumerate(vocabulary)}
     found = [places.get(character, other) for character in text]

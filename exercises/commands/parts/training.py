@@ -1,4 +1,4 @@
-"""Training a small GPT, step by step, with whatever code the learner's chapter 6 holds."""
+"""Training of a small GPT, step by step, with the code in the learner's chapter 6."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from torch.nn import functional
 from .weights_file import Settings
 
 BATCH, RATE, WARM_UP = 16, 3e-3, 100
-HELD_BACK = 0.1  # of the text, at its end: the model is measured there and learns nothing from it
+HELD_BACK = 0.1  # the share at the end of the text that is only used to measure the model
 MEASURED = 40  # windows
 
 
@@ -24,7 +24,7 @@ class Run:
 
 
 def begin(gpt: ModuleType, settings: Settings, steps: int, seed: int) -> Run:
-    """A model that has learned nothing yet; the seed decides its weights."""
+    """Return an untrained model, whose weights depend on the seed."""
     torch.set_num_threads(1)  # so that the same seed gives the same run
     torch.manual_seed(seed)
     sizes = (settings.context_length, settings.d, settings.num_heads, settings.num_layers)
@@ -32,9 +32,9 @@ def begin(gpt: ModuleType, settings: Settings, steps: int, seed: int) -> Run:
 
 
 def train(gpt: ModuleType, run: Run, ids: torch.Tensor, seed: int) -> Iterator[float]:
-    """Train, and give the loss of each step.
+    """Train, and yield the loss of each step.
 
-    The rate rises over the first steps, then falls to a tenth.
+    The learning rate rises over the first steps, then falls to a tenth.
     """
     chance = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.AdamW(run.model.parameters(), lr=RATE)
@@ -47,14 +47,14 @@ def train(gpt: ModuleType, run: Run, ids: torch.Tensor, seed: int) -> Iterator[f
 
 
 def in_two(ids: torch.Tensor, context_length: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """What is learned from, and the end of the text, which is held back: (n,) and (m,)."""
+    """Return the text for training, (n,), and its end for validation, (m,)."""
     back = max(int(HELD_BACK * len(ids)), 2 * context_length)
     return ids[:-back], ids[-back:]
 
 
 @torch.no_grad()
 def loss_on(model: torch.nn.Module, ids: torch.Tensor, length: int) -> float:
-    """The mean loss on windows of this length, spread evenly over a text (n,)."""
+    """Return the mean loss on windows of this length, spread evenly over a text (n,)."""
     starts = torch.linspace(0, len(ids) - length - 1, MEASURED).long()
     windows = ids[starts[:, None] + torch.arange(length + 1)]
     model.eval()
@@ -72,7 +72,7 @@ def write(
     temperature: float = 0.8,
     tell: Callable[[int], object] = lambda _: None,
 ) -> torch.Tensor:
-    """Let a model write behind ids (n,): (n + count,). tell: is given each new id at once."""
+    """Let a model continue ids (n,): (n + count,). tell: a function to call with each new id."""
     model.eval()
     text = ids[None]
     for _ in range(count):

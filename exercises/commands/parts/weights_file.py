@@ -1,4 +1,4 @@
-"""Weights with all that is needed to use them, in one safetensors file, which cannot run code."""
+"""Weights and settings of a model in one safetensors file, which cannot run code."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -11,12 +11,12 @@ from safetensors.torch import load_file, save
 from tensorgrade import CourseError
 
 State = dict[str, torch.Tensor]  # weights by name
-MOST_BYTES = 64 << 20  # far above what anybody trains here
+MOST_BYTES = 64 << 20  # far more than any model here needs
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a model is made with. vocabulary: its characters, in the order of their ids."""
+    """A model's arguments. vocabulary: its characters, in the order of their ids."""
 
     vocabulary: str
     context_length: int
@@ -26,18 +26,18 @@ class Settings:
 
 
 def save_weights(path: Path, state: dict[str, torch.Tensor], settings: Settings) -> None:
-    """Write weights by name, and the settings as JSON in the file's metadata; all or nothing."""
+    """Write weights by name, with the settings as JSON metadata; write all or nothing."""
     plain = {name: tensor.detach().contiguous().clone() for name, tensor in state.items()}
     half = path.with_name(f"{path.name}.part")
-    # As bytes: `save_file` leaves a file that nobody else may read.
+    # As bytes: `save_file` would create a file that only its owner may read.
     half.write_bytes(save(plain, {"settings": json.dumps(asdict(settings))}))
     half.replace(path)
 
 
 def make_room(path: Path) -> Path | None:
-    """See that a file can be written there; what is there already is kept under another name.
+    """Check that a file can be written, and rename an existing one.
 
-    Returns that name. Raises OSError, before any time has gone into what is to be written.
+    Return the new name of the old file. Raises OSError before the training has taken any time.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
@@ -49,9 +49,9 @@ def make_room(path: Path) -> Path | None:
 
 
 def load_weights(path: Path) -> tuple[dict[str, torch.Tensor], Settings]:
-    """Weights and settings of a file. Raises CourseError where it is not one of these."""
+    """Return the weights and settings of a file. Raises CourseError if it is another file."""
     if not path.is_file():
-        raise CourseError(f"there is no {path}; `tensorgrade train` makes one")
+        raise CourseError(f"there is no {path}; `tensorgrade train` creates one")
     if path.stat().st_size > MOST_BYTES:
         raise CourseError(f"{path} has more than {MOST_BYTES >> 20} MB, which no model here needs")
     try:
@@ -61,7 +61,7 @@ def load_weights(path: Path) -> tuple[dict[str, torch.Tensor], Settings]:
     except (SafetensorError, KeyError, TypeError, ValueError):
         raise CourseError(f"{path} is broken, or was not written by `tensorgrade train`") from None
     if wrong := sorted(name for name, kind in KINDS.items() if type(told[name]) is not kind):
-        raise CourseError(f"{path} says of {', '.join(wrong)} what cannot be")
+        raise CourseError(f"{path} has impossible values for {', '.join(wrong)}")
     return state, settings
 
 
@@ -69,10 +69,10 @@ KINDS = {"vocabulary": str, "context_length": int, "d": int, "num_heads": int, "
 
 
 def fill(model: torch.nn.Module, state: dict[str, torch.Tensor], path: Path) -> None:
-    """Put the weights of a file into a model. Raises CourseError where they are another model's."""
+    """Load the weights of a file into a model. Raises CourseError if they do not fit."""
     try:
         model.load_state_dict(state)
     except RuntimeError:
         raise CourseError(
-            f"{path} does not fit your SmallGPT as it is now; train it again, or give another file"
+            f"{path} does not fit your present SmallGPT; train it again, or use another file"
         ) from None

@@ -1,4 +1,4 @@
-"""Right answers that call attention_scores and softmax, which the engine binds to their names."""
+"""Right answers that call attention_scores and softmax, which the engine provides."""
 
 from typing import Any
 

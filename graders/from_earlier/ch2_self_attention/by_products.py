@@ -1,4 +1,4 @@
-"""Right answers that call project_qkv and scaled_dot_product_attention, which the engine binds."""
+"""Right answers that call project_qkv and scaled_dot_product_attention."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Right answers that call project_qkv and attention_weights, which the engine binds."""
+"""Right answers that call project_qkv and attention_weights, which the engine provides."""
 
 from typing import Any
 

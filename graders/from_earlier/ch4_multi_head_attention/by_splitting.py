@@ -1,4 +1,4 @@
-"""A right answer that calls split_heads and merge_heads, which the engine binds to their names."""
+"""A right answer that calls split_heads and merge_heads, which the engine provides."""
 
 from typing import Any
 

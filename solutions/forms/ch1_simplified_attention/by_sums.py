@@ -1,4 +1,4 @@
-"""Every product as a sum over numbers side by side; softmax by hand."""
+"""Every product as a sum over numbers side by side; softmax written by hand."""
 
 import torch
 

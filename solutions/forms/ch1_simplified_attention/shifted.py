@@ -1,4 +1,4 @@
-"""Exponentials of what the greatest number was taken from; products as matrices."""
+"""Exponentials after subtracting the maximum; products as matrices."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""The queries are scaled before the product; the projections' products without their bias first."""
+"""Queries scaled before the product; products of the projections before their bias."""
 
 import torch
 from torch import nn

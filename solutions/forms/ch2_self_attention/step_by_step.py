@@ -1,4 +1,4 @@
-"""Each step on a line of its own, with its name; softmax by hand; projections as layers do them."""
+"""Each step on its own line, with a name; softmax written by hand; projections like layers."""
 
 import torch
 import torch.nn.functional as F

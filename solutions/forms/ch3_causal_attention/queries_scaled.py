@@ -1,4 +1,4 @@
-"""The queries are scaled before the product; what hides is added to the scores."""
+"""Queries scaled before the product; an additive mask."""
 
 import torch
 from torch import nn

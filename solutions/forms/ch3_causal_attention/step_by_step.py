@@ -1,4 +1,4 @@
-"""Scaled before the mask hides; masks of ones below the diagonal; each step has its name."""
+"""Scaled before masking; masks of ones below the diagonal; each step has a name."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""The mask hides first, and what is left is scaled."""
+"""The mask comes first, and the masked scores are scaled."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Scaled before the mask hides; each step on a line of its own, with its name."""
+"""Scaled before masking; each step on its own line, with a name."""
 
 import torch
 from torch import nn

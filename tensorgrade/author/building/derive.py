@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -144,6 +145,9 @@ def zipped(files: tuple[tuple[str, bytes], ...]) -> bytes:
 
 
 def read_zip(path: Path) -> dict[str, bytes]:
-    """Return the files in a zip file, by name."""
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+    """Return the files in a zip file, by name; none if it is damaged."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+    except (zipfile.BadZipFile, zlib.error, EOFError):
+        return {}

@@ -80,7 +80,7 @@ def refuse(path: Path, names: list[ast.Name], secrets: set[str]) -> None:
         if node.id in secrets:
             raise CourseError(
                 f"{path}:{node.lineno}: a test uses {node.id}, which learners do not get; "
-                "tests go to learners as they are"
+                "tests go to learners unchanged"
             )
 
 

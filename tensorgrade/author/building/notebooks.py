@@ -28,7 +28,7 @@ from tensorgrade.notebook import check, points"""
 CHECK = 'check("{name}")'
 POINTS = """\
 # Your points come from hidden graders, which run your code somewhere else, on other numbers.
-# Here the public checks stand in for them.
+# Here the public checks run instead.
 points("{name}")"""
 LONGEST_ID = 50
 

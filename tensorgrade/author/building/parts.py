@@ -83,7 +83,7 @@ def make_parts(
     options: BuildOptions,
     tell: Tell,
 ) -> Iterator[tuple[Part, Prints | str]]:
-    """Yield each part as it is finished, with its fingerprints or with a sentence on the error.
+    """Yield each finished part, with its fingerprints or with a sentence on the error.
 
     Raise CourseError with one line for each problem if a solution fails on a case.
 
@@ -119,7 +119,7 @@ def runs_of(recording: Recording, options: BuildOptions) -> int:
 
 
 def results(jobs: list[tuple], pool: Pool | None) -> Iterator[tuple[Part, Prints | str]]:
-    """Yield the result of each job as it is finished."""
+    """Yield the results of the jobs, the first finished one first."""
     if pool is None:
         yield from ((job[1], make_part(*job)) for job in jobs)
         return

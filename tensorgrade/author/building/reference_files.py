@@ -106,7 +106,7 @@ class Side:
 
 
 def reference_files(project: Project, options: BuildOptions, tell: Tell) -> Iterator[Derived]:
-    """Yield the reference files of the requested chapters, each chapter as it is finished.
+    """Yield the reference files of the requested chapters, and each chapter as soon as possible.
 
     A build that is interrupted therefore keeps the chapters that it has written. Raise CourseError
     with one line for each problem if something cannot be built.
@@ -158,7 +158,7 @@ class ReferenceBuild:
         return self.sides[part.chapter, part.hidden]
 
     def is_asked(self, part: Part) -> bool:
-        """Return True if a part is requested, or is in a file that no build wrote as it is."""
+        """Return True if a part is requested, or is in a file that differs from the built one."""
         if part.chapter not in self.chapters:
             return False
         asked = self.options.exercises

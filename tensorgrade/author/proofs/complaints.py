@@ -125,8 +125,8 @@ def exercises_of(project: Project, names: list[str]) -> frozenset[str]:
 
 
 PROVED = (
-    " The solutions pass, and bugs are judged as they should be; what else the tests notice, "
-    "`tensorgrade kill-matrix` says."
+    " The solutions pass, and bugs are graded as expected; `tensorgrade kill-matrix` shows which "
+    "mistakes the tests detect."
 )
 
 
@@ -136,7 +136,7 @@ def last_line(project: Project, asked: frozenset[str], proved: bool = False) -> 
     lacking = without_pairs(project)
     if asked:
         names = ", ".join(sorted(asked))
-        said = f"{names}: fresh. Other exercises were left as they are."
+        said = f"{names}: fresh. Other exercises were not built."
         lacking = [name for name in lacking if name in asked]
     said += PROVED * proved
     if lacking:

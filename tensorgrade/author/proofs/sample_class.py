@@ -15,7 +15,7 @@ from ..building.script import read_script, without_solutions
 
 MARKERS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)
 HEADER = (
-    "# A made-up learner of the sample class, generated from the solutions and known mistakes.\n\n"
+    "# An invented learner of the sample class, generated from solutions and known mistakes.\n\n"
 )
 NAMES = (
     "ada amina anton bao carla chidi dara elif emil farid freya gita hana hugo ines ivo jana jonas "

@@ -264,11 +264,11 @@ class ExerciseFile:
         for owner in vars(self.module).values():
             if inspect.isclass(owner) and owner.__module__ == self.module.__name__:
                 for test in filter(is_marked, vars(owner).values()):
-                    yield f"{self.place(test)}: {test.__name__} stands in a class; it may not"
+                    yield f"{self.place(test)}: {test.__name__} must not be in a class"
         for name, test in vars(self.module).items():
             own = inspect.isfunction(test) and test.__module__ == self.module.__name__
             if own and name.startswith("test") and not is_marked(test):
-                yield f"{self.place(test)}: {name} has no marker that says which exercise it judges"
+                yield f"{self.place(test)}: {name} has no marker with the exercise that it grades"
         for name, test in self.tests.items():
             if not name.startswith("test"):
                 yield f"{self.place(test)}: {name} is marked, but pytest runs only test_…"

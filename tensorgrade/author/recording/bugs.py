@@ -63,8 +63,8 @@ def bug_with(project: Project, chapter: str, exercise: str, mistake: Mistake) ->
     text = "\n".join(map(ast.unparse, needed))
     if (least := changes(right, {exercise: text})[exercise]) > LONGEST:
         raise CourseError(
-            f"{exercise}: to mend {mistake.name} takes {least} parts of the syntax tree; "
-            f"{LONGEST} are the most"
+            f"{exercise}: fixing {mistake.name} changes {least} parts of the syntax tree; "
+            f"at most {LONGEST} are allowed"
         )
     return text
 

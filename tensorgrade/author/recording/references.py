@@ -77,7 +77,7 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
     if broken := InProcess(project.submission(chapter, source)).load().problems:
         error = broken[0].error
         raise CourseError(
-            f"{project.solution(chapter)}:{error.line}: {error.type}: {error.text}, as it is loaded"
+            f"{project.solution(chapter)}:{error.line}: {error.type}: {error.text}, on import"
         )
     seen = observe(project, chapter, source, cases)
     for case, observation in zip(cases, seen, strict=True):

@@ -16,8 +16,8 @@ from ...attempts.verdict import Status
 from ...course import Chapter, Course, CourseError
 from ...folders import FINGERPRINTS
 from ...lateness import in_zone
+from ...messages.setting_aside import NoChapterFile, NothingSubmitted
 from ...recognition.fingerprints import load_fingerprints
-from ...sources.submitted_files import NOT_HANDED_IN, no_file
 from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
 from ..groups import Group, groups_of, without_names
@@ -33,9 +33,9 @@ STATES = {
     "partial": ("◐", "partly right"),
     "failed": ("✗", "wrong"),
     "not_attempted": ("○", "not begun"),
-    "error": ("⚠", "ends in an error"),
-    "timeout": ("∞", "does not come to an end"),
-    "killed": ("⊘", "was ended"),
+    "error": ("⚠", "raises an error"),
+    "timeout": ("∞", "timed out"),
+    "killed": ("⊘", "was killed"),
 }
 PAGES = Environment(
     loader=FileSystemLoader(Path(__file__).parent),
@@ -222,12 +222,12 @@ def in_no_order(name: str) -> str:
 
 def is_missing(row: dict) -> bool:
     """Return True if a row exists only because the learner submitted nothing."""
-    return row["status"] == Status.NOT_ATTEMPTED and row["message"].startswith(NOT_HANDED_IN)
+    return row.get("message_id") == NothingSubmitted.id
 
 
 def is_without_file(row: dict) -> bool:
     """Return True if the learner submitted something, but not the chapter's file."""
-    return row["status"] == Status.ERROR and row["message"].startswith(no_file(row["chapter"]))
+    return row.get("message_id") == NoChapterFile.id
 
 
 def handins_where(rows: list[dict], holds: Callable[[dict], bool]) -> int:
@@ -390,12 +390,12 @@ def obstacles(person: Person) -> str:
         (wrong, "wrong"),
         (broken, "could not be graded"),
     ]
-    told = [f"nothing handed in for {plural(absent, 'chapter')}"] if absent else []
+    told = [f"no submission for {plural(absent, 'chapter')}"] if absent else []
     counts = ", ".join(told + [f"{count} {words}" for count, words in parts if count])
     again = [
         name for name, n in Counter(m for r in person.rows for m in r["mistakes"]).items() if n > 1
     ]
-    return counts + (f"; again and again: {', '.join(again)}" if again else "")
+    return counts + (f"; repeatedly: {', '.join(again)}" if again else "")
 
 
 def troubles(troubled: list[dict], people: dict[str, Person]) -> list[dict]:

@@ -20,7 +20,7 @@ def find_exercises(start: Path | None = None) -> Path:
         if (folder / "exercises" / "course.json").is_file():
             return folder / "exercises"
     raise CourseError(
-        f"the public checks are not here: {CHECKS} belongs beside the notebook, in {start}"
+        f"the public checks are missing: put {CHECKS} next to the notebook, in {start}"
     )
 
 

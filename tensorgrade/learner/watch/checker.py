@@ -20,6 +20,7 @@ from ...attempts.setup import Setup
 from ...course import Course, Limits
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
+from ...history import remember
 from ...isolation.warm_process import WarmProcess
 from ...judging.diagnosis import Kind
 from ...runner.reading import parts
@@ -185,6 +186,7 @@ class Checker:
             left = left or list(attempt.exercises)[:1]  # the file may fail to load by now
             checked = group(self.collected.results(attempt, *left))
             self.before[chapter] = now, files, known | checked
+            remember(self.collected.folder, self.folder, known | checked)
             breakpoints = "breakpoint()" in attempt.backend.source.text
             return known | checked, left_out(attempt) + [NO_STOP] * breakpoints
         finally:

@@ -142,7 +142,8 @@ class Page:
         """Return as much as fits: the values, what to think about, and the evidence."""
         thoughts = [line for text in note.bullets() for line in wrapped(text, width)]
         for rows in range(MOST, 0, -1):
-            values = note.compared(width, colour, rows)
+            texts = note.compared(width, colour, rows)
+            values = [line for text in texts for line in wrapped(text, width)]
             if len(values) + len(thoughts) + 3 <= room:
                 break
         facts = [line for text in note.facts() for line in wrapped(text, width)]

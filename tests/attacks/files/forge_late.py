@@ -1,4 +1,4 @@
-"""Forges replies after its own were sent, so that they stand in for the next exercise's."""
+"""Forges replies after its own, to answer for the next exercise."""
 
 import os
 import struct

@@ -13,4 +13,4 @@ def softmax(x, dim=-1):
 
 
 def context_vector(query, inputs):
-    raise ValueError("<script>alert('TOKEN')</script>")  # the line itself is told
+    raise ValueError("<script>alert('TOKEN')</script>")  # messages quote this line

@@ -1,4 +1,4 @@
-"""Hoards memory in System V and POSIX shared memory, which outlives the process."""
+"""Fills System V and POSIX shared memory, which outlives the process."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""Stops its parent, so that nobody is there to end it."""
+"""Stops its parent, so that no process can end it."""
 
 import os
 import signal

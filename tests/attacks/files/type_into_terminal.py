@@ -1,4 +1,4 @@
-"""Types a command into the terminal of whoever started the grader."""
+"""Types a command into the terminal in which the grader was started."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""All that judges count_pairs: its cases, its tests with their points, its own mistakes."""
+"""Cases, tests and known mistakes of the exercise count_pairs."""
 
 from tensorgrade import exercise
 from tensorgrade.author import call, case, mistake, shown
@@ -7,7 +7,7 @@ from ..texts import some_ids
 
 
 def cases(pick):
-    """Lists of several lengths; runs of one id; lists without any pair."""
+    """Return cases with lists of several lengths, runs of one id, and lists without any pair."""
     chance = pick.chance("count_pairs")
     run = pick(public=[7, 7, 7, 8], hidden=some_ids(chance, 5, 1))
     lists = [some_ids(chance, n) for n in pick(public=[9], hidden=[12, 40])]
@@ -22,25 +22,25 @@ def cases(pick):
 
 @exercise("count_pairs", points=4)
 def test_count_pairs_values(attempt):
-    """Each pair of neighbours with how often it occurs."""
+    """Each pair of neighbours, with its number of occurrences."""
     attempt.count_pairs.agrees("values")
 
 
 @exercise("count_pairs", points=2)
 def test_count_pairs_overlap(attempt):
-    """Pairs that overlap count each for itself."""
+    """Overlapping pairs are counted separately."""
     attempt.count_pairs.agrees("overlap")
 
 
 @exercise("count_pairs", points=1)
 def test_count_pairs_short(attempt):
-    """One id or none at all: no pairs, and no error."""
+    """A list with one id or none has no pairs, and raises no error."""
     attempt.count_pairs.agrees("short")
 
 
 @exercise("count_pairs", points=1)
 def test_count_pairs_order(attempt):
-    """Pairs stand in the order in which they come up first."""
+    """Pairs are in the order of their first occurrence."""
     attempt.count_pairs.keeps_order("values")
 
 
@@ -52,32 +52,32 @@ MISTAKES = [
     ),
     mistake(
         "pairs_side_by_side",
-        "Only every second pair is looked at. Each id but the last begins a pair.",
+        "Only every second pair is counted. Each id except the last starts a pair.",
         ("zip(ids, ids[1:])", "zip(ids[::2], ids[1::2])"),
     ),
     mistake(
         "only_seen",
-        "Each pair is noted once, however often it occurs.",
+        "Each pair is counted once, however often it occurs.",
         ("counts.get(pair, 0) + 1", "1"),
     ),
     mistake(
         "counted_from_zero",
-        "A pair that occurs once is counted as 0: counting starts one too low.",
+        "A pair that occurs once is counted as 0: the count starts one too low.",
         ("counts.get(pair, 0) + 1", "counts.get(pair, -1) + 1"),
     ),
     mistake(
         "order_ignored_in_pairs",
-        "(5, 6) and (6, 5) are taken for the same pair. Which one stands first counts.",
+        "(5, 6) and (6, 5) are treated as the same pair. The order of the two ids matters.",
         ("for pair in zip(ids, ids[1:])", "for pair in map(tuple, map(sorted, zip(ids, ids[1:])))"),
     ),
     mistake(
         "single_ids_counted",
-        "Ids are counted, each with itself, and no pairs of neighbours.",
+        "Single ids are counted instead of pairs of neighbours.",
         ("zip(ids, ids[1:])", "zip(ids, ids)"),
     ),
     mistake(
         "sorted_by_count",
-        "The pairs are put into another order. They should stay as they come up first.",
+        "The pairs are sorted. They should stay in the order of their first occurrence.",
         ("return counts", "return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""All that judges decode: its cases, its tests with their points, its own mistakes."""
+"""Cases, tests and known mistakes of the exercise decode."""
 
 from tensorgrade import exercise
 from tensorgrade.author import call, case, mistake, shown
@@ -7,7 +7,7 @@ from ..texts import some_merges, some_text
 
 
 def cases(pick):
-    """Ids of bytes, of merges, and of merges of merges; halves of letters; strange ids."""
+    """Return cases with bytes, merges, merges of merges, partial letters and unknown ids."""
     chance = pick.chance("decode")
     texts = [some_text(chance, n) for n in pick(public=[14], hidden=[20, 40])]
     merges = [some_merges(chance, text, 6) for text in texts]
@@ -30,40 +30,38 @@ def cases(pick):
 
 @exercise("decode", points=4)
 def test_decode_values(attempt):
-    """The text that ids stand for, whatever they were merged from."""
+    """The text of the ids, whatever they were merged from."""
     attempt.decode.agrees("values")
 
 
 @exercise("decode", points=2)
 def test_decode_bytes(attempt):
-    """Bytes are joined first and read as UTF-8 then."""
+    """Bytes are joined first and decoded as UTF-8 afterwards."""
     attempt.decode.agrees("bytes")
 
 
 @exercise("decode", points=1)
 def test_decode_halves(attempt):
-    """Half a letter becomes the replacement character, and no error."""
+    """An incomplete letter becomes the replacement character and raises no error."""
     attempt.decode.agrees("halves")
 
 
 @exercise("decode", points=1)
 def test_decode_short(attempt):
-    """No ids are no text."""
+    """An empty list gives an empty text."""
     attempt.decode.agrees("short")
 
 
 @exercise("decode", points=2)
 def test_decode_strange(attempt):
-    """An id that stands for nothing is refused with a ValueError."""
-    attempt.decode.refuses(
-        "strange", "an id that stands for nothing is decoded all the same", errors=["ValueError"]
-    )
+    """An unknown id raises a ValueError."""
+    attempt.decode.refuses("strange", "an unknown id raises no error", errors=["ValueError"])
 
 
 MISTAKES = [
     mistake(
         "byte_by_byte",
-        "Each id is read as text by itself. One letter may be spread over several: join first.",
+        "Each id is decoded on its own. A letter may consist of several bytes: join them first.",
         (
             'b"".join(pieces[number] for number in ids).decode("utf-8", errors="replace")',
             '"".join(pieces[number].decode("utf-8", errors="replace") for number in ids)',
@@ -71,22 +69,22 @@ MISTAKES = [
     ),
     mistake(
         "halves_turned_round",
-        "The two halves of a merge stand the wrong way round.",
+        "The two halves of a merge are swapped.",
         ("pieces[left] + pieces[right]", "pieces[right] + pieces[left]"),
     ),
     mistake(
         "errors_raised",
-        "Half a letter ends in an error. Say what is to become of it when you decode.",
+        "An incomplete letter raises an error. How should decoding handle such errors?",
         (', errors="replace")', ")"),
     ),
     mistake(
         "errors_ignored",
-        "Half a letter is left out. The replacement character should stand for it.",
+        "An incomplete letter is left out. It should become the replacement character.",
         ('errors="replace"', 'errors="ignore"'),
     ),
     mistake(
         "strange_ids_skipped",
-        "An id that stands for nothing is passed over in silence.",
+        "An unknown id is skipped silently.",
         (
             'raise ValueError(f"no merge gives the id {number}")',
             "ids = [one for one in ids if one in pieces]",
@@ -94,17 +92,17 @@ MISTAKES = [
     ),
     mistake(
         "strange_ids_end_in_a_key_error",
-        "An id that stands for nothing ends in the dict's KeyError. A ValueError is asked for.",
+        "An unknown id raises the dict's KeyError instead of a ValueError.",
         ("if number not in pieces", "if pieces[number] is None"),
     ),
     mistake(
         "bytes_come_back",
-        "Bytes come back where a text is asked for.",
+        "Bytes are returned instead of a text.",
         ('.decode("utf-8", errors="replace")', ""),
     ),
     mistake(
         "read_as_latin",
-        "The bytes are read one letter each. A text of ours is UTF-8.",
+        "Each byte is decoded as one letter. Our texts are UTF-8.",
         ('.decode("utf-8", errors="replace")', '.decode("latin-1")'),
     ),
 ]

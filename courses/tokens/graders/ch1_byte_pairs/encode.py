@@ -1,4 +1,4 @@
-"""All that judges encode: its cases, its tests with their points, its own mistakes."""
+"""Cases, tests and known mistakes of the exercise encode."""
 
 from tensorgrade import exercise
 from tensorgrade.author import call, case, mistake, shown
@@ -7,7 +7,7 @@ from ..texts import some_merges, some_text
 
 
 def cases(pick):
-    """Merges that build on each other, on the text that they come from and on others."""
+    """Return cases with merges that build on each other, on their own text and on others."""
     chance = pick.chance("encode")
     texts = [some_text(chance, n) for n in pick(public=[14], hidden=[20, 60])]
     merges = [some_merges(chance, text, 6) for text in texts]
@@ -30,58 +30,58 @@ def cases(pick):
 
 @exercise("encode", points=4)
 def test_encode_values(attempt):
-    """The bytes of a text with all merges applied."""
+    """The bytes of a text, with all merges applied."""
     attempt.encode.agrees("values")
 
 
 @exercise("encode", points=2)
 def test_encode_order(attempt):
-    """Merges are applied in the order of learning, each of them once."""
+    """Merges are applied in the order in which they were learned, each once."""
     attempt.encode.agrees("order")
 
 
 @exercise("encode", points=1)
 def test_encode_bytes(attempt):
-    """Letters of two bytes enter as these two bytes."""
+    """A letter of two bytes starts as these two bytes."""
     attempt.encode.agrees("bytes")
 
 
 @exercise("encode", points=1)
 def test_encode_short(attempt):
-    """No merges leave the bytes; no text has no ids."""
+    """Without merges the ids are the bytes; an empty text has no ids."""
     attempt.encode.agrees("short")
 
 
 @exercise("encode", points=1, guard=True)
 def test_encode_inputs(attempt):
-    """The merges that are passed in stay as they were."""
+    """The merges that are passed in stay unchanged."""
     attempt.encode.keeps_inputs("values")
 
 
 MISTAKES = [
     mistake(
         "merges_backwards",
-        "The merges are applied from the last to the first. Later ones are made of earlier ones.",
+        "The merges are applied from the last to the first. Later merges are made of earlier ones.",
         ("in merges.items()", "in reversed(merges.items())"),
     ),
     mistake(
         "merges_by_pair",
-        "The merges are applied in the order of the pairs' ids, not in that of learning.",
+        "The merges are applied in the order of the pairs' ids instead of the order of learning.",
         ("in merges.items()", "in sorted(merges.items())"),
     ),
     mistake(
         "first_merge_only",
-        "It comes back after the first merge.",
+        "It returns after the first merge.",
         ("ids = merge_pair(ids, pair, new_id)", "return merge_pair(ids, pair, new_id)"),
     ),
     mistake(
         "bytes_left",
-        "What each merge gives is thrown away, so the bare bytes come back.",
+        "The result of each merge is not used, so the plain bytes are returned.",
         ("ids = merge_pair(", "merge_pair("),
     ),
     mistake(
         "ids_as_text",
-        "The ids come back as texts; they should be whole numbers.",
+        "The ids are returned as texts; they should be integers.",
         ("return ids", "return [str(number) for number in ids]"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""All that judges merge_pair: its cases, its tests with their points, its own mistakes."""
+"""Cases, tests and known mistakes of the exercise merge_pair."""
 
 from tensorgrade import exercise
 from tensorgrade.author import call, case, mistake, shown
@@ -7,7 +7,7 @@ from ..texts import some_ids
 
 
 def cases(pick):
-    """The pair in the middle, at the end, in a run of one id; nowhere; lists without any pair."""
+    """Return cases with the pair in the middle, at the end, in runs or missing, and short lists."""
     chance = pick.chance("merge_pair")
     lists = [some_ids(chance, n, 3) for n in pick(public=[12], hidden=[17, 40])]
     new = pick(public=256, hidden=chance.randrange(300, 900))
@@ -30,62 +30,62 @@ def cases(pick):
 
 @exercise("merge_pair", points=4)
 def test_merge_pair_values(attempt):
-    """The new id stands wherever the pair stood; all other ids stay."""
+    """The new id replaces each pair, and all other ids stay."""
     attempt.merge_pair.agrees("values")
 
 
 @exercise("merge_pair", points=2)
 def test_merge_pair_runs(attempt):
-    """In a run of one id, pairs are taken from the left, and none twice."""
+    """In a run of one id, pairs are merged from the left, and no id is used twice."""
     attempt.merge_pair.agrees("runs")
 
 
 @exercise("merge_pair", points=1)
 def test_merge_pair_short(attempt):
-    """Where the pair is not there, nothing changes."""
+    """Without the pair, nothing changes."""
     attempt.merge_pair.agrees("short")
 
 
 @exercise("merge_pair", points=1)
 def test_merge_pair_inputs(attempt):
-    """The list that is passed in stays as it was."""
+    """The list that is passed in stays unchanged."""
     attempt.merge_pair.keeps_inputs("values", "runs")
 
 
 MISTAKES = [
     mistake(
         "steps_over_one",
-        "After a merge it goes on with the pair's second id. Step over both.",
+        "After a merge it continues with the pair's second id. Skip both ids.",
         ("place += 2", "place += 1"),
     ),
     mistake(
         "last_id_lost",
-        "The last id is lost where it belongs to no pair.",
+        "The last id is lost if it does not belong to a pair.",
         ("while place < len(ids)", "while place < len(ids) - 1"),
     ),
     mistake(
         "pair_either_way_round",
-        "The pair is merged the other way round, too. (5, 6) is not (6, 5).",
+        "The reversed pair is merged too. (5, 6) is not (6, 5).",
         ("== pair", "in (pair, pair[::-1])"),
     ),
     mistake(
         "first_id_alone",
-        "It merges wherever the first id of the pair stands, whatever follows.",
+        "It merges at each first id of the pair, whatever comes next.",
         ("tuple(ids[place : place + 2]) == pair", "ids[place] == pair[0]"),
     ),
     mistake(
         "only_once",
-        "Only the first place is merged. The pair may stand in many.",
+        "Only the first occurrence is merged. The pair may occur several times.",
         ("place += 2", "return [*merged, *ids[place + 2 :]]"),
     ),
     mistake(
         "pair_kept",
-        "The new id is put in, and the pair stays beside it.",
+        "The new id is inserted, but the pair stays too.",
         ("merged.append(new_id)", "merged += [*pair, new_id]"),
     ),
     mistake(
         "merged_in_place",
-        "It empties the list that is passed in. Whoever called it still needs that.",
+        "The list that is passed in is emptied. The caller still needs it.",
         ("return merged", "ids.clear()\n    return merged"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""All that judges train_bpe: its cases, its tests with their points, its own mistakes."""
+"""Cases, tests and known mistakes of the exercise train_bpe."""
 
 from tensorgrade import exercise
 from tensorgrade.author import call, case, mistake, shown
@@ -7,7 +7,7 @@ from ..texts import some_text
 
 
 def cases(pick):
-    """Texts with letters of one byte and of two; too short ones; ties."""
+    """Return cases with letters of one byte and of two, texts that are too short, and ties."""
     chance = pick.chance("train_bpe")
     sizes = pick(public=[(30, 4)], hidden=[(40, 5), (90, 12)])
     texts = [(some_text(chance, length), merges) for length, merges in sizes]
@@ -26,73 +26,73 @@ def cases(pick):
 
 @exercise("train_bpe", points=6)
 def test_train_bpe_values(attempt):
-    """The merges of a text, and the id that each of them gets."""
+    """The merges of a text, with the id of each one."""
     attempt.train_bpe.agrees("values")
 
 
 @exercise("train_bpe", points=2)
 def test_train_bpe_bytes(attempt):
-    """Letters of two bytes enter as these two bytes."""
+    """A letter of two bytes starts as these two bytes."""
     attempt.train_bpe.agrees("bytes")
 
 
 @exercise("train_bpe", points=2)
 def test_train_bpe_ties(attempt):
-    """Of equally frequent pairs the one that comes up first is merged."""
+    """Of equally frequent pairs, the one that occurs first is merged."""
     attempt.train_bpe.agrees("ties")
 
 
 @exercise("train_bpe", points=2)
 def test_train_bpe_early(attempt):
-    """It ends early where no pair occurs twice."""
+    """It stops early if no pair occurs twice."""
     attempt.train_bpe.agrees("early")
 
 
 MISTAKES = [
     mistake(
         "ids_from_257",
-        "The first new id is 257. The bytes take 0 to 255, so it should be 256.",
+        "The first new id is 257. Bytes use 0 to 255, so it should be 256.",
         ("merges[best] = 256 + number", "merges[best] = 257 + number"),
         ("best, 256 + number)", "best, 257 + number)"),
     ),
     mistake(
         "never_written_anew",
-        "The ids are never written anew, so the same pair is the most frequent one for ever.",
+        "The ids are not updated after a merge, so the same pair stays the most frequent one.",
         ("ids = merge_pair(ids, best, 256 + number)", "pass"),
     ),
     mistake(
         "last_of_equals",
-        "Of equally frequent pairs it takes the one that comes up last.",
+        "Of equally frequent pairs, the last one is used instead of the first.",
         ("max(counts, key=counts.get)", "max(reversed(counts), key=counts.get)"),
     ),
     mistake(
         "largest_of_equals",
-        "Of equally frequent pairs it takes the largest ids, not the one that comes up first.",
+        "Of equally frequent pairs, the one with the largest ids is used instead of the first.",
         ("max(counts, key=counts.get)", "max(counts, key=lambda pair: (counts[pair], pair))"),
     ),
     mistake(
         "least_frequent",
-        "It merges the pair that occurs least often.",
+        "The rarest pair is merged instead of the most frequent one.",
         ("max(counts, key=counts.get)", "min(counts, key=counts.get)"),
     ),
     mistake(
         "largest_pair",
-        "It merges the pair with the largest ids, however often that occurs.",
+        "The pair with the largest ids is merged, however often it occurs.",
         ("max(counts, key=counts.get)", "max(counts)"),
     ),
     mistake(
         "single_pairs_merged",
-        "Pairs that occur only once are merged, too. There is nothing to gain from that.",
+        "Pairs that occur only once are merged too, which saves nothing.",
         ("if not counts or max(counts.values()) < 2", "if not counts"),
     ),
     mistake(
         "one_merge_too_many",
-        "It learns one merge more than it is asked for.",
+        "There is one merge too many.",
         ("range(num_merges)", "range(num_merges + 1)"),
     ),
     mistake(
         "keyed_by_id",
-        "The dict is the wrong way round: the pair is the key, and its id the value.",
+        "Keys and values of the dict are swapped: the pair is the key, and its id the value.",
         ("return merges", "return {number: pair for pair, number in merges.items()}"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""All that judges Vocabulary: its cases, its tests with their points, its own mistakes."""
+"""Cases, tests and known mistakes of the exercise Vocabulary."""
 
 from tensorgrade import exercise
 from tensorgrade.author import call, case, construct, mistake, read, shown
@@ -9,7 +9,7 @@ SPECIAL = ["<unk>", "<end>"]
 
 
 def cases(pick):
-    """Texts with repeated words; texts with unknown ones and with special tokens in them."""
+    """Return cases with repeated words, with unknown ones, and with special tokens in the text."""
     chance = pick.chance("Vocabulary")
     text = pick(public="the cat saw the dog and the dog saw it", hidden=some_words(chance, 30))
     words = sorted(set(text.split()))
@@ -35,13 +35,13 @@ def cases(pick):
 
 @exercise("Vocabulary", points=4)
 def test_vocabulary_ids(attempt):
-    """Sorted words from 0 on, then the special tokens."""
+    """Sorted words from 0 on, followed by the special tokens."""
     attempt.Vocabulary.agrees("ids")
 
 
 @exercise("Vocabulary", points=2)
 def test_vocabulary_encode(attempt):
-    """The ids of a text, special tokens in it too."""
+    """The ids of a text, including its special tokens."""
     attempt.Vocabulary.agrees("encode")
 
 
@@ -53,21 +53,19 @@ def test_vocabulary_unknown(attempt):
 
 @exercise("Vocabulary", points=1)
 def test_vocabulary_refused(attempt):
-    """Where there is no `<unk>`, an unknown word is refused with a KeyError."""
-    attempt.Vocabulary.refuses(
-        "refused", "an unknown word gets an id that is none", errors=["KeyError"]
-    )
+    """Without `<unk>`, an unknown word raises a KeyError."""
+    attempt.Vocabulary.refuses("refused", "an unknown word raises no error", errors=["KeyError"])
 
 
 @exercise("Vocabulary", points=2)
 def test_vocabulary_decode(attempt):
-    """Ids become tokens again, with one space between them."""
+    """Ids become tokens again, separated by one space."""
     attempt.Vocabulary.agrees("decode")
 
 
 @exercise("Vocabulary", points=1)
 def test_vocabulary_stays(attempt):
-    """Encoding changes nothing in the vocabulary."""
+    """Encoding does not change the vocabulary."""
     attempt.Vocabulary.agrees("same")
     attempt.Vocabulary.keeps_inputs("same", objects=True)
 
@@ -75,17 +73,17 @@ def test_vocabulary_stays(attempt):
 MISTAKES = [
     mistake(
         "special_first",
-        "The special tokens come first, so that each of them moves the ids of all words.",
+        "The special tokens come first, so each of them shifts the ids of all words.",
         ("[*words, *special]", "[*special, *words]"),
     ),
     mistake(
         "ids_from_one",
-        "The first id is 1. Rows of a table are counted from 0.",
+        "The first id is 1. The rows of a table are counted from 0.",
         ("enumerate([*words, *special])", "enumerate([*words, *special], 1)"),
     ),
     mistake(
         "order_of_the_text",
-        "The words stand in the order of the text; sorted ones are asked for.",
+        "The words are in the order of the text; they should be sorted.",
         (
             "sorted(set(text.split()) - set(special))",
             "[w for w in dict.fromkeys(text.split()) if w not in special]",
@@ -93,7 +91,7 @@ MISTAKES = [
     ),
     mistake(
         "words_repeated",
-        "A word that occurs twice takes two numbers. Each different word gets one id.",
+        "A word that occurs twice gets two ids. Each different word gets one.",
         (
             "sorted(set(text.split()) - set(special))",
             "sorted(w for w in text.split() if w not in special)",
@@ -101,17 +99,17 @@ MISTAKES = [
     ),
     mistake(
         "special_twice",
-        "A special token that is a word of the text takes two numbers.",
+        "A special token that is also a word of the text gets two ids.",
         (" - set(special)", ""),
     ),
     mistake(
         "letters_for_words",
-        "The text is cut into letters. A token is a word here.",
+        "The text is split into letters. Here a token is a word.",
         ("text.split()) - set(special)", "text) - set(special)"),
     ),
     mistake(
         "unknown_left_out",
-        "Unknown words are left out. The id of `<unk>` should stand for each of them.",
+        "Unknown words are left out. Each of them should get the id of `<unk>`.",
         (
             "[self.ids.get(token, unknown) for token in text.split()]",
             "[self.ids[token] for token in text.split() if token in self.ids]",
@@ -119,12 +117,12 @@ MISTAKES = [
     ),
     mistake(
         "unknown_as_none",
-        "Where there is no `<unk>`, an unknown word becomes None, and no error.",
+        "Without `<unk>`, an unknown word becomes None instead of raising an error.",
         ("if None in ids", "if False"),
     ),
     mistake(
         "words_learned_while_encoding",
-        "Encoding gives an unknown word an id of its own. A vocabulary is made once.",
+        "Encoding gives an unknown word a new id. A vocabulary does not grow later.",
         (
             'unknown = self.ids.get("<unk>")',
             'unknown = self.ids.get("<unk>")\n'
@@ -139,7 +137,7 @@ MISTAKES = [
     ),
     mistake(
         "tokens_in_a_list",
-        "A list of tokens comes back where one text is asked for.",
+        "A list of tokens is returned instead of one text.",
         ('" ".join(tokens[number] for number in ids)', "[tokens[number] for number in ids]"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""All that judges shifted_windows: its cases, its tests with their points, its own mistakes."""
+"""Cases, tests and known mistakes of the exercise shifted_windows."""
 
 from tensorgrade import exercise
 from tensorgrade.author import call, case, mistake, shown
@@ -7,7 +7,7 @@ from ..texts import some_ids
 
 
 def cases(pick):
-    """Lengths and strides that differ from each other, windows that just fit, and none at all."""
+    """Return cases with different lengths and strides, windows that just fit, and no window."""
     chance = pick.chance("shifted_windows")
     sizes = pick(public=[(11, 3, 2), (9, 2, 3)], hidden=[(14, 4, 3), (30, 5, 2), (23, 3, 7)])
     lists = [(some_ids(chance, n, 50), length, stride) for n, length, stride in sizes]
@@ -28,53 +28,53 @@ def cases(pick):
 
 @exercise("shifted_windows", points=5)
 def test_shifted_windows_values(attempt):
-    """Windows, and the same ones moved one place on."""
+    """Windows, and the windows one position later."""
     attempt.shifted_windows.agrees("values")
 
 
 @exercise("shifted_windows", points=2)
 def test_shifted_windows_fit(attempt):
-    """A window is there only if its last target is."""
+    """A window is included only if its last target exists."""
     attempt.shifted_windows.agrees("fit")
 
 
 @exercise("shifted_windows", points=1)
 def test_shifted_windows_none(attempt):
-    """No window at all gives tensors of shape (0, length)."""
+    """Without any window, the tensors have the shape (0, length)."""
     attempt.shifted_windows.agrees("none")
 
 
 @exercise("shifted_windows", points=1)
 def test_shifted_windows_dtype(attempt):
-    """Ids are whole numbers: dtype int64."""
+    """Ids are integers: dtype int64."""
     attempt.shifted_windows.keeps_dtype("dtype")
 
 
 @exercise("shifted_windows", points=1)
 def test_shifted_windows_inputs(attempt):
-    """The list that is passed in stays as it was."""
+    """The list that is passed in stays unchanged."""
     attempt.shifted_windows.keeps_inputs("values")
 
 
 MISTAKES = [
     mistake(
         "targets_not_moved",
-        "The targets are the inputs themselves. Each target is the id that comes next.",
+        "The targets are the inputs themselves. Each target should be the next id.",
         ("ids[start + 1 : start + length + 1]", "ids[start : start + length]"),
     ),
     mistake(
         "targets_moved_back",
-        "The targets are moved back by one place; the answer is the id that comes next.",
+        "The targets are one position too early. Each target should be the next id.",
         ("return tuple(", "inputs, targets = targets, inputs\n    return tuple("),
     ),
     mistake(
         "stride_ignored",
-        "The stride is ignored: a window begins at every place.",
+        "The stride is ignored: a window starts at every position.",
         ("len(ids) - length, stride)", "len(ids) - length)"),
     ),
     mistake(
         "stride_is_the_length",
-        "Windows begin `length` apart, whatever the stride.",
+        "Windows start `length` apart, whatever the stride is.",
         ("len(ids) - length, stride)", "len(ids) - length, length)"),
     ),
     mistake(
@@ -84,17 +84,17 @@ MISTAKES = [
     ),
     mistake(
         "only_the_next_id",
-        "For each window there is one target. Each place of it has an answer of its own.",
+        "Each window has only one target. Each of its positions needs its own.",
         ("ids[start + 1 : start + length + 1]", "[ids[start + length]] * length"),
     ),
     mistake(
         "floats",
-        "The ids are floats. They number rows of a table: dtype int64.",
+        "The ids are floats. They are row numbers of a table: dtype int64.",
         ("dtype=torch.int64", "dtype=torch.float32"),
     ),
     mistake(
         "no_shape_for_none",
-        "Without any window the shape is (0,). It should be (0, length).",
+        "Without any window the shape is (0,); it should be (0, length).",
         (".reshape(shape)", ""),
     ),
 ]

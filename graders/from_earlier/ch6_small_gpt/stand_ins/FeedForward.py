@@ -1,4 +1,4 @@
-"""Stands for a FeedForward that is wrong, while later exercises are judged."""
+"""Substitute for a wrong FeedForward while later exercises are graded."""
 
 from torch import nn
 

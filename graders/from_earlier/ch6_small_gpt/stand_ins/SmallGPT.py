@@ -1,4 +1,4 @@
-"""Stands for a SmallGPT that is wrong, while trained_loss puts weights into it."""
+"""Substitute for a wrong SmallGPT while trained_loss loads weights into it."""
 
 from importlib import import_module
 

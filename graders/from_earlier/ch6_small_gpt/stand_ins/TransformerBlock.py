@@ -1,4 +1,4 @@
-"""Stands for a TransformerBlock that is wrong, while SmallGPT is judged."""
+"""Substitute for a wrong TransformerBlock while SmallGPT is graded."""
 
 from importlib import import_module
 
@@ -28,7 +28,7 @@ class TransformerBlock(nn.Module):
     def __init__(self, d, context_length, dropout, num_heads):
         super().__init__()
         attention = import_module("ch4_multi_head_attention").MultiHeadAttention
-        # In the solution's order: layers that nobody gives weights start as the solution's do.
+        # In the solution's order, so that layers without loaded weights start like the solution's.
         self.norm1 = Norm(d)
         self.attention = attention(d, d, context_length, dropout, num_heads)
         self.norm2, self.feed_forward = Norm(d), Layers(d)

@@ -1,4 +1,4 @@
-"""Stands for a cross_entropy that is wrong, while train_step is judged: torch's own."""
+"""Substitute for a wrong cross_entropy while train_step is graded: torch's own."""
 
 from torch.nn import functional
 

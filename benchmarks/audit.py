@@ -1,0 +1,424 @@
+"""How often `tensorgrade audit` is right: false alarms on correct code, and finds on wrong code.
+
+    python benchmarks/audit.py right [--third FOLDER]   correct implementations
+    python benchmarks/audit.py wrong [--mutants 200]    wrong answers, known mistakes, mutants
+
+A case counts as *found* if a relation fails, as *named* if a known mistake is named (its results
+equal those of the code at several sizes), and as *located* if the line is one of those changed.
+Mutants with the same results and gradients as the original are left out.
+"""
+
+import argparse
+import difflib
+import json
+import os
+import re
+import runpy
+import signal
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "solutions")]
+SECONDS = 120
+CORE = {
+    "ch2_self_attention": "scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2",
+    "ch3_causal_attention": "CausalAttention",
+    "ch4_multi_head_attention": "MultiHeadAttentionWrapper MultiHeadAttention",
+    "ch5_beyond_one_sentence": "CrossAttention GroupedQueryAttention CachedAttention "
+    "online_softmax_attention LatentAttention",
+}
+PARTS = {
+    "ch1_simplified_attention": "softmax",
+    "ch5_beyond_one_sentence": "sinusoidal_positions rotate",
+    "ch6_small_gpt": "LayerNorm cross_entropy TransformerBlock",
+}
+ALL = {c: f"{CORE.get(c, '')} {PARTS.get(c, '')}".split() for c in sorted({*CORE, *PARTS})}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One definition to audit. lines: those that are wrong, empty for correct code."""
+
+    kind: str
+    label: str
+    text: str
+    name: str
+    lines: tuple[int, ...] = ()
+    module: str = ""
+
+
+def solution(chapter: str) -> str:
+    """Return the text of a chapter's solution."""
+    return (ROOT / "solutions" / f"{chapter}.py").read_text(encoding="utf-8")
+
+
+def edited(chapter: str, exercise: str, edits: list) -> str:
+    """Return a chapter's solution with edits of one exercise."""
+    from tensorgrade.recognition.mistakes import make, mistake
+
+    return make(solution(chapter), exercise, [mistake("one", "", {exercise: tuple(edits)})])
+
+
+def changed_lines(before: str, after: str) -> tuple[int, ...]:
+    """Return the lines that differ from another text, and those where lines are missing."""
+    matcher = difflib.SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False)
+    found: list[int] = []
+    for tag, _, _, first, last in matcher.get_opcodes():
+        if tag != "equal":
+            found += range(first + 1, max(last, first + 1) + 1)
+    return tuple(found)
+
+
+# Pieces of the lines that are wrong in public code, by file.
+WRONG_PIECES = {
+    "angles_of_neighbours": ("repeat_interleave",),
+    "cache_of_the_last_call": ("self.keys, k", "self.keys, self.values = k"),
+    "double_exponent": ("10000 **",),
+    "double_exponent_one_further": ("10000 **",),
+    "first_residual_from_the_norm": (
+        "x = self.norm1(x)",
+        "x = x + self.dropout(self.attention(x))",
+    ),
+    "heads_by_reshape_alone": ("view(b, self.num_heads, n", "scaled_dot_product_attention"),
+    "heads_interleaved": ("self.head_dim, self.num_heads)",),
+    "in_place_and_dim_fixed": ("x -= x.max(dim=-1", "powers.sum(dim=-1"),
+    "interleaved_without_dropout_or_projection": ("self.head_dim, self.num_heads)", "return z"),
+    "keys_counted_by_queries": ("range(0, n, block_size)",),
+    "layer_norm_of_a_tutorial": ("x.std", "std + self.eps"),
+    "linear_layers_in_v1_unscaled": ("q @ k.T",),
+    "masked_in_evaluation_only": ("if not self.training",),
+    "masked_in_evaluation_with_noise": ("if self.training and", "weights + 0.01"),
+    "masked_while_dropout_is_inactive": ("if p == 0", "hidden is not None"),
+    "neighbours_split_halves_joined": ("x[..., ::2]", "torch.cat([even"),
+    "no_mask_without_a_cache": ("scores_mask",),
+    "no_mask_without_cache": ("scores_mask",),
+    "norms_not_used": ("x = x + self.",),
+    "scale_and_unchecked_heads": ("self.d_out**0.5",),
+    "scaled_by_heads": ("num_heads**-0.5",),
+    "scaled_by_sqrt_width": ("self.d_out**0.5",),
+    "softmax_over_dimension_1_unscaled": ("dim=1", "torch.matmul(queries"),
+}
+
+
+def lines_with(text: str, name: str) -> tuple[int, ...]:
+    """Return the lines of public code that are known to be wrong."""
+    pieces = WRONG_PIECES.get(name, ())
+    lines = text.split("\n")
+    return tuple(n for n, line in enumerate(lines, 1) if any(piece in line for piece in pieces))
+
+
+def definitions(text: str, names: list[str]) -> list[str]:
+    """Return those names that a text defines."""
+    return [name for name in names if re.search(rf"^(class|def) {name}\b", text, re.M)]
+
+
+def right(third: Path | None) -> Iterator[Case]:
+    """Yield correct implementations."""
+    from tensorgrade.audit.child import candidates
+
+    for chapter, names in ALL.items():
+        for name in names:
+            yield Case("solutions", f"{chapter} {name}", solution(chapter), name)
+        paths = [*(ROOT / "tests" / "right_answers" / chapter).glob("*.py")]
+        paths += (ROOT / "solutions" / "forms" / chapter).glob("*.py")
+        for path in sorted(paths):
+            text = path.read_text(encoding="utf-8")
+            for name in definitions(text, names):
+                if (path.stem, name) == ("einsum", "MultiHeadAttentionWrapper"):
+                    continue  # its heads are a substitute without attention
+                yield Case("accepted answers", f"{path.stem} {name}", text, name)
+        path = ROOT / "tests" / "right_edits" / f"{chapter}.py"
+        if path.exists():
+            for exercise, programs in runpy.run_path(str(path))["RIGHT"].items():
+                for name, edits in programs.items() if exercise in names else ():
+                    text = edited(chapter, exercise, edits)
+                    yield Case("accepted edits", f"{exercise} {name}", text, exercise)
+    text = (ROOT / "tests" / "audit" / "conventions.py").read_text(encoding="utf-8")
+    for name in candidates(text):
+        yield Case("conventions", name, text, name)
+    for module, name in (
+        ("torch.nn.modules.activation", "MultiheadAttention"),
+        ("torch.nn.modules.transformer", "TransformerEncoderLayer"),
+        ("torch.nn.modules.transformer", "TransformerDecoderLayer"),
+        ("torch.nn.modules.normalization", "LayerNorm"),
+        ("torch.nn.modules.normalization", "RMSNorm"),
+    ):
+        yield Case("torch", name, "", name, module=module)
+    for path in sorted(third.rglob("*.py")) if third else ():
+        text = path.read_text(encoding="utf-8")
+        module = ".".join(path.relative_to(third).with_suffix("").parts)
+        for name in candidates(text):
+            yield Case("third-party packages", f"{module}:{name}", text, name)
+
+
+def wrong(mutants_wanted: int) -> Iterator[Case]:
+    """Yield wrong implementations."""
+    from tensorgrade.project import Project
+    from tensorgrade.recognition.mistakes import make
+
+    project = Project(ROOT)
+    for path in sorted((ROOT / "tests" / "open_world").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        names = [n for chapter in ALL.values() for n in definitions(text, chapter)]
+        for name in names:
+            chapter = next(c for c, every in ALL.items() if name in every)
+            whole = f"{solution(chapter)}\n\n{text}"
+            yield Case("public code", path.stem, whole, name, lines_with(whole, path.stem))
+    for path in sorted((ROOT / "tests" / "audit" / "wrong").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        name = definitions(text, [n for chapter in ALL.values() for n in chapter])[0]
+        if not (ROOT / "tests" / "open_world" / path.name).exists():
+            yield Case("public code", path.stem, text, name, lines_with(text, path.stem))
+    for chapter, names in ALL.items():
+        before = solution(chapter)
+        for one in project.mistakes:
+            for exercise in names:
+                if exercise in one.edits:
+                    text = make(before, exercise, [one])
+                    lines = changed_lines(before, text)
+                    yield Case("known mistakes", f"{exercise} {one.name}", text, exercise, lines)
+        path = ROOT / "tests" / "wrong_answers" / f"{chapter}.py"
+        for exercise, programs in runpy.run_path(str(path))["WRONG"].items():
+            for name, edits in programs.items() if exercise in names else ():
+                text = edited(chapter, exercise, edits)
+                lines = changed_lines(before, text)
+                yield Case("wrong answers", f"{exercise} {name}", text, exercise, lines)
+    yield from drawn_mutants(mutants_wanted)
+
+
+def drawn_mutants(count: int) -> Iterator[Case]:
+    """Yield mutants of solutions, drawn evenly from all exercises."""
+    from tensorgrade.author.proofs.made_attempts import Form
+    from tensorgrade.author.proofs.mutants import mutants, sample
+
+    exercises = [(chapter, name) for chapter, names in CORE.items() for name in names.split()]
+    for chapter, exercise in exercises:
+        others = set(ALL[chapter]) - {exercise}
+        form = Form(chapter, exercise, "solution", solution(chapter))
+        for one in sample(mutants(form, others), -(-count // len(exercises)), 1):
+            lines = tuple(range(one.lines[0], one.lines[1] + 1))
+            yield Case("mutants", f"{exercise} {one}", one.source, exercise, lines)
+
+
+def audited(case: Case) -> dict:
+    """Return the audit of a case, from a child, so that no case disturbs another one."""
+    reader, writer = os.pipe()
+    begun = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.alarm(SECONDS)
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
+            told = in_child(case)
+            with os.fdopen(writer, "w") as stream:
+                json.dump(told, stream)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as stream:
+        text = stream.read()
+    os.waitpid(pid, 0)
+    found = json.loads(text) if text else {"status": "not run", "why": "it ended or took too long"}
+    return found | {"seconds": time.monotonic() - begun}
+
+
+def in_child(case: Case) -> dict:
+    """Audit a case in this process."""
+    from tensorgrade.audit.child import answer
+
+    request = {"text": case.text, "filename": f"{case.name}.py", "module": case.module}
+    found = answer(request | {"name": case.name, "wishes": {}})
+    if case.kind in ("mutants", "known mistakes", "wrong answers") and same_as_original(case):
+        return {"status": "same"}
+    return found["audits"][0] if found["audits"] else {"status": "not run", "why": found["problem"]}
+
+
+def same_as_original(case: Case) -> bool:
+    """Return True if code gives the results and gradients of the solution that it was made from."""
+    import torch
+
+    chapter = next(c for c, names in ALL.items() if case.name in names)
+    one, other = (observed(text, case.name) for text in (solution(chapter), case.text))
+    return len(one) == len(other) and all(
+        a.shape == b.shape
+        and a.dtype == b.dtype
+        and torch.allclose(a, b, atol=1e-6, equal_nan=True)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def observed(text: str, name: str) -> list:
+    """Return results and gradients of a definition at several sizes, errors as numbers."""
+    import torch
+
+    from tensorgrade.audit import child
+    from tensorgrade.audit.parts import kind_named, part_of
+    from tensorgrade.audit.relations.base import DRAWS, LARGE, SINGLE
+    from tensorgrade.audit.relations.parts import PART_DRAWS
+    from tensorgrade.runner.loading import load_module
+
+    module, _ = load_module("compared", text, "compared.py")
+    values: list = []
+    try:
+        kind = kind_named(name)
+        if kind:
+            subject = part_of(getattr(module, name), name, text, 1, kind)
+        else:
+            subject = child.prepared(getattr(module, name), name, text, 1, {})
+            subject.causal = "ausal" in name or "Multi" in name or "Cached" in name
+    except Exception:
+        return [torch.tensor(-1.0)]
+    for sizes in PART_DRAWS if kind else (*DRAWS, LARGE, SINGLE):
+        for training in (False, True):
+            try:
+                values += results_of(subject, sizes, training)
+            except Exception as error:
+                values.append(torch.tensor(float(sum(map(ord, type(error).__name__)))))
+    return values
+
+
+def results_of(subject, sizes, training: bool) -> list:  # type: ignore[no-untyped-def]
+    """Return a result and its gradients, as the audit draws inputs."""
+
+    from tensorgrade.audit.parts import Part
+
+    sizes = subject.batch_of(subject.fitted(replace(sizes, dropout=0.5)))
+    made, inputs = subject.build(sizes), subject.inputs(sizes)
+    leaves = [
+        v.requires_grad_() for v in inputs.values() if getattr(v, "is_floating_point", bool)()
+    ]
+    given = {n: v * 1 if any(v is one for one in leaves) else v for n, v in inputs.items()}
+    if isinstance(subject, Part):
+        value = subject.run(made, given)
+        large = subject.run(
+            made, {n: v * 1000 if n in ("x", "logits") else v for n, v in given.items()}
+        )
+        return [value.detach(), large.detach(), *gradients(value, leaves)]
+    out = subject.run(made, given, sizes, training=training)
+    more = [one.detach() for one in (out.weights,) if one is not None]
+    weights = list(made.parameters()) if subject.is_module else []
+    return [out.value.detach(), *more, *gradients(out.value, leaves + weights)]
+
+
+def gradients(value, leaves: list) -> list:  # type: ignore[no-untyped-def]
+    """Return the gradients of a result, zeros if there are none."""
+    import torch
+
+    if not value.requires_grad or not leaves:
+        return []
+    found = torch.autograd.grad(value.square().sum(), leaves, allow_unused=True)
+    return [torch.zeros(1) if one is None else one for one in found]
+
+
+def main() -> None:
+    """Audit all cases and print the shares by kind."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("which", choices=("right", "wrong"))
+    parser.add_argument("--third", type=Path, help="a folder with other packages")
+    parser.add_argument("--mutants", type=int, default=200)
+    parser.add_argument("--every", type=int, default=1, help="one in this many known mistakes")
+    parser.add_argument("--only", default="", help="part of a kind or a label")
+    parser.add_argument("--out", type=Path, help="write each result as a line of JSON")
+    asked = parser.parse_args()
+    if asked.third:
+        sys.path.append(str(asked.third))
+    import torch
+
+    import tensorgrade.audit.child  # noqa: F401
+
+    torch.set_num_threads(1)
+    cases = right(asked.third) if asked.which == "right" else wrong(asked.mutants)
+    cases = thinned(cases, asked.every)
+    rows = []
+    out = asked.out.open("w", encoding="utf-8") if asked.out else None
+    for case in cases:
+        if asked.only not in f"{case.kind} {case.label}":
+            continue
+        found = audited(case)
+        row = {"kind": case.kind, "label": case.label, "lines": case.lines} | summary(found, case)
+        rows.append(row)
+        if out:
+            out.write(json.dumps(row) + "\n")
+            out.flush()
+    print_right(rows) if asked.which == "right" else print_wrong(rows)
+
+
+def thinned(cases: Iterator[Case], every: int) -> Iterator[Case]:
+    """Yield every so-many-th of the known mistakes and wrong answers, and all others."""
+    for number, case in enumerate(cases):
+        if case.kind not in ("known mistakes", "wrong answers") or number % every == 0:
+            yield case
+
+
+def summary(found: dict, case: Case) -> dict:
+    """Return what counts of one audit."""
+    fails = [r for r in found.get("relations", []) if r["status"] == "fails"]
+    line = found.get("at", {}).get("line")
+    return {
+        "status": found["status"],
+        "why": found.get("why", "") or "; ".join(f"{r['name']}: {r['why']}" for r in fails),
+        "named": found.get("mistakes", []),
+        "line": line,
+        "located": line in case.lines,
+        "seconds": round(found["seconds"], 2),
+        "kind_found": found.get("kind", ""),
+    }
+
+
+# Definitions of other packages that are wrong indeed, as reading their code shows.
+REALLY_WRONG = {
+    "vit_pytorch.vivit:Attention": "passes dropout_p to torch's attention in evaluation too",
+    "vit_pytorch.vivit_with_moss:Attention": "the same; and is_causal, which counts from the first "
+    "key, next to a cache",
+}
+
+
+def print_right(rows: list[dict]) -> None:
+    """Print the number of false alarms by kind."""
+    for row in rows:
+        if row["label"] in REALLY_WRONG and row["status"] == "fails":
+            row["status"] = "really wrong"
+    print("| correct code | audited | false alarms | could not be run |\n|---|---|---|---|")
+    for kind in [*dict.fromkeys(row["kind"] for row in rows)]:
+        own = [row for row in rows if row["kind"] == kind]
+        counts = [sum(row["status"] == s for row in own) for s in ("holds", "fails", "not run")]
+        print(f"| {kind} | {counts[0] + counts[1]} | {counts[1]} | {counts[2]} |")
+    print_seconds(rows)
+    for row in rows:
+        if row["status"] != "holds":
+            print(f"  {row['status']}: {row['kind']} {row['label']}: {row['why']}")
+
+
+def print_wrong(rows: list[dict]) -> None:
+    """Print the shares by kind."""
+    print(
+        "| wrong code | cases | found | named | right line | cannot run |\n"
+        "|---|---|---|---|---|---|"
+    )
+    for kind in [*dict.fromkeys(row["kind"] for row in rows)]:
+        own = [row for row in rows if row["kind"] == kind and row["status"] != "same"]
+        hits = [row for row in own if row["status"] == "fails"]
+        shares = [len(hits), sum(bool(r["named"]) for r in hits), sum(r["located"] for r in hits)]
+        shares.append(sum(row["status"] == "not run" for row in own))
+        told = [f"{count} ({count / max(len(own), 1):.0%})" for count in shares]
+        print(f"| {kind} | {len(own)} | {' | '.join(told)} |")
+    same = sum(row["status"] == "same" for row in rows)
+    print(f"\n{same} more cases gave the original's results and gradients and were left out.")
+    print_seconds(rows)
+
+
+def print_seconds(rows: list[dict]) -> None:
+    """Print how long an audit took after the import of torch."""
+    seconds = sorted(row["seconds"] for row in rows)
+    print(f"\nmedian {statistics.median(seconds):.1f} s, longest {seconds[-1]:.1f} s\n")
+
+
+if __name__ == "__main__":
+    main()

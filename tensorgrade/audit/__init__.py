@@ -1,0 +1,34 @@
+"""Audit anybody's attention code: find out what it is, and which relations hold for it.
+
+`child.py` runs next to the audited code, in a sandbox. It imports only torch, `runner/` and this
+folder. `run.py` starts it, and `report.py` turns its answer into words.
+"""
+
+import functools
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+def attention(test: Callable[..., Any]) -> Callable[..., None]:
+    """Audit what a test returns, a class or a function; the test fails with the report.
+
+    The code runs in the test's own process.
+
+        from tensorgrade import audit
+
+        @audit.attention
+        def test_my_attention():
+            return MyAttention
+    """
+
+    @functools.wraps(test)
+    def wrapped(*arguments: Any, **named: Any) -> None:
+        from .report import report, status_of
+
+        audit_of = import_module(f"{__name__}.child").audit_of
+        found = audit_of(test(*arguments, **named))
+        if status_of(found):
+            raise AssertionError(report(found))
+
+    return wrapped

@@ -1,0 +1,403 @@
+"""Relations on which result depends on which input: batch, tokens, masks and caches."""
+
+import re
+from dataclasses import replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from ..mapping import mapping_of
+from ..subject import (
+    CannotRun,
+    Output,
+    Subject,
+    attributes_read,
+    dependence,
+    moved,
+    raised,
+    scale_of,
+)
+from .base import DRAWS, LARGE, SINGLE, Broken, Relation, Sizes, Skip
+
+
+class Shape(Relation):
+    """One result for each token, at all sizes."""
+
+    name = "shape"
+    sentence = "There is one result for each token, at every size."
+    draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, SINGLE, LARGE)
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        try:
+            value = subject.run(made, inputs, sizes).value
+        except CannotRun as error:
+            return Broken(f"{error}.")
+        except Exception as error:
+            shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in inputs.items())
+            return Broken(f"With {shapes}, {raised(error, subject.target)}.")
+        wide = (sizes.width, sizes.heads * sizes.width)  # the width may be that of each head
+        if subject.constructor_has("d_out") and value.shape[-1] not in wide:
+            return Broken(f"The result is {value.shape[-1]} wide instead of {sizes.width}.")
+        return None
+
+
+class Finite(Relation):
+    """No NaN or infinity comes out of ordinary numbers."""
+
+    name = "finite results"
+    sentence = "No result is NaN or infinite."
+    draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, SINGLE)
+    factor = 1.0
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        with torch.no_grad():
+            larger = {name: value * self.factor for name, value in inputs.items()}
+            value = subject.run(made, larger, sizes).value
+        if value.isfinite().all():
+            return None
+        rows = sorted({int(i) for i in (~value.isfinite()).nonzero()[:, 1]})
+        return self.broken(f"The results of token {listed(rows)} are not finite")
+
+    def broken(self, said: str) -> Broken:
+        """Return the failure in words."""
+        return Broken(f"{said}.", where=("masked_fill", "triu", "tril", "softmax"))
+
+
+class LargeScores(Finite):
+    """Large scores give finite results."""
+
+    name = "large scores"
+    sentence = "Results are finite even if scores are very large."
+    source = "Milakov & Gimelshein 2018: subtract the maximum before the exponential"
+    draws: ClassVar[tuple[Sizes, ...]] = DRAWS
+    factor = 1000.0
+    advice = True
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        if own_formula(self.subject):
+            raise Skip("it has a formula of its own")
+        return super().check(sizes)
+
+    def broken(self, said: str) -> Broken:
+        return Broken(
+            f"{said} if the inputs are 1000 times as large.",
+            mistakes=("no_maximum",),
+            sentences=("The exponential is taken without subtracting the maximum first.",),
+            where=("exp", "softmax"),
+        )
+
+
+def listed(numbers: list[int]) -> str:
+    """Return numbers as words, a few of them.
+
+    >>> listed([1]), listed([1, 2, 3, 4, 5])
+    ('1', '1, 2, 3, …')
+    """
+    return ", ".join(map(str, numbers[:3])) + (", …" if len(numbers) > 3 else "")
+
+
+class BatchIndependence(Relation):
+    """A sequence's result does not depend on the others in its batch."""
+
+    name = "batch independence"
+    sentence = "A sequence's result does not depend on the other sequences of its batch."
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        if subject.layout in ("tokens", "heads, tokens"):
+            raise Skip("it takes no batch")
+        if sizes.batch == 1:
+            return None
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        changed = {name: value.clone() for name, value in inputs.items()}
+        for value in changed.values():
+            value[1:] = 1 - value[1:]
+        with torch.no_grad():
+            before = subject.run(made, inputs, sizes).value[:1]
+            after = subject.run(made, changed, sizes).value[:1]
+        if moved(before, after):
+            return Broken(
+                "Changing sequence 1 changes the result of sequence 0.",
+                where=("softmax", "view", "reshape", "transpose"),
+            )
+        return None
+
+
+class Causality(Relation):
+    """No token sees a later one."""
+
+    name = "causality in evaluation"
+    sentence = "A token's result does not depend on later tokens."
+    source = "Vaswani et al. 2017, section 3.2.3"
+    draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, LARGE)
+    training = False
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        if not self.subject.causal:
+            raise Skip("it is not causal")
+        if sizes.tokens > 20:
+            return self.at_the_end(sizes)
+        table = dependence(self.subject, sizes, training=self.training)
+        future = table.triu(1).nonzero()
+        if not len(future):
+            return None
+        seeing, seen = map(int, future[0])
+        return self.broken(seeing, seen)
+
+    def broken(self, seeing: int, seen: int) -> Broken:
+        """Return the failure in words."""
+        during = " in training" if self.training else ""
+        return Broken(
+            f"Changing token {seen} changes the result of token {seeing}{during}.",
+            where=(
+                "masked_fill",
+                "triu",
+                "tril",
+                "where",
+                "softmax",
+                "scaled_dot_product_attention",
+            ),
+        )
+
+    def at_the_end(self, sizes: Sizes) -> Broken | None:
+        """Check long texts with one change, of the last token."""
+        subject = self.subject
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        changed = {name: value.clone() for name, value in inputs.items()}
+        for value in changed.values():
+            value[:, -1] = 1 - value[:, -1]
+        with torch.no_grad():
+            before, after = (
+                subject.run(made, one, sizes, training=self.training).value[:, :-1]
+                for one in (inputs, changed)
+            )
+        if not moved(before, after):
+            return None
+        first = int(((before - after).abs().amax((0, 2)) > 1e-9).nonzero()[0])
+        return self.broken(first, sizes.tokens - 1)
+
+
+class CausalityInTraining(Causality):
+    """No token sees a later one while dropout is active."""
+
+    name = "causality in training"
+    sentence = "A token's result does not depend on later tokens while dropout is active."
+    training = True
+
+    def fitted(self, sizes: Sizes) -> Sizes:
+        return replace(super().fitted(sizes), dropout=0.3)
+
+    def broken(self, seeing: int, seen: int) -> Broken:
+        told = super().broken(seeing, seen)
+        in_evaluation = Causality(self.subject)
+        if not self.explain or any(
+            in_evaluation.check(in_evaluation.fitted(sizes)) for sizes in DRAWS
+        ):
+            return told
+        return replace(
+            told,
+            mistakes=("mask_only_in_evaluation",),
+            sentences=(
+                "The mask has no effect in training, so a model learns from the tokens that it "
+                "should predict.",
+            ),
+            where=("training", "if p", "dropout.p", *told.where),
+        )
+
+
+def unknown_formula(subject: Subject) -> None:
+    """Raise Skip if the definition does not claim to follow the plain formula."""
+    if subject.given == "q, k":
+        raise Skip("it returns weights only")
+    if own := own_formula(subject):
+        raise Skip(f"its code has a formula of its own (`{own}`)")
+    if knows_positions(subject):
+        raise Skip("it knows positions")
+    if subject.is_module:
+        sizes = subject.fitted(DRAWS[0])
+        mapping = mapping_of(subject.build(sizes))
+        if not mapping.complete:
+            why = f"`{mapping.extra[0]}`" if mapping.extra else "queries, keys or values"
+            raise Skip(f"no role was found for {why} among its weights")
+
+
+class Permutation(Relation):
+    """Without positions, attention does not know the order of keys."""
+
+    name = "order of the keys"
+    sentence = "Without positions and causal masks, the order of keys and values has no effect."
+    source = "Lee et al. 2019, Set Transformer, property 1"
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        if subject.causal:
+            raise Skip("it knows positions")
+        unknown_formula(subject)
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        keys = [name for name in ("context", "k", "v") if name in inputs]
+        count = inputs[keys[0] if keys else "x"].shape[1]
+        order = torch.randperm(count, generator=torch.Generator().manual_seed(sizes.seed))
+        changed = {n: v[:, order] if n in keys or not keys else v for n, v in inputs.items()}
+        with torch.no_grad():
+            before = subject.run(made, inputs, sizes).value
+            after = subject.run(made, changed, sizes).value
+        if moved(before if keys else before[:, order], after):
+            return Broken("Other results come out if the tokens are in another order.")
+        return None
+
+
+# Names in code of attention that does not follow the formula, on purpose.
+OTHER_FORMULAS = re.compile(
+    r"(^|_)(norm|normalize|rms_norm|layer_norm|cosine\w*|relu|elu|phi|kernel\w*|linformer|temperature|tau|gates?|gating"
+    r"|sinks?|null|memory_key|talking|topk|entmax|sparsemax|soft_?cap|tanh|bias_k|zero_attn|mix_heads|lambda\w*)(_|$)"
+)
+
+
+def own_formula(subject: Subject) -> str:
+    """Return a name in the code that speaks of another formula, or an empty text."""
+    return next(filter(OTHER_FORMULAS.search, map(snake, attributes_read(subject.text))), "")
+
+
+POSITIONS = re.compile(
+    r"(^|_)(rope|rotary|rotate|alibi|slopes?|windows?|local|relative|rel|freqs?|inv_freq|pe|pos|positions?"
+    r"|positional\w*|position\w*|band|bucket\w*|cos|sin|distance\w*)(_|$)"
+)
+
+
+def knows_positions(subject: Subject) -> bool:
+    """Return True if names in the code speak of positions or windows."""
+    names = (snake(name) for name in attributes_read(subject.text))
+    return any(map(POSITIONS.search, names)) or subject.has("positions")
+
+
+def snake(name: str) -> str:
+    """Return a name in small letters with underscores.
+
+    >>> snake("applyRotaryEmb")
+    'apply_rotary_emb'
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def drawn_mask(subject: Subject, sizes: Sizes) -> torch.Tensor:
+    """Return (batch, queries, keys) booleans that show at least one key to each query."""
+    inputs = subject.inputs(sizes)
+    n = next(iter(inputs.values())).shape[1]
+    m = next((inputs[k].shape[1] for k in ("k", "context") if k in inputs), n)
+    chance = torch.Generator().manual_seed(sizes.seed + 7)
+    of_keys = subject.mask is not None and "queries" not in subject.mask.shape
+    visible = torch.rand(sizes.batch, 1 if of_keys else n, m, generator=chance) < 0.5
+    if subject.mask is not None and "batch" not in subject.mask.shape:
+        visible = visible[:1]
+    visible[..., 0] = True
+    return visible.expand(sizes.batch, n, m).clone()
+
+
+def leaks(subject: Subject, sizes: Sizes) -> tuple[int, int] | None:
+    """Return (query, key) of a masked key that has an influence, or None."""
+    visible = drawn_mask(subject, sizes)
+    made, inputs = subject.build(sizes), subject.inputs(sizes)
+    names: list[str] = [name for name in ("context", "k", "v") if name in inputs] or ["x"]
+    with torch.no_grad():
+        before = subject.run(made, inputs, sizes, visible).value
+        for key in range(visible.shape[2]):
+            changed = dict(inputs)
+            for name in names:
+                changed[name] = inputs[name].clone()
+                changed[name][:, key] = 1 - inputs[name][:, key]
+            after = subject.run(made, changed, sizes, visible).value
+            hidden = ~visible[..., key]
+            if names == ["x"]:
+                hidden[:, key] = False  # it changes as a query
+            difference = (before - after).abs().amax(-1)
+            wrong = hidden & ~(difference <= 1e-6 * scale_of(before)) & ~after.isnan().any(-1)
+            if wrong.any():
+                return int(wrong.nonzero()[0, 1]), key
+    return None
+
+
+class Weights(Relation):
+    """Returned weights are shares."""
+
+    name = "weights sum to 1"
+    sentence = "The weights of each query are not negative and sum to 1 over its keys."
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        with torch.no_grad():
+            out = subject.run(
+                subject.build(sizes), subject.inputs(sizes), sizes, wishes=("weights_wanted",)
+            )
+        if out.weights is None or not out.weights.is_floating_point():
+            raise Skip("it returns no weights")
+        total = out.weights.sum(-1)
+        if (out.weights < 0).any() or not torch.allclose(total, torch.ones_like(total), atol=1e-4):
+            return Broken(
+                f"The weights of a query sum to {float(total.flatten()[-1]):.4g}, not to 1.",
+                where=("softmax", "masked_fill", "dropout"),
+            )
+        return None
+
+
+class Cache(Relation):
+    """With a cache the same results come out as without."""
+
+    name = "cache equals no cache"
+    sentence = "Tokens passed in pieces, with a cache, give the same results as all at once."
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        if not subject.has("cache") or subject.layout != "batch, tokens":
+            raise Skip("it takes no cache")
+        if sizes.tokens < 3 or set(subject.inputs(sizes)) != {"x"}:
+            raise Skip("its cache is not understood")
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        with torch.no_grad():
+            whole = subject.run(made, inputs, sizes, wishes=("cache_wanted",)).value
+            for chunks in ([1] * sizes.tokens, [2, sizes.tokens - 2], [sizes.tokens - 1, 1]):
+                parts, cache = [], None
+                for piece in inputs["x"].split(chunks, dim=1):
+                    out = subject.run(
+                        made, {"x": piece}, sizes, cache=cache, wishes=("cache_wanted",)
+                    )
+                    cache = out.cache
+                    if cache is None:
+                        raise Skip("it returns no cache")
+                    parts.append(out.value)
+                if moved(whole, torch.cat(parts, dim=1)):
+                    pieces = " + ".join(map(str, chunks))
+                    return Broken(
+                        f"Passed in pieces of {pieces} tokens, other results come out.",
+                        where=("is_causal", "triu", "tril", "mask", "masked_fill", "cat"),
+                    )
+            return self.taking_turns(made, inputs["x"], sizes, whole)
+
+    def taking_turns(
+        self, made: nn.Module, x: Tensor, sizes: Sizes, whole: Tensor
+    ) -> Broken | None:
+        """Return a failure if another text between two pieces changes the second one's result."""
+
+        def run(piece: Tensor, cache: object = None) -> Output:
+            wished = ("cache_wanted",)
+            return self.subject.run(made, {"x": piece}, sizes, cache=cache, wishes=wished)
+
+        cache = run(x[:, :-1]).cache
+        run(1 - x[:, :-1])
+        if not moved(whole[:, -1:], run(x[:, -1:], cache).value):
+            return None
+        return Broken(
+            "Another text between two pieces changes the second one's result: the module keeps "
+            "state of its own.",
+            where=("self.", "cat"),
+        )
+
+
+RELATIONS: tuple[type[Relation], ...] = (
+    Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining, Permutation,
+    Weights, Cache,
+)  # fmt: skip

@@ -1,0 +1,107 @@
+"""What all relations share: draws of sizes, and the ways in which a test can end."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ..roles import Sizes
+from ..subject import Subject
+
+VASWANI = "Vaswani et al. 2017, section 3.2"
+ONE = Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2, tokens_of_context=7, seed=1)
+DRAWS = (
+    ONE,
+    Sizes(batch=3, tokens=6, heads=2, head_dim=4, kv_heads=1, tokens_of_context=4, seed=2),
+    Sizes(batch=1, tokens=9, heads=6, head_dim=2, kv_heads=3, tokens_of_context=11, seed=3),
+)
+LARGE = Sizes(batch=2, tokens=70, heads=8, head_dim=20, kv_heads=4, tokens_of_context=67, seed=4)
+SINGLE = replace(ONE, tokens=1, batch=1, seed=5)
+# The smallest sizes at which a failure is shown, if it occurs there.
+SMALL = (
+    Sizes(batch=1, tokens=2, heads=1, head_dim=2, kv_heads=1, tokens_of_context=2),
+    Sizes(batch=1, tokens=3, heads=1, head_dim=4, kv_heads=1, tokens_of_context=3),
+    Sizes(batch=1, tokens=2, heads=2, head_dim=2, kv_heads=1, tokens_of_context=2),
+    Sizes(batch=2, tokens=3, heads=2, head_dim=2, kv_heads=1, tokens_of_context=4),
+)
+
+
+class Skip(Exception):
+    """The relation does not apply to this definition; the text says why."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A relation that fails at some sizes.
+
+    says: what was seen, in a sentence. sizes: the smallest sizes at which it fails. mistakes: names
+    of known mistakes whose results match. where: operations on the line that it may be on.
+    """
+
+    says: str
+    sizes: Sizes | None = None
+    mistakes: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    where: tuple[str, ...] = ()
+
+
+class Relation:
+    """One property of correct code. A subclass tests it at given sizes.
+
+    explain: search for a known mistake too.
+    """
+
+    name: ClassVar[str]
+    sentence: ClassVar[str]
+    source: ClassVar[str] = VASWANI
+    draws: ClassVar[tuple[Sizes, ...]] = DRAWS
+    advice: ClassVar[bool] = False  # a failure is mentioned, and does not make the code wrong
+
+    def __init__(self, subject: Subject, explain: bool = True):
+        self.subject, self.explain = subject, explain
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        """Return what is broken at these sizes, or None. Raises Skip."""
+        raise NotImplementedError
+
+    def test(self) -> Broken | None:
+        """Return what is broken at drawn sizes and again at fresh ones, at the smallest sizes."""
+        for sizes in self.draws:
+            found = self.check(self.fitted(sizes))
+            if found and all(self.fails(fresh) for fresh in afresh(sizes)):
+                return self.smallest(found, sizes)
+        return None
+
+    def fitted(self, sizes: Sizes) -> Sizes:
+        """Return sizes that the definition can have."""
+        return self.subject.batch_of(self.subject.fitted(sizes))
+
+    def fails(self, sizes: Sizes) -> bool:
+        """Return True if the relation is broken at these sizes; an error is no proof."""
+        try:
+            return self.check(self.fitted(sizes)) is not None
+        except Exception:
+            return False
+
+    def smallest(self, found: Broken, sizes: Sizes) -> Broken:
+        """Return the same failure at the smallest sizes that show it."""
+        for small in SMALL:
+            try:
+                other = self.check(self.fitted(small))
+            except Exception:
+                continue
+            if other and other.mistakes == found.mistakes:
+                return replace(other, sizes=self.fitted(small))
+        return replace(found, sizes=self.fitted(sizes))
+
+
+def afresh(sizes: Sizes) -> list[Sizes]:
+    """Return other sizes of the same kind, with other numbers."""
+    more = 0 if sizes.tokens == 1 else 1
+    return [
+        replace(sizes, seed=sizes.seed + 100, batch=sizes.batch + 1),
+        replace(
+            sizes,
+            seed=sizes.seed + 200,
+            tokens=sizes.tokens + more,
+            tokens_of_context=sizes.tokens_of_context + 2,
+        ),
+    ]

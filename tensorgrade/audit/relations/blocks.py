@@ -1,0 +1,175 @@
+"""The formula of a block: attention, a feed-forward network, norms and residual sums."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from ..roles import Sizes
+from .attention import snake
+from .base import DRAWS, Broken, Relation, Skip
+from .formula import agrees
+
+Step = Callable[[Tensor], Tensor]
+ATTENTION = re.compile(
+    r"(self_|causal_|masked_)*(attn|attention|mha|sa|att)(_heads?|_layer|\d)?|sa_heads"
+)
+FEED_FORWARD = re.compile(r"ff|ffn|mlp|ffwd|feed_?forward|ff_net|ff_layer")
+NORM = re.compile(
+    r"(layer_?|rms_?|attention_|attn_|ffn_|ff_|pre_|post_|input_|mlp_)*(norm|ln)(_?[12]|_[a-f]|_\w+)?"
+)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a block as functions: attention, feed-forward network, and two norms."""
+
+    a: Step
+    f: Step
+    n1: Step
+    n2: Step
+
+
+RIGHT: dict[str, Callable[[Tensor, Parts], Tensor]] = {
+    "norms before": lambda x, p: second(x + p.a(p.n1(x)), lambda y: y + p.f(p.n2(y))),
+    "norms behind": lambda x, p: second(p.n1(x + p.a(x)), lambda y: p.n2(y + p.f(y))),
+    "side by side": lambda x, p: x + p.a(p.n1(x)) + p.f(p.n2(x)),
+    "side by side, one norm": lambda x, p: x + p.a(p.n1(x)) + p.f(p.n1(x)),
+}
+# By name: a sentence, and the formula.
+WRONG: dict[str, tuple[str, Callable[[Tensor, Parts], Tensor]]] = {
+    "normed_input_added_to_attention": (
+        "The normed x is added to the attention's result. Add x itself.",
+        lambda x, p: second(p.n1(x) + p.a(p.n1(x)), lambda y: y + p.f(p.n2(y))),
+    ),
+    "normed_input_added_to_feed_forward": (
+        "The normed x is added to the feed-forward network's result. Add x itself.",
+        lambda x, p: second(x + p.a(p.n1(x)), lambda y: p.n2(y) + p.f(p.n2(y))),
+    ),
+    "normed_inputs_added": (
+        "The normed x is added in both sums. Add x itself.",
+        lambda x, p: second(p.n1(x) + p.a(p.n1(x)), lambda y: p.n2(y) + p.f(p.n2(y))),
+    ),
+    "attention_without_norm": (
+        "The attention gets x without its norm.",
+        lambda x, p: second(x + p.a(x), lambda y: y + p.f(p.n2(y))),
+    ),
+    "feed_forward_without_norm": (
+        "The feed-forward network gets x without its norm.",
+        lambda x, p: second(x + p.a(p.n1(x)), lambda y: y + p.f(y)),
+    ),
+    "norms_not_used": (
+        "Neither norm is used.",
+        lambda x, p: second(x + p.a(x), lambda y: y + p.f(y)),
+    ),
+    "no_residual_around_attention": (
+        "x is not added to the attention's result.",
+        lambda x, p: second(p.a(p.n1(x)), lambda y: y + p.f(p.n2(y))),
+    ),
+    "no_residual_around_feed_forward": (
+        "x is not added to the feed-forward network's result.",
+        lambda x, p: second(x + p.a(p.n1(x)), lambda y: p.f(p.n2(y))),
+    ),
+    "no_residuals": (
+        "Nothing is added to what the two parts make.",
+        lambda x, p: second(p.a(p.n1(x)), lambda y: p.f(p.n2(y))),
+    ),
+    "first_norm_twice": (
+        "The first norm is used in both places.",
+        lambda x, p: second(x + p.a(p.n1(x)), lambda y: y + p.f(p.n1(y))),
+    ),
+    "second_norm_twice": (
+        "The second norm is used in both places.",
+        lambda x, p: second(x + p.a(p.n2(x)), lambda y: y + p.f(p.n2(y))),
+    ),
+    "feed_forward_first": (
+        "The feed-forward network comes before the attention.",
+        lambda x, p: second(x + p.f(p.n2(x)), lambda y: y + p.a(p.n1(y))),
+    ),
+    "attention_left_out": (
+        "The attention takes no part.",
+        lambda x, p: x + p.f(p.n2(x)),
+    ),
+    "feed_forward_left_out": (
+        "The feed-forward network takes no part.",
+        lambda x, p: x + p.a(p.n1(x)),
+    ),
+}
+
+
+def second(x: Tensor, step: Step) -> Tensor:
+    """Return the second half of a block on the result of the first."""
+    return step(x)
+
+
+def parts_of(module: nn.Module) -> Parts:
+    """Return the parts of a block by their names. Raises Skip if it is no plain block."""
+    found: dict[str, list[nn.Module]] = {"a": [], "f": [], "n": [], "": []}
+    for name, child in module.named_children():
+        said = snake(name)
+        if isinstance(child, nn.Dropout):
+            continue
+        role = next(
+            (
+                r
+                for r, p in (("a", ATTENTION), ("f", FEED_FORWARD), ("n", NORM))
+                if p.fullmatch(said)
+            ),
+            "",
+        )
+        found[role].append(child)
+    if [len(found[role]) for role in ("a", "f", "n", "")] != [1, 1, 2, 0]:
+        raise Skip("it is no block of attention, feed-forward network and two norms")
+    if any(True for _ in module.parameters(recurse=False)):
+        raise Skip("it has weights of its own")
+    attention, (n1, n2) = found["a"][0], found["n"]
+    return Parts(lambda x: called(attention, x), found["f"][0], n1, n2)
+
+
+def called(attention: nn.Module, x: Tensor) -> Tensor:
+    """Return the result of a block's attention."""
+    if isinstance(attention, nn.MultiheadAttention):
+        return attention(x, x, x, need_weights=False)[0]
+    out = attention(x)
+    return out[0] if isinstance(out, tuple) else out
+
+
+class Block(Relation):
+    """A block adds what its two parts make, each from a norm."""
+
+    name = "formula of the block"
+    sentence = (
+        "x + attention(norm(x)), then x + feed_forward(norm(x)); or the norms behind the sums."
+    )
+    source = "Xiong et al. 2020, On Layer Normalization in the Transformer"
+    draws: ClassVar[tuple[Sizes, ...]] = DRAWS
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        if not subject.is_module or subject.given != "x":
+            raise Skip("it is no block")
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        parts = parts_of(made)
+        made.eval()
+        with torch.no_grad():
+            actual = subject.run(made, inputs, sizes).value
+            try:
+                turned = replace(parts, n1=parts.n2, n2=parts.n1)  # made in the other order
+                both = (parts, turned)
+                every = [formula(inputs["x"], p) for formula in RIGHT.values() for p in both]
+            except Exception as error:
+                raise Skip("its attention takes more than x") from error
+            if any(agrees(actual, one) for one in every):
+                return None
+            gap = float((actual - every[0]).abs().max())
+            said = f"The results differ by up to {gap:.2g} from those of its parts, put together."
+            for name, (sentence, formula) in WRONG.items() if self.explain else ():
+                if any(agrees(actual, formula(inputs["x"], p)) for p in both):
+                    return Broken(said, sizes, (name,), (sentence,), ("x = x +", "norm", "return"))
+        return Broken(said, sizes, where=("x = x +", "norm", "return"))
+
+
+RELATIONS: tuple[type[Relation], ...] = (Block,)

@@ -1,0 +1,141 @@
+"""Relations on parts: equality with a formula in some convention, and large numbers."""
+
+from typing import ClassVar
+
+import torch
+
+from ..parts import CROSS_ENTROPY, ROTARY, SOFTMAX, Part, at_other_sizes, close, results
+from ..roles import Sizes
+from .base import Broken, Relation, Skip
+
+PART_DRAWS = (
+    Sizes(batch=2, tokens=5, heads=2, head_dim=3, seed=1),
+    Sizes(batch=3, tokens=7, heads=3, head_dim=4, seed=2),
+    Sizes(batch=2, tokens=1, heads=2, head_dim=8, seed=3),
+    Sizes(batch=2, tokens=9, heads=2, head_dim=20, seed=4),
+)
+
+
+class PartFormula(Relation):
+    """Equality with the formula, in one of its conventions."""
+
+    name = "equality with the formula"
+    sentence = "The results are those of the formula, in one of its conventions."
+    source = "each kind's own"
+    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS
+    subject: Part  # type: ignore[assignment]
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        actual, convention, closest = results(self.subject, sizes)
+        if convention is not None:
+            return None
+        if actual.shape != closest.shape:
+            said = f"The result has shape {tuple(actual.shape)} instead of {tuple(closest.shape)}."
+        else:
+            gap = float((actual - closest).abs().max())
+            said = f"The results differ by up to {gap:.2g} from those of the formula."
+        for wrong in self.subject.kind.wrong if self.explain else ():
+            every = [sizes, *at_other_sizes(sizes)]
+            if all(results(self.subject, s, {"": wrong.formula})[1] is not None for s in every):
+                where = tuple(wrong.where.split())
+                return Broken(said, sizes, (wrong.name,), (wrong.sentence,), where)
+        return Broken(said, sizes, where=("return",))
+
+
+class LargeNumbers(Relation):
+    """Large numbers give finite results."""
+
+    name = "large numbers"
+    sentence = "Numbers of a thousand give finite results."
+    source = "Milakov & Gimelshein 2018: subtract the maximum before the exponential"
+    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS[:2]
+    subject: Part  # type: ignore[assignment]
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        part = self.subject
+        if part.kind not in (SOFTMAX, CROSS_ENTROPY) or "naive" in part.name.lower():
+            raise Skip("it takes no exponential")
+        made, inputs = part.build(sizes), part.inputs(sizes)
+        name = next(iter(inputs))
+        with torch.no_grad():
+            value = part.run(made, inputs | {name: inputs[name] * 1000})
+        if value.isfinite().all():
+            return None
+        said = ("The exponential is taken without subtracting the maximum first.",)
+        return Broken(
+            "Numbers of a thousand give NaN or infinity.", sizes, ("no_maximum",), said, ("exp",)
+        )
+
+
+class PartInputs(Relation):
+    """The inputs are not changed in place."""
+
+    name = "inputs unchanged"
+    sentence = "A call does not change its inputs."
+    source = "torch"
+    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS[:2]
+    subject: Part  # type: ignore[assignment]
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        part = self.subject
+        made, inputs = part.build(sizes), part.inputs(sizes)
+        before = {n: v.clone() for n, v in inputs.items() if isinstance(v, torch.Tensor)}
+        with torch.no_grad():
+            part.run(made, inputs)
+        for name, value in before.items():
+            if not torch.equal(value, inputs[name]):
+                return Broken(
+                    f"`{name}` is changed in place.", sizes, where=("_(", "-=", "+=", "/=")
+                )
+        return None
+
+
+class PartGradients(Relation):
+    """Gradients reach the input."""
+
+    name = "gradients"
+    sentence = "Gradients reach the input."
+    source = "torch.autograd"
+    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS[:2]
+    subject: Part  # type: ignore[assignment]
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        part = self.subject
+        made, inputs = part.build(sizes), part.inputs(sizes)
+        name = next(iter(inputs))
+        if not isinstance(inputs[name], torch.Tensor):
+            raise Skip("it takes no tensor")
+        inputs[name] = leaf = inputs[name].requires_grad_()
+        value = part.run(made, {**inputs, name: leaf * 1})
+        if not value.requires_grad:
+            return Broken(f"No gradient reaches `{name}`.", sizes, where=("detach", "no_grad"))
+        return None
+
+
+class Shift(Relation):
+    """A rotation keeps lengths, and dot products know distances only."""
+
+    name = "only distances count"
+    sentence = "Turned queries and keys have dot products that depend on their distance only."
+    source = "Su et al. 2021, section 3.2.1"
+    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS[:2]
+    subject: Part  # type: ignore[assignment]
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        part = self.subject
+        if part.kind is not ROTARY:
+            raise Skip("it has no positions")
+        made, inputs = part.build(sizes), part.inputs(sizes)
+        x, positions = inputs["x"], inputs["positions"]
+        one = part.run(made, {"x": x, "positions": positions})
+        other = part.run(made, {"x": x, "positions": positions + 5})
+        if close(one @ one.T, other @ other.T):
+            return None
+        return Broken(
+            "Dot products change if all positions grow by 5.", sizes, where=("sin", "cos")
+        )
+
+
+RELATIONS: tuple[type[Relation], ...] = (
+    PartFormula, LargeNumbers, Shift, PartInputs, PartGradients,
+)  # fmt: skip

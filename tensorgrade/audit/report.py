@@ -1,0 +1,120 @@
+"""Audits in words: the verdict first, each line of code as `file.py:12`."""
+
+import os
+import re
+from collections.abc import Iterator
+
+MARKS = {"fails": "✗", "holds": "✓"}
+
+
+def status_of(found: dict) -> int:
+    """Return the exit status: 1 if a relation fails, 2 if nothing could be run, otherwise 0."""
+    states = [one["status"] for one in found["audits"]]
+    if "fails" in states:
+        return 1
+    return 0 if "holds" in states and not found["problem"] else 2
+
+
+def without_others(found: dict) -> dict:
+    """Return the findings without definitions that could not be run."""
+    ran = [one for one in found["audits"] if one["status"] != "not run"]
+    return found | {"audits": ran, "problem": ""}
+
+
+def report(found: dict) -> str:
+    """Return the report on a file as text."""
+    path = shown(found["file"])
+    parts = ["\n".join(lines_of(one, path)) for one in found["audits"]]
+    if found["problem"]:
+        parts.append(f"{path}:1 could not be run: {found['problem']}.")
+    elif not parts:
+        parts.append(
+            f"{path}:1 has no class or function that looks like attention. Name one: "
+            f"tensorgrade audit {path}:NAME"
+        )
+    return clean("\n\n".join(parts))
+
+
+def shown(path: str) -> str:
+    """Return a path relative to this folder if it is below it."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
+
+
+def clean(text: str) -> str:
+    """Replace control characters, since audited code chooses parts of the text.
+
+    >>> clean("a\\x1b[31mb\\nc")
+    'a?[31mb\\nc'
+    """
+    return re.sub(r"[^\S\n ]|[\x00-\x09\x0b-\x1f\x7f-\x9f]", "?", text)
+
+
+def lines_of(audit: dict, path: str) -> Iterator[str]:
+    """Yield the lines on one definition."""
+    place = f"{path}:{audit['line']} {audit['name']}"
+    if audit["status"] == "not run":
+        yield f"{place}: could not be run"
+        yield f"  Tried: {audit['why']}."
+        return
+    relations = audit["relations"]
+    failing = [one for one in relations if one["status"] == "fails"]
+    holding = [one["name"] for one in relations if one["status"] == "holds"]
+    skipped = [one for one in relations if one["status"] == "skipped"]
+    if failing:
+        yield f"{place}: WRONG, {len(failing)} of {len(failing) + len(holding)} relations fail"
+    else:
+        yield f"{place}: no mistake found, {len(holding)} relations hold"
+    roles = "; ".join(told_roles(audit["roles"]))
+    yield f"  Taken for {audit['kind']}" + (f": {roles}" if roles else "")
+    if failing:
+        yield from cause(audit, path)
+    for one in failing:
+        yield f"  {MARKS['fails']} {one['name']}: {one['why']}"
+        if one["example"]:
+            yield f"      Smallest example: {one['example']}"
+    for one in relations:
+        if one["status"] == "advice":
+            yield f"  ! {one['name']}: {one['why']} {' '.join(one['explained'])}"
+    if holding:
+        yield f"  {MARKS['holds']} {', '.join(holding)}"
+    if skipped:
+        yield f"  – Does not apply: {', '.join(one['name'] for one in skipped)}"
+
+
+def told_roles(roles: dict[str, str]) -> list[str]:
+    """Return what was found out as phrases."""
+    return [f"{topic} {value}" for topic, value in roles.items()]
+
+
+def cause(audit: dict, path: str) -> Iterator[str]:
+    """Yield the known mistake, and the line with its repair."""
+    if audit["explained"]:
+        yield f"  Known mistake: {' '.join(audit['explained'])}"
+    line = f"  Look at {path}:{audit['at']['line']}"
+    code = audit["at"]["code"]
+    yield f"{line}    {code}" if code else line
+    if audit["at"]["fix"]:
+        yield f"      With this line every relation holds:    {audit['at']['fix']}"
+
+
+def annotations(found: dict) -> Iterator[str]:
+    """Yield commands with which a GitHub workflow marks lines."""
+    path = shown(found["file"])
+    for audit in found["audits"]:
+        if audit["status"] != "fails":
+            continue
+        failing = [one for one in audit["relations"] if one["status"] == "fails"]
+        said = " ".join([*audit["explained"], *(one["why"] for one in failing)])
+        title = escaped(f"{audit['name']}: {failing[0]['name']}").replace(",", "%2C")
+        title = title.replace(":", "%3A")
+        yield f"::error file={path},line={audit['at']['line']},title={title}::{escaped(said)}"
+
+
+def escaped(text: str) -> str:
+    """Return a text in the form that workflow commands need.
+
+    >>> escaped("50%\\nmore")
+    '50%25%0Amore'
+    """
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

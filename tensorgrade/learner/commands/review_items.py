@@ -1,0 +1,212 @@
+"""Make a find-the-bug exercise for one mistake from code that the learner has already passed.
+
+An edit of the learner's code counts if its results have the mistake's fingerprint. So the kit needs
+no solution and no wrong version of one.
+"""
+
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from ...attempts.attempt import Attempt
+from ...attempts.results import State, state_of
+from ...course import CourseError
+from ...exchange.cases import Case
+from ...exchange.observation import Observation
+from ...practice.variants import (
+    Variant,
+    edits_on,
+    in_other_form,
+    is_mistake,
+    plain,
+    slips_on,
+    variant,
+    with_definition,
+)
+from ...recognition.fingerprints import Fingerprint
+from ...runner.changes import changes
+from ...sources.submission import Source
+from ...views.summary import Results, group
+from ..kit import Kit
+from ..watch.checker import Checker
+
+SECONDS, MATCHES = 6.0, 2  # for one exercise: time to search, edits to prove
+SECONDS_OF_AN_ITEM = 40.0
+MOST_CHANGED = 10  # parts of the code that a repair changes
+
+
+@dataclass(frozen=True)
+class Item:
+    """A find-the-bug exercise.
+
+    mistake, message: what is wrong. definition: the code to repair. base: the chapter's text in
+    which it belongs. line: the first changed line of the definition.
+    """
+
+    mistake: str
+    message: str
+    chapter: str
+    exercise: str
+    definition: str
+    base: str
+    line: int
+
+
+class Workshop:
+    """Makes items from a kit, and judges repairs. Learner code runs in another process."""
+
+    def __init__(self, kit: Kit, chance: random.Random):
+        self.kit, self.chance = kit, chance
+        self.checker = Checker(kit.exercises, kit.exercises)
+
+    def item(self, mistake: str, named_in: str, passed: list[str]) -> Item | None:
+        """Return an item for a mistake; None if it fits no exercise that is passed.
+
+        named_in: the exercise in which the mistake was made. Others come first.
+        """
+        others = sorted((name for name in passed if name != named_in), key=self.effort)
+        until = time.monotonic() + SECONDS_OF_AN_ITEM
+        for name in [*others, *([named_in] if named_in in passed else [])]:
+            if time.monotonic() > until:
+                return None
+            if found := self.item_in(name, mistake, self.base(name, name == named_in)):
+                return found
+        return None
+
+    def effort(self, exercise: str) -> float:
+        """Return a random sort key, smaller for short definitions, which are searched faster."""
+        text = self.kit.text(self.kit.course.exercise(exercise)[0].name)
+        return len(plain(text, exercise)) * self.chance.uniform(0.3, 1)
+
+    def base(self, exercise: str, same: bool) -> str:
+        """Return a chapter's text. same: the exercise gets another form, so that it is new."""
+        chapter, _ = self.kit.course.exercise(exercise)
+        text = self.kit.text(chapter.name)
+        return in_other_form(text, exercise) if same else text
+
+    def item_in(self, exercise: str, mistake: str, text: str) -> Item | None:
+        """Return an item in one exercise, proved by running it; None if there is none."""
+        chapter = self.kit.course.exercise(exercise)[0].name
+        prints = self.prints(chapter, exercise, mistake)
+        attempt = self.attempt(chapter, text)
+        try:
+            entry = case_with(attempt, exercise, prints)
+            own = plain(text, exercise)
+            if entry is None or not own:
+                return None
+            base = with_definition(text, exercise, own)
+            if not self.passes(chapter, exercise, base):
+                return None
+            found = list(islice(self.matching(attempt, exercise, prints, entry), MATCHES))
+        finally:
+            attempt.backend.close()
+        for one in found:
+            if message := self.proved(chapter, exercise, mistake, one.text):
+                line = first_difference(own, one.definition)
+                return Item(mistake, message, chapter, exercise, one.definition, base, line)
+        return None
+
+    def prints(self, chapter: str, exercise: str, mistake: str) -> list[Fingerprint]:
+        """Return a mistake's fingerprints in an exercise; [] also for a find-the-bug exercise."""
+        if exercise in self.checker.maker.references(chapter).bugs:
+            return []
+        known = self.checker.maker.fingerprints(chapter).by_exercise
+        return [one for one in known.get(exercise, []) if one.mistakes == (mistake,)]
+
+    def attempt(self, chapter: str, text: str) -> Attempt:
+        """Return a version of the learner's chapter as an attempt."""
+        path = self.kit.path(chapter)
+        return self.checker.maker.attempt_from_source(
+            chapter, Source(text, str(path)), self.kit.exercises
+        )
+
+    def results(self, chapter: str, exercise: str, text: str) -> Results:
+        """Run the checks of one exercise on a version of the chapter."""
+        attempt = self.attempt(chapter, text)
+        try:
+            return group(self.checker.collected.results(attempt, exercise))
+        finally:
+            attempt.backend.close()
+
+    def passes(self, chapter: str, exercise: str, text: str) -> bool:
+        """Return True if a version of the chapter passes the checks of an exercise."""
+        results = self.results(chapter, exercise, text).get(exercise, [])
+        return bool(results) and state_of(results) == State.DONE
+
+    def proved(self, chapter: str, exercise: str, mistake: str, text: str) -> str:
+        """Return the mistake's message if a text fails its checks and has that name; "" if not."""
+        results = self.results(chapter, exercise, text).get(exercise, [])
+        findings = [one.finding for one in results if one.finding and one.finding.mistakes]
+        named = {name for one in findings for name in one.mistakes}
+        return next((one.mistakes[mistake] for one in findings if named == {mistake}), "")
+
+    def repaired(self, item: Item, definition: str) -> tuple[Results, bool]:
+        """Return the checks on a repair, and True if it changes no more than needed."""
+        text = with_definition(item.base, item.exercise, definition)
+        results = self.results(item.chapter, item.exercise, text)
+        changed = changes(definition, {item.exercise: item.definition})
+        return results, changed.get(item.exercise, MOST_CHANGED + 1) <= MOST_CHANGED
+
+    def matching(
+        self,
+        attempt: Attempt,
+        exercise: str,
+        prints: list[Fingerprint],
+        entry: tuple[Case, Observation],
+    ) -> Iterator[Variant]:
+        """Yield the edits of an exercise that give on one case what a mistake gives there."""
+        case, right = entry
+        until = time.monotonic() + SECONDS
+        text = attempt.backend.source.text
+        for edit, seen in edits_on(attempt, exercise, case, self.chance):
+            if time.monotonic() > until:
+                return
+            if is_mistake(attempt, prints, case, right, seen):
+                found = variant(text, edit.text, exercise, edit.line)
+                if found:
+                    yield found
+        for edited, seen in slips_on(attempt, exercise, case):
+            if time.monotonic() > until:
+                return
+            if is_mistake(attempt, prints, case, right, seen) and (
+                found := variant(text, edited, exercise)
+            ):
+                yield found
+
+    def close(self) -> None:
+        """End the process that runs learner code."""
+        self.checker.close()
+
+
+def case_with(
+    attempt: Attempt, exercise: str, prints: list[Fingerprint]
+) -> tuple[Case, Observation] | None:
+    """Return a case on which a mistake gives other values than a right answer, and no error."""
+    for case, right in attempt.references.of(exercise):
+        if case.signature != "values" or right.error:
+            continue
+        known = [one.imprints[case.name] for one in prints if case.name in one.imprints]
+        differs = known and not is_mistake(attempt, prints, case, right, right)
+        if differs and not any(one.is_error for one in known):
+            return case, right
+    return None
+
+
+def first_difference(before: str, after: str) -> int:
+    """Return the first line that differs between two texts, counted from 1.
+
+    >>> first_difference("a\\nb", "a\\nc")
+    2
+    """
+    pairs = zip(before.split("\n"), after.split("\n"), strict=False)
+    equal = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
+    return (min(before.count("\n"), after.count("\n")) if equal is None else equal) + 1
+
+
+def definition_of_repair(text: str, exercise: str) -> str:
+    """Return the repaired definition in a review's file. Raises CourseError if there is none."""
+    if not (found := plain(text, exercise)):
+        raise CourseError(f"the file no longer defines {exercise}, or it is not valid Python")
+    return found

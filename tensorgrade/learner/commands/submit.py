@@ -1,0 +1,175 @@
+"""Check all chapters, say what is missing, and write what the course system wants."""
+
+import shutil
+import zipfile
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from jinja2 import Environment
+from rich.console import Console
+from rich.text import Text
+
+from ...attempts.results import State, state_of
+from ...course import Chapter, CourseError
+from ...sources.companion_files import files_beside
+from ...sources.submitted_files import Handin
+from ...views.summary import Results, earned, group
+from ...views.words import in_tenths, plural
+from ..kit import Kit
+from ..watch.checker import Checker
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Submission: {{ course.title }}</title>
+<style>
+:root { color-scheme: light dark; }
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; margin-bottom: 1.5rem; }
+th, td { text-align: left; padding: .2rem .6rem .2rem 0; border-bottom: 1px solid #8884; }
+</style>
+<h1>{{ course.title }}</h1>
+<p>Made by <code>tensorgrade submit</code> on {{ at }}. These are the results of the public checks.
+The grade comes from hidden tests with other inputs.</p>
+{% for one in parts %}
+<h2>{{ one.chapter.title }}: {{ one.points | in_tenths }} of {{ one.chapter.points | in_tenths }} \
+points</h2>
+<p>Files: {% for file in one.files %}<code>{{ file.name }}</code> {% endfor %}</p>
+<table><tr><th>Exercise</th><th>State</th><th>Points</th></tr>
+{% for name, checks in one.results.items() %}
+<tr><td>{{ name }}</td><td>{{ state(checks) }}</td><td>{{ earned(checks) | in_tenths }}</td></tr>
+{% endfor %}
+</table>
+{% for sentence in one.missing %}<p>Missing: {{ sentence }}</p>{% endfor %}
+{% endfor %}
+</html>
+"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One chapter to submit: its files, its checks, and sentences on what is missing."""
+
+    chapter: Chapter
+    files: list[Path]
+    results: Results
+    missing: list[str]
+
+    @property
+    def points(self) -> float:
+        """Return the points that the public checks give."""
+        return sum(map(earned, self.results.values()))
+
+    def in_state(self, state: State) -> list[str]:
+        """Return the names of the exercises in a state."""
+        return [name for name, checks in self.results.items() if state_of(checks) == state]
+
+
+def submit(kit: Kit, chapters: list[str], console: Console) -> None:
+    """Check the chapters (default: those that are begun) and write the archive and a page.
+
+    Raises CourseError if nothing is begun.
+    """
+    asked = [kit.course.chapter(name) for name in chapters] or list(kit.course.chapters)
+    checker = Checker(kit.exercises, kit.exercises)
+    try:
+        found = [part_of(kit, checker, chapter, bool(chapters)) for chapter in asked]
+    finally:
+        checker.close()
+    parts = [part for part in found if part]
+    if not parts:
+        raise CourseError("no chapter is begun, so there is nothing to submit")
+    for part in parts:
+        print_part(console, part)
+    written = write(kit, parts)
+    page = kit.root / "submission.html"
+    page.write_text(page_of(kit, parts), encoding="utf-8")
+    console.print(Text.assemble("\nTo upload: ", (str(written.relative_to(kit.root)), "bold")))
+    console.print(f"A summary to keep: {page.name}")
+
+
+def part_of(kit: Kit, checker: Checker, chapter: Chapter, asked: bool) -> Part | None:
+    """Return a chapter's part of the submission; None if it is not begun and was not asked for."""
+    found = [(path, checks(checker, chapter.name, path)) for path in candidates(kit, chapter.name)]
+    if not found:
+        return None
+    path, results = max(found, key=lambda one: sum(map(earned, one[1].values())))
+    if not asked and not is_begun(results):
+        return None
+    files, missing = [path], []
+    for weights in files_beside(chapter.beside, path.parent, kit.root, kit.exercises):
+        if weights.reason:
+            missing.append(weights.reason)
+        else:
+            places = (folder / weights.name for folder in (path.parent, kit.root, kit.exercises))
+            files.append(next(place for place in places if place.is_file()))
+    for other, theirs in found:
+        if other != path and is_begun(theirs):
+            missing.append(f"{other.name} earns no more than {path.name} and is left out.")
+    return Part(chapter, files, results, missing)
+
+
+def is_begun(results: Results) -> bool:
+    """Return True if an exercise is no longer to do."""
+    return any(state_of(checks) != State.TO_DO for checks in results.values())
+
+
+def candidates(kit: Kit, chapter: str) -> list[Path]:
+    """Return the script and the notebook of a chapter, if they exist; the script comes first."""
+    paths = (kit.path(chapter), kit.notebook(chapter))
+    return [path for path in paths if path.is_file()]
+
+
+def checks(checker: Checker, chapter: str, path: Path) -> Results:
+    """Return the checks on a script or a notebook, by exercise."""
+    if path.suffix == ".py":
+        return checker.check(chapter)[0]
+    handin = Handin("you", chapter, path.name, path.read_bytes())
+    attempt = checker.maker.attempt_from_source(chapter, handin)
+    try:
+        return group(checker.collected.results(attempt))
+    finally:
+        attempt.backend.close()
+
+
+def print_part(console: Console, part: Part) -> None:
+    """Print a chapter's line, and what is missing in it."""
+    points = f"{in_tenths(part.points)} of {part.chapter.points:g} points"
+    console.print(Text.assemble((part.chapter.title, "bold"), f"  {points}"))
+    wrong, to_do = part.in_state(State.WRONG), part.in_state(State.TO_DO)
+    for said, names in (("still wrong", wrong), ("not written", to_do)):
+        if names:
+            shown = ", ".join(names)
+            console.print(f"  {plural(len(names), 'exercise')} {said}: {shown}", style="yellow")
+    for sentence in part.missing:
+        console.print(f"  {sentence}", style="yellow", markup=False)
+
+
+def write(kit: Kit, parts: list[Part]) -> Path:
+    """Write the files in the form that the course asks for; return the archive or the folder."""
+    form, name = kit.course.submit_as, f"{kit.course.name}-submission"
+    if form == "files":
+        folder = kit.root / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for path in (path for part in parts for path in part.files):
+            shutil.copy2(path, folder)
+        return folder
+    archive = kit.root / f"{name}.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for part in parts:
+            inside = f"{part.chapter.name}/" if form == "chapters" else ""
+            for path in part.files:
+                file.write(path, f"{inside}{path.name}")
+    return archive
+
+
+def page_of(kit: Kit, parts: list[Part]) -> str:
+    """Return the summary page."""
+    pages = Environment(autoescape=True, trim_blocks=True)
+    pages.filters["in_tenths"] = in_tenths
+    at = f"{datetime.now():%Y-%m-%d %H:%M}"
+    told = {"course": kit.course, "parts": parts, "at": at}
+    return pages.from_string(PAGE).render(**told, state=state_of, earned=earned)

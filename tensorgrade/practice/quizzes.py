@@ -1,0 +1,225 @@
+"""A quiz for each learner on the learner's own code: as a page, for Moodle and for nbgrader.
+
+Learner code runs only in the sandbox that grading uses. A question comes from an exercise that
+passes its public checks, so nothing hidden is needed.
+"""
+
+import csv
+import html
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from xml.etree import ElementTree as Xml
+
+from jinja2 import Environment
+
+from ..attempts.attempt import Attempt
+from ..attempts.backend import Backend
+from ..attempts.in_child import InChild
+from ..attempts.maker import AttemptMaker
+from ..attempts.results import State, state_of
+from ..attempts.setup import Setup
+from ..exchange.text import printable
+from ..sources.finding import find_handins
+from ..sources.submission import Submission
+from ..sources.submitted_files import Handin
+from ..testing.collected import CollectedTests
+from .questions import Question, questions_on
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Questions on your own code: {{ student }}</title>
+<style>
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+li.question { break-inside: avoid; margin-bottom: 1.5rem; }
+p { white-space: pre-line; overflow-wrap: anywhere; }
+pre { background: #eee; padding: .5rem; overflow-x: auto; }
+</style>
+<h1>Questions on your own code</h1>
+<p>{{ student }}</p>
+<p>Each question is about code that you submitted. Exactly one answer is right.</p>
+<ol>
+{% for one in questions %}
+<li class="question"><strong>{{ one.exercise }}</strong>{% if one.place %}, {{ one.place }}\
+{% endif %}
+
+{% if one.code %}<pre>{{ one.code }}</pre>{% endif %}
+<p>{{ one.text }}</p>
+<ol type="a">{% for option in one.options %}<li>{{ option }}</li>{% endfor %}</ol>
+</li>
+{% endfor %}
+</ol>
+</html>
+"""
+
+
+@dataclass(frozen=True)
+class Quiz:
+    """The questions for one learner."""
+
+    student: str
+    questions: list[Question]
+
+
+class Sandboxed(AttemptMaker):
+    """A maker that runs public cases in the sandbox, because the code is not the caller's own."""
+
+    def backend(self, submission: Submission) -> Backend:
+        """Return a backend in the sandbox, whatever the cases are."""
+        limits = self.course.limits
+        return InChild(submission, self.warm_up(), limits, self.device, self.requests)
+
+
+def quizzes(
+    exercises: Path,
+    submitted: Path,
+    isolation: str,
+    most: int,
+    tell: Callable[[str], None] = lambda said: None,
+) -> Iterator[Quiz]:
+    """Yield a quiz for each learner in SUBMITTED. most: the number of questions for an exercise.
+
+    Raises CourseError if nothing can be read.
+    """
+    maker, tests = Sandboxed(Setup(exercises, isolation)), CollectedTests(exercises)
+    by_student: dict[str, list[Handin]] = {}
+    for handin in find_handins(submitted, maker.course)[0]:
+        by_student.setdefault(handin.student, []).append(handin)
+    try:
+        for student, handins in by_student.items():
+            tell(printable(student, 100))
+            found = [one for handin in handins for one in on_handin(maker, tests, handin, most)]
+            yield Quiz(student, found)
+    finally:
+        maker.close()
+
+
+def on_handin(
+    maker: AttemptMaker, tests: CollectedTests, handin: Handin, most: int
+) -> list[Question]:
+    """Return the questions on one learner's chapter."""
+    if handin.reason or handin.missing:
+        return []
+    attempt = maker.attempt_from_source(handin.chapter, handin)
+    chance = Random(sha256(handin.content).digest())
+    try:
+        passed = [name for name in attempt.exercises if is_passed(attempt, tests, name)]
+    finally:
+        attempt.backend.close()
+    found = []
+    for name in passed:
+        fresh = maker.attempt_from_source(handin.chapter, handin)  # with seconds of its own
+        found += questions_on(fresh, name, chance, most)
+    return found
+
+
+def is_passed(attempt: Attempt, tests: CollectedTests, name: str) -> bool:
+    """Return True if an exercise is written by the learner and passes its public checks."""
+    if name in attempt.references.bugs:
+        return False
+    results = [one for one in tests.results(attempt, name) if one.exercise == name]
+    return bool(results) and state_of(results) == State.DONE
+
+
+def write_quiz(quiz: Quiz, out: Path) -> None:
+    """Write a learner's quiz: a page to print, questions for Moodle, and cells for nbgrader."""
+    out.mkdir(parents=True, exist_ok=True)
+    name = quiz.student
+    (out / f"{name}.html").write_text(page(quiz), encoding="utf-8")
+    (out / f"{name}.moodle.xml").write_bytes(moodle_xml(quiz))
+    (out / f"{name}.ipynb").write_text(json.dumps(notebook(quiz), indent=1), encoding="utf-8")
+
+
+def write_answers(all_of_them: list[Quiz], path: Path) -> None:
+    """Write the right answers of all quizzes as a table, for the instructor only."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["student", "number", "exercise", "kind", "answer", "in words"])
+        for quiz in all_of_them:
+            for number, one in enumerate(quiz.questions, 1):
+                words = printable(one.options[one.right], 300)
+                table.writerow([quiz.student, number, one.exercise, one.kind, one.letter, words])
+
+
+def page(quiz: Quiz) -> str:
+    """Return a page to print, without the answers."""
+    pages = Environment(autoescape=True, trim_blocks=True)
+    return pages.from_string(PAGE).render(student=quiz.student, questions=quiz.questions)
+
+
+def moodle_xml(quiz: Quiz) -> bytes:
+    """Return the questions in Moodle's XML format, as multiple choice with one right answer."""
+    root = Xml.Element("quiz")
+    category = Xml.SubElement(root, "question", type="category")
+    text_in(category, "category", f"$course$/Questions on own code/{quiz.student}")
+    for number, one in enumerate(quiz.questions, 1):
+        asked = Xml.SubElement(root, "question", type="multichoice")
+        text_in(asked, "name", f"{quiz.student} {number}: {one.exercise}")
+        text_in(asked, "questiontext", in_html(one), format="html")
+        for tag, value in (("single", "true"), ("shuffleanswers", "1"), ("defaultgrade", "1")):
+            Xml.SubElement(asked, tag).text = value
+        for at, option in enumerate(one.options):
+            fraction = "100" if at == one.right else "0"
+            text_in(asked, "answer", html.escape(clean(option)), fraction=fraction, format="html")
+    Xml.indent(root)
+    return bytes(Xml.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def text_in(parent: Xml.Element, tag: str, text: str, **attributes: str) -> None:
+    """Add an element with a `text` element inside, as Moodle writes all its texts."""
+    Xml.SubElement(Xml.SubElement(parent, tag, attributes), "text").text = clean(text)
+
+
+def clean(text: str) -> str:
+    """Return learner-controlled text without characters that XML forbids."""
+    return "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
+
+
+def in_html(question: Question) -> str:
+    """Return a question as safe HTML."""
+    place = html.escape(question.place or question.exercise)
+    code = f"<pre>{html.escape(question.code)}</pre>" if question.code else ""
+    asked = html.escape(question.text).replace("\n", "<br>")
+    return f"<p>{html.escape(question.exercise)}, {place}</p>{code}<p>{asked}</p>"
+
+
+def notebook(quiz: Quiz) -> dict:
+    """Return cells for nbgrader: each question with a cell for the letter and a graded test."""
+    cells = [markdown("title", f"# Questions on your own code\n\nFor {clean(quiz.student)}")]
+    for number, one in enumerate(quiz.questions, 1):
+        options = "\n".join(f"- **{letter}** {clean(text)}" for letter, text in lettered(one))
+        code = f"\n\n    {clean(one.code)}" if one.code else ""
+        asked = f"**{number}.** {one.exercise} {one.place}{code}\n\n{clean(one.text)}\n\n{options}"
+        cells.append(markdown(f"question_{number}", asked))
+        cells.append(graded(f"answer_{number}", f'answer_{number} = ""  # a letter', solution=True))
+        test = (
+            "### BEGIN HIDDEN TESTS\n"
+            f'assert answer_{number}.strip().lower() == "{one.letter}"\n### END HIDDEN TESTS'
+        )
+        cells.append(graded(f"test_{number}", test, solution=False))
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}
+
+
+def lettered(question: Question) -> list[tuple[str, str]]:
+    """Return the options with their letters."""
+    return list(zip("abcdefgh", question.options, strict=False))
+
+
+def markdown(name: str, source: str) -> dict:
+    """Return a cell with text."""
+    return {"cell_type": "markdown", "id": name, "metadata": {}, "source": source}
+
+
+def graded(name: str, source: str, solution: bool) -> dict:
+    """Return a cell of nbgrader: for an answer, or with a test that is worth a point."""
+    settings = {"grade": not solution, "grade_id": name, "locked": not solution}
+    settings |= {"schema_version": 3, "solution": solution, "task": False}
+    settings |= {} if solution else {"points": 1}
+    made = {"cell_type": "code", "id": name, "metadata": {"nbgrader": settings}}
+    return made | {"source": source, "outputs": [], "execution_count": None}

@@ -1,0 +1,258 @@
+"""`tensorgrade audit`: wrong code is found, named and located; right code raises no alarm."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from tensorgrade import audit
+from tensorgrade.audit.child import answer
+from tensorgrade.audit.report import annotations, report, status_of
+from tensorgrade.audit.roles import CALL, CONSTRUCTOR, role_of
+from tensorgrade.audit.run import asked_for
+from tensorgrade.course import CourseError
+
+from ..commands import ROOT
+from ..sampling import first_of_each
+
+HERE = Path(__file__).parent
+CONVENTIONS = (HERE / "conventions.py").read_text(encoding="utf-8")
+NAMES = [
+    node.name
+    for node in ast.parse(CONVENTIONS).body
+    if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name != "ModelArgs"
+]
+
+
+def audited(text: str, name: str = "", **wishes: str) -> dict:
+    """Audit a text in this process; return the audit of its only or named definition."""
+    header = "" if "import torch" in text else "import torch\nfrom torch import nn\n\n\n"
+    request = {"text": header + text, "filename": "code.py", "name": name, "wishes": wishes}
+    found = answer(request) | {"file": "code.py"}
+    assert len(found["audits"]) == 1, found
+    return found["audits"][0]
+
+
+def failing(found: dict) -> set[str]:
+    """Return the names of the relations that fail."""
+    return {one["name"] for one in found["relations"] if one["status"] == "fails"}
+
+
+def wrong(name: str) -> dict:
+    """Audit a file of wrong code."""
+    return audited((HERE / "wrong" / f"{name}.py").read_text(encoding="utf-8"))
+
+
+def line_with(name: str, piece: str) -> int:
+    """Return the first line of a file of wrong code that contains a piece."""
+    lines = (HERE / "wrong" / f"{name}.py").read_text(encoding="utf-8").split("\n")
+    return next(number for number, line in enumerate(lines, 1) if piece in line)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", first_of_each(NAMES, str))
+def test_correct_code_in_any_convention_raises_no_alarm(name):
+    found = audited(CONVENTIONS, name)
+    assert found["status"] == "holds", found
+
+
+@pytest.mark.parametrize(
+    "name", ["CausalSelfAttention", "MultiHeadedAttention", "causal_attention"]
+)
+def test_correct_code_raises_no_alarm(name):
+    found = audited(CONVENTIONS, name)
+    assert (found["status"], failing(found)) == ("holds", set())
+
+
+def test_a_mask_skipped_in_training_is_found():
+    found = wrong("masked_in_evaluation_only")
+    assert failing(found) == {"causality in training"}
+    assert found["mistakes"] == ["mask_only_in_evaluation"]
+    assert found["at"]["line"] == line_with("masked_in_evaluation_only", "if not self.training")
+
+
+def test_a_mask_skipped_while_dropout_is_active_is_found():
+    found = wrong("masked_while_dropout_is_inactive")
+    assert failing(found) == {"causality in training"}
+
+
+def test_a_missing_mask_without_a_cache_is_found():
+    found = wrong("no_mask_without_cache")
+    assert {"causality in evaluation", "cache equals no cache"} <= failing(found)
+    assert "no_mask" in found["mistakes"]
+
+
+def test_heads_cut_by_a_reshape_alone_are_found():
+    found = wrong("heads_by_reshape_alone")
+    assert "causality in evaluation" in failing(found)
+    assert "heads_by_reshape_then_over_heads" in found["mistakes"]
+
+
+@pytest.mark.parametrize(
+    "name, mistake, piece",
+    [
+        ("scaled_by_sqrt_width", "scaled_by_sqrt_width", "self.d_out**0.5"),
+        ("scaled_by_heads", "scaled_by_sqrt_heads", "num_heads**-0.5"),
+        ("heads_interleaved", "heads_interleaved", "self.head_dim, self.num_heads)"),
+    ],
+)
+def test_a_known_mistake_is_named_with_its_line(name, mistake, piece):
+    found = wrong(name)
+    assert found["mistakes"] == [mistake]
+    assert found["at"]["line"] == line_with(name, piece)
+
+
+def test_an_unknown_scale_is_found_by_regression():
+    text = "def attention(q, k, v):\n    return torch.softmax(q @ k.mT * 0.3, -1) @ v\n"
+    found = audited(text)
+    assert found["mistakes"] == ["another_scale"]
+    assert "multiplied by 0.3," in " ".join(found["explained"])
+
+
+def test_one_edit_that_repairs_the_code_is_shown():
+    assert "self.head_dim**0.5" in wrong("scaled_by_sqrt_width")["at"]["fix"]
+
+
+def test_a_mask_that_hides_nothing_is_reported():
+    text = (
+        "def attention(q, k, v, mask=None):\n"
+        "    scores = q @ k.mT / q.shape[-1] ** 0.5\n"
+        "    if mask is not None:\n"
+        "        scores = scores * mask\n"
+        "    return torch.softmax(scores, -1) @ v\n"
+    )
+    assert failing(audited(text)) == {"masked keys"}
+
+
+def test_the_convention_of_a_mask_is_found_by_trial():
+    assert "true-shows" in audited(CONVENTIONS, "MultiHeadedAttention")["roles"]["mask"]
+    assert "true-hides" in audited(CONVENTIONS, "scaled_dot_product_attention")["roles"]["mask"]
+
+
+def test_the_caller_settles_what_it_is():
+    text = (
+        "def attention(q, k, v):\n    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v\n"
+    )
+    assert audited(text)["status"] == "holds"
+    assert "no_mask" in audited(text, **{"as": "causal_attention"})["mistakes"]
+
+
+PART = {
+    "softmax": (
+        "def softmax(x, dim=-1):\n    e = x.exp()\n    return e / e.sum(dim, keepdim=True)\n",
+        "no_maximum",
+    ),
+    "layer_norm": (
+        "class LayerNorm(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+        "        self.w = nn.Parameter(torch.ones(d))\n    def forward(self, x):\n"
+        "        m, v = x.mean(-1, keepdim=True), x.var(-1, keepdim=True)\n"
+        "        return self.w * (x - m) / (v + 1e-5).sqrt()\n",
+        "unbiased_variance",
+    ),
+    "rotary": (
+        "def rotate(x, positions):\n    d = x.shape[-1]\n"
+        "    rates = 10000 ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)\n"
+        "    a = (positions[:, None] * rates).repeat_interleave(2, -1)\n"
+        "    one, other = x.chunk(2, -1)\n"
+        "    return x * a.cos() + torch.cat((-other, one), -1) * a.sin()\n",
+        "angles_of_neighbours",
+    ),
+    "cross_entropy": (
+        "def cross_entropy(logits, targets):\n"
+        "    return -logits.log_softmax(-1).gather(-1, targets[..., None]).sum()\n",
+        "summed",
+    ),
+    "sinusoidal": (
+        "def sinusoidal_positions(n, d):\n    i = torch.arange(0, d, 2).double()\n"
+        "    a = torch.arange(n)[:, None] / 10000 ** (2 * i / d)\n"
+        "    return torch.stack((a.sin(), a.cos()), -1).flatten(1)\n",
+        "exponent_doubled",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("part", PART)
+def test_mistakes_in_other_parts_are_named(part):
+    text, mistake = PART[part]
+    assert mistake in audited(text)["mistakes"]
+
+
+def test_both_conventions_of_rotary_positions_are_right():
+    text = (
+        "def rotate(x, positions):\n    d = x.shape[-1]\n"
+        "    rates = 10000 ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)\n"
+        "    a = positions[:, None] * rates\n    one, other = x[..., ::2], x[..., 1::2]\n"
+        "    both = (one * a.cos() - other * a.sin(), other * a.cos() + one * a.sin())\n"
+        "    return torch.stack(both, -1).flatten(-2)\n"
+    )
+    found = audited(text)
+    assert found["status"] == "holds" and found["roles"] == {"convention": "pairs of neighbours"}
+
+
+def test_code_that_cannot_be_run_is_reported_with_its_line():
+    text = "import torch\n\n\ndef attention(q, k, v):\n    return q @ missing @ v\n"
+    found = audited(text)
+    assert found["status"] == "not run"
+    assert "line 5 raises NameError" in found["why"]
+
+
+def test_the_report_begins_with_the_verdict_and_ends_with_its_status():
+    found = {"file": "code.py", "problem": "", "audits": [wrong("scaled_by_heads")]}
+    lines = report(found).split("\n")
+    assert lines[0].startswith("code.py:5 MultiHeadAttention: WRONG, 1 of ")
+    place = line_with("scaled_by_heads", "num_heads**-0.5")
+    assert any(line.startswith(f"  Look at code.py:{place} ") for line in lines)
+    assert status_of(found) == 1
+    (command,) = annotations(found)
+    start = f"::error file=code.py,line={place},title=MultiHeadAttention%3A equality"
+    assert command.startswith(start)
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_a_file_without_attention_has_status_2():
+    found = answer({"text": "x = 1\n", "filename": "a.py", "name": "", "wishes": {}})
+    assert status_of(found) == 2
+    assert "no class or function that looks like attention" in report(found | {"file": "a.py"})
+
+
+def test_the_decorator_fails_with_the_report():
+    @audit.attention
+    def returns_wrong_attention():
+        return attention_without_scale
+
+    with pytest.raises(AssertionError, match="not divided by sqrt"):
+        returns_wrong_attention()
+
+
+def attention_without_scale(q, k, v):
+    """Wrong on purpose."""
+    return (q @ k.mT).softmax(-1) @ v
+
+
+@pytest.mark.parametrize(
+    "name, table, role",
+    [
+        ("n_head", CONSTRUCTOR, "heads"),
+        ("num_key_value_heads", CONSTRUCTOR, "kv_heads"),
+        ("hidden_size", CONSTRUCTOR, "width"),
+        ("block_size", CONSTRUCTOR, "context"),
+        ("attn_pdrop", CONSTRUCTOR, "dropout"),
+        ("encoder_hidden_states", CALL, "context"),
+        ("key_padding_mask", CALL, "padding"),
+        ("past_key_values", CALL, "cache"),
+        ("frobnicate", CALL, ""),
+    ],
+)
+def test_roles_are_inferred_from_names(name, table, role):
+    assert role_of(name, table) == role
+
+
+def test_a_target_is_a_file_or_a_module():
+    assert (
+        asked_for(f"{ROOT}/solutions/ch3_causal_attention.py:CausalAttention").name
+        == "CausalAttention"
+    )
+    assert asked_for("torch.nn.modules.activation:MultiheadAttention").path.name == "activation.py"
+    with pytest.raises(CourseError, match="no file or module"):
+        asked_for("no_such_module:Attention")

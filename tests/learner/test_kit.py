@@ -1,0 +1,227 @@
+"""The learner's kit: exercises are put back and opened, work is submitted, progress is kept."""
+
+import io
+import json
+import shutil
+import zipfile
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from tensorgrade.course import Course, CourseError
+from tensorgrade.history import Entry, History, is_learners, remember
+from tensorgrade.learner.commands.progress import show_progress
+from tensorgrade.learner.commands.submit import submit
+from tensorgrade.learner.kit import Kit, editor_command, find_kit, line_to_edit, reset
+from tensorgrade.views.summary import group
+
+from ..commands import run, run_pytest
+from ..kits import unpacked
+
+CHAPTER = "ch1_simplified_attention"
+
+
+@pytest.fixture(scope="module")
+def fresh(project, tmp_path_factory):
+    """A kit in which nothing is solved."""
+    return unpacked(project, tmp_path_factory.mktemp("kit"), ())
+
+
+@pytest.fixture
+def kit(fresh, tmp_path):
+    """A copy of it that a test may change."""
+    shutil.copytree(fresh.root, tmp_path / "kit")
+    return Kit(tmp_path / "kit")
+
+
+def write(kit, old: str, new: str) -> None:
+    """Change the learner's file for the first chapter."""
+    path = kit.path(CHAPTER)
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+
+
+def console() -> Console:
+    return Console(file=io.StringIO(), width=100, highlight=False)
+
+
+def test_reset_puts_back_one_exercise_and_keeps_a_copy(kit):
+    before = kit.text(CHAPTER)
+    write(kit, "raise NotImplementedError", "return inputs @ query")
+    write(kit, "raise NotImplementedError", "return x.exp()")
+    mine = kit.text(CHAPTER)
+    copy = reset(kit, "attention_scores")
+    assert copy.read_text(encoding="utf-8") == mine
+    assert "return x.exp()" in kit.text(CHAPTER)
+    assert "return inputs @ query" not in kit.text(CHAPTER)
+    reset(kit, "softmax_naive")
+    assert kit.text(CHAPTER) == before
+
+
+def test_reset_of_an_exercise_whose_definition_is_gone_names_the_chapter(kit):
+    before = kit.text(CHAPTER)
+    write(kit, "def softmax(", "def my_softmax(")
+    with pytest.raises(CourseError, match=f"tensorgrade reset {CHAPTER}"):
+        reset(kit, "softmax")
+    reset(kit, CHAPTER)
+    assert kit.text(CHAPTER) == before
+
+
+def test_reset_works_in_a_file_that_is_not_valid_python(kit):
+    write(kit, "raise NotImplementedError", "return (inputs @")
+    reset(kit, "attention_scores")
+    assert kit.text(CHAPTER) == kit.original(CHAPTER)
+
+
+def test_two_copies_in_the_same_second_are_both_kept(kit):
+    assert reset(kit, "softmax") != reset(kit, "softmax")
+
+
+def test_edit_opens_the_line_to_write_and_later_the_definition(kit):
+    lines = kit.text(CHAPTER).split("\n")
+    at = line_to_edit(kit.text(CHAPTER), "softmax")
+    assert lines[at - 1].strip() == "raise NotImplementedError"
+    write(kit, "raise NotImplementedError", "return inputs @ query")
+    at = line_to_edit(kit.text(CHAPTER), "attention_scores")
+    assert kit.text(CHAPTER).split("\n")[at - 1].startswith("def attention_scores(")
+
+
+@pytest.mark.parametrize(
+    ("editor", "opened"),
+    [
+        ("nano", ["nano", "+7", "a.py"]),
+        ("/usr/bin/vim -n", ["/usr/bin/vim", "-n", "+7", "a.py"]),
+        ("code -w", ["code", "-w", "--goto", "a.py:7"]),
+        ("hx", ["hx", "a.py:7"]),
+        ("notepad", ["notepad", "a.py"]),
+        ("", []),
+    ],
+)
+def test_editors_are_told_the_line_in_their_own_way(monkeypatch, editor, opened):
+    monkeypatch.setenv("EDITOR", editor)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("TERM_PROGRAM", raising=False)
+    monkeypatch.setenv("PATH", "")
+    from pathlib import Path
+
+    assert editor_command(Path("a.py"), 7) == opened
+
+
+def test_commands_outside_a_kit_say_where_to_go(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CourseError, match="go to the course's folder first"):
+        find_kit()
+
+
+@pytest.mark.slow
+def test_the_self_check_records_outcomes_and_mistakes_once(kit):
+    write(kit, "raise NotImplementedError", "return inputs @ inputs.T")
+    for _ in range(2):
+        run_pytest("exercises", "-k", "attention_scores", cwd=kit.root)
+    (entry,) = History(kit.root).entries()
+    assert (entry.exercise, entry.state, entry.mistakes) == (
+        "attention_scores",
+        "wrong",
+        ("all_pairs",),
+    )
+    out = console()
+    show_progress(kit, out)
+    assert "attention_scores" in out.file.getvalue() and "all_pairs" in out.file.getvalue()
+
+
+def test_damaged_lines_of_the_history_are_left_out(tmp_path):
+    history = History(tmp_path)
+    good = Entry("2026-11-25T10:00:00+00:00", "f", "done", 2.0)
+    history.add([good])
+    with history.path.open("a", encoding="utf-8") as file:
+        file.write('{"at": 3}\nnonsense\n{"at": "2026-11-25T10:00:00", "exercise": "g"}\n')
+    assert history.entries() == [good]
+
+
+def test_an_outcome_that_is_the_same_is_not_recorded_again(tmp_path):
+    history, at = History(tmp_path), "2026-11-25T10:00:00+00:00"
+    history.add([Entry(at, "f", "wrong", 1.0, ("no_scale",))])
+    history.add([Entry(at, "f", "wrong", 1.0, ("no_scale",)), Entry(at, "g", "to do", 0.0)])
+    history.add([Entry(at, "f", "done", 2.0)])
+    assert [entry.state for entry in history.entries()] == ["wrong", "done"]
+
+
+def test_only_a_learners_own_files_are_recorded(project, kit, tmp_path):
+    assert is_learners(kit.exercises, kit.exercises)
+    assert not is_learners(kit.exercises, tmp_path)
+    assert not is_learners(project.exercises, project.exercises)
+
+
+def test_a_folder_that_cannot_be_written_stops_nothing(kit):
+    kit.own.rename(kit.root / "moved")
+    kit.own.write_text("a file in the way", encoding="utf-8")
+    from tensorgrade.attempts.results import CheckResult
+
+    remember(kit.exercises, kit.exercises, group([CheckResult("softmax", 1, True)]))
+
+
+@pytest.mark.slow
+def test_nothing_begun_is_not_submitted(kit):
+    with pytest.raises(CourseError, match="nothing to submit"):
+        submit(kit, [], console())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["zip", "files", "chapters"])
+def test_submit_writes_what_the_course_system_takes_and_says_what_is_missing(kit, form):
+    course = json.loads((kit.exercises / "course.json").read_text(encoding="utf-8"))
+    told = json.dumps(course | {"submit_as": form})
+    (kit.exercises / "course.json").write_text(told, encoding="utf-8")
+    write(kit, "raise NotImplementedError", "return inputs @ query")
+    out = console()
+    submit(kit, [], out)
+    said = out.file.getvalue()
+    assert "5 exercises not written: softmax_naive" in said
+    if form == "files":
+        names = [path.name for path in (kit.root / "attention-submission").iterdir()]
+    else:
+        names = zipfile.ZipFile(kit.root / "attention-submission.zip").namelist()
+    folder = f"{CHAPTER}/" if form == "chapters" else ""
+    assert names == [f"{folder}{CHAPTER}.py"]
+    page = (kit.root / "submission.html").read_text(encoding="utf-8")
+    assert "attention_scores" in page and "5 of 39" in page
+
+
+@pytest.mark.slow
+def test_submit_names_weights_that_are_missing(kit):
+    out = console()
+    submit(kit, ["ch6_small_gpt"], out)
+    assert "There is no my_model.safetensors" in out.file.getvalue()
+
+
+def test_an_unknown_form_of_submission_is_refused(project, tmp_path):
+    import runpy
+
+    from tensorgrade.course_sources import resolve
+
+    named = runpy.run_path(str(project.root / "course_config.py"), run_name="course_config")
+    with pytest.raises(CourseError, match="submit_as"):
+        resolve(replace(named["COURSE"], submit_as="fax"), project.root)
+
+
+def test_the_kit_carries_how_to_submit_but_not_whether_solutions_are_in_it(project):
+    course = replace(project.course, submit_as="files", solutions_in_kit=True)
+    told = course.public_json()
+    assert "solutions_in_kit" not in told
+    assert Course.from_json(told).submit_as == "files"
+
+
+@pytest.mark.slow
+def test_a_learners_help_lists_the_new_commands_in_short_lines(kit):
+    said = run("tensorgrade.cli", "--help", cwd=kit.root).stdout
+    for command in ("reset", "edit", "submit", "progress", "review", "quiz", "compare"):
+        assert f" {command} " in said
+    assert "Write a quiz for each learner" not in said
+
+
+def test_vs_code_and_coding_assistants_find_their_files(fresh):
+    settings = json.loads((fresh.root / ".vscode" / "settings.json").read_text(encoding="utf-8"))
+    assert settings["python.testing.pytestEnabled"] is True
+    assert settings["editor.inlineSuggest.enabled"] is False
+    for name in ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"):
+        assert "Explain, do not solve" in (fresh.root / name).read_text(encoding="utf-8")
