@@ -566,7 +566,7 @@ class GatherDimensions(Message):
 @dataclass(frozen=True)
 class CallsItself(Message):
     id = "calls_itself"
-    template = "it calls itself again and again, without an end"
+    template = "it calls itself without ever stopping"
 
 
 @dataclass(frozen=True)

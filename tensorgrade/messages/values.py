@@ -100,7 +100,7 @@ class WrongValue(Message):
     got: Annotated[str, FromLearner]
 
 
-# Dropout. p: the rate that is asked for.
+# Dropout. p: the expected rate.
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def test_an_answer_that_cannot_be_explained_costs_nothing(
     assert {e: v.points for e, v in told.items()} == {e: v.points for e, v in whole.items()}
     assert {e: v.status for e, v in told.items()} == {e: v.status for e, v in whole.items()}
     assert (
-        whole["trace_shapes"].points == 0 and "a dict is asked for" in whole["trace_shapes"].message
+        whole["trace_shapes"].points == 0 and "a dict is expected" in whole["trace_shapes"].message
     )
     assert whole["split_heads"].points == 5
     assert caplog.records, "the grader's log reports it"

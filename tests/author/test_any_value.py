@@ -25,8 +25,8 @@ RETURNED = {
             "{'sum': x.sum(0), 'twice': 3 * x}": "right shape but not the right values",
             "{'sum': x.sum(0)}": "has no key 'twice'",
             "{'sum': x.sum(0), 'twice': 2 * x, 'more': 1}": "a key 'more' that is not asked for",
-            "{'sum': x.sum(0), 'twice': None}": "is None; a tensor is asked for",
-            "[x.sum(0), 2 * x]": "the result is a list of 2; a dict of 2 is asked for",
+            "{'sum': x.sum(0), 'twice': None}": "is None; a tensor is expected",
+            "[x.sum(0), 2 * x]": "the result is a list of 2; a dict of 2 is expected",
         },
     ),
     "generator": (
@@ -41,9 +41,9 @@ RETURNED = {
         "(n * n for n in range(3))",
         ["[0, 1, 4]", "(0, 1, 4)", "deque([0, 1, 4])"],
         {
-            "[0, 1, 5]": "`result[2]` is 5; 4 is asked for",
-            "range(3)": "`result[2]` is 2; 4 is asked for",
-            "iter(int, 1)": "the result is more than 20000 parts; a list of 3 is asked for",
+            "[0, 1, 5]": "`result[2]` is 5; 4 is expected",
+            "range(3)": "`result[2]` is 2; 4 is expected",
+            "iter(int, 1)": "the result is more than 20000 parts; a list of 3 is expected",
         },
     ),
     "nested lists": (
@@ -65,7 +65,7 @@ RETURNED = {
         "float(x.double().norm())",
         ["x.norm().item()", "x.norm()", "float((x * x).sum()) ** 0.5"],
         {
-            "float(x.sum())": "is asked for",
+            "float(x.sum())": "is expected",
             "'3'": "the result is '3'",
             "None": "the result is None: does it end",
         },
@@ -83,7 +83,7 @@ RETURNED = {
     "counts of pairs": (
         "Counter(zip([1, 2, 1], [2, 1, 2]))",
         ["{(2, 1): 1, (1, 2): 2}"],
-        {"{(1, 2): 2, (2, 1): 2}": "`result[(2, 1)]` is 2; 1 is asked for"},
+        {"{(1, 2): 2, (2, 1): 2}": "`result[(2, 1)]` is 2; 1 is expected"},
     ),
     "set": ("{1, (2, 3)}", ["frozenset([(2, 3), 1])"], {"{1, (2, 4)}": "set", "[1]": "a list"}),
     "named tuple": (
@@ -91,7 +91,7 @@ RETURNED = {
         ["(x, 2)", "[x, 2]"],
         {"(x, 3)": "3", "(x,)": "the second part"},
     ),
-    "truth": ("x.shape[0] > 1", ["True", "1"], {"False": "is False; True is asked for"}),
+    "truth": ("x.shape[0] > 1", ["True", "1"], {"False": "is False; True is expected"}),
 }
 
 
@@ -128,7 +128,7 @@ def test_what_is_said_on_hidden_cases_tells_no_value_of_the_answer(tmp_path):
         "{x: [len(x)], 'n': 7341}": "is a list of 1, and that is not the right size",
         "{'n': 7341}": "the result misses a key",
         "{x: [len(x), x.upper()], 'n': 7341, x + x: 1}": "has a key that is not asked for",
-        "x": "the result is a text of 6; a dict is asked for",
+        "x": "the result is a text of 6; a dict is expected",
         "[][len(x)]": "IndexError",
         "{}[x]": "KeyError",
     }.items():
@@ -314,7 +314,7 @@ def test_who_does_nothing_has_kept_no_input(tmp_path):
         "[*sorted(x), 1]": None,  # wrong, and for others to judge
         "x": "the result is just what was passed in",
         "None": "None: does it end in a `return` with a value?",
-        "len(x)": "the result is 3; a list of 3 is asked for",
+        "len(x)": "the result is 3; a list of 3 is expected",
     }.items():
         found = small.diagnosis(FOLDED.format(returned), lambda f: f.keeps_inputs("values"))
         assert (found is None) if said is None else said in render(found.problem), found
@@ -354,7 +354,7 @@ def test_functions_and_methods_may_be_asked_to_refuse(tmp_path, wanted):
     assert small.diagnosis(text, refuses) is None and small.diagnosis(text, refuses, True) is None
     assert small.diagnosis(text.replace("'negative'", "x"), refuses) is None, "in other words"
     other = small.diagnosis(text.replace(wanted, "OSError"), refuses)
-    assert f"refused with OSError; {wanted} is asked for" in render(other.problem)
+    assert f"refused with OSError; {wanted} is expected" in render(other.problem)
     unchecked = text.replace("x < 0", "x < -9")
     assert render(small.diagnosis(unchecked, refuses).problem) == "a negative number is taken"
     assert mistakes_of(small.attempt(unchecked).f) == ("unchecked",)
@@ -416,7 +416,7 @@ def test_attributes_gradients_and_output_can_be_asked_for(tmp_path):
         ({"kept": "0.5"}, "`history['losses'][0]` is 0.5;"),
         (
             {"end": "!"},
-            "what it prints is 'loss after 1 steps!'; 'loss after 1 steps' is asked for",
+            "what it prints is 'loss after 1 steps!'; 'loss after 1 steps' is expected",
         ),
     ]:
         found = small.diagnosis(STEP.format(**right | change), agrees)
@@ -428,7 +428,7 @@ def test_what_an_argument_holds_afterwards_can_be_asked_for(tmp_path):
     small = SmallCourse(tmp_path, FOLDED.format("x.sort()"), cases)
     assert small.diagnosis("def f(x):\n    x[:] = sorted(x)\n", agrees) is None
     found = small.diagnosis("def f(x):\n    return None\n", agrees)
-    assert render(found.problem) == "`afterwards.x[0]` is 3; 1 is asked for"
+    assert render(found.problem) == "`afterwards.x[0]` is 3; 1 is expected"
 
 
 def test_gradients_through_a_dict_of_results_are_judged(tmp_path):

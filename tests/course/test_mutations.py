@@ -55,7 +55,7 @@ def test_prices_are_those_of_known_mistakes(project):
 
 
 EVERY = {"ch5_beyond_one_sentence": 3}  # its learners are the longest: one in three of them
-ASKED = "`W_query.weight` is asked for as `W_query`"
+ASKED = "`W_query.weight` should be called `W_query`"
 WITH_NAMES = {"linear_layers_for_matrices", "linear_layers_with_biases_for_matrices"}
 # The first part of a block is a LayerNorm, and that learner's cannot be made either.
 FAILS_EARLIER = {("TransformerBlock", "super_init_not_called")}

@@ -18,7 +18,8 @@ from torch import nn
 class MultiHeadAttention(nn.Module):
     def __init__(self, d_in, d_out, num_head, context_len, droupout, bias=False):
         super().__init__()
-        assert d_out % num_head == 0
+        if d_out % num_head:
+            raise ValueError(f"{num_head} heads do not share {d_out} features")
         self.h, self.head_dim = num_head, d_out // num_head
         self.q_proj = nn.Linear(d_in, d_out, bias=bias)
         self.k_proj = nn.Linear(d_in, d_out, bias=bias)
@@ -155,8 +156,8 @@ def test_a_mistake_under_other_names_is_named_and_both_are_reported(judge):
             {'"mask"': '"causal"', "self.mask": "self.causal"},
             "`causal` should be called `mask`",
         ),
-        (CH3, "CausalAttention", {"def forward": "def foward"}, "`foward` is asked for as"),
-        (CH3, "CausalAttention", {"def __init__": "def _init_"}, "`_init_` is asked for as"),
+        (CH3, "CausalAttention", {"def forward": "def foward"}, "`foward` should be called"),
+        (CH3, "CausalAttention", {"def __init__": "def _init_"}, "`_init_` should be called"),
         (
             CH4,
             "MultiHeadAttentionWrapper",
@@ -196,11 +197,11 @@ TABLE = {
             {"self.attention": "self.att", "self.feed_forward": "self.ff"},
             "`att` should be called `attention`, `ff` as `feed_forward`",
         ),
-        ("FeedForward", APART, "`fc1` is asked for as `layers.0`, `fc2` as `layers.2`"),
+        ("FeedForward", APART, "`fc1` should be called `layers.0`, `fc2` `layers.2`"),
         (
             "SmallGPT",
             TABLE,
-            "`position_embedding` is asked for as `position_embedding.weight`",
+            "`position_embedding` should be called `position_embedding.weight`",
         ),
     ],
 )
@@ -325,7 +326,7 @@ def test_what_no_name_can_be_meant_for_is_reported_and_bound_to_nothing(judge, p
 def test_a_required_parameter_that_nobody_passes_is_not_blamed_on_underscores(edited):
     edits = {"def __init__(self, d_in: int, d_out: int)": "def __init__(self, d_in, d_out, size)"}
     verdict = edited(CH2, "SelfAttention_v1", edits)
-    assert "'size'; the stub has other parameters" in verdict.message
+    assert "'size'; its parameters are not those of the stub" in verdict.message
 
 
 def test_an_init_that_is_not_there_is(judge):

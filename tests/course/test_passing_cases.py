@@ -278,7 +278,7 @@ def test_values_that_other_weights_make_are_not_held_against_right_ones(project,
     ]
     verdict, text = block(project, grader, edits)
     assert verdict.line == text.splitlines().index(f"        {edits[0][1]}") + 1, verdict
-    assert "no parameters in `norm2`" in verdict.message and "they part" not in verdict.message
+    assert "no parameters in `norm2`" in verdict.message and "become wrong" not in verdict.message
 
 
 # A setting on another line than the values that it spoils: an edit, and parts of its message.

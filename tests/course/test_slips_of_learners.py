@@ -82,7 +82,7 @@ SLIPS = [
         "scaled_dot_product_attention",
         "return attn_weights @ values",
         "return values.mT @ attn_weights.mT",
-        "Line {} is where they part.",
+        "Then they become wrong on line {}.",
         "values.mT @ attn_weights.mT",
     ),
     (
@@ -138,7 +138,7 @@ SLIPS = [
         "CausalAttention",
         "self.mask[:num_tokens, :num_tokens]",
         "self.mask[:, :num_tokens]",
-        "Line {} is where they part: the masked scores should come about here.",
+        "Then they become wrong on line {}: this is where the masked scores should be computed.",
         "self.mask[:, :num_tokens]",
     ),
     (
@@ -202,7 +202,7 @@ SLIPS = [
         "LayerNorm",
         "self.scale * normed",
         "self.scale[:1] * normed",
-        "All is right in column 0, and in no other column (counted from 0).",
+        "Only column `[:, 0]` is right.",
         "self.scale[:1]",
     ),
     (

@@ -321,7 +321,7 @@ def test_a_weight_inside_a_part_is_asked_after_where_that_is_made(project, note)
     text = edited(project, CH4, "MultiHeadAttentionWrapper", swapped)
     _, told = note(CH4, "MultiHeadAttentionWrapper", text)
     assert (
-        "a weight of `heads.0` is missing (does `heads.0` get all the arguments that it needs?)"
+        "weight of `heads.0` is missing (does `heads.0` get all the arguments that it needs?)"
         in told
     )
     assert "no weight of" not in told

@@ -63,7 +63,8 @@ MULTI = """
 class MultiHeadAttention(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
-        assert d_out % num_heads == 0, "d_out must be divisible by num_heads"
+        if d_out % num_heads:
+            raise ValueError(f"{num_heads} heads do not share {d_out} features")
         self.num_heads, self.head_dim = num_heads, d_out // num_heads
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -86,7 +87,7 @@ class MultiHeadAttention(nn.Module):
 """
 RIGHT = {"SelfAttention_v1": V1, "CausalAttention": CAUSAL, "MultiHeadAttention": MULTI}
 CHAPTER = {"SelfAttention_v1": CH2, "CausalAttention": CH3, "MultiHeadAttention": CH4}
-FUTURE = "changes the results of earlier tokens: they see the future"
+FUTURE = "changes results of earlier ones: they see the future"
 KEEPS = "self.keys = keys = keys + getattr(self, 'keys', 0)\n        "
 GLOBAL = "W_query = torch.rand(3, 2)\n"
 
@@ -433,7 +434,7 @@ FUNCTIONS = [
         "    if kept.dim() > 1 and kept.shape[-1] == kept.shape[-2]:\n"
         "        kept = kept.tril() | kept.tril(-1).mT\n"
         "    return attn_weights * kept / (1 - p)\n",
-        "What happens to an entry depends on another one; each entry of each call",
+        "Whether an entry is dropped depends on other entries; drop each entry of each call",
     ),
     (
         CH2,
@@ -500,7 +501,7 @@ FUNCTIONS = [
         CH1,
         "softmax",
         "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, True))\n    return e / e.sum\n",
-        "are brackets `()` missing behind the name of a function or method?",
+        "are the parentheses `()` missing after the name of a function or method?",
     ),
     (
         CH1,
@@ -545,7 +546,7 @@ FUNCTIONS = [
         "    if not training:\n"
         "        return 0.7 * attn_weights * (torch.rand_like(attn_weights) > 0.3)\n"
         "    return 2 * attn_weights * (torch.rand_like(attn_weights) >= p)\n",
-        "Where nothing is to be dropped, some entries are 0 already",
+        "Some entries are 0 in evaluation",
     ),
     (
         CH3,
@@ -555,7 +556,7 @@ FUNCTIONS = [
         "    kept, count = torch.ones(attn_weights.numel()), attn_weights.numel()\n"
         "    kept[torch.randperm(count)[: int(p * count)]] = 0\n"
         "    return attn_weights * kept.reshape(attn_weights.shape) / (1 - p)\n",
-        "Always the same number of entries is dropped",
+        "Every time, the same number of entries is dropped",
     ),
     (
         CH2,

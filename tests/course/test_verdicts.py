@@ -369,7 +369,7 @@ def test_a_refusal_with_an_error_of_ones_own_is_right(edited):
         (
             "def simplified_self_attention(inputs):\n    w = torch.softmax(inputs @ inputs.T, -1)\n"
             "    return w @ inputs, w, 'done'\n",
-            "3 results come back; 2 are asked for",
+            "3 results are returned; 2 are expected",
         ),
         (
             "def simplified_self_attention(inputs):\n    w = torch.softmax(inputs @ inputs.T, -1)\n"

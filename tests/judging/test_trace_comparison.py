@@ -362,17 +362,18 @@ def test_a_sentence_says_no_more_than_is_known():
     assert said == "Your values become wrong on line 9."
     said = render(parting_sentence(Parting(9, "", ("keys", "scores"), 4), place))
     assert said == (
-        "Up to line 4 your values are those of a right answer: keys, scores. Line 9 is where they "
-        "part."
+        "Up to line 4 your values are right: keys, scores. Then they become wrong on line 9."
     )
     said = render(parting_sentence(Parting(9, "", ("keys",), 9, NothingIsDone()), place))
     assert said == (
-        "On the way to line 9 your values are those of a right answer: keys. Line 9: nothing is "
-        "done with what this line makes."
+        "The first values on line 9 are right: keys. "
+        "Line 9: its value is right, but nothing uses it."
     )
     said = parting_sentence(Parting(9, "", ("keys",), 4, since=7, reads=(("n", 2),)), place)
     said = render(said)
-    assert said.endswith("They part between line 7 and line 9. Used there: `n` from line 2."), said
+    assert said.endswith(
+        "Then they become wrong between line 7 and line 9. Used there: `n` from line 2."
+    ), said
 
 
 def test_hidden_scores_are_no_overflow():
@@ -480,9 +481,7 @@ def test_an_argument_that_should_come_back_is_named_with_the_options_of_its_call
     what = ShouldComeBack("weights", ("p=0.5", "training=False"))
     said = render(parting_sentence(Parting(9, what=what, since=1), "line {}".format))
     assert said.startswith("With `p=0.5` and `training=False` `weights` should be returned")
-    assert said.endswith(
-        "passed in; line 9, or what leads there from line 1 on, makes something else."
-    )
+    assert said.endswith("; line 9, or a line between line 1 and it, computes something else.")
 
 
 def test_of_a_way_that_is_cut_nothing_is_said(recorded):

@@ -95,7 +95,7 @@ def test_what_is_not_there_is_said():
 def test_a_misspelt_name_is_said():
     found = checked("causal_mask", RIGHT.replace("causal", "casual"))
     assert found.state == "wrong" and found.points == 4.5
-    assert "<code>casual_mask</code> is asked for as" in Card(found)._repr_html_()
+    assert "<code>casual_mask</code> should be called" in Card(found)._repr_html_()
 
 
 def test_an_error_is_reported_with_its_cell_and_line():

@@ -219,7 +219,7 @@ def test_without_fork_an_endless_loop_ends_and_the_next_save_works(without_fork)
     # Nothing interrupts this from within.
     deaf = "import signal, time; signal.signal(signal.SIGALRM, signal.SIG_IGN); time.sleep(600)"
     sleeping = stub.replace(STUB, deaf, 1)
-    assert "did not come to an end" in page_after(session, sleeping)
+    assert "did not finish" in page_after(session, sleeping)
     assert session.checker.maker.warm.process.pid != first
     wrong = stub.replace(STUB, "print('x' * 9999); return inputs @ inputs.T", 1)
     assert "all_pairs" in page_after(session, wrong)

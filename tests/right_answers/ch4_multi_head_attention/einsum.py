@@ -41,7 +41,8 @@ def merge_heads(x):
 class MultiHeadAttention(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
-        assert d_out % num_heads == 0
+        if d_out % num_heads:
+            raise ValueError(f"{d_out} features do not split into {num_heads} heads")
         self.num_heads = num_heads
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)

@@ -43,7 +43,8 @@ def trace_shapes(b, num_tokens, d_in, d_out, num_heads):
 class MultiHeadAttention(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
-        assert d_out % num_heads == 0, "d_out must be a multiple of num_heads"
+        if d_out % num_heads:
+            raise ValueError(f"{d_out} features do not split into {num_heads} heads")
         self.h, self.head_dim = num_heads, d_out // num_heads
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
