@@ -8,7 +8,7 @@ import ast
 from collections.abc import Mapping
 from difflib import SequenceMatcher
 
-from .loading import bound_names, statements
+from .loading import bound_names, branches, statements
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
@@ -94,8 +94,9 @@ def definitions(bound: Mapping[str, ast.stmt]) -> dict[str, ast.stmt]:
 
 
 def bound_by(text: str) -> dict[str, ast.stmt]:
-    """Return by name the last statement of a text that binds it."""
-    return {name: one for one in statements(text, "", []) for name in bound_names(one)}
+    """Return by name the last statement of a text that binds it, outside of `if` and `try`."""
+    found = (one for one in statements(text, "", []) if not branches(one))
+    return {name: one for one in found for name in bound_names(one)}
 
 
 def differing(before: list[str], after: list[str]) -> int:
