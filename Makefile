@@ -10,7 +10,7 @@ DEMO := demo
 # The demo takes the isolation that there is, even if the course asks for more. At the level uid,
 # grading refuses folders that other users can read, as a clone's are. The demo's learners are made
 # up, so it goes on without a sandbox.
-READ_LEVEL := python -c "import json, sys; level = json.load(sys.stdin)['rung']; \
+READ_LEVEL := python -c "import json, sys; level = json.load(sys.stdin)['level']; \
     print('none' if level == 'uid' else level)"
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Else each of the many processes that tests start would compile the whole engine anew.

@@ -21,7 +21,7 @@ import torch
 
 from tensorgrade.attempts.in_child import InChild
 from tensorgrade.exchange.references import load_references
-from tensorgrade.isolation.levels import LADDER, best_rung
+from tensorgrade.isolation.levels import LEVELS, best_level
 from tensorgrade.isolation.probing import probe
 from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.project import find_project
@@ -56,16 +56,18 @@ def main() -> None:
 def parsed() -> argparse.Namespace:
     """Return the options from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--attempts", type=int, default=200, help="on each rung, over all rounds")
-    parser.add_argument("--rounds", type=int, default=10, help="how often the rungs take turns")
+    parser.add_argument("--attempts", type=int, default=200, help="on each level, over all rounds")
+    parser.add_argument(
+        "--rounds", type=int, default=10, help="how often the all_levels take turns"
+    )
     parser.add_argument("--json", metavar="FILE", help="write the numbers here too")
     return parser.parse_args()
 
 
 def measure(project, attempts: int, rounds: int) -> dict[str, list[float]]:
     """Return the milliseconds of each attempt, by isolation level of this machine."""
-    best = LADDER.index(best_rung(probe()))
-    warm = {rung.name: WarmProcess(project.course.limits, rung) for rung in LADDER[best:]}
+    best = LEVELS.index(best_level(probe()))
+    warm = {level.name: WarmProcess(project.course.limits, level) for level in LEVELS[best:]}
     submission, cases = material(project)
     times: dict[str, list[float]] = {name: [] for name in warm}
     for process in warm.values():
@@ -128,7 +130,7 @@ def summary(times: dict[str, list[float]]) -> dict:
     names = list(rows)
     best, unlocked, fresh = rows[names[0]], rows["none"], rows[names[-1]]
     return {
-        "rungs": rows,
+        "all_levels": rows,
         "isolation_milliseconds": round(best["milliseconds"] - unlocked["milliseconds"], 2),
         "isolation_ratio": round(best["milliseconds"] / unlocked["milliseconds"], 2),
         "faster_than_fresh_pytest": round(fresh["milliseconds"] / best["milliseconds"], 1),
@@ -138,7 +140,7 @@ def summary(times: dict[str, list[float]]) -> dict:
 def print_table(report: dict) -> None:
     """Print the numbers as a table."""
     print(f"{'':<22}{'median ms':>10}{'slowest tenth':>15}{'per second':>12}")
-    for name, row in report["rungs"].items():
+    for name, row in report["all_levels"].items():
         numbers = row["milliseconds"], row["slowest_tenth"], row["per_second"]
         print(f"{name:<22}{numbers[0]:>10}{numbers[1]:>15}{numbers[2]:>12}")
     print(

@@ -45,12 +45,12 @@ def grade_all(kind: str, count: int, isolation: str) -> None:
 
     from tensorgrade.attempts.setup import Setup
     from tensorgrade.instructor import grader
-    from tensorgrade.sources.submitted_files import Handin
+    from tensorgrade.sources.submitted_files import SubmittedFiles
 
     grader.start(Setup(ROOT / "graders", isolation))
     for number in range(count):
         content = text_of(kind, number).encode()
-        grader.grade(Handin(f"learner{number}", CHAPTER, f"{CHAPTER}.py", content))
+        grader.grade(SubmittedFiles(f"learner{number}", CHAPTER, f"{CHAPTER}.py", content))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
     grader.ready_grader().close()
 

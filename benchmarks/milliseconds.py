@@ -65,20 +65,20 @@ def main() -> None:
         Counter(),
         throughput.sources(count),
     )
-    rung = grader.start()
+    level = grader.start()
     for source in made[:3]:  # costs of the first submissions do not count
-        grader.grade(throughput.handin(source))
+        grader.grade(throughput.submitted_files(source))
     measure(spent)
     start = time.perf_counter()
     for source in made:
-        grader.grade(throughput.handin(source))
+        grader.grade(throughput.submitted_files(source))
     spent["everything else: the hidden tests and their comparisons"] = (
         time.perf_counter() - start - sum(spent.values())
     )
     grader.close()
     total = sum(spent.values())
     each = f"{1000 * total / count:.1f} ms each"
-    print(f"{count} submissions of {throughput.CHAPTER}, isolation {rung}: {each}")
+    print(f"{count} submissions of {throughput.CHAPTER}, isolation {level}: {each}")
     for words, seconds in spent.most_common():
         print(f"  {1000 * seconds / count:7.1f} ms {100 * seconds / total:4.0f} %  {words}")
 

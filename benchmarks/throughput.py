@@ -37,7 +37,7 @@ from tensorgrade.author.proofs.sample_class import assemble, choose  # noqa: E40
 from tensorgrade.instructor.grader import Grader  # noqa: E402
 from tensorgrade.instructor.store import Store  # noqa: E402
 from tensorgrade.project import Project  # noqa: E402
-from tensorgrade.sources.submitted_files import Handin  # noqa: E402
+from tensorgrade.sources.submitted_files import SubmittedFiles  # noqa: E402
 
 PROJECT = Project(ROOT)
 CHAPTER = "ch4_multi_head_attention"  # the budget was set for this one; `--chapter` selects another
@@ -60,16 +60,16 @@ class Floor(Grader):
         super().__init__(setup)
         self.maker.backend = lambda submission: InProcess(submission)
 
-    def grade(self, handin: Handin):
-        return self.judge(handin.student, self.attempt(handin))
+    def grade(self, submitted_files: SubmittedFiles):
+        return self.judge(submitted_files.student, self.attempt(submitted_files))
 
 
 WARM = {"ours": Grader, "floor": Floor}
 
 
-def handin(source: str) -> Handin:
+def submitted_files(source: str) -> SubmittedFiles:
     """Return a source as a submission."""
-    return Handin("somebody", CHAPTER, f"{CHAPTER}.py", source.encode())
+    return SubmittedFiles("somebody", CHAPTER, f"{CHAPTER}.py", source.encode())
 
 
 KINDS = 20  # different submissions in the classes for `growth`
@@ -129,25 +129,25 @@ def family(pid: int) -> list[int]:
 def side_by_side(count: int, others: bool) -> None:
     """Print the cost of a submission with each grader. others: include fresh and lean."""
     graders = {name: kind(Setup(PROJECT.graders)) for name, kind in WARM.items()}
-    rung = graders["ours"].start()
+    level = graders["ours"].start()
     times: dict[str, list[float]] = {name: [] for name in (*graders, "fresh", "lean")}
     spent = dict.fromkeys(graders, 0.0)
     made = sources(count)
     for grader in graders.values():  # costs of the first submissions do not count
         for source in made[:3]:
-            grader.grade(handin(source))
+            grader.grade(submitted_files(source))
     with tempfile.TemporaryDirectory() as folder:
         for source in made:
             for name, grader in graders.items():
                 before = processor_seconds(grader)
-                times[name].append(timed(grader.grade, handin(source)))
+                times[name].append(timed(grader.grade, submitted_files(source)))
                 spent[name] += processor_seconds(grader) - before
             if others:
                 times["fresh"].append(timed(fresh, source, Path(folder)))
                 times["lean"].append(timed(lean, source, Path(folder)))
     for grader in graders.values():
         grader.close()
-    print(f"{count} submissions of {CHAPTER}, isolation {rung}, one worker")
+    print(f"{count} submissions of {CHAPTER}, isolation {level}, one worker")
     middle = {name: statistics.median(values) for name, values in times.items() if values}
     for name, value in middle.items():
         spread = f"{min(times[name]):.0f} to {max(times[name]):.0f}, {len(times[name])} measured"

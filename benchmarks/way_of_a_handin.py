@@ -20,13 +20,13 @@ from tensorgrade.attempts.setup import Setup
 from tensorgrade.author.proofs.sample_class import Choice, assemble
 from tensorgrade.instructor import grader as grading
 from tensorgrade.project import Project
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 ROOT = Path(__file__).resolve().parents[1]
 ENGINE = str(ROOT / "tensorgrade")
 
 
-class Way:
+class Trace:
     """A record of the engine's functions that are called."""
 
     def __init__(self) -> None:
@@ -39,12 +39,12 @@ class Way:
             self.functions[code.co_filename[len(ENGINE) + 1 :]].add(code.co_qualname)
 
 
-def way_of(grader: grading.Grader, handin: Handin) -> dict[str, set[str]]:
+def way_of(grader: grading.Grader, submitted_files: SubmittedFiles) -> dict[str, set[str]]:
     """Return the functions that grading a submission calls, by file."""
-    way = Way()
+    way = Trace()
     sys.setprofile(way.note)
     try:
-        grading.grade_with(grader, handin)
+        grading.grade_with(grader, submitted_files)
     finally:
         sys.setprofile(None)
     return way.functions
@@ -56,7 +56,7 @@ def with_mistake(project: Project, exercise: str) -> Choice:
     return Choice(exercise, tuple(islice(made, 1)))
 
 
-def handins(project: Project, chapter) -> dict[str, Handin]:
+def submissions(project: Project, chapter) -> dict[str, SubmittedFiles]:
     """Return a right submission of a chapter, and one with a mistake in every exercise."""
     wrong = [with_mistake(project, exercise.name) for exercise in chapter.exercises]
     texts = {
@@ -64,7 +64,7 @@ def handins(project: Project, chapter) -> dict[str, Handin]:
         "wrong": assemble(project, chapter.name, wrong),
     }
     return {
-        kind: Handin("somebody", chapter.name, f"{chapter.name}.py", text.encode())
+        kind: SubmittedFiles("somebody", chapter.name, f"{chapter.name}.py", text.encode())
         for kind, text in texts.items()
     }
 
@@ -78,9 +78,9 @@ def main() -> None:
     grader = grading.Grader(Setup(project.graders))
     grader.start()
     for chapter in project.course.chapters:
-        for kind, handin in handins(project, chapter).items():
-            grading.grade_with(grader, handin)  # work of the first run does not count
-            way = way_of(grader, handin)
+        for kind, submitted_files in submissions(project, chapter).items():
+            grading.grade_with(grader, submitted_files)  # work of the first run does not count
+            way = way_of(grader, submitted_files)
             count = sum(map(len, way.values()))
             print(f"{chapter.name:<28}{kind:<7}{len(way):>3} files {count:>4} functions")
             if names:

@@ -16,7 +16,7 @@ from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.project import Project
 from tensorgrade.runner.source import Unreadable
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .needs import pytest_configure, pytest_runtest_setup, pytest_terminal_summary
 
@@ -67,8 +67,10 @@ def judged(project, grader):
 
     def judged(chapter: str, exercise: str, text: str, told: bool = True) -> Verdict:
         beside = project.beside(chapter)
-        handin = Handin("somebody", chapter, f"{chapter}.py", text.encode(), beside=beside)
-        attempt = grader.attempt(handin)
+        submitted_files = SubmittedFiles(
+            "somebody", chapter, f"{chapter}.py", text.encode(), beside=beside
+        )
+        attempt = grader.attempt(submitted_files)
         part = attempt.exercises[exercise]
         try:
             results = grader.collected.results(attempt, exercise)
@@ -88,9 +90,9 @@ def reader(grader):
     """Reads learners' files in children of the warm process, for tests that only read."""
 
     class Here:
-        def name_of_source(self, handin: Handin) -> str:
+        def name_of_source(self, submitted_files: SubmittedFiles) -> str:
             try:
-                return grader.maker.source_of(handin).filename
+                return grader.maker.source_of(submitted_files).filename
             except Unreadable:
                 return ""
 

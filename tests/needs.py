@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorgrade.isolation.levels import FULL, NAMESPACES, NONE, Rung, best_rung, enough
+from tensorgrade.isolation.levels import FULL, NAMESPACES, NONE, Level, best_level, enough
 from tensorgrade.isolation.probing import probe
 
 
@@ -30,9 +30,9 @@ def postgresql() -> Path | None:
     return Path(newest).parent if newest else None
 
 
-def best() -> Rung:
+def best() -> Level:
     """Return the highest isolation level of this machine."""
-    return best_rung(probe()) if sys.platform == "linux" else NONE
+    return best_level(probe()) if sys.platform == "linux" else NONE
 
 
 def container() -> bool:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import References, Seen
-from ..exchange.traces import Way, read_way
+from ..exchange.traces import Trace, read_trace
 from ..judging.diagnosis import Diagnosis
 from ..judging.passing_cases import only_where_passed, right_and_wrong
-from ..judging.trace_comparison import Parting, parting, parting_sentence
+from ..judging.trace_comparison import Divergence, divergence_sentence, find_divergence
 from ..messages.divergence import (
     ComesTooEarly,
     DefaultOnLine,
@@ -28,7 +28,7 @@ DEFINES = ("class ", "def ", "async ", "@")
 Strangers = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
 
 
-def divergence_for(part: ExerciseAttempt, diagnosis: Diagnosis) -> Parting | None:
+def divergence_for(part: ExerciseAttempt, diagnosis: Diagnosis) -> Divergence | None:
     """Return where values diverge for a failed check; None if that cannot be found out.
 
     If the check failed with an error, only the path to an error counts. That line is certain, and
@@ -38,7 +38,7 @@ def divergence_for(part: ExerciseAttempt, diagnosis: Diagnosis) -> Parting | Non
 
 
 @found_in_file
-def divergence(part: ExerciseAttempt, raised: bool) -> Parting | None:
+def divergence(part: ExerciseAttempt, raised: bool) -> Divergence | None:
     """Return where values diverge on public cases: on those that raise, or on the others.
 
     The cases run in a process that has seen no hidden case, so the answer says nothing about
@@ -82,16 +82,18 @@ def ends_in_error(seen: Observation, raised: bool) -> bool:
     return seen.error is not None and (raised or seen.error.line is not None)
 
 
-def divergence_on(part: ExerciseAttempt, seen: Seen, references: tuple[Way, ...]) -> Parting | None:
+def divergence_on(
+    part: ExerciseAttempt, seen: Seen, references: tuple[Trace, ...]
+) -> Divergence | None:
     """Return where values diverge on one case; None if that is outside the exercise's own lines."""
-    way = read_way(seen.observed).told_in(part.is_own_line)
-    found = parting(seen, way, references)
+    way = read_trace(seen.observed).told_in(part.is_own_line)
+    found = find_divergence(seen, way, references)
     if not found or not part.is_own_line(found.line):
         return None
     if isinstance(found.what, HoldsOtherValue) and not names(part, found.what.name):
         found = replace(found, what=None, stage="")
     found = with_sources(part, from_loop(part, found), seen.case, way)
-    return replace(found, said=parting_sentence(found, part.attempt.place))
+    return replace(found, said=divergence_sentence(found, part.attempt.place))
 
 
 def names(part: ExerciseAttempt, name: str) -> bool:
@@ -100,7 +102,7 @@ def names(part: ExerciseAttempt, name: str) -> bool:
     return any(word.search(text.code(line)) for line in counted_lines(part))
 
 
-def from_loop(part: ExerciseAttempt, found: Parting) -> Parting:
+def from_loop(part: ExerciseAttempt, found: Divergence) -> Divergence:
     """Narrow the lines in question to the function, or to the loop if it stops too early."""
     if not found.since:
         return found
@@ -111,7 +113,7 @@ def from_loop(part: ExerciseAttempt, found: Parting) -> Parting:
     return replace(found, since=loop or since)
 
 
-def with_sources(part: ExerciseAttempt, found: Parting, case: Case, way: Way) -> Parting:
+def with_sources(part: ExerciseAttempt, found: Divergence, case: Case, way: Trace) -> Divergence:
     """Add the lines that compute what the diverging line reads, except for right values.
 
     Tensors of the trace are known to be right, and so are parts that hold only the case's weights.
@@ -151,7 +153,7 @@ def is_innocent(statement: str, name: str, line: int, correct: frozenset[tuple[i
     return bool(uses) and all(any((line, op) in correct for op in ops) for ops in signs)
 
 
-def known_names(case: Case, way: Way) -> set[str]:
+def known_names(case: Case, way: Trace) -> set[str]:
     """Return the names whose values are known to be right where values diverge."""
     known = {name for stage in way.stages for name in stage.names}
     known |= {f"self.{name}" for name in made_by_weights(case)}
@@ -176,7 +178,7 @@ def raises_on_a_line(part: ExerciseAttempt) -> bool:
     return any(error.line for error in errors if error)
 
 
-def wrong_default(part: ExerciseAttempt) -> Parting | None:
+def wrong_default(part: ExerciseAttempt) -> Divergence | None:
     """Return the line of a default, if the exercise is right whenever that argument is passed."""
     name = only_where_passed(*right_and_wrong(part.seen, part.attempt.tolerances))
     lines, text = counted_lines(part), part.attempt.handed_in
@@ -185,7 +187,7 @@ def wrong_default(part: ExerciseAttempt) -> Parting | None:
     line = next(filter(None, made), 0) if name else 0
     if not line or not any(name in text.read_in(at) for at in lines if at != line):
         return None  # a default that nothing reads is not at fault
-    return Parting(line, said=Sentences((DefaultOnLine(part.attempt.place(line), name),)))
+    return Divergence(line, said=Sentences((DefaultOnLine(part.attempt.place(line), name),)))
 
 
 def without_weights(case: Case, seen: Observation) -> Strangers:
@@ -204,7 +206,9 @@ def without_weights(case: Case, seen: Observation) -> Strangers:
     return [one for one in told if one[0] in case.weights] + more
 
 
-def line_making_one_of(part: ExerciseAttempt, seen: Seen, strangers: Strangers) -> Parting | None:
+def line_making_one_of(
+    part: ExerciseAttempt, seen: Seen, strangers: Strangers
+) -> Divergence | None:
     """Return the line that makes a part of a wrong shape, or the one part with all failures."""
     parts = {name.partition(".")[0] for name, _ in strangers}
     misshapen = [one for one in strangers if one[1] is not None]
@@ -214,7 +218,7 @@ def line_making_one_of(part: ExerciseAttempt, seen: Seen, strangers: Strangers) 
 
 def line_making(
     part: ExerciseAttempt, seen: Seen, parameter: str, shape: list[int] | None
-) -> Parting | None:
+) -> Divergence | None:
     """Return the line that makes the part of the module that holds a parameter of a wrong shape."""
     own = own_name(parameter, seen.observed)
     owner, _, inner = own.partition(".")
@@ -223,12 +227,12 @@ def line_making(
         return None
     place = part.attempt.place(line)
     if shape is None:
-        return Parting(line, said=Sentences((MakesPart(place, owner),)))
+        return Divergence(line, said=Sentences((MakesPart(place, owner),)))
     right = tuple(seen.case.tensors[seen.case.weights[parameter]].shape)
     # A name deeper inside belongs to a class that may not be the learner's.
     weight, deep = own if inner else "", is_deep(inner)
     said = MakesPartOfShape(place, owner, tuple(shape), right, weight, deep)
-    return Parting(line, said=Sentences((said,)))
+    return Divergence(line, said=Sentences((said,)))
 
 
 def own_name(parameter: str, observed: Observation) -> str:

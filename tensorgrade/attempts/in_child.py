@@ -30,7 +30,7 @@ from ..exchange.observation import (
 from ..isolation.warm_process import Budget, Child, Ended, TimedOut, WarmProcess
 from ..runner.messages import BadMessage, pack, unpack
 from ..sources.submission import Source, Submission, Unreadable
-from ..sources.submitted_files import Handin
+from ..sources.submitted_files import SubmittedFiles
 from .backend import OUT_OF_TIME, Spans
 from .reader import Reader, answer_of
 
@@ -138,7 +138,7 @@ class InChild:
             return read_loaded(child.receive(self.limits.load_seconds, self.limits.reply_bytes))
         except Unreadable as error:
             self.close()
-            if isinstance(handed := self.submission.source, Handin) and handed.script:
+            if isinstance(handed := self.submission.source, SubmittedFiles) and handed.script:
                 self.submission = replace(self.submission, source=handed.without_notebook())
                 return self.try_to_load()
             return Loaded(Outcome.UNREADABLE, reason=str(error))

@@ -10,13 +10,13 @@ import torch
 from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.references import References, load_references
-from ..isolation.levels import choose_rung, must_be_closed
+from ..isolation.levels import choose_level, must_be_closed
 from ..isolation.warm_process import WarmProcess
 from ..judging.course_checks import load_checks
 from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fingerprints
 from ..sources.companion_files import Beside, files_beside
 from ..sources.submission import Source, Submission, Unreadable, read_given, read_source
-from ..sources.submitted_files import Handin
+from ..sources.submitted_files import SubmittedFiles
 from .answer_files import private_paths
 from .attempt import Attempt
 from .backend import Backend, Unread
@@ -76,13 +76,17 @@ class AttemptMaker:
         return self.attempt_from(chapter, Unread(reason, isolation))
 
     def attempt_from_source(
-        self, chapter: str, source: Source | Handin, folder: Path | None = None
+        self, chapter: str, source: Source | SubmittedFiles, folder: Path | None = None
     ) -> Attempt:
         """Return the attempt in a text, or in files from which the text must still be extracted.
 
         folder: the folder of a text; its companion files are looked for there.
         """
-        beside = source.beside if isinstance(source, Handin) else self.files_beside(chapter, folder)
+        beside = (
+            source.beside
+            if isinstance(source, SubmittedFiles)
+            else self.files_beside(chapter, folder)
+        )
         parameters = self.course.chapter(chapter).parameters
         submission = Submission(chapter, source, *self.given_for(chapter), beside, parameters)
         return self.attempt_from(chapter, self.backend(submission))
@@ -157,12 +161,12 @@ class AttemptMaker:
         """Return a reader, which runs no learner's file. Raises NotIsolated or NotStarted."""
         return Reader(self.warm_up(), self.course.limits)
 
-    def source_of(self, handin: Handin) -> Source:
+    def source_of(self, submitted_files: SubmittedFiles) -> Source:
         """Return the graded text of a submission.
 
         Raises Unreadable, NotIsolated or NotStarted.
         """
-        return self.reader().source(handin, self.names_in(handin.chapter))
+        return self.reader().source(submitted_files, self.names_in(submitted_files.chapter))
 
     def names_in(self, chapter: str) -> dict[str, str]:
         """Return the names of a chapter's exercises, each with its given code or ""."""
@@ -173,10 +177,10 @@ class AttemptMaker:
     def warm_up(self) -> WarmProcess:
         """Return the warm process; start it if necessary. Raises NotIsolated or NotStarted."""
         if self.warm is None or not self.warm.alive():
-            rung = choose_rung(self.course.isolation, self.setup.isolation, self.device)
-            must_be_closed(rung, private_paths(self.tests))
+            level = choose_level(self.course.isolation, self.setup.isolation, self.device)
+            must_be_closed(level, private_paths(self.tests))
             must_be_installed(self.course.packages)
-            self.warm = WarmProcess(self.course.limits, rung)
+            self.warm = WarmProcess(self.course.limits, level)
         return self.warm
 
     def close(self) -> None:

@@ -16,9 +16,9 @@ import torch
 
 from ..exchange.observation import Observation
 from ..exchange.references import References, Seen
-from ..exchange.traces import Stage, Way, read_way
+from ..exchange.traces import Stage, Trace, read_trace
 from ..judging.submitted_text import HandedIn
-from ..judging.trace_comparison import Comparison, Parting, close, parting, tells
+from ..judging.trace_comparison import Comparison, Divergence, close, find_divergence, tells
 from ..messages.divergence import ShouldComeBack
 from ..recognition.mistakes import place_of
 from .attempt import ExerciseAttempt, found_in_file
@@ -64,7 +64,7 @@ class Trails:
 
 
 @found_in_file
-def place_of_mistakes(part: ExerciseAttempt) -> Parting | None:
+def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     """Return the line of the recognised mistakes and its stage; None if it is not certain."""
     pairs, public = part.attempt.pairs(), part.attempt.public()
     if pairs is None or public is None:
@@ -79,7 +79,7 @@ def place_of_mistakes(part: ExerciseAttempt) -> Parting | None:
     return place_in_making(part, found.made) or (divergence(part, False) if found.placed else None)
 
 
-def places(part: ExerciseAttempt, found: Trails, public: References) -> Iterator[Parting]:
+def places(part: ExerciseAttempt, found: Trails, public: References) -> Iterator[Divergence]:
     """Yield the places that the cases show, each case its own."""
     for seen in public_stages(part, public):
         trail = found.by_case.get(seen.case.id)
@@ -87,7 +87,7 @@ def places(part: ExerciseAttempt, found: Trails, public: References) -> Iterator
             yield place
 
 
-def most_frequent(found: Iterable[Parting]) -> Parting | None:
+def most_frequent(found: Iterable[Divergence]) -> Divergence | None:
     """Return the place that most cases show: some cases are too simple, such as a single head."""
     known = [*found]
     lines = Counter(place.line for place in known)
@@ -95,22 +95,22 @@ def most_frequent(found: Iterable[Parting]) -> Parting | None:
 
 
 def place_on(
-    part: ExerciseAttempt, seen: Seen, trail: Trail, ways: tuple[Way, ...]
-) -> Parting | None:
+    part: ExerciseAttempt, seen: Seen, trail: Trail, ways: tuple[Trace, ...]
+) -> Divergence | None:
     """Return the learner's line that does what the mistakes do on a case."""
     if error := seen.observed.error:
         line = part.attempt.handed_in.in_place(error).line
         same = error.type == trail.raises and line and part.is_own_line(line)
-        return Parting(line) if same and line else None
+        return Divergence(line) if same and line else None
     if without_weights(seen.case, seen.observed):
         return line_making_one_of(part, seen, without_weights(seen.case, seen.observed))
-    way = read_way(seen.observed).told_in(part.is_own_line)
+    way = read_trace(seen.observed).told_in(part.is_own_line)
     at = first_on_trail(way, trail)
     if at is None:
         return None
     compared = Comparison(seen, way, ways)
     at = scaled_before(compared, at)
-    return Parting(way.stages[at].line, compared.told(at).stage)
+    return Divergence(way.stages[at].line, compared.told(at).stage)
 
 
 def scaled_before(compared: Comparison, at: int) -> int:
@@ -124,7 +124,7 @@ def scaled_before(compared: Comparison, at: int) -> int:
     return next(scaled, at)
 
 
-def first_on_trail(way: Way, trail: Trail) -> int | None:
+def first_on_trail(way: Trace, trail: Trail) -> int | None:
     """Return the first place at which an own line of the learner makes one of the trail's values.
 
     If one edited line makes several values and the learner makes them on different lines, some may
@@ -145,7 +145,7 @@ def first_on_trail(way: Way, trail: Trail) -> int | None:
     return min(found, default=None)
 
 
-def is_one_line(way: Way, places: set[int]) -> bool:
+def is_one_line(way: Trace, places: set[int]) -> bool:
     """Return True if all places of a trace, one or more, are on the same line."""
     return len({way.stages[at].line for at in places}) == 1
 
@@ -160,11 +160,11 @@ def is_same(value: torch.Tensor | None, other: torch.Tensor) -> bool:
     return close(value.masked_fill(value.isnan(), 0), other.masked_fill(other.isnan(), 0))
 
 
-def place_in_making(part: ExerciseAttempt, made: tuple[str, ...]) -> Parting | None:
+def place_in_making(part: ExerciseAttempt, made: tuple[str, ...]) -> Divergence | None:
     """Return the only line of the learner's definition that makes one of these attributes."""
     text, lines = part.attempt.handed_in, counted_lines(part)
     line = next(filter(None, (text.making(f"self.{name}", lines) for name in made)), 0)
-    return Parting(line) if line and text.is_making(line) else None
+    return Divergence(line) if line and text.is_making(line) else None
 
 
 def trails(pairs: Pairs, public: References, exercise: str, names: tuple[str, ...]) -> Trails:
@@ -225,22 +225,22 @@ def is_made_there(
     return next(made, 0) in edited
 
 
-def is_placed(seen: Seen, ways: tuple[Way, ...], edited: dict[int, int]) -> bool:
+def is_placed(seen: Seen, ways: tuple[Trace, ...], edited: dict[int, int]) -> bool:
     """Return True if the first wrong value of a case is on an edited line.
 
     If an argument should come back by itself, every line up to the wrong value counts.
     """
-    found = None if seen.observed.error else parting(seen, read_way(seen.observed), ways)
+    found = None if seen.observed.error else find_divergence(seen, read_trace(seen.observed), ways)
     return bool(found and (found.line in edited or isinstance(found.what, ShouldComeBack)))
 
 
 def trail_on(
-    seen: Seen, right: Observation, ways: tuple[Way, ...], edited: dict[int, int]
+    seen: Seen, right: Observation, ways: tuple[Trace, ...], edited: dict[int, int]
 ) -> Trail | None:
     """Return what the mistakes change first on a case, if an edited line does it."""
     if error := seen.observed.error:
         return Trail(raises=error.type) if error.line in edited else None
-    way = read_way(seen.observed)
+    way = read_trace(seen.observed)
     compared = Comparison(seen, way, ways)
     told = [at for at, stage in enumerate(way.stages) if is_telling(stage)]
     wrong = {at for at in told if not compared.matches[at]}
@@ -250,7 +250,7 @@ def trail_on(
     chosen = only_one_line([(way.stages[at].line, at) for at in certain or first], edited)
     stages = [way.stages[at] for at in chosen]
     values = [(stage.line, stage.value) for stage in stages if stage.value is not None]
-    named = dict(renamed(way, read_way(right), edited))
+    named = dict(renamed(way, read_trace(right), edited))
     return Trail(tuple(values), named) if values or named else None
 
 
@@ -271,7 +271,7 @@ def is_telling(stage: Stage) -> bool:
     return tells(value) or (value.numel() == 1 and float(value) % 1 != 0)
 
 
-def renamed(way: Way, asked: Way, edited: dict[int, int]) -> Iterator[tuple[str, torch.Tensor]]:
+def renamed(way: Trace, asked: Trace, edited: dict[int, int]) -> Iterator[tuple[str, torch.Tensor]]:
     """Yield (name, value) on edited lines if the solution gives the name another value."""
     known: dict[str, list[torch.Tensor]] = {}
     for stage in asked.stages:

@@ -128,7 +128,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         diagnosis,
         {name: part.attempt.fingerprints.messages[name] for name in names},
         trace=lambda: trace(part, diagnosis.case),
-        parting=lambda: None if unfinished else divergence_for(part, diagnosis),
+        find_divergence=lambda: None if unfinished else divergence_for(part, diagnosis),
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
         fact=None if unfinished or part.attempt.references.hidden else plain_fact(part),
         line=None if hidden else line_to_show(part, diagnosis),

@@ -9,7 +9,7 @@ from ..exchange.observation import read_names, read_parts, read_source, read_spa
 from ..isolation.warm_process import Child, Ended, TimedOut, WarmProcess
 from ..runner.messages import BadMessage, pack
 from ..sources.submission import Source, Submission, Unreadable
-from ..sources.submitted_files import Handin
+from ..sources.submitted_files import SubmittedFiles
 
 Answer = TypeVar("Answer")
 
@@ -21,16 +21,16 @@ class Reader:
     warm: WarmProcess
     limits: Limits
 
-    def source(self, handin: Handin, exercises: dict[str, str]) -> Source:
+    def source(self, submitted_files: SubmittedFiles, exercises: dict[str, str]) -> Source:
         """Return the text of a submission that is graded. Raises Unreadable."""
-        submission = Submission(handin.chapter, handin, exercises=exercises)
+        submission = Submission(submitted_files.chapter, submitted_files, exercises=exercises)
         request = pack(submission.load_request("cpu") | {"do": "read"}, submission.files())
         try:
-            return self.answer(request, read_source, handin.filename)
+            return self.answer(request, read_source, submitted_files.filename)
         except Unreadable:
-            if not handin.script:
+            if not submitted_files.script:
                 raise
-            return self.source(handin.without_notebook(), exercises)
+            return self.source(submitted_files.without_notebook(), exercises)
 
     def parts(self, text: str) -> list[tuple[list[str], str]]:
         """Return (names, text) of each top-level statement of a script. Raises Unreadable."""

@@ -24,7 +24,7 @@ from ..judging.errors import at_line
 from ..judging.learner_names import POINTS, SHARE
 from ..judging.passing_cases import traits
 from ..judging.submitted_text import HandedIn
-from ..judging.trace_comparison import Parting
+from ..judging.trace_comparison import Divergence
 from ..messages.hidden import KINDS, HiddenError, HiddenFailure, HiddenSqueeze, OnHiddenCase
 from ..messages.message import Message
 from .attempt import ExerciseAttempt
@@ -95,7 +95,9 @@ def redacted(
     if public_first is None or public_first.finding is None:
         diagnosis = only_hidden(part, first.finding, len(checks), fits // 3)
         where = partial(divergence_in_public, part, diagnosis)
-        return Finding("", diagnosis, told_mistakes(part), parting=where, earlier=earlier(part))
+        return Finding(
+            "", diagnosis, told_mistakes(part), find_divergence=where, earlier=earlier(part)
+        )
     found = [check.finding for check in public]
     chosen = public_first.finding
     if mistakes(part):  # the mistakes have their own sentence, so only a line is left to show
@@ -112,7 +114,7 @@ def has_line(found: Finding | None) -> bool:
     if found is None:
         return False
     error = found.diagnosis.error
-    return bool(found.diagnosis.line or (error and error.line) or found.parting())
+    return bool(found.diagnosis.line or (error and error.line) or found.find_divergence())
 
 
 def counterpart(first: Finding, at: int, public: list[Finding | None]) -> Finding | None:
@@ -158,7 +160,7 @@ def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -
     return on_hidden_case(part, found.kind, what)
 
 
-def divergence_in_public(part: ExerciseAttempt, diagnosis: Diagnosis) -> Parting | None:
+def divergence_in_public(part: ExerciseAttempt, diagnosis: Diagnosis) -> Divergence | None:
     """Return where values diverge on public cases, although their results are right."""
     public = on_public_cases(part)
     return divergence(public, False) if public and not diagnosis.error else None

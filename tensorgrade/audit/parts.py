@@ -219,7 +219,7 @@ def turned(x: Tensor, positions: Tensor, base: float = 10000.0, how: str = "halv
         angles = -angles
     if "next" in how:
         angles = (positions[:, None] + 1).to(x.dtype) * base**-exponents
-    cos, sin = angles.cos(), angles.sin()
+    cos, sin = torch.cos(angles), torch.sin(angles)
     if "angles of neighbours" in how:
         cos, sin = cos.repeat_interleave(2, -1), sin.repeat_interleave(2, -1)
         one, other = x.chunk(2, -1)

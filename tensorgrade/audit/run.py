@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..course import CourseError, Limits
-from ..isolation.levels import NONE, best_rung
+from ..isolation.levels import NONE, best_level
 from ..isolation.readable import site_folders
 from ..runner.programs import sent_name
 
@@ -138,13 +138,13 @@ def sandbox() -> "WarmProcess":
 
     if os.name != "posix" or sys.platform != "linux":
         raise CourseError("there is no sandbox on this system; --trust runs the code without one")
-    rung = best_rung(probe())
-    if rung is NONE:
+    level = best_level(probe())
+    if level is NONE:
         raise CourseError(
             "this machine supports no sandbox (see `tensorgrade doctor`); --trust runs the code "
             "without one"
         )
-    return WarmProcess(LIMITS, rung)
+    return WarmProcess(LIMITS, level)
 
 
 def in_child(warm: "WarmProcess", request: dict, companions: dict[str, str]) -> dict:

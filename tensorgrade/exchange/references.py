@@ -21,7 +21,7 @@ from ..runner.messages import plain
 from ..runner.steps import Construct, decode
 from .cases import Case, CaseSettings
 from .observation import CaughtError, Observation, Outcome
-from .traces import Way, stages_to_json, way_from_json, with_stages
+from .traces import Trace, stages_to_json, trace_from_json, with_stages
 
 
 class Seen(NamedTuple):
@@ -32,7 +32,7 @@ class Seen(NamedTuple):
     observed: Observation
 
 
-class StoredWays(Mapping[str, tuple[Way, ...]]):
+class StoredWays(Mapping[str, tuple[Trace, ...]]):
     """The reference traces of some cases, by the cases' ids, decoded on demand.
 
     They are needed only to word error messages, and they make up most of a reference file.
@@ -44,17 +44,17 @@ class StoredWays(Mapping[str, tuple[Way, ...]]):
 
     def __init__(self, text: str, rows: dict[str, torch.Tensor]):
         self.text, self.rows = text, rows
-        self.read: dict[str, tuple[Way, ...]] = {}
+        self.read: dict[str, tuple[Trace, ...]] = {}
 
     @cached_property
     def told(self) -> dict[str, list]:
         """Return for each case its traces in stored form, with the places of their values."""
         return json.loads(self.text)
 
-    def __getitem__(self, case: str) -> tuple[Way, ...]:
+    def __getitem__(self, case: str) -> tuple[Trace, ...]:
         if case not in self.read:
             self.read[case] = tuple(
-                way_from_json(one, {at: self.value(*place) for at, place in places.items()})
+                trace_from_json(one, {at: self.value(*place) for at, place in places.items()})
                 for one, places in self.told[case]
             )
         return self.read[case]
@@ -87,11 +87,11 @@ class FlatRows:
         return place
 
 
-def stored_ways(ways: Mapping[str, tuple[Way, ...]]) -> StoredWays:
+def stored_ways(ways: Mapping[str, tuple[Trace, ...]]) -> StoredWays:
     """Return reference traces in the form in which they are stored."""
     rows = FlatRows()
 
-    def told(way: Way) -> list:
+    def told(way: Trace) -> list:
         values = ((at, stage.value) for at, stage in enumerate(way.stages))
         places = {str(at): rows.put(value) for at, value in values if value is not None}
         return [stages_to_json(way), places]
@@ -116,7 +116,7 @@ class References:
     chapter: str
     hidden: bool
     entries: tuple[tuple[Case, Observation], ...]
-    ways: Mapping[str, tuple[Way, ...]] = field(default_factory=dict)
+    ways: Mapping[str, tuple[Trace, ...]] = field(default_factory=dict)
     bugs: dict[str, str] = field(default_factory=dict)
 
     def of(self, exercise: str) -> list[tuple[Case, Observation]]:

@@ -37,7 +37,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Way:
+class Trace:
     """The trace of one call: its values in order, and the positions of the returned ones.
 
     last: the line of its last return; 0 if that is unknown.
@@ -55,7 +55,7 @@ class Way:
     unused: tuple[int, ...] = ()
     cut: bool = False
 
-    def told_in(self, is_own: Callable[[int], bool]) -> "Way":
+    def told_in(self, is_own: Callable[[int], bool]) -> "Trace":
         """Return a copy that attributes values to the learner's own lines.
 
         A value produced by another line counts as produced by the own line that calls it.
@@ -77,12 +77,12 @@ def shows_stages(case: Case) -> bool:
     return len(case.calls) == 1 and case.has_right_values
 
 
-def read_way(observed: Observation) -> Way:
+def read_trace(observed: Observation) -> Trace:
     """Return the trace in an observation; an empty one if the claim is malformed."""
     steps: list = observed.fact("stages", "steps", default=[])
     last = observed.facts.get("stages", {}).get("last")
     if not all(is_step(at, step) for at, step in enumerate(steps[:MOST])):
-        return Way()
+        return Trace()
     stages = tuple(
         Stage(
             next(iter(lines), 0),
@@ -104,7 +104,7 @@ def read_way(observed: Observation) -> Way:
     end = last if is_line(last) else 0
     back, failed, unused = map(places, ("returned", "failed", "unused"))
     cut = observed.facts.get("stages", {}).get("cut") is True
-    return Way(stages, back, end, through, failed, unused, cut)
+    return Trace(stages, back, end, through, failed, unused, cut)
 
 
 def is_step(at: int, step: object) -> bool:
@@ -128,7 +128,7 @@ def is_line(number: object) -> TypeGuard[int]:
     return isinstance(number, int) and 0 < number < 10**7
 
 
-def stages_to_json(way: Way) -> list:
+def stages_to_json(way: Trace) -> list:
     """Return the inputs and names of a trace, without its lines and operations.
 
     These would reveal an accepted solution.
@@ -136,11 +136,11 @@ def stages_to_json(way: Way) -> list:
     return [[[list(s.inputs), list(s.names)] for s in way.stages], list(way.returned)]
 
 
-def way_from_json(stored: list, values: dict[str, torch.Tensor]) -> Way:
+def trace_from_json(stored: list, values: dict[str, torch.Tensor]) -> Trace:
     """Return the trace written by `stages_to_json`, with its values by their positions."""
     rows, returned = stored
     stages = tuple(
         Stage(0, "", tuple(inputs), tuple(names), values.get(str(at)))
         for at, (inputs, names) in enumerate(rows)
     )
-    return Way(stages, tuple(returned))
+    return Trace(stages, tuple(returned))

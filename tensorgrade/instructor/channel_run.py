@@ -23,7 +23,7 @@ from ..course import Course, CourseError
 from ..lateness import Lateness, in_zone, is_released, read_time, written
 from ..sources.companion_files import files_beside
 from ..sources.near_misses import CODE, rescued, versions_in
-from ..sources.submitted_files import Handin, as_meant, read_file
+from ..sources.submitted_files import SubmittedFiles, as_meant, read_file
 from .channels import DATES
 from .grader import Grader
 
@@ -37,19 +37,19 @@ OVER_LIMIT = (
 TO_BE_LOOKED_AT = "Grading failed, and not by your fault; your instructor has to look at it."
 
 
-def handin_in(folder: Path, chapter: str, course: Course) -> Handin:
+def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
     """Return the submission in a folder: the file with the chapter's name, or the only file."""
     limits = course.limits
     versions = versions_in(folder, {chapter}, limits, course.beside)
     if any(version.kind in CODE for version in versions):
-        handin, _ = rescued(LEARNER, versions, limits, course.beside)
-        return as_meant(handin)[0]
+        submitted_files, _ = rescued(LEARNER, versions, limits, course.beside)
+        return as_meant(submitted_files)[0]
     files = sorted(p for kind in ("py", "ipynb") for p in folder.glob(f"*.{kind}"))
     if len(files) == 1 and (read := read_file(LEARNER, files[0], limits.source_bytes)):
         named = replace(read, chapter=chapter, filename=f"{chapter}{files[0].suffix}")
         beside = files_beside(course.chapter(chapter).beside, folder)
         return replace(as_meant(named)[0], beside=beside)
-    return Handin(LEARNER, chapter, reason=f"There is no file {chapter}.py.", missing=True)
+    return SubmittedFiles(LEARNER, chapter, reason=f"There is no file {chapter}.py.", missing=True)
 
 
 def rows_on(folder: Path, chapter: str, tests: Path, isolation: str = "auto") -> list[dict]:
@@ -58,8 +58,8 @@ def rows_on(folder: Path, chapter: str, tests: Path, isolation: str = "auto") ->
     grader = Grader(Setup(tests, isolation))
     try:
         grader.start()
-        handin = handin_in(folder, chapter, grader.maker.course)
-        return [verdict.row() for verdict in grader.grade(handin)]
+        submitted_files = submission_in(folder, chapter, grader.maker.course)
+        return [verdict.row() for verdict in grader.grade(submitted_files)]
     finally:
         grader.close()
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from ..course import Chapter, Course, CourseError
 from ..exchange.references import refuse_missing
 from ..folders import ENGINE, engine_files
-from ..isolation.levels import rung_named
+from ..isolation.levels import level_named
 from ..project import Project, check_seed
 from .dependencies import graders_files
 
@@ -105,7 +105,7 @@ def write_channel(system: str, project: Project, chapter: str, out: Path, isolat
     """
     if system not in PARCELS:
         raise CourseError(f"a channel is one of {', '.join(PARCELS)}, not {system}")
-    rung_named(isolation)
+    level_named(isolation)
     check_seed(project.graders, project.course)
     files = PARCELS[system](project, project.course.chapter(chapter), isolation)
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from ..attempts.verdict import TROUBLE, Verdict
 from ..course import Course
 from ..exchange.text import printable
 from ..messages.setting_aside import GRADERS_FAILED
-from ..sources.submitted_files import Handin
+from ..sources.submitted_files import SubmittedFiles
 from ..views.words import plural
 from .history import (
     BY_HAND,
@@ -75,14 +75,14 @@ class ClassProgress:
         self.say(f"{plural(total, 'hand-in')}{done}")
         self.total, self.task = left, self.bar.add_task("", total=left, speed="")
 
-    def checked_in(self, rungs: dict[str, int]) -> None:
+    def checked_in(self, all_levels: dict[str, int]) -> None:
         """Print the number of workers and their isolation levels."""
-        for rung, count in rungs.items():
-            self.say(f"{plural(count, 'worker')}, isolation {rung}")
+        for level, count in all_levels.items():
+            self.say(f"{plural(count, 'worker')}, isolation {level}")
         self.started = self.last_line = self.clock()
         self.bar.start()
 
-    def advance(self, handin: Handin, verdicts: list[Verdict]) -> None:
+    def advance(self, submitted_files: SubmittedFiles, verdicts: list[Verdict]) -> None:
         """Count one more graded submission."""
         self.count += 1
         self.trouble += any(in_trouble(v.status, v.mistakes) for v in verdicts)

@@ -23,7 +23,7 @@ from ..attempts.pairs import SOURCES
 from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
-from ..sources.submitted_files import Handin
+from ..sources.submitted_files import SubmittedFiles
 from .dependencies import graders_files
 from .grader import Grader, NotReady, grade_with
 
@@ -86,11 +86,11 @@ class ClusterWorkers:
         except TimeoutError:
             raise CourseError("the scheduler has no workers; start some, then try again") from None
         self.client.register_plugin(self.plugin)
-        return dict(Counter(self.client.run(rung_here, self.run).values()))
+        return dict(Counter(self.client.run(level_here, self.run).values()))
 
-    def submit(self, handin: Handin) -> Future[list[Verdict]]:
+    def submit(self, submitted_files: SubmittedFiles) -> Future[list[Verdict]]:
         """Send one submission to a worker."""
-        return self.executor.submit(grade_here, self.run, handin)
+        return self.executor.submit(grade_here, self.run, submitted_files)
 
     def replace(self, running: set[Future]) -> set[Future]:
         """Do nothing, because the submissions of other workers are not affected by a loss."""
@@ -119,16 +119,16 @@ def connect(address: str) -> "Client":
         raise CourseError(f"there is no dask scheduler at {address}: {error}") from None
 
 
-def rung_here(run: str) -> str:
+def level_here(run: str) -> str:
     """In a worker: return the isolation level at which it grades for this run."""
     return grader_of(run).start()
 
 
-def grade_here(run: str, handin: Handin) -> list[Verdict]:
+def grade_here(run: str, submitted_files: SubmittedFiles) -> list[Verdict]:
     """In a worker: return the verdicts on one submission."""
     grader = grader_of(run)
     with ONE_AT_A_TIME:
-        return grade_with(grader, handin)
+        return grade_with(grader, submitted_files)
 
 
 def grader_of(run: str) -> Grader:

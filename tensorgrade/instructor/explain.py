@@ -31,8 +31,8 @@ from ..lateness import in_zone
 from ..messages.message import Clauses, Plain, parts_of, render
 from ..recognition.fingerprints import Near, nearly
 from ..runner.source import Unreadable
-from ..sources.finding import find_handins
-from ..sources.submitted_files import Handin
+from ..sources.finding import find_submissions
+from ..sources.submitted_files import SubmittedFiles
 from ..views.comparison import comparison
 from .grader import Grader
 from .overrides import as_found
@@ -70,15 +70,15 @@ def explain(
 ) -> Explanation:
     """Grade a learner's chapter again and return everything observed. Raises CourseError."""
     chapter, _ = grader.maker.course.exercise(exercise)
-    handin = handin_of(grader, student, chapter.name, submitted)
-    attempt = grader.attempt(handin)
+    submitted_files = submission_of(grader, student, chapter.name, submitted)
+    attempt = grader.attempt(submitted_files)
     results = grader.collected.results(attempt)
     checks = [result for result in results if result.exercise == exercise]
     verdict = next(v for v in verdicts_on(student, attempt, results) if v.exercise == exercise)
     part = attempt.exercises[exercise]
     code = code_of(grader, attempt, exercise)
     old = recorded(out, student, exercise)
-    row = old or grader.maker.course.lateness.applied(verdict.row(), handin.submitted)
+    row = old or grader.maker.course.lateness.applied(verdict.row(), submitted_files.submitted)
     changes = changes_of(out, student, exercise, grader.maker.course.lateness.zone)
     return Explanation(old, verdict, checks, part, row, code, changes)
 
@@ -131,12 +131,15 @@ def without(docstrings: list[str], code: str) -> str:
     return code
 
 
-def handin_of(grader: Grader, student: str, chapter: str, submitted: Path) -> Handin:
+def submission_of(grader: Grader, student: str, chapter: str, submitted: Path) -> SubmittedFiles:
     """Return a learner's submission for a chapter. Raises CourseError if there is none."""
-    handins, _ = find_handins(submitted, grader.maker.course)
-    for handin in handins:
-        if (handin.student, handin.chapter) == (student, chapter) and not handin.missing:
-            return handin
+    submissions, _ = find_submissions(submitted, grader.maker.course)
+    for submitted_files in submissions:
+        if (submitted_files.student, submitted_files.chapter) == (
+            student,
+            chapter,
+        ) and not submitted_files.missing:
+            return submitted_files
     raise CourseError(f"{submitted} holds no folder {student}/{chapter}")
 
 
@@ -286,7 +289,7 @@ def print_stages(console: Console, explanation: Explanation) -> None:
     """Print where the values diverge from those of right answers, and the code there."""
     part, first = explanation.part, first_failure(explanation.checks)
     looked = ran(explanation) and explanation.verdict.status != Status.PASSED
-    found = first.finding.parting() if looked and first and first.finding else None
+    found = first.finding.find_divergence() if looked and first and first.finding else None
     if found is None or not found.line:
         return
     console.print(Text("\nStages", "bold"))

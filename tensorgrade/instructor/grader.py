@@ -21,7 +21,7 @@ from ..messages.setting_aside import (
     NothingSubmitted,
 )
 from ..project import check_seed
-from ..sources.submitted_files import Handin
+from ..sources.submitted_files import SubmittedFiles
 from ..testing.collected import CollectedTests
 
 TRIES = 2
@@ -45,27 +45,29 @@ class Grader:
         """
         return self.maker.warm_up().isolation
 
-    def grade(self, handin: Handin) -> list[Verdict]:
+    def grade(self, submitted_files: SubmittedFiles) -> list[Verdict]:
         """Return verdicts on all exercises of a chapter.
 
         Grading is repeated if the warm process itself ended, so that this costs no points unless it
         happens every time.
         """
-        if handin.reason:
-            return set_aside(handin, self.maker.course, *why_not(handin), self.start())
+        if submitted_files.reason:
+            return set_aside(
+                submitted_files, self.maker.course, *why_not(submitted_files), self.start()
+            )
         for _ in range(TRIES):
             warm = self.maker.warm_up()
             starts = warm.starts
-            verdicts = self.judge(handin.student, self.attempt(handin))
+            verdicts = self.judge(submitted_files.student, self.attempt(submitted_files))
             if warm.alive() and warm.starts == starts:
                 break
         return verdicts
 
-    def attempt(self, handin: Handin) -> Attempt:
+    def attempt(self, submitted_files: SubmittedFiles) -> Attempt:
         """Return a submission as an attempt. An unreadable one gives an attempt too."""
-        if handin.reason:
-            return self.maker.unread(handin.chapter, handin.reason)
-        return self.maker.attempt_from_source(handin.chapter, handin)
+        if submitted_files.reason:
+            return self.maker.unread(submitted_files.chapter, submitted_files.reason)
+        return self.maker.attempt_from_source(submitted_files.chapter, submitted_files)
 
     def judge(self, student: str, attempt: Attempt) -> list[Verdict]:
         """Run the cases and the tests on the results, and return the verdicts."""
@@ -107,9 +109,9 @@ def check_in() -> str:
     return ready_grader().start()
 
 
-def grade(handin: Handin) -> list[Verdict]:
+def grade(submitted_files: SubmittedFiles) -> list[Verdict]:
     """Return the verdicts on one submission. Raises NotReady."""
-    return grade_with(ready_grader(), handin)
+    return grade_with(ready_grader(), submitted_files)
 
 
 def ready_grader() -> Grader:
@@ -119,15 +121,17 @@ def ready_grader() -> Grader:
     return GRADER
 
 
-def grade_with(grader: Grader, handin: Handin) -> list[Verdict]:
+def grade_with(grader: Grader, submitted_files: SubmittedFiles) -> list[Verdict]:
     """Return the verdicts of this grader on one submission."""
     try:
-        return grader.grade(handin)
+        return grader.grade(submitted_files)
     except CourseError:
         raise  # the course or this machine is at fault, for all learners
     except Exception:  # a fault of the graders on this file, which must not end the run
-        logging.exception("%s of %s could not be judged", handin.chapter, handin.student)
-        return set_aside(handin, grader.maker.course, Status.ERROR, GradingFailed())
+        logging.exception(
+            "%s of %s could not be judged", submitted_files.chapter, submitted_files.student
+        )
+        return set_aside(submitted_files, grader.maker.course, Status.ERROR, GradingFailed())
     finally:
         forget()
 
@@ -157,22 +161,26 @@ trim, tune = c_function("malloc_trim"), c_function("mallopt")
 MMAP_THRESHOLD, LARGE_BLOCK = -3, 1 << 18  # for mallopt; larger than a normal result
 
 
-def why_not(handin: Handin) -> tuple[Status, Message]:
+def why_not(submitted_files: SubmittedFiles) -> tuple[Status, Message]:
     """Return the status of a submission without anything to grade, and the reason."""
-    if handin.missing:
-        return Status.NOT_ATTEMPTED, NothingSubmitted(handin.reason)
-    reason = NoChapterFile if handin.no_file else FileUnreadable
-    return Status.ERROR, reason(handin.reason)
+    if submitted_files.missing:
+        return Status.NOT_ATTEMPTED, NothingSubmitted(submitted_files.reason)
+    reason = NoChapterFile if submitted_files.no_file else FileUnreadable
+    return Status.ERROR, reason(submitted_files.reason)
 
 
 def set_aside(
-    handin: Handin, course: Course, status: Status, why: Message, isolation: str = "none"
+    submitted_files: SubmittedFiles,
+    course: Course,
+    status: Status,
+    why: Message,
+    isolation: str = "none",
 ) -> list[Verdict]:
     """Return verdicts without points on every exercise of the chapter, with one reason."""
     return [
         Verdict(
-            handin.student,
-            handin.chapter,
+            submitted_files.student,
+            submitted_files.chapter,
             exercise.name,
             0.0,
             float(exercise.points),
@@ -182,5 +190,5 @@ def set_aside(
             isolation=isolation,
             sure=Sure.OBSERVED if isinstance(why, (NoChapterFile, FileUnreadable)) else None,
         )
-        for exercise in course.chapter(handin.chapter).exercises
+        for exercise in course.chapter(submitted_files.chapter).exercises
     ]

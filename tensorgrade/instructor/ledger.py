@@ -17,7 +17,7 @@ from ..attempts.verdict import Verdict
 from ..course import CourseError
 from ..lateness import BEST, Lateness, in_zone, read_time
 from ..sources.finding import named
-from ..sources.submitted_files import NOTHING, WEIGHTS, Handin, escaped
+from ..sources.submitted_files import NOTHING, WEIGHTS, SubmittedFiles, escaped
 from . import store
 from .extensions import Extension
 from .history import OTHER_FILE, moves, record_of
@@ -75,14 +75,17 @@ class Ledger:
         own = self.attempts.get(about)
         return own[-1] if own else None
 
-    def is_done(self, handin: Handin) -> bool:
+    def is_done(self, submitted_files: SubmittedFiles) -> bool:
         """Return True if today's graders judged the same content and all its rows exist."""
-        newest = self.newest(about(handin))
+        newest = self.newest(about(submitted_files))
         if newest is None or not self.is_whole(newest):
             return False
         if any(row.get("message_id") in self.regraded for row in newest.rows):
             return False
-        return (newest.content, newest.graders) == (handin.digest, self.digests[handin.chapter])
+        return (newest.content, newest.graders) == (
+            submitted_files.digest,
+            self.digests[submitted_files.chapter],
+        )
 
     def is_whole(self, attempt: Attempt) -> bool:
         """Return True if every row exists once and unchanged."""
@@ -91,15 +94,15 @@ class Ledger:
         there = [row["exercise"] for row in attempt.rows]
         return sorted(there) == sorted(self.exercises[attempt.chapter])
 
-    def holds(self, handin: Handin, forget: Collection[str] = ()) -> bool:
+    def holds(self, submitted_files: SubmittedFiles, forget: Collection[str] = ()) -> bool:
         """Return True if this learner's submission for this chapter was graded before."""
-        newest = self.newest(about(handin))
+        newest = self.newest(about(submitted_files))
         is_there = newest is not None and not newest.content.startswith(NOTHING)
-        return is_there and handin.student not in forget
+        return is_there and submitted_files.student not in forget
 
     def prepare(
-        self, handins: list[Handin], forget: Collection[str] = (), again: bool = False
-    ) -> list[Handin]:
+        self, submissions: list[SubmittedFiles], forget: Collection[str] = (), again: bool = False
+    ) -> list[SubmittedFiles]:
         """Return the submissions that must be graded, and delete the rows of learners to forget.
 
         again: grade all of these, although nothing has changed.
@@ -107,8 +110,8 @@ class Ledger:
         Earlier rows of other submissions stay. Earlier rows of these submissions stay until they
         are graded again.
         """
-        todo = [h for h in handins if again or not self.is_done(h) or h.student in forget]
-        asked = {about(handin) for handin in handins}
+        todo = [h for h in submissions if again or not self.is_done(h) or h.student in forget]
+        asked = {about(submitted_files) for submitted_files in submissions}
         self.note_incomplete(todo, asked)
         self.note_older(todo)
         gone = [a for a in self.results if a[0] in forget and a not in asked]
@@ -119,7 +122,7 @@ class Ledger:
                 store.add_event(connection, self.run, "gone", told)
             store.forget(connection, forget, asked)
             connection.executemany("DELETE FROM pending WHERE (student, chapter) = (?, ?)", asked)
-            left = [about(handin) for handin in todo]
+            left = [about(submitted_files) for submitted_files in todo]
             connection.executemany("INSERT OR REPLACE INTO pending VALUES (?, ?)", left)
         for a in gone:
             del self.results[a]
@@ -127,11 +130,11 @@ class Ledger:
             del self.attempts[a]
         return todo
 
-    def note_incomplete(self, todo: list[Handin], asked: set[About]) -> None:
+    def note_incomplete(self, todo: list[SubmittedFiles], asked: set[About]) -> None:
         """Note submissions with rows that are missing or were changed."""
         broken = {a for a in self.attempts if (n := self.newest(a)) and not self.is_current(n)}
         broken |= self.results.keys() - self.attempts.keys()
-        again = broken & {about(handin) for handin in todo}
+        again = broken & {about(submitted_files) for submitted_files in todo}
         what = "rows are missing or were changed"
         if again:
             self.notes.append(f"{what}, so these are graded again: {whose(again)}")
@@ -139,15 +142,15 @@ class Ledger:
             why = "which are not in SUBMITTED and cannot be graded again"
             self.notes.append(f"{what} of {whose(others)}, {why}")
 
-    def note_older(self, todo: list[Handin]) -> None:
+    def note_older(self, todo: list[SubmittedFiles]) -> None:
         """Note files that are older than the files graded before."""
         zone = self.lateness.zone
         older = [
-            f"{'/'.join(about(handin))} ({in_zone(handin.submitted, zone)}, and before "
+            f"{'/'.join(about(one))} ({in_zone(one.submitted, zone)}, and before "
             f"{in_zone(known, zone)})"
-            for handin in todo
-            if (newest := self.newest(about(handin))) and newest.content != handin.digest
-            if (known := submitted(newest)) and is_before(handin.submitted, known)
+            for one in todo
+            if (newest := self.newest(about(one))) and newest.content != one.digest
+            if (known := submitted(newest)) and is_before(one.submitted, known)
         ]
         if older:
             why = "files are older than those that were graded before, and replace them"
@@ -158,18 +161,18 @@ class Ledger:
         graders = self.digests.get(attempt.chapter)
         return attempt.is_sound and (attempt.graders != graders or self.is_whole(attempt))
 
-    def others(self, handins: list[Handin], forget: Collection[str] = ()) -> set[About]:
+    def others(self, submissions: list[SubmittedFiles], forget: Collection[str] = ()) -> set[About]:
         """Return (student, chapter) of earlier graded submissions that are not among these."""
-        asked = {about(handin) for handin in handins}
+        asked = {about(submitted_files) for submitted_files in submissions}
         return {a for a in self.attempts if a not in asked and a[0] not in forget}
 
     def by_other_graders(self, those: Collection[About]) -> set[About]:
         """Return the submissions whose rows are not by today's graders."""
         return {a for a in those if self.attempts[a][-1].graders != self.digests.get(a[1])}
 
-    def without_isolation(self, todo: Collection[Handin]) -> set[About]:
+    def without_isolation(self, todo: Collection[SubmittedFiles]) -> set[About]:
         """Return (student, chapter) of rows without isolation that this run does not replace."""
-        replaced = {about(handin) for handin in todo}
+        replaced = {about(submitted_files) for submitted_files in todo}
         loose = {key(row)[:2] for row in self.rows() if row.get("isolation") == "none"}
         return loose - replaced
 
@@ -192,21 +195,23 @@ class Ledger:
             and (one["why"] != OTHER_FILE or gains[one["student"], one["chapter"]] < 0)
         ]
 
-    def write(self, batch: list[tuple[Handin, list[Verdict]]]) -> None:
+    def write(self, batch: list[tuple[SubmittedFiles, list[Verdict]]]) -> None:
         """Write the rows of some submissions completely or not at all."""
         added, graded = [], [verdict for _, verdicts in batch for verdict in verdicts]
         codes = [v for v in graded if v.group and v.group not in self.groups]
         with self.store.transaction() as connection:
             for verdict in codes:
                 store.add_unnamed(connection, verdict.group, representative(verdict))
-            for handin, verdicts in batch:
-                rows = [with_time(v.row(), handin) for v in verdicts]
-                graders = self.digests[handin.chapter]
-                one = store.add_attempt(connection, about(handin), handin.digest, graders, rows)
+            for submitted_files, verdicts in batch:
+                rows = [with_time(v.row(), submitted_files) for v in verdicts]
+                graders = self.digests[submitted_files.chapter]
+                one = store.add_attempt(
+                    connection, about(submitted_files), submitted_files.digest, graders, rows
+                )
                 added.append(one)
-                self.settle(connection, [*self.attempts.get(about(handin), []), one])
+                self.settle(connection, [*self.attempts.get(about(submitted_files), []), one])
                 done = "DELETE FROM pending WHERE (student, chapter) = (?, ?)"
-                connection.execute(done, about(handin))
+                connection.execute(done, about(submitted_files))
         self.groups |= {verdict.group for verdict in codes}
         for one in added:
             self.attempts.setdefault((one.student, one.chapter), []).append(one)
@@ -298,13 +303,15 @@ class Ledger:
         why = "overrides and extensions count for the new name"
         return [f"{told}: {why}; `--forget NAME` drops the rows of the old one"] if new else []
 
-    def old_overrides(self, handins: list[Handin], most: dict[tuple[str, str], float]) -> list[str]:
+    def old_overrides(
+        self, submissions: list[SubmittedFiles], most: dict[tuple[str, str], float]
+    ) -> list[str]:
         """Return a note on overrides that are older than the file or the maximum.
 
         An override belongs to the file that existed when it was first seen. A new reason or new
         points make it a new override. most: today's points of each exercise.
         """
-        now = {about(handin): handin.digest for handin in handins}
+        now = {about(submitted_files): submitted_files.digest for submitted_files in submissions}
         known = json.loads(self.store.meta(OVERRIDES_SEEN) or "{}")
         seen: dict[str, list] = {}
         old = []
@@ -332,26 +339,32 @@ class Ledger:
         dated = self.lateness.applied(row, row.get("submitted"), extension.due)
         return dated | {"extension": extension.told()}
 
-    def is_late(self, handin: Handin) -> bool:
+    def is_late(self, submitted_files: SubmittedFiles) -> bool:
         """Return True if a submission arrived after its learner's deadline."""
-        extension = self.extensions.get(about(handin))
+        extension = self.extensions.get(about(submitted_files))
         due = extension.due if extension else None
-        return bool(self.lateness.seconds_late(handin.chapter, handin.submitted, due))
+        return bool(
+            self.lateness.seconds_late(submitted_files.chapter, submitted_files.submitted, due)
+        )
 
     def rows(self) -> list[dict]:
         """Return all rows that currently count."""
         return [row for one in self.results.values() for row in one.rows]
 
-    def finish(self, order: list[str], handins: Collection[Handin] = ()) -> list[dict]:
+    def finish(self, order: list[str], submissions: Collection[SubmittedFiles] = ()) -> list[dict]:
         """Update the times of the rows, write `results.jsonl`, and return its rows in order.
 
         Changes since the last run are recorded with their causes.
         """
-        now = {about(handin): handin for handin in handins if not handin.missing}
+        now = {
+            about(submitted_files): submitted_files
+            for submitted_files in submissions
+            if not submitted_files.missing
+        }
         with self.store.transaction() as connection:
             for a, own in self.attempts.items():
-                if handin := now.get(a):
-                    own[-1] = self.redated(connection, own[-1], handin)
+                if submitted_files := now.get(a):
+                    own[-1] = self.redated(connection, own[-1], submitted_files)
                 self.settle(connection, own)
             self.end_run(connection)
             rows = sorted(self.rows(), key=in_order(order))
@@ -360,11 +373,13 @@ class Ledger:
         write_text(self.out / RESULTS, text)
         return rows
 
-    def redated(self, connection: Connection, attempt: Attempt, handin: Handin) -> Attempt:
+    def redated(
+        self, connection: Connection, attempt: Attempt, submitted_files: SubmittedFiles
+    ) -> Attempt:
         """Return an attempt with its current submission time, which may have been corrected."""
-        if attempt.content != handin.digest:
+        if attempt.content != submitted_files.digest:
             return attempt
-        rows = [with_time(row, handin) for row in attempt.rows]
+        rows = [with_time(row, submitted_files) for row in attempt.rows]
         if store.as_text(rows) == attempt.text or not attempt.is_sound:
             return attempt
         return store.change_attempt(connection, attempt, rows)
@@ -408,11 +423,11 @@ def whose(abouts: Collection[About]) -> str:
     return named(sorted("/".join(about) for about in abouts))
 
 
-def with_time(row: dict, handin: Handin) -> dict:
+def with_time(row: dict, submitted_files: SubmittedFiles) -> dict:
     """Return a row with the time of a submission, and the reason if it was replaced."""
     bare = {name: value for name, value in row.items() if name not in ("time_note", "submitted")}
-    note = {"time_note": handin.time_note} if handin.time_note else {}
-    return bare | note | {"submitted": handin.submitted or None}
+    note = {"time_note": submitted_files.time_note} if submitted_files.time_note else {}
+    return bare | note | {"submitted": submitted_files.submitted or None}
 
 
 def submitted(attempt: Attempt) -> str:
@@ -513,9 +528,9 @@ def is_in_use(out: Path) -> bool:
     return False
 
 
-def about(handin: Handin) -> About:
+def about(submitted_files: SubmittedFiles) -> About:
     """Return the student and the chapter of a submission."""
-    return handin.student, handin.chapter
+    return submitted_files.student, submitted_files.chapter
 
 
 def points(rows: list[dict]) -> float:

@@ -26,7 +26,7 @@ from ..attempts.verdict import Status, Verdict
 from ..course import Course
 from ..messages.setting_aside import WorkerEnded
 from ..processes import side_by_side
-from ..sources.submitted_files import Handin
+from ..sources.submitted_files import SubmittedFiles
 from . import grader
 from .grader import set_aside
 
@@ -47,7 +47,7 @@ class Workers(Protocol):
     def check_in(self) -> dict[str, int]:
         """Return the number of workers on each isolation level."""
 
-    def submit(self, handin: Handin) -> Future[list[Verdict]]:
+    def submit(self, submitted_files: SubmittedFiles) -> Future[list[Verdict]]:
         """Send one submission to a worker."""
 
     def replace(self, running: set[Future]) -> set[Future]:
@@ -81,13 +81,13 @@ class LocalWorkers:
         Each submitted call starts one more process, so that they all start at the same time.
         """
         with not_interrupted():
-            rungs = [self.executor.submit(grader.check_in) for _ in range(self.count)]
-        return dict(Counter(rung.result() for rung in rungs))
+            all_levels = [self.executor.submit(grader.check_in) for _ in range(self.count)]
+        return dict(Counter(level.result() for level in all_levels))
 
-    def submit(self, handin: Handin) -> Future[list[Verdict]]:
+    def submit(self, submitted_files: SubmittedFiles) -> Future[list[Verdict]]:
         """Send one submission to a worker. Raises one of `lost`."""
         with not_interrupted():
-            return self.executor.submit(grader.grade, handin)
+            return self.executor.submit(grader.grade, submitted_files)
 
     def replace(self, running: set[Future]) -> set[Future]:
         """Start new processes after a loss, and return the futures that ended with the old ones."""
@@ -122,52 +122,54 @@ def not_interrupted() -> Iterator[None]:
 HANDINS_FOR_A_WORKER = 4  # they are graded in less time than one more worker needs to start
 
 
-def default_count(handins: int, jobs: int) -> int:
+def default_count(submissions: int, jobs: int) -> int:
     """Return the number of processes for some submissions: one per available core, or `jobs`."""
     if jobs:
-        return min(jobs, max(1, handins))
+        return min(jobs, max(1, submissions))
     ours = getattr(os, "sched_getaffinity", lambda process: range(os.cpu_count() or 1))
-    return min(len(ours(0)), max(1, ceil(handins / HANDINS_FOR_A_WORKER)))
+    return min(len(ours(0)), max(1, ceil(submissions / HANDINS_FOR_A_WORKER)))
 
 
-Graded = tuple[Handin, list[Verdict]]
+Graded = tuple[SubmittedFiles, list[Verdict]]
 
 
-def graded(todo: list[Handin], workers: Workers, course: Course) -> Iterator[list[Graded]]:
+def graded(todo: list[SubmittedFiles], workers: Workers, course: Course) -> Iterator[list[Graded]]:
     """Yield verdicts on each submission exactly once, in batches as they arrive."""
-    suspects: list[Handin] = []
+    suspects: list[SubmittedFiles] = []
     yield from flow(todo, workers, workers.ahead, suspects)
-    for handin in suspects:
-        guilty: list[Handin] = []
-        yield from flow([handin], workers, 1, guilty)
+    for submitted_files in suspects:
+        guilty: list[SubmittedFiles] = []
+        yield from flow([submitted_files], workers, 1, guilty)
         if guilty:
-            yield [(handin, set_aside(handin, course, Status.KILLED, WorkerEnded()))]
+            yield [
+                (submitted_files, set_aside(submitted_files, course, Status.KILLED, WorkerEnded()))
+            ]
 
 
 def flow(
-    todo: list[Handin], workers: Workers, ahead: int, lost: list[Handin]
+    todo: list[SubmittedFiles], workers: Workers, ahead: int, lost: list[SubmittedFiles]
 ) -> Iterator[list[Graded]]:
     """Keep `ahead` submissions with the workers until all are back or in `lost`."""
     waiting = deque(todo)
-    running: dict[Future[list[Verdict]], Handin] = {}
+    running: dict[Future[list[Verdict]], SubmittedFiles] = {}
     while waiting or running:
         while waiting and len(running) < ahead:
-            handin = waiting.popleft()
-            running[submitted(handin, workers)] = handin
+            submitted_files = waiting.popleft()
+            running[submitted(submitted_files, workers)] = submitted_files
         done = wait(running, return_when=FIRST_COMPLETED).done
         if any(isinstance(future.exception(), workers.lost) for future in done):
             done = done | workers.replace(set(running) - done)
         finished = {running.pop(future): future for future in done}
         back = {h: f for h, f in finished.items() if not isinstance(f.exception(), workers.lost)}
-        lost += [handin for handin in finished if handin not in back]
+        lost += [submitted_files for submitted_files in finished if submitted_files not in back]
         if back:
-            yield [(handin, future.result()) for handin, future in back.items()]
+            yield [(submitted_files, future.result()) for submitted_files, future in back.items()]
 
 
-def submitted(handin: Handin, workers: Workers) -> Future[list[Verdict]]:
+def submitted(submitted_files: SubmittedFiles, workers: Workers) -> Future[list[Verdict]]:
     """Return the future of one submission; an already failed one if the workers are dying."""
     try:
-        return workers.submit(handin)
+        return workers.submit(submitted_files)
     except workers.lost as error:
         failed: Future[list[Verdict]] = Future()
         failed.set_exception(error)

@@ -13,11 +13,11 @@ from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.text import short
-from ..isolation.levels import choose_rung, must_be_closed
+from ..isolation.levels import choose_level, must_be_closed
 from ..messages.setting_aside import GRADERS_FAILED
 from ..project import check_seed
-from ..sources.finding import find_handins, named
-from ..sources.submitted_files import Handin
+from ..sources.finding import find_submissions, named
+from ..sources.submitted_files import SubmittedFiles
 from ..views.words import plural
 from .dependencies import digest_of
 from .extensions import EXTENSIONS, read_extensions
@@ -57,10 +57,10 @@ class Progress(Protocol):
     def begin(self, total: int, left: int, notes: list[str]) -> None:
         """Receive the numbers of all and of ungraded submissions, and notes on skipped files."""
 
-    def checked_in(self, rungs: dict[str, int]) -> None:
+    def checked_in(self, all_levels: dict[str, int]) -> None:
         """Receive the number of workers at each isolation level, when they are ready."""
 
-    def advance(self, handin: Handin, verdicts: list[Verdict]) -> None:
+    def advance(self, submitted_files: SubmittedFiles, verdicts: list[Verdict]) -> None:
         """Receive one more graded submission."""
 
     def moved(self, moves: list[dict]) -> None:
@@ -75,30 +75,36 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     Raises CourseError for impossible options, and if nothing can be graded.
     """
     course, isolated = prepare_to_grade(submitted, out, run)
-    handins, notes = find_handins(submitted, course, run.rescue, run.roster)
-    notes += few_submitted(handins)
+    submissions, notes = find_submissions(submitted, course, run.rescue, run.roster)
+    notes += few_submitted(submissions)
     if only := {course.chapter(name).name for name in run.chapters}:
-        handins = [handin for handin in handins if handin.chapter in only]
+        submissions = [
+            submitted_files for submitted_files in submissions if submitted_files.chapter in only
+        ]
     if run.again:
-        handins = [handin for handin in handins if handin.student == run.again]
-    if not handins:
+        submissions = [
+            submitted_files
+            for submitted_files in submissions
+            if submitted_files.student == run.again
+        ]
+    if not submissions:
         what = f"{run.again or '<student>'}/{' or '.join(run.chapters) or '<chapter>'}/"
         raise CourseError(f"{submitted} holds no {what} folder of this course")
     ledger = ledger_of(out, course, run)
-    chapters = {handin.chapter for handin in handins}
+    chapters = {submitted_files.chapter for submitted_files in submissions}
     notes += decide_new_exercises(ledger, run.new_exercises, course, chapters)
-    handins = [h for h in handins if not (h.missing and ledger.holds(h, run.forget))]
+    submissions = [h for h in submissions if not (h.missing and ledger.holds(h, run.forget))]
     notes += ledger.rename(identities(submitted))
-    notes += late_by_file(handins, ledger)
-    notes += [] if run.again else notes_on_others(ledger, handins, run)
-    todo = ledger.prepare(handins, run.forget, again=bool(run.again))
-    notes += ledger.notes + ledger.old_overrides(handins, points_in(course))
+    notes += late_by_file(submissions, ledger)
+    notes += [] if run.again else notes_on_others(ledger, submissions, run)
+    todo = ledger.prepare(submissions, run.forget, again=bool(run.again))
+    notes += ledger.notes + ledger.old_overrides(submissions, points_in(course))
     if isolated:
         notes += graded_without_isolation(ledger.without_isolation(todo))
-    progress.begin(len(handins), len(todo), [short(note, LONGEST_NOTE) for note in notes])
+    progress.begin(len(submissions), len(todo), [short(note, LONGEST_NOTE) for note in notes])
     if todo:
         work_off(todo, course, run, ledger, progress)
-    rows = ledger.finish(exercises_in(course), handins)
+    rows = ledger.finish(exercises_in(course), submissions)
     progress.moved(ledger.moved())
     return rows
 
@@ -116,11 +122,11 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
     check_seed(run.setup.tests, course)
     if run.scheduler:
         return course, run.setup.isolation != "none"
-    rung = choose_rung(course.isolation, run.setup.isolation, run.setup.device)
-    must_be_closed(rung, chain(private_paths(run.setup.tests), (submitted, out)))
-    if "uid" in rung.layers:
+    level = choose_level(course.isolation, run.setup.isolation, run.setup.device)
+    must_be_closed(level, chain(private_paths(run.setup.tests), (submitted, out)))
+    if "uid" in level.layers:
         os.umask(0o077)  # files written on such an isolation level are private too
-    return course, rung.name != "none"
+    return course, level.name != "none"
 
 
 def ledger_of(out: Path, course: Course, run: Run) -> Ledger:
@@ -144,10 +150,12 @@ def exercises_in(course: Course) -> list[str]:
     return [e.name for chapter in course.chapters for e in chapter.exercises]
 
 
-def notes_on_others(ledger: Ledger, handins: list[Handin], run: Run) -> list[str]:
+def notes_on_others(ledger: Ledger, submissions: list[SubmittedFiles], run: Run) -> list[str]:
     """Return notes on earlier rows that stay, and on overrides of learners without rows."""
-    others = ledger.others(handins, run.forget)
-    students = {handin.student for handin in handins} | {student for student, _ in others}
+    others = ledger.others(submissions, run.forget)
+    students = {submitted_files.student for submitted_files in submissions} | {
+        student for student, _ in others
+    }
     notes = kept(others, ledger.by_other_graders(others))
     notes += unknown(EXTENSIONS, [student for student, _ in ledger.extensions], students)
     return notes + unknown(OVERRIDES, [student for student, *_ in ledger.overrides], students)
@@ -156,12 +164,14 @@ def notes_on_others(ledger: Ledger, handins: list[Handin], run: Run) -> list[str
 FEW, ENOUGH = 0.1, 10  # a note appears below this share of at least so many learners
 
 
-def few_submitted(handins: list[Handin]) -> list[str]:
+def few_submitted(submissions: list[SubmittedFiles]) -> list[str]:
     """Return a note on chapters that hardly any learner submitted; a stray file may be why."""
     notes = []
-    for chapter in sorted({handin.chapter for handin in handins}):
-        own = [handin for handin in handins if handin.chapter == chapter]
-        there = [handin.student for handin in own if not handin.missing]
+    for chapter in sorted({submitted_files.chapter for submitted_files in submissions}):
+        own = [
+            submitted_files for submitted_files in submissions if submitted_files.chapter == chapter
+        ]
+        there = [submitted_files.student for submitted_files in own if not submitted_files.missing]
         if len(own) >= ENOUGH and len(there) < FEW * len(own):
             others = plural(len(own) - len(there), "other learner")
             notes.append(
@@ -198,9 +208,9 @@ def decide_new_exercises(
 DECISIONS = COUNT, IGNORE = "count", "ignore"
 
 
-def late_by_file(handins: list[Handin], ledger: Ledger) -> list[str]:
+def late_by_file(submissions: list[SubmittedFiles], ledger: Ledger) -> list[str]:
     """Return a note on submissions that are late only by the time of their file."""
-    late = sorted({h.student for h in handins if h.by_file and ledger.is_late(h)})
+    late = sorted({h.student for h in submissions if h.by_file and ledger.is_late(h)})
     if not late:
         return []
     why = "are late by the time of the file, since timestamp.txt is missing or tells no time"
@@ -234,7 +244,7 @@ def graded_without_isolation(those: set[tuple]) -> list[str]:
 
 
 def work_off(
-    todo: list[Handin], course: Course, run: Run, ledger: Ledger, progress: Progress
+    todo: list[SubmittedFiles], course: Course, run: Run, ledger: Ledger, progress: Progress
 ) -> None:
     """Grade each distinct content once, and write the verdicts for all its submissions."""
     same = twins(todo)
@@ -243,8 +253,8 @@ def work_off(
         for batch in graded(list(same), workers, course):
             full = [(h, verdicts_for(h, v)) for first, v in batch for h in same[first]]
             ledger.write(full)
-            for handin, verdicts in full:
-                progress.advance(handin, verdicts)
+            for submitted_files, verdicts in full:
+                progress.advance(submitted_files, verdicts)
 
 
 def workers_for(contents: int, course: Course, run: Run) -> Workers:
@@ -256,16 +266,21 @@ def workers_for(contents: int, course: Course, run: Run) -> Workers:
     return ClusterWorkers(run.scheduler, run.setup, course)
 
 
-def twins(handins: list[Handin]) -> dict[Handin, list[Handin]]:
+def twins(submissions: list[SubmittedFiles]) -> dict[SubmittedFiles, list[SubmittedFiles]]:
     """Return the first submission of each content, with all submissions of that content."""
-    groups: dict[tuple, list[Handin]] = defaultdict(list)
-    for handin in handins:
-        kind = handin.filename.rsplit(".", 1)[-1]
-        content = handin.content, handin.script, handin.reason, handin.beside
-        groups[handin.chapter, kind, *content].append(handin)
+    groups: dict[tuple, list[SubmittedFiles]] = defaultdict(list)
+    for submitted_files in submissions:
+        kind = submitted_files.filename.rsplit(".", 1)[-1]
+        content = (
+            submitted_files.content,
+            submitted_files.script,
+            submitted_files.reason,
+            submitted_files.beside,
+        )
+        groups[submitted_files.chapter, kind, *content].append(submitted_files)
     return {group[0]: group for group in groups.values()}
 
 
-def verdicts_for(handin: Handin, verdicts: list[Verdict]) -> list[Verdict]:
+def verdicts_for(submitted_files: SubmittedFiles, verdicts: list[Verdict]) -> list[Verdict]:
     """Return the verdicts for a submission with the same content."""
-    return [replace(verdict, student=handin.student) for verdict in verdicts]
+    return [replace(verdict, student=submitted_files.student) for verdict in verdicts]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ..attempts.maker import AttemptMaker
 from ..runner.source import Unreadable
-from ..sources.finding import find_handins
-from ..sources.submitted_files import Handin
+from ..sources.finding import find_submissions
+from ..sources.submitted_files import SubmittedFiles
 
 COMMON = 0.2  # an answer shared by more than this share of a class is the usual one
 TO_DO = "NotImplementedError"
@@ -38,9 +38,9 @@ def answers_alike(maker: AttemptMaker, submitted: Path) -> list[Alike]:
     """
     same: dict[tuple[str, str], list[str]] = defaultdict(list)
     answers: dict[str, int] = defaultdict(int)
-    for handin in find_handins(submitted, maker.course)[0]:
-        for exercise, shape in shapes_of(maker, handin).items():
-            same[exercise, shape].append(handin.student)
+    for submitted_files in find_submissions(submitted, maker.course)[0]:
+        for exercise, shape in shapes_of(maker, submitted_files).items():
+            same[exercise, shape].append(submitted_files.student)
             answers[exercise] += 1
     groups = [
         Alike(exercise, tuple(students), answers[exercise], shape.count("\n") + 1)
@@ -50,14 +50,14 @@ def answers_alike(maker: AttemptMaker, submitted: Path) -> list[Alike]:
     return sorted(groups, key=lambda g: (len(g.students) / g.answers, -g.lines, g.exercise))
 
 
-def shapes_of(maker: AttemptMaker, handin: Handin) -> dict[str, str]:
+def shapes_of(maker: AttemptMaker, submitted_files: SubmittedFiles) -> dict[str, str]:
     """Return the structure of a learner's answers by exercise; {} for an unreadable file."""
-    if handin.missing or handin.reason:
+    if submitted_files.missing or submitted_files.reason:
         return {}
     try:
-        found = maker.reader().shapes(maker.source_of(handin).text)
+        found = maker.reader().shapes(maker.source_of(submitted_files).text)
     except Unreadable:
         return {}
-    own = maker.names_in(handin.chapter)
+    own = maker.names_in(submitted_files.chapter)
     last = {names[0]: shape for names, shape in found if names and names[0] in own}
     return {exercise: shape for exercise, shape in last.items() if TO_DO not in shape}

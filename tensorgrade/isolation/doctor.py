@@ -5,7 +5,7 @@ import platform
 import sys
 
 from .command import bubblewrap
-from .levels import FULL, LADDER, Rung, best_rung, enough, rung_named
+from .levels import FULL, LEVELS, Level, best_level, enough, level_named
 from .probing import probe
 from .remedies import closed_to_others, mend
 
@@ -29,19 +29,20 @@ LAYERS = {
 def examine(wanted: str | None = None) -> dict:
     """Return a report for JSON. wanted: the lowest isolation level that the course accepts.
 
-    `rung` is the level that grading would use now. `layers` contains each layer, with its error and
-    two booleans: it works, and it would give a higher level. `mend` lists the steps to the highest
-    level. `bwrap` is the path of bubblewrap's program.
+    `level` is the level that grading would use now. `layers` contains each layer, with its error
+    and two booleans: it works, and it would give a higher level. `mend` lists the steps to the
+    highest level. `bwrap` is the path of bubblewrap's program.
     """
     findings = probe()
-    best = best_rung(findings)
+    best = best_level(findings)
     return {
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "python": sys.executable,
-        "rung": best.name,
+        "level": best.name,
+        "rung": best.name,  # the key of earlier versions
         "protects": best.protects,
         "wanted": wanted,
-        "enough": wanted is None or enough(best, rung_named(wanted)),
+        "enough": wanted is None or enough(best, level_named(wanted)),
         "bwrap": path_of_bwrap(),
         "layers": {name: describe(name, findings[name], best) for name in sorted(findings)},
         "mend": steps(findings),
@@ -49,9 +50,9 @@ def examine(wanted: str | None = None) -> dict:
     }
 
 
-def describe(layer: str, trouble: str, best: Rung) -> dict:
+def describe(layer: str, trouble: str, best: Level) -> dict:
     """Return the report's entry for one layer. best: the isolation level of this machine."""
-    higher = LADDER[: [level.name for level in LADDER].index(best.name)]
+    higher = LEVELS[: [level.name for level in LEVELS].index(best.name)]
     gives_more = bool(trouble) and any(layer in level.layers for level in higher)
     return {"works": not trouble, "trouble": trouble, "gives_more": gives_more}
 
@@ -83,7 +84,7 @@ def notes() -> list[str]:
 
 def as_text(report: dict) -> str:
     """Return the report as text: a line for each layer, then the steps to take."""
-    lines = [f"Isolation on this machine: {report['rung']} ({report['system']})", ""]
+    lines = [f"Isolation on this machine: {report['level']} ({report['system']})", ""]
     lines += [line_of(name, found) for name, found in report["layers"].items()]
     lines += ["", report["protects"], f"bwrap: {report['bwrap'] or 'not installed'}"]
     lines += [f"→ {step}." for step in report["mend"]]
@@ -91,7 +92,7 @@ def as_text(report: dict) -> str:
     if not report["enough"]:
         lines.append(
             f"The course asks for {report['wanted']!r}, so `tensorgrade grade` will refuse on this "
-            f"machine. Get more as shown above, or accept less with `--isolation {report['rung']}`."
+            f"machine. Get more as shown above, or accept less: `--isolation {report['level']}`."
         )
     return "\n".join(lines)
 

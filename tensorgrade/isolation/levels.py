@@ -17,7 +17,7 @@ OWN_NAMESPACES = frozenset({"bubblewrap", "pid", "mount", "ipc", "net"})
 
 
 @dataclass(frozen=True)
-class Rung:
+class Level:
     """An isolation level: its name, its layers, and a text on the protection it gives.
 
     also: layers that are added if the machine supports them. The level does not depend on them.
@@ -29,26 +29,26 @@ class Rung:
     also: frozenset[str] = frozenset()
 
 
-FULL = Rung(
+FULL = Level(
     "full",
     LOCKED | OWN_NAMESPACES | {"landlock"},
     "Learner code sees Python, torch and an empty folder. It cannot reach other files, other "
     "processes, their memory, or the network. Two layers each protect files, processes and the "
     "network.",
 )
-NAMESPACES = Rung(
+NAMESPACES = Level(
     "namespaces",
     LOCKED | OWN_NAMESPACES,
     "Learner code sees Python, torch and an empty folder. It cannot reach other files, other "
     "processes, their memory, or the network.",
 )
-LANDLOCK = Rung(
+LANDLOCK = Level(
     "landlock",
     LOCKED | {"landlock"},
     "Learner code cannot read the answers, start programs, use the network or signal others. It "
     "shares the system's process table and has no folder to write to.",
 )
-UID = Rung(
+UID = Level(
     "uid",
     BASIC | {"parent", "privileges", "uid"},
     "Learner code runs as a user of its own. It cannot read what only root may read, such as the "
@@ -56,86 +56,86 @@ UID = Rung(
     "the rest with the system: grade in a container that holds nothing else of value.",
     frozenset({"landlock", "seccomp"}),
 )
-CUDA = Rung(
+CUDA = Level(
     "cuda",
     (BASIC | {"parent", "privileges"}) - {"memory"},  # a GPU maps terabytes of addresses
     "Learner code runs in a process of its own with bounded time, since the layers would hide the "
     "GPU. It can read what the grader can read: grade files that you trust.",
 )
-NONE = Rung(
+NONE = Level(
     "none",
     BASIC,
     "Learner code runs in a process of its own with bounded time and memory. It can read what the "
     "grader can read, the answers too: grade files that you trust.",
 )
-LADDER = (FULL, NAMESPACES, LANDLOCK, UID, NONE)
+LEVELS = (FULL, NAMESPACES, LANDLOCK, UID, NONE)
 
 
 class NotIsolated(CourseError):
     """The machine supports less isolation than the course demands; the message names the remedy."""
 
 
-def rung_named(name: str) -> Rung:
+def level_named(name: str) -> Level:
     """Return the isolation level with this name. Raises CourseError."""
-    for rung in LADDER:
-        if rung.name == name:
-            return rung
-    names = ", ".join(rung.name for rung in LADDER)
+    for level in LEVELS:
+        if level.name == name:
+            return level
+    names = ", ".join(level.name for level in LEVELS)
     raise CourseError(f"course_config.py asks for isolation {name!r}; there is {names}")
 
 
-def best_rung(findings: dict[str, str]) -> Rung:
+def best_level(findings: dict[str, str]) -> Level:
     """Return the highest isolation level whose layers all worked in a trial."""
     works = BASIC | {layer for layer, trouble in findings.items() if not trouble}
-    best = next(rung for rung in LADDER if rung.layers <= works)
+    best = next(level for level in LEVELS if level.layers <= works)
     return replace(best, layers=best.layers | best.also & works) if best.also else best
 
 
-def enough(rung: Rung, lowest: Rung) -> bool:
+def enough(level: Level, lowest: Level) -> bool:
     """Return True if an isolation level is at least as high as another."""
-    names = [each.name for each in LADDER]
-    return names.index(rung.name) <= names.index(lowest.name)
+    names = [each.name for each in LEVELS]
+    return names.index(level.name) <= names.index(lowest.name)
 
 
-def choose_rung(wanted: str, isolation: str, device: str = "cpu") -> Rung:
+def choose_level(wanted: str, isolation: str, device: str = "cpu") -> Level:
     """Return the isolation level for grading: the requested one, or the best available.
 
     wanted: the lowest level that the course accepts. isolation: `auto`, the lowest level accepted
     this time, or `none`. Raises NotIsolated if the machine supports less.
     """
-    names = [rung.name for rung in LADDER]
+    names = [level.name for level in LEVELS]
     if isolation not in ("auto", *names):
         raise CourseError(f"--isolation is auto or one of {', '.join(names)}, not {isolation}")
-    lowest = rung_named(wanted if isolation == "auto" else isolation)
+    lowest = level_named(wanted if isolation == "auto" else isolation)
     if isolation == "none":
         return NONE
     if device != "cpu":
         return CUDA
     findings = probe()
-    best = best_rung(findings)
+    best = best_level(findings)
     if not enough(best, lowest):
         raise NotIsolated(refusal(lowest, best, findings))
     return best
 
 
-def must_be_closed(rung: Rung, paths: Iterable[Path]) -> None:
+def must_be_closed(level: Level, paths: Iterable[Path]) -> None:
     """Check that learner code cannot read these paths, if the level relies on file permissions.
 
     Raises NotIsolated.
     """
     from .remedies import is_closed
 
-    if "uid" not in rung.layers:
+    if "uid" not in level.layers:
         return
     opened = [str(path) for path in paths if path.exists() and not is_closed(path)]
     if opened:
         raise NotIsolated(
             f"every user of this machine can read {' and '.join(opened)}, and at isolation "
-            f"level {rung.name!r} learner code is such a user: chmod -R go= {' '.join(opened)}"
+            f"level {level.name!r} learner code is such a user: chmod -R go= {' '.join(opened)}"
         )
 
 
-def refusal(lowest: Rung, best: Rung, findings: dict[str, str]) -> str:
+def refusal(lowest: Level, best: Level, findings: dict[str, str]) -> str:
     """Return the reason why grading does not start, and the remedy, in plain sentences."""
     from .remedies import mend
 

@@ -17,7 +17,7 @@ from ..course import CourseError, Limits
 from ..runner.messages import LENGTH
 from .child_configuration import orders
 from .command import ENVIRONMENT, runner_command, sandboxed_command
-from .levels import CUDA, NONE, Rung
+from .levels import CUDA, NONE, Level
 from .probing import last_line
 
 LONGEST_START = 120
@@ -148,14 +148,14 @@ class Child:
 class WarmProcess:
     """A process that has imported torch and forks a child for each attempt in milliseconds.
 
-    rung: the isolation level of its children. Raises NotStarted.
+    level: the isolation level of its children. Raises NotStarted.
     """
 
-    def __init__(self, limits: Limits, rung: Rung = NONE):
-        self.limits, self.rung = limits, rung
+    def __init__(self, limits: Limits, level: Level = NONE):
+        self.limits, self.level = limits, level
         # Without this layer children share a process table, so one could stop another that waits.
-        self.forks_ahead = "pid" in rung.layers
-        self.orders = orders(limits, rung.layers)
+        self.forks_ahead = "pid" in level.layers
+        self.orders = orders(limits, level.layers)
         self.numbers = itertools.count(1)
         self.starts = 0
         self.start()
@@ -163,7 +163,7 @@ class WarmProcess:
     @property
     def isolation(self) -> str:
         """Return the name of the isolation level."""
-        return self.rung.name
+        return self.level.name
 
     def start(self) -> None:
         """Launch the process; retry once if a signal killed it too early. Raises NotStarted."""
@@ -202,8 +202,8 @@ class WarmProcess:
 
     def command(self, control_fd: int) -> list[str]:
         """Return the command line for the isolation level."""
-        if "bubblewrap" in self.rung.layers:
-            network = "net" not in self.rung.layers
+        if "bubblewrap" in self.level.layers:
+            network = "net" not in self.level.layers
             return sandboxed_command("warm", control_fd, self.orders, network=network)
         return runner_command("warm", control_fd, self.orders)
 
@@ -212,7 +212,7 @@ class WarmProcess:
 
         On the GPU's level they include the location of the GPU's driver.
         """
-        told = DRIVER_VARIABLES if self.rung is CUDA else ()
+        told = DRIVER_VARIABLES if self.level is CUDA else ()
         return ENVIRONMENT | {name: os.environ[name] for name in told if name in os.environ}
 
     def await_readiness(self, said: IO[bytes]) -> None:

@@ -18,7 +18,7 @@ from ..messages.message import Clauses, Message, Sentences
 from ..messages.places import HowMany
 from ..messages.results import GradientOf
 from ..messages.verdicts import KnownMistake
-from .trace_comparison import Parting
+from .trace_comparison import Divergence
 
 
 class Kind(StrEnum):
@@ -121,18 +121,18 @@ class Finding:
 
     asks: the check's own line. mistakes: messages of the recognised mistakes, by name. trace:
     returns the shapes of the values in the call. It runs the call again, so it is used only if
-    shapes help. parting: returns the place where values diverge from right answers, if known; it
-    also runs cases again. said: returns the output of the code in the call, which runs again.
-    earlier: a message about a wrong earlier exercise that is called here, in addition to known
-    mistakes. fact: something plain about the text that is probably the cause. line: where the code
-    fails, if known. place: converts a line to the learner's words.
+    shapes help. find_divergence: returns the place where values diverge from right answers, if
+    known; it also runs cases again. said: returns the output of the code in the call, which runs
+    again. earlier: a message about a wrong earlier exercise that is called here, in addition to
+    known mistakes. fact: something plain about the text that is probably the cause. line: where the
+    code fails, if known. place: converts a line to the learner's words.
     """
 
     asks: str
     diagnosis: Diagnosis
     mistakes: dict[str, str] = field(default_factory=dict)
     trace: Callable[[], list[Step]] = list
-    parting: Callable[[], Parting | None] = lambda: None
+    find_divergence: Callable[[], Divergence | None] = lambda: None
     said: Callable[[], list[str]] = list
     earlier: Message | None = None
     fact: Message | None = None

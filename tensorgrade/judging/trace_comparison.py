@@ -13,7 +13,7 @@ import torch
 
 from ..exchange.cases import Case
 from ..exchange.references import Seen
-from ..exchange.traces import Stage, Way
+from ..exchange.traces import Stage, Trace
 from ..messages.divergence import (
     AtLine,
     ComesTooEarly,
@@ -66,7 +66,7 @@ NEARLY_ONE = 0.01  # a factor this close to 1 has about the same size on other c
 
 
 @dataclass(frozen=True)
-class Parting:
+class Divergence:
     """The line where a wrong answer diverges from right ones; 0 if only its stage is known.
 
     stage: the name of the value that is missing there, if known. reached: the names of right values
@@ -100,12 +100,12 @@ class Parting:
 class Rows:
     """Values of equal size, stacked in rows, with their places in reference traces."""
 
-    def __init__(self, known: list[tuple[tuple[Way, int], torch.Tensor]]):
+    def __init__(self, known: list[tuple[tuple[Trace, int], torch.Tensor]]):
         self.places = [place for place, _ in known]
         self.values = torch.stack([value.flatten() for _, value in known])
         self.room = torch.stack([room_of(value) for _, value in known]).unsqueeze(1)
 
-    def close_to(self, value: torch.Tensor) -> list[tuple[Way, int]]:
+    def close_to(self, value: torch.Tensor) -> list[tuple[Trace, int]]:
         """Return the places of values that are equal up to rounding, infinities included."""
         value = value.flatten()
         same = (self.values == value) | ((self.values - value).abs() <= self.room)
@@ -115,9 +115,9 @@ class Rows:
 class RightValues:
     """The values of all reference traces on one case, prepared for searching."""
 
-    def __init__(self, ways: tuple[Way, ...]):
+    def __init__(self, ways: tuple[Trace, ...]):
         self.ways = ways
-        self.by_size: dict[int, list[tuple[Way, int, torch.Tensor, torch.Tensor]]] = {}
+        self.by_size: dict[int, list[tuple[Trace, int, torch.Tensor, torch.Tensor]]] = {}
         self.constants: dict[torch.Size, set[float]] = {}
         for way in ways:
             for at, stage in enumerate(way.stages):
@@ -129,13 +129,13 @@ class RightValues:
                     number = float(normal(stage.value).flatten()[0])
                     self.constants.setdefault(stage.value.shape, set()).add(number)
 
-    def equal(self, value: torch.Tensor) -> list[tuple[Way, int]]:
+    def equal(self, value: torch.Tensor) -> list[tuple[Trace, int]]:
         """Return the places of this value; dimensions of size 1 are ignored."""
         value = normal(value).squeeze()
         rows = self.by_shape.get(value.shape)
         return rows.close_to(value) if rows else []
 
-    def with_its_numbers(self, value: torch.Tensor) -> list[tuple[Way, int]]:
+    def with_its_numbers(self, value: torch.Tensor) -> list[tuple[Trace, int]]:
         """Return the places of values with the same numbers, in any order and shape."""
         numbers = normal(value).flatten().sort().values
         rows = self.in_order.get(value.numel())
@@ -195,11 +195,11 @@ class RightValues:
             for name in {n for way in self.ways for stage in way.stages for n in stage.names}
         }
 
-    def name(self, way: Way, at: int) -> str:
+    def name(self, way: Trace, at: int) -> str:
         """Return the most specific name of a value of a trace."""
         return min(way.stages[at].names, key=lambda name: self.spread[name])
 
-    def called(self, names: set[str]) -> list[tuple[Way, int]]:
+    def called(self, names: set[str]) -> list[tuple[Trace, int]]:
         """Return the places of values with these names."""
         return [
             (way, at)
@@ -212,7 +212,7 @@ class RightValues:
         """Return True if a value is a right one times a factor that right answers use once."""
         return bool(self.factors) and self.is_multiple(normal(value), self.unscaled)
 
-    def multiples(self, value: torch.Tensor) -> list[tuple[Way, int]]:
+    def multiples(self, value: torch.Tensor) -> list[tuple[Trace, int]]:
         """Return the places of values that differ from this one only by a factor."""
         known = self.by_size.get(value.numel(), [])
         return [(way, at) for way, at, other, _ in known if factor_of(value, other)]
@@ -346,7 +346,7 @@ def close(value: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 @lru_cache(maxsize=MOST_CASES)
-def right_values(ways: tuple[Way, ...]) -> RightValues:
+def right_values(ways: tuple[Trace, ...]) -> RightValues:
     """Return the values of these traces, prepared once because they serve every learner.
 
     Nothing of a learner is cached with them.
@@ -382,7 +382,7 @@ def is_one_of(factor: float, factors: list[float]) -> bool:
 class Comparison:
     """A comparison of one attempt's trace on a case with the reference traces."""
 
-    def __init__(self, seen: Seen, way: Way, ways: tuple[Way, ...]):
+    def __init__(self, seen: Seen, way: Trace, ways: tuple[Trace, ...]):
         self.case, self.expected, self.observed = seen
         self.way, self.right = way, right_values(ways)
         self.matches = [self.found(stage) for stage in way.stages]
@@ -390,7 +390,7 @@ class Comparison:
         for at in range(len(way.stages)):  # in order, because some pass if their inputs pass
             self.passes.append(self.is_passed(at))
 
-    def found(self, stage: Stage) -> list[tuple[Way, int]]:
+    def found(self, stage: Stage) -> list[tuple[Trace, int]]:
         """Return the places of a stage's value in reference traces."""
         return self.right.equal(stage.value) if stage.value is not None else []
 
@@ -503,7 +503,7 @@ class Comparison:
             and any(other.shape == value.shape and tells(other) for other in made)
         )
 
-    def parting(self) -> Parting | None:
+    def find_divergence(self) -> Divergence | None:
         """Return where the values diverge; None if that is not known."""
         if error := self.observed.error:
             line = next(iter(self.way.raised), error.line)
@@ -513,12 +513,14 @@ class Comparison:
         roots = self.wrong_results()
         if not roots:
             nothing = self.nothing_back()
-            return Parting(self.way.last, what=IsLast()) if nothing else self.rounded()
+            return Divergence(self.way.last, what=IsLast()) if nothing else self.rounded()
         if (bad := self.first_bad(roots)) is not None:
             kind = "NaN" if is_nan(self.way.stages[bad].value) else "infinity"
-            return Parting(self.way.stages[bad].line, "", *self.reached(bad), FirstOfItsKind(kind))
+            return Divergence(
+                self.way.stages[bad].line, "", *self.reached(bad), FirstOfItsKind(kind)
+            )
         if self.holds_right_results():
-            return Parting(self.way.last or self.way.stages[roots[0]].line, what=ReturnsMore())
+            return Divergence(self.way.last or self.way.stages[roots[0]].line, what=ReturnsMore())
         if early := next((at for at in roots if self.names(at)), None):
             return self.returned_early(early)
         left = self.left_unused()
@@ -534,7 +536,7 @@ class Comparison:
         wrong = {one for one, at in done if not self.matches[at]}
         return frozenset({one for one, _ in done} - wrong)
 
-    def rounded(self) -> Parting | None:
+    def rounded(self) -> Divergence | None:
         """Return the line that makes a coarser dtype, if a result differs in late digits only."""
         if not any(map(self.is_nearly_right, self.expected.tensors)):
             return None
@@ -544,7 +546,7 @@ class Comparison:
             digits = "" if stage.value is None else DIGITS.get(stage.value.dtype, "")
             if stage.line and stage.value is not None and from_double and digits:
                 dtype = str(stage.value.dtype).removeprefix("torch.")
-                return Parting(stage.line, what=RoundsTo(dtype, digits))
+                return Divergence(stage.line, what=RoundsTo(dtype, digits))
         return None
 
     def first_bad(self, roots: list[int]) -> int | None:
@@ -569,7 +571,7 @@ class Comparison:
         gap = (own.double() - right).abs()
         return bool(gap.numel()) and float(gap.max()) > SAME_DIGITS * float(right.abs().max())
 
-    def parting_before(self, roots: list[int]) -> Parting | None:
+    def parting_before(self, roots: list[int]) -> Divergence | None:
         """Return the divergence at the first wrong value before wrong results, or at its cause."""
         lost = self.first_lost(roots)
         if lost is None:
@@ -577,21 +579,21 @@ class Comparison:
         if (misnamed := self.misnamed(lost)) is not None:
             return self.told(misnamed)
         if (start := self.wrong_start(lost)) is not None:
-            return Parting(
+            return Divergence(
                 self.way.stages[start].line, "", *self.reached(start), StartsWithOtherNumber()
             )
         if (start := self.misfit_start(lost)) is not None:
-            return Parting(self.way.stages[start].line, what=UnknownShape())
+            return Divergence(self.way.stages[start].line, what=UnknownShape())
         if self.is_filler(lost) and not self.way.stages[lost].inputs:
             return self.left_as_made(lost, roots)
         if self.is_made_of_constants(lost):
             return None
         if given := self.is_to_come_back():
             what = ShouldComeBack(given, self.options())
-            return Parting(self.way.stages[lost].line, what=what, since=1)
+            return Divergence(self.way.stages[lost].line, what=what, since=1)
         return self.in_stretch(lost, roots, self.told(lost))
 
-    def in_stretch(self, lost: int, ends: list[int], told: Parting) -> Parting:
+    def in_stretch(self, lost: int, ends: list[int], told: Divergence) -> Divergence:
         """Return a divergence with all lines where the mistake may be, and the values before them.
 
         Lines before the first wrong value count if their values are only partly right or not
@@ -703,7 +705,7 @@ class Comparison:
             for one in same_line
         )
 
-    def left_as_made(self, start: int, roots: list[int]) -> Parting:
+    def left_as_made(self, start: int, roots: list[int]) -> Divergence:
         """Return the divergence for a constant that was not overwritten, or not everywhere."""
         line, filler = self.way.stages[start].line, self.way.stages[start].value
         expected = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
@@ -716,7 +718,9 @@ class Comparison:
             for value, right in wrong
         )
         until = max(self.way.last, line)
-        return Parting(line, what=LeftAsMade() if left and wrong else None, since=line, until=until)
+        return Divergence(
+            line, what=LeftAsMade() if left and wrong else None, since=line, until=until
+        )
 
     def is_to_come_back(self) -> str:
         """Return the argument that is the only right result; "" if none is."""
@@ -748,7 +752,7 @@ class Comparison:
         """Return True if the attempt names a value outside of the definitions that it calls."""
         return bool(self.way.stages[at].names) and not self.way.stages[at].inside
 
-    def is_gone(self, matches: list[tuple[Way, int]], had: set[tuple[int, int]]) -> bool:
+    def is_gone(self, matches: list[tuple[Trace, int]], had: set[tuple[int, int]]) -> bool:
         """Return True if these right values are missing elsewhere, with everything made from them.
 
         It is enough if one reference trace has such values and all of them are missing.
@@ -758,28 +762,28 @@ class Comparison:
         made = [{(id(way), i) for i in made_of(way, at)} for way, at in matches]
         return any(ones and ones.isdisjoint(had) for ones in made)
 
-    def told_unused(self, at: int) -> Parting:
+    def told_unused(self, at: int) -> Divergence:
         """Return the divergence for a right value that is made and then not used."""
         name = next(iter(self.names(at)), "")
-        return Parting(self.way.stages[at].line, name, *self.reached(at), NothingIsDone())
+        return Divergence(self.way.stages[at].line, name, *self.reached(at), NothingIsDone())
 
-    def right_elsewhere(self, roots: list[int]) -> Parting | None:
+    def right_elsewhere(self, roots: list[int]) -> Divergence | None:
         """Return the divergence if other right values were returned than asked for, or too few."""
         expected = [t for name, t in self.expected.tensors.items() if name.startswith("result")]
         if len(self.way.returned) != len(expected):
             made = all(any(self.is_right_result(at, t) for at in self.told_of) for t in expected)
             known = made and self.way.last
-            return Parting(self.way.last, what=ReturnsOtherNumber()) if known else None
+            return Divergence(self.way.last, what=ReturnsOtherNumber()) if known else None
         wrong = next((at for at in roots if not self.matches[at]), None)
         line = self.way.last if wrong is None else self.way.stages[wrong].line
-        return Parting(line) if line else None
+        return Divergence(line) if line else None
 
     @property
     def told_of(self) -> list[int]:
         """The places of values that are known."""
         return [at for at, stage in enumerate(self.way.stages) if stage.value is not None]
 
-    def before_error(self, line: int | None) -> Parting | None:
+    def before_error(self, line: int | None) -> Divergence | None:
         """Return the line of an error, or an earlier one that makes a value no right answer has.
 
         That value has right numbers in wrong places, or is used by the operation that failed.
@@ -791,9 +795,9 @@ class Comparison:
             return self.in_stretch(misplaced[0], misplaced, self.told(misplaced[0]))
         cause = self.first_lost([at for at in self.way.failed if at in lost])
         if cause is None or self.way.stages[cause].line == line or not self.is_misfit(cause):
-            return Parting(line, raised=True)
+            return Divergence(line, raised=True)
         if (start := self.misfit_start(cause)) is not None:
-            return Parting(self.way.stages[start].line, what=UnknownShape())
+            return Divergence(self.way.stages[start].line, what=UnknownShape())
         return self.in_stretch(cause, [cause], self.told(cause))
 
     def misfit_start(self, lost: int) -> int | None:
@@ -869,11 +873,11 @@ class Comparison:
         own = called(self.way.stages[at])
         return sorted(found, key=lambda name: (name not in own, self.right.spread[name], name))
 
-    def returned_early(self, at: int) -> Parting:
+    def returned_early(self, at: int) -> Divergence:
         """Return the divergence for a right value that is returned instead of the right result."""
         name = self.names(at)[0]
         line = self.way.last or self.way.stages[at].line
-        return Parting(line, name, *self.reached(at), ReturnsEarlierValue(name))
+        return Divergence(line, name, *self.reached(at), ReturnsEarlierValue(name))
 
     def reached(self, before: int) -> tuple[tuple[str, ...], int]:
         """Return the right stages among the first values, and the line of the last right one."""
@@ -926,21 +930,21 @@ class Comparison:
             left += new
         return sorted(found)
 
-    def told(self, lost: int) -> Parting:
+    def told(self, lost: int) -> Divergence:
         """Return the divergence for the first wrong value."""
         stage = self.way.stages[lost]
         reached, upto = self.reached(lost)
         if names := self.names(lost):
             wrong = HoldsOtherValue(self.other_name(lost), names[0])
-            return Parting(stage.line, names[0], reached, upto, wrong)
+            return Divergence(stage.line, names[0], reached, upto, wrong)
         if lost in self.way.returned or stage.inside:  # reported elsewhere
-            return Parting(stage.line, "", reached, upto)
+            return Divergence(stage.line, "", reached, upto)
         asked = self.due(lost)
         last = self.last_of_line(lost)
         for name, value in asked:
             if what := instead(self.case, self.way.stages[last].value, value):
-                return Parting(stage.line, name, reached, upto, what)
-        return Parting(stage.line, asked[0][0] if asked else "", reached, upto)
+                return Divergence(stage.line, name, reached, upto, what)
+        return Divergence(stage.line, asked[0][0] if asked else "", reached, upto)
 
     def last_of_line(self, lost: int) -> int:
         """Return the place of the last value that the line makes from this one.
@@ -972,7 +976,7 @@ class Comparison:
         due = ((self.right.name(way, at), way.stages[at].value) for _, way, at in found)
         return [(n, value) for n, value in due if value is not None and n not in names]
 
-    def is_as_large(self, lost: int, way: Way, at: int) -> bool:
+    def is_as_large(self, lost: int, way: Trace, at: int) -> bool:
         """Return True if a right value is as large as the wrong one, or its line's last one.
 
         The next value in a right answer may be one that the attempt has not reached yet.
@@ -981,7 +985,7 @@ class Comparison:
         values = (self.way.stages[place].value for place in places)
         return right is None or any(v is None or v.numel() == right.numel() for v in values)
 
-    def next_in(self, way: Way, place: int) -> list[tuple[int, Way, int]]:
+    def next_in(self, way: Trace, place: int) -> list[tuple[int, Trace, int]]:
         """Return the first named value that a right answer makes from the one at a place, if any.
 
         The first entry counts the values made from that one before it is reached.
@@ -1000,12 +1004,12 @@ def called(stage: Stage) -> set[str]:
     return {name.replace("_", " ") for name in stage.names}
 
 
-def made_of(way: Way, at: int) -> list[int]:
+def made_of(way: Trace, at: int) -> list[int]:
     """Return the places of the values that a trace makes directly from the one at a place."""
     return [i for i, stage in enumerate(way.stages) if at in stage.inputs]
 
 
-def turned_from(way: Way, at: int) -> set[int]:
+def turned_from(way: Trace, at: int) -> set[int]:
     """Return the places of a value and of its copies with the same numbers in other places."""
     found, value = {at}, way.stages[at].value
     if value is None:
@@ -1020,7 +1024,7 @@ def turned_from(way: Way, at: int) -> set[int]:
     return found
 
 
-def same_size_from(way: Way, at: int) -> set[int]:
+def same_size_from(way: Trace, at: int) -> set[int]:
     """Return the places of all values of the same shape that a trace makes from a value."""
     made, value = {at}, way.stages[at].value
     for i in range(at + 1, len(way.stages)):
@@ -1031,7 +1035,7 @@ def same_size_from(way: Way, at: int) -> set[int]:
     return {i for i, other in values if other is not None and other.shape == shape}
 
 
-def way_in(way: Way) -> Callable[[list[tuple[Way, int]]], bool]:
+def way_in(way: Trace) -> Callable[[list[tuple[Trace, int]]], bool]:
     """Return a predicate that is True if a match is in a trace."""
     return lambda match: any(other is way for other, _ in match)
 
@@ -1083,46 +1087,46 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> Message | None:
     return HidesOthers(where_they_differ(yours ^ asked)) if yours.any() else HidesNothing()
 
 
-def parting(seen: Seen, way: Way, ways: tuple[Way, ...]) -> Parting | None:
+def find_divergence(seen: Seen, way: Trace, ways: tuple[Trace, ...]) -> Divergence | None:
     """Return where an attempt diverges from right answers on a case; None if that is not known.
 
     seen: the case with its expected and observed results. way: the attempt's trace. ways: the
     reference traces.
     """
     compared = Comparison(seen, way, ways)
-    found = compared.parting()
+    found = compared.find_divergence()
     return replace(found, correct=compared.correct_operations()) if found else None
 
 
-def parting_sentence(parting: Parting, place: Callable[[int], str]) -> Sentences | None:
+def divergence_sentence(diverging: Divergence, place: Callable[[int], str]) -> Sentences | None:
     """Return the message to learners; None if there is nothing to say.
 
     place: returns the name of a line's place.
 
-    >>> found = parting_sentence(Parting(9, "masked scores", ("keys",), 8), "line {}".format)
+    >>> found = divergence_sentence(Divergence(9, "masked scores", ("keys",), 8), "line {}".format)
     >>> [type(part).__name__ for part in found.parts]
     ['RightUpTo', 'ValuesDiverge']
     """
-    before = (right_up_to(parting, place),) if parting.reached else ()
-    told = before + at_the_line(parting, place)
-    if told and parting.reads:
-        first, last = parting.stretch
-        reads = tuple(MadeAt(name, place(line)) for name, line in parting.reads)
+    before = (right_up_to(diverging, place),) if diverging.reached else ()
+    told = before + at_the_line(diverging, place)
+    if told and diverging.reads:
+        first, last = diverging.stretch
+        reads = tuple(MadeAt(name, place(line)) for name, line in diverging.reads)
         told += (ReadsFrom(reads, between=first != last),)
-    if parting.unused:
-        told += (NothingIsDoneWith(place(parting.unused)),)
+    if diverging.unused:
+        told += (NothingIsDoneWith(place(diverging.unused)),)
     return Sentences(told) if told else None
 
 
-def right_up_to(parting: Parting, place: Callable[[int], str]) -> Message:
+def right_up_to(diverging: Divergence, place: Callable[[int], str]) -> Message:
     """Return the sentence on the right values before the first wrong one."""
-    until = parting.upto < parting.line
-    return RightUpTo(place(parting.upto if until else parting.line), parting.reached, until)
+    until = diverging.upto < diverging.line
+    return RightUpTo(place(diverging.upto if until else diverging.line), diverging.reached, until)
 
 
-def at_the_line(parting: Parting, place: Callable[[int], str]) -> tuple[Message, ...]:
+def at_the_line(diverging: Divergence, place: Callable[[int], str]) -> tuple[Message, ...]:
     """Return the sentences on the line of the mistake, and on the mistake itself."""
-    here, what, since = place(parting.line), parting.what, parting.since
+    here, what, since = place(diverging.line), diverging.what, diverging.since
     if isinstance(what, ShouldComeBack):
         return (MakesSomethingElse(what, here, place(since)),)
     if isinstance(what, IsLast | ComesTooEarly):
@@ -1132,19 +1136,19 @@ def at_the_line(parting: Parting, place: Callable[[int], str]) -> tuple[Message,
         return (StillAsMade(here, what),)
     if isinstance(what, SaysAll):
         return (AtLine(here, what),)
-    return where_they_diverge(parting, place)
+    return where_they_diverge(diverging, place)
 
 
-def where_they_diverge(parting: Parting, place: Callable[[int], str]) -> tuple[Message, ...]:
+def where_they_diverge(diverging: Divergence, place: Callable[[int], str]) -> tuple[Message, ...]:
     """Return the sentence on the lines where the mistake may be.
 
     An error has already reported its own line. If there is nothing to add, there is no sentence.
     """
-    due = IsDue(parting.stage) if parting.stage else None
-    told = Clauses((due, parting.what)) if due or parting.what else None
-    if parting.raised and not told and not parting.reached:
+    due = IsDue(diverging.stage) if diverging.stage else None
+    told = Clauses((due, diverging.what)) if due or diverging.what else None
+    if diverging.raised and not told and not diverging.reached:
         return ()
-    first, last = parting.stretch
+    first, last = diverging.stretch
     if first >= last:
-        return (ValuesDiverge(place(parting.line), "", bool(parting.reached), told),)
-    return (ValuesDiverge(place(first), place(last), bool(parting.reached), told),)
+        return (ValuesDiverge(place(diverging.line), "", bool(diverging.reached), told),)
+    return (ValuesDiverge(place(first), place(last), bool(diverging.reached), told),)

@@ -20,7 +20,7 @@ from ..attempts.setup import Setup
 from ..instructor.gradebook import PREFIX
 from ..lateness import read_time
 from ..sources.companion_files import files_beside
-from ..sources.submitted_files import Handin, handed_in_at
+from ..sources.submitted_files import SubmittedFiles, handed_in_at
 from .sanitize import reason_in
 from .script_to_notebook import script_behind
 from .warm_grader import ReadApart, grade
@@ -60,7 +60,7 @@ class HiddenGraders(NbGraderPreprocessor):
             )
         folder = Path(resources.get("metadata", {}).get("path", "."))
         setup = Setup(Path(self.graders).resolve(), self.isolation, self.device)
-        verdicts = grade(self.handin(nb, where, folder, ReadApart(setup)), setup)
+        verdicts = grade(self.submitted_files(nb, where, folder, ReadApart(setup)), setup)
         for cell in filter(earns_points, nb.cells):
             self.write(cell, verdicts)
         return nb, resources
@@ -75,18 +75,20 @@ class HiddenGraders(NbGraderPreprocessor):
             if found := handed_in_at(folder, [folder / f"{chapter}.ipynb"])[0]:
                 gradebook.update_or_create_submission(chapter, student, timestamp=moment(found))
 
-    def handin(self, nb: NotebookNode, where: dict, folder: Path, reader: ReadApart) -> Handin:
+    def submitted_files(
+        self, nb: NotebookNode, where: dict, folder: Path, reader: ReadApart
+    ) -> SubmittedFiles:
         """Return the submission: the notebook, or the script that was converted to it."""
         student, chapter = where["student"], where["assignment"]
         if (why := reason_in(nb)) is not None:
-            return Handin(student, chapter, f"{chapter}.ipynb", reason=why)
+            return SubmittedFiles(student, chapter, f"{chapter}.ipynb", reason=why)
         beside = files_beside(self.beside.get(chapter, {}), folder)
         released = Path(self.release, chapter, f"{chapter}.ipynb")
         script = script_behind(nb, folder / f"{chapter}.py", released, reader)
         if script is not None:
-            return Handin(student, chapter, f"{chapter}.py", script, beside=beside)
+            return SubmittedFiles(student, chapter, f"{chapter}.py", script, beside=beside)
         content = nbformat.writes(nb).encode()
-        return Handin(student, chapter, f"{chapter}.ipynb", content, beside=beside)
+        return SubmittedFiles(student, chapter, f"{chapter}.ipynb", content, beside=beside)
 
     def write(self, cell: NotebookNode, verdicts: list[dict]) -> None:
         """Replace the cell's outputs by a verdict: a number for nbgrader, and a card for people."""

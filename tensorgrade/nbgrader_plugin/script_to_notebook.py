@@ -15,7 +15,7 @@ from nbgrader.utils import is_locked
 from ..attempts.setup import Setup
 from ..runner.reading import parts
 from ..runner.source import Unreadable, decode
-from ..sources.submitted_files import Handin
+from ..sources.submitted_files import SubmittedFiles
 
 REST = "from-script"
 UNREADABLE = ".unreadable"  # a suffix that keeps nbgrader from reading the file as a notebook
@@ -25,7 +25,7 @@ Part = tuple[list[str], str]  # the names that a statement binds, and its text
 class Reader(Protocol):
     """A reader that parses learners' files where they can do no harm."""
 
-    def name_of_source(self, handin: Handin) -> str:
+    def name_of_source(self, submitted_files: SubmittedFiles) -> str:
         """Return the name of the file that counts; an empty one if none can be read."""
 
     def parts(self, text: str) -> list[Part]:
@@ -59,13 +59,13 @@ def script_counts(script: Path, reader: Reader) -> bool:
     if not notebook.exists():
         return True
     chapter, content = script.parent.name, notebook.read_bytes()
-    both = Handin("", chapter, notebook.name, content, script=script.read_bytes())
+    both = SubmittedFiles("", chapter, notebook.name, content, script=script.read_bytes())
     return Path(reader.name_of_source(both)).suffix == ".py"
 
 
 def make_way(notebook: Path, reader: Reader) -> None:
     """Rename a notebook that cannot be read instead of replacing it, so it can be fixed later."""
-    alone = Handin("", notebook.stem, notebook.name, notebook.read_bytes())
+    alone = SubmittedFiles("", notebook.stem, notebook.name, notebook.read_bytes())
     if not reader.name_of_source(alone):
         notebook.rename(notebook.with_name(f"{notebook.name}{UNREADABLE}"))
 

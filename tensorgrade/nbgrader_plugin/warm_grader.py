@@ -20,7 +20,7 @@ from ..course_sources import load_course
 from ..instructor.dependencies import digest_of, graders_files
 from ..processes import side_by_side
 from ..runner.source import Unreadable
-from ..sources.submitted_files import Handin
+from ..sources.submitted_files import SubmittedFiles
 
 TRIES = 2
 Asked = TypeVar("Asked")
@@ -28,10 +28,10 @@ Answer = TypeVar("Answer")
 WARM: dict[tuple, Executor] = {}
 
 
-def grade(handin: Handin, setup: Setup) -> list[dict]:
+def grade(submitted_files: SubmittedFiles, setup: Setup) -> list[dict]:
     """Return rows with the verdicts on a submission."""
-    rows = answer(setup, grade_there, handin)
-    return given_up(handin, setup.tests) if rows is None else rows
+    rows = answer(setup, grade_there, submitted_files)
+    return given_up(submitted_files, setup.tests) if rows is None else rows
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class ReadApart:
 
     setup: Setup
 
-    def name_of_source(self, handin: Handin) -> str:
+    def name_of_source(self, submitted_files: SubmittedFiles) -> str:
         """Return the name of the file that counts; an empty one if none can be read."""
-        return answer(self.setup, name_there, handin) or ""
+        return answer(self.setup, name_there, submitted_files) or ""
 
     def parts(self, text: str) -> list[tuple[list[str], str]]:
         """Return the top-level statements of a script; none if it cannot be read."""
@@ -115,19 +115,19 @@ def start_there(setup: Setup) -> None:
     grader.start(setup)
 
 
-def grade_there(handin: Handin) -> list[dict]:
+def grade_there(submitted_files: SubmittedFiles) -> list[dict]:
     """Grade a submission in the warm process; return rows of `results.jsonl`."""
     from ..instructor import grader
 
-    return [verdict.row() for verdict in grader.grade(handin)]
+    return [verdict.row() for verdict in grader.grade(submitted_files)]
 
 
-def name_there(handin: Handin) -> str:
+def name_there(submitted_files: SubmittedFiles) -> str:
     """Return the name of the file that counts, in the warm process; empty if none can be read."""
     from ..instructor import grader
 
     try:
-        return grader.ready_grader().maker.source_of(handin).filename
+        return grader.ready_grader().maker.source_of(submitted_files).filename
     except Unreadable:
         return ""
 
@@ -142,11 +142,11 @@ def parts_there(text: str) -> list[tuple[list[str], str]]:
         return []
 
 
-def given_up(handin: Handin, graders: Path) -> list[dict]:
+def given_up(submitted_files: SubmittedFiles, graders: Path) -> list[dict]:
     """Return rows for a submission that killed its process on every try."""
     from ..attempts.verdict import Status
     from ..instructor.grader import set_aside
     from ..messages.setting_aside import WorkerEnded
 
-    aside = set_aside(handin, load_course(graders), Status.KILLED, WorkerEnded())
+    aside = set_aside(submitted_files, load_course(graders), Status.KILLED, WorkerEnded())
     return [verdict.row() for verdict in aside]

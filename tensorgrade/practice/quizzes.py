@@ -23,9 +23,9 @@ from ..attempts.maker import AttemptMaker
 from ..attempts.results import State, state_of
 from ..attempts.setup import Setup
 from ..exchange.text import printable
-from ..sources.finding import find_handins
+from ..sources.finding import find_submissions
 from ..sources.submission import Submission
-from ..sources.submitted_files import Handin
+from ..sources.submitted_files import SubmittedFiles
 from ..testing.collected import CollectedTests
 from .questions import Question, questions_on
 
@@ -87,33 +87,39 @@ def quizzes(
     Raises CourseError if nothing can be read.
     """
     maker, tests = Sandboxed(Setup(exercises, isolation)), CollectedTests(exercises)
-    by_student: dict[str, list[Handin]] = {}
-    for handin in find_handins(submitted, maker.course)[0]:
-        by_student.setdefault(handin.student, []).append(handin)
+    by_student: dict[str, list[SubmittedFiles]] = {}
+    for submitted_files in find_submissions(submitted, maker.course)[0]:
+        by_student.setdefault(submitted_files.student, []).append(submitted_files)
     try:
-        for student, handins in by_student.items():
+        for student, submissions in by_student.items():
             tell(printable(student, 100))
-            found = [one for handin in handins for one in on_handin(maker, tests, handin, most)]
+            found = [
+                one
+                for submitted_files in submissions
+                for one in on_submission(maker, tests, submitted_files, most)
+            ]
             yield Quiz(student, found)
     finally:
         maker.close()
 
 
-def on_handin(
-    maker: AttemptMaker, tests: CollectedTests, handin: Handin, most: int
+def on_submission(
+    maker: AttemptMaker, tests: CollectedTests, submitted_files: SubmittedFiles, most: int
 ) -> list[Question]:
     """Return the questions on one learner's chapter."""
-    if handin.reason or handin.missing:
+    if submitted_files.reason or submitted_files.missing:
         return []
-    attempt = maker.attempt_from_source(handin.chapter, handin)
-    chance = Random(sha256(handin.content).digest())
+    attempt = maker.attempt_from_source(submitted_files.chapter, submitted_files)
+    chance = Random(sha256(submitted_files.content).digest())
     try:
         passed = [name for name in attempt.exercises if is_passed(attempt, tests, name)]
     finally:
         attempt.backend.close()
     found = []
     for name in passed:
-        fresh = maker.attempt_from_source(handin.chapter, handin)  # with seconds of its own
+        fresh = maker.attempt_from_source(
+            submitted_files.chapter, submitted_files
+        )  # with seconds of its own
         found += questions_on(fresh, name, chance, most)
     return found
 

@@ -16,12 +16,12 @@ from .companion_files import files_beside
 from .near_misses import CODE, Version, damaged_zips, rescued, versions_in
 from .submitted_files import (
     NOT_HANDED_IN,
-    Handin,
+    SubmittedFiles,
     as_meant,
     escaped,
     handed_in_at,
     is_seen,
-    read_handin,
+    read_submission_folder,
     rests_on_file,
     shown,
 )
@@ -35,15 +35,15 @@ MOST_STRAY = 20  # notes on stray files; more of them would tell the instructor 
 class Learner:
     """One learner's folder and the submissions found in it.
 
-    folder: the folder's name. trouble: a sentence on why the folder cannot be read. handins: the
-    submissions, by chapter. stray: files and folders that belong to no chapter. told: sentences on
-    files that count although they are misnamed, misplaced or encoded in another way. damaged: paths
+    folder: the folder's name. trouble: why the folder cannot be read, in a sentence. submissions:
+    by chapter. stray: files and folders that belong to no chapter. told: sentences on files that
+    count although they are misnamed, misplaced or encoded in another way. damaged: paths
     of zips that cannot be opened.
     """
 
     folder: str
     trouble: str = ""
-    handins: dict[str, Handin] = field(default_factory=dict)
+    submissions: dict[str, SubmittedFiles] = field(default_factory=dict)
     stray: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
@@ -53,13 +53,15 @@ class Learner:
         """Return the learner's name as rows show it."""
         return escaped(self.folder)
 
-    def handin(self, chapter: str) -> Handin:
+    def submitted_files(self, chapter: str) -> SubmittedFiles:
         """Return the submission for a chapter, or an empty one with the reason."""
-        if chapter in self.handins:
-            return self.handins[chapter]
+        if chapter in self.submissions:
+            return self.submissions[chapter]
         if self.trouble:
-            return Handin(self.name, chapter, reason=self.trouble)
-        return Handin(self.name, chapter, reason=f"{NOT_HANDED_IN}{self.instead}", missing=True)
+            return SubmittedFiles(self.name, chapter, reason=self.trouble)
+        return SubmittedFiles(
+            self.name, chapter, reason=f"{NOT_HANDED_IN}{self.instead}", missing=True
+        )
 
     @property
     def instead(self) -> str:
@@ -69,9 +71,9 @@ class Learner:
         return (stray if self.stray else "") + (damaged if self.damaged else "")
 
 
-def find_handins(
+def find_submissions(
     submitted: Path, course: Course, rescue: bool = True, roster: Collection[str] = ()
-) -> tuple[list[Handin], list[str]]:
+) -> tuple[list[SubmittedFiles], list[str]]:
     """Return all submissions in a fixed order, and notes for the instructor.
 
     The notes name missing submissions, stray files and similar names of learners.
@@ -86,15 +88,15 @@ def find_handins(
     here = {learner.name for learner in learners}
     absent = [Learner(name) for name in sorted(set(roster)) if escaped(name) not in here]
     learners = sorted([*learners, *absent], key=lambda learner: learner.folder)
-    found = [(chapter, one) for learner in learners for chapter, one in learner.handins.items()]
-    graded = sorted({chapter for chapter, handin in found if not handin.missing})
-    handins = [learner.handin(chapter) for learner in learners for chapter in graded]
+    found = [(chapter, one) for learner in learners for chapter, one in learner.submissions.items()]
+    graded = sorted({chapter for chapter, submitted_files in found if not submitted_files.missing})
+    submissions = [learner.submitted_files(chapter) for learner in learners for chapter in graded]
     stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
     unknown = {learner.name for learner in learners if learner.damaged}
-    notes = notes_on_missing([h for h in handins if h.student not in unknown])
+    notes = notes_on_missing([h for h in submissions if h.student not in unknown])
     notes += notes_on_damaged(learners) + notes_on_stray(stray) + notes_on_alike(learners)
-    notes = notes_on_level(here & chapters) + notes_on_times(handins) + notes
-    return handins, notes_on_rescued(learners) + notes_on_roster(here, roster) + notes
+    notes = notes_on_level(here & chapters) + notes_on_times(submissions) + notes
+    return submissions, notes_on_rescued(learners) + notes_on_roster(here, roster) + notes
 
 
 def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[str]) -> None:
@@ -112,10 +114,10 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
             has_code = any(version.kind in CODE for version in own)
             if has_code and not all(version.exact for version in own):
                 take(learner, folder, own, course)
-    except Exception as error:  # for the same reason as in handin_in
+    except Exception as error:  # for the same reason as in submission_in
         learner.told.append(f"{learner.name}: looking closer ended in a {type(error).__name__}")
-    for chapter, handin in learner.handins.items():
-        learner.handins[chapter], sentence = as_meant(handin)
+    for chapter, submitted_files in learner.submissions.items():
+        learner.submissions[chapter], sentence = as_meant(submitted_files)
         learner.told += [f"{learner.name}: {sentence}"] if sentence else []
 
 
@@ -123,20 +125,23 @@ def add_damaged(learner: Learner, zips: list[str]) -> None:
     """Note zips that cannot be opened, also in the reason of a chapter without a file."""
     learner.damaged += zips
     learner.stray = [name for name in learner.stray if name not in zips]
-    for chapter, handin in learner.handins.items():
+    for chapter, submitted_files in learner.submissions.items():
         own = [where for where in zips if where.startswith(f"{chapter}/")]
-        if own and handin.no_file:
-            reason = f"{handin.reason} Damaged, so that nothing in it counts: {', '.join(own[:5])}."
-            learner.handins[chapter] = replace(handin, reason=reason)
+        if own and submitted_files.no_file:
+            damaged = ", ".join(own[:5])
+            reason = f"{submitted_files.reason} Damaged, so that nothing in it counts: {damaged}."
+            learner.submissions[chapter] = replace(submitted_files, reason=reason)
 
 
 def take(learner: Learner, folder: Path, versions: list[Version], course: Course) -> None:
     """Make the version that counts this learner's submission."""
     chapter = versions[0].chapter
-    handin, sentence = rescued(learner.name, versions, course.limits, course.beside)
+    submitted_files, sentence = rescued(learner.name, versions, course.limits, course.beside)
     at, note = handed_in_at(folder / chapter, [version.path for version in versions])
     by_file = rests_on_file(folder / chapter, at)
-    learner.handins[chapter] = replace(handin, submitted=at, time_note=note, by_file=by_file)
+    learner.submissions[chapter] = replace(
+        submitted_files, submitted=at, time_note=note, by_file=by_file
+    )
     learner.told += [sentence] if sentence else []
     used = {shown(version.where.split("/")[0]) for version in versions}
     learner.stray = [name for name in learner.stray if name not in used]
@@ -216,25 +221,29 @@ def learner_in(entry: os.DirEntry, course: Course, chapters: set[str]) -> Learne
         return learner
     for found in entries:
         if found.name in chapters:
-            learner.handins[found.name] = handin_in(learner.name, found, course)
+            learner.submissions[found.name] = submission_in(learner.name, found, course)
     for found in entries:
         if found.name not in chapters and not found.name.startswith("."):
             put_aside(learner, found.name, chapters)
     return learner
 
 
-def handin_in(student: str, entry: os.DirEntry, course: Course) -> Handin:
+def submission_in(student: str, entry: os.DirEntry, course: Course) -> SubmittedFiles:
     """Return the submission in the entry that has a chapter's name."""
     if entry.is_symlink() or not entry.is_dir():
         kind = "link" if entry.is_symlink() else "file"
-        return Handin(student, entry.name, reason=f"{entry.name} is a {kind}, not a folder.")
+        return SubmittedFiles(
+            student, entry.name, reason=f"{entry.name} is a {kind}, not a folder."
+        )
     try:
         folder = Path(entry.path)
         beside = files_beside(course.chapter(entry.name).beside, folder)
-        return replace(read_handin(student, folder, course.limits), beside=beside)
+        return replace(read_submission_folder(student, folder, course.limits), beside=beside)
     except Exception as error:  # an unexpected error affects only this submission
         kind = type(error).__name__
-        return Handin(student, entry.name, reason=f"Reading this hand-in ended in a {kind}.")
+        return SubmittedFiles(
+            student, entry.name, reason=f"Reading this hand-in ended in a {kind}."
+        )
 
 
 def put_aside(learner: Learner, name: str, chapters: set[str]) -> None:
@@ -244,15 +253,17 @@ def put_aside(learner: Learner, name: str, chapters: set[str]) -> None:
     """
     learner.stray.append(shown(name))
     chapter, suffix = os.path.splitext(name)
-    if chapter in chapters and suffix in SUFFIXES and chapter not in learner.handins:
+    if chapter in chapters and suffix in SUFFIXES and chapter not in learner.submissions:
         reason = f"{name} is next to the chapter's folder; it belongs in {chapter}/{name}."
-        learner.handins[chapter] = Handin(learner.name, chapter, reason=reason)
+        learner.submissions[chapter] = SubmittedFiles(learner.name, chapter, reason=reason)
 
 
-def notes_on_missing(handins: list[Handin]) -> list[str]:
+def notes_on_missing(submissions: list[SubmittedFiles]) -> list[str]:
     """Return a note for each chapter on the learners who did not submit it."""
-    chapters = sorted({handin.chapter for handin in handins})
-    missing = {c: [h.student for h in handins if h.chapter == c and h.missing] for c in chapters}
+    chapters = sorted({submitted_files.chapter for submitted_files in submissions})
+    missing = {
+        c: [h.student for h in submissions if h.chapter == c and h.missing] for c in chapters
+    }
     return [
         f"no submission for {chapter} by {named(students)}"
         for chapter, students in missing.items()
@@ -266,12 +277,12 @@ def notes_on_damaged(learners: list[Learner]) -> list[str]:
     return [f"damaged zips, in which nothing counts: {named(zips)}"] if zips else []
 
 
-def notes_on_times(handins: list[Handin]) -> list[str]:
+def notes_on_times(submissions: list[SubmittedFiles]) -> list[str]:
     """Return a note on impossible times, which were replaced."""
-    replaced = [handin for handin in handins if handin.time_note]
+    replaced = [submitted_files for submitted_files in submissions if submitted_files.time_note]
     if not replaced:
         return []
-    students = named(sorted({handin.student for handin in replaced}))
+    students = named(sorted({submitted_files.student for submitted_files in replaced}))
     return [f"impossible times were replaced, of {students}: {replaced[0].time_note}"]
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..course import Limits
 from .companion_files import Beside, file_beside, missing, of_content, too_large
-from .submitted_files import Handin, of_both, read_file, shown
+from .submitted_files import SubmittedFiles, of_both, read_file, shown
 
 # Suffixes that browsers, Finder, Explorer and course systems append to a name already in use.
 COPY = r"(?:[ _-]*\(\d+\)|[ _-]+\d{1,3}|[ _-]*(?:copy|kopie)(?:[ _-]*\(?\d+\)?)?)?"
@@ -204,7 +204,7 @@ def damaged_zips(folder: Path, limits: Limits) -> list[str]:
 
 def rescued(
     student: str, versions: list[Version], limits: Limits, beside: Files = NONE
-) -> tuple[Handin, str]:
+) -> tuple[SubmittedFiles, str]:
     """Return the submission made from the versions of one chapter, and a sentence on them.
 
     The sentence names the versions that count and those that do not. It is empty if there is
@@ -216,7 +216,7 @@ def rescued(
     by_kind = {kind: [v for v in versions if v.kind == kind] for kind in (*CODE, *files)}
     chosen = {kind: newest(of) for kind, of in by_kind.items() if of}
     read = {k: read_version(student, v, limits) for k, v in chosen.items() if k in CODE}
-    handin = of_both(read.get("ipynb"), read.get("py")) or Handin(student, chapter)
+    submitted_files = of_both(read.get("ipynb"), read.get("py")) or SubmittedFiles(student, chapter)
     carried = tuple(
         read_beside(chosen[name], most) if name in chosen else missing(name)
         for name, most in files.items()
@@ -233,7 +233,7 @@ def rescued(
     if len(left) > MOST_LEFT:
         told.append(f"{len(left) - MOST_LEFT} more are older and do not count")
     sentence = f"{student}: {'; '.join(told)}" if told else ""
-    return replace(handin, beside=carried), sentence
+    return replace(submitted_files, beside=carried), sentence
 
 
 def newest(versions: list[Version]) -> Version:
@@ -243,7 +243,7 @@ def newest(versions: list[Version]) -> Version:
     return next((v for v in last if v.exact), max(last, key=lambda v: v.modified))
 
 
-def read_version(student: str, version: Version, limits: Limits) -> Handin | None:
+def read_version(student: str, version: Version, limits: Limits) -> SubmittedFiles | None:
     """Return a version's bytes, under the chapter's own file name, or a reason without bytes."""
     most = limits.notebook_bytes if version.kind == "ipynb" else limits.source_bytes
     if not version.member:
@@ -252,7 +252,7 @@ def read_version(student: str, version: Version, limits: Limits) -> Handin | Non
     content, reason = member_content(version, most)
     if len(content) > most:
         content, reason = b"", f"{shown(version.where)} has more than {most} bytes."
-    return Handin(student, version.chapter, version.counts_as, content, reason)
+    return SubmittedFiles(student, version.chapter, version.counts_as, content, reason)
 
 
 def read_beside(version: Version, most: int) -> Beside:

@@ -12,7 +12,7 @@ from ..runner.messages import BESIDE
 from ..runner.source import Source, Unreadable, decode
 from ..runner.values import MOST_TENSORS
 from .companion_files import Beside
-from .submitted_files import Handin
+from .submitted_files import SubmittedFiles
 
 # Words in a file that suggest a use of torch's compiler, whose import takes seconds. A file without
 # these words still works if it needs the compiler, because it then imports the compiler itself.
@@ -79,7 +79,7 @@ class Submission:
     """
 
     chapter: str
-    source: Source | Handin
+    source: Source | SubmittedFiles
     given: dict[str, str] = field(default_factory=dict)
     rebind: tuple[str, ...] = ()
     exercises: dict[str, str] = field(default_factory=dict)

@@ -23,7 +23,7 @@ INVISIBLE = re.compile(
 
 
 @dataclass(frozen=True)
-class Handin:
+class SubmittedFiles:
     """One learner's submission for one chapter, which travels to workers as bytes.
 
     filename, content: of the only file, or of the notebook.
@@ -66,7 +66,7 @@ class Handin:
         weights = hashlib.sha256(b"\0".join((sizes, *files))).hexdigest()[:16]
         return f"{digest}{WEIGHTS}{weights}" if files else digest
 
-    def without_notebook(self) -> "Handin":
+    def without_notebook(self) -> "SubmittedFiles":
         """Return the script alone, for a notebook that cannot be read."""
         name = Path(self.filename).with_suffix(".py").name
         return replace(self, filename=name, content=self.script, script=b"")
@@ -102,7 +102,7 @@ def is_seen(character: str) -> bool:
     return character.isprintable() and not INVISIBLE.match(character)
 
 
-def read_handin(student: str, folder: Path, limits: Limits) -> Handin:
+def read_submission_folder(student: str, folder: Path, limits: Limits) -> SubmittedFiles:
     """Return the notebook and the script in a chapter's folder.
 
     If there are both, their reader decides later which of them counts.
@@ -115,10 +115,12 @@ def read_handin(student: str, folder: Path, limits: Limits) -> Handin:
             found, submitted=submitted, time_note=note, by_file=rests_on_file(folder, submitted)
         )
     except OSError as error:
-        return Handin(student, folder.name, reason=f"The folder cannot be read: {error.strerror}.")
+        return SubmittedFiles(
+            student, folder.name, reason=f"The folder cannot be read: {error.strerror}."
+        )
 
 
-def files_in(student: str, folder: Path, limits: Limits) -> Handin:
+def files_in(student: str, folder: Path, limits: Limits) -> SubmittedFiles:
     """Return the submission in a chapter's folder, or the reason it is absent. Raises OSError."""
     chapter = folder.name
     notebook = read_file(student, folder / f"{chapter}.ipynb", limits.notebook_bytes)
@@ -129,14 +131,16 @@ def files_in(student: str, folder: Path, limits: Limits) -> Handin:
 NOT_HANDED_IN = "There is no submission for this chapter."
 
 
-def nothing_in(student: str, folder: Path) -> Handin:
+def nothing_in(student: str, folder: Path) -> SubmittedFiles:
     """Return the submission for a folder without the chapter's file; an empty folder is missing."""
     if all(path.name == STAMP or path.name.startswith(".") for path in folder.iterdir()):
-        return Handin(student, folder.name, reason=NOT_HANDED_IN, missing=True)
-    return Handin(student, folder.name, reason=what_is_there(folder), no_file=True)
+        return SubmittedFiles(student, folder.name, reason=NOT_HANDED_IN, missing=True)
+    return SubmittedFiles(student, folder.name, reason=what_is_there(folder), no_file=True)
 
 
-def of_both(notebook: Handin | None, script: Handin | None) -> Handin | None:
+def of_both(
+    notebook: SubmittedFiles | None, script: SubmittedFiles | None
+) -> SubmittedFiles | None:
     """Return one submission from a notebook and a script."""
     if notebook is None or script is None:
         return notebook or script
@@ -212,28 +216,28 @@ def stamp_in(folder: Path, name: str = STAMP) -> str | None:
         return None
 
 
-def as_meant(handin: Handin) -> tuple[Handin, str]:
+def as_meant(submitted_files: SubmittedFiles) -> tuple[SubmittedFiles, str]:
     """Recognize a `.py` that is a notebook or not UTF-8; return it with a sentence about that."""
-    name, content = handin.filename, handin.content
+    name, content = submitted_files.filename, submitted_files.content
     if not name.endswith(".py") or not content:
-        return handin, ""
+        return submitted_files, ""
     if content.lstrip()[:1] == b"{" and b'"cells"' in content:
-        notebook = f"{handin.chapter}.ipynb"
-        return replace(handin, filename=notebook), f"{name} is a notebook, and read as one"
+        notebook = f"{submitted_files.chapter}.ipynb"
+        return replace(submitted_files, filename=notebook), f"{name} is a notebook, and read as one"
     try:
         content.decode()
     except UnicodeDecodeError:
         kind = "UTF-16" if content.startswith(UTF_16) else "no UTF-8"
-        return handin, f"{name} is {kind}, and read all the same where it is text"
-    return handin, ""
+        return submitted_files, f"{name} is {kind}, and read all the same where it is text"
+    return submitted_files, ""
 
 
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def read_file(student: str, path: Path, most_bytes: int) -> Handin | None:
+def read_file(student: str, path: Path, most_bytes: int) -> SubmittedFiles | None:
     """Return the submission in one file, or the reason it cannot be read; None without a file."""
-    nothing = Handin(student, path.stem, path.name)
+    nothing = SubmittedFiles(student, path.stem, path.name)
     if path.is_symlink():
         return replace(nothing, reason=f"{path.name} is a link, not a file.")
     if not path.is_file():

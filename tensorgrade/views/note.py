@@ -61,15 +61,15 @@ class Note:
     def sections(self) -> Sections:
         """The note's texts. Some come from running the learner's code again."""
         finding, diagnosis = self.finding, self.finding.diagnosis
-        parting = None if finding.mistakes else finding.parting()
+        diverging = None if finding.mistakes else finding.find_divergence()
         name, message = next(iter(finding.mistakes.items()), ("", ""))
         told = Clauses((diagnosis.problem, diagnosis.where)) if name else None
         facts = (("checked", finding.asks), ("called", diagnosis.called), ("problem", render(told)))
         return Sections(
             message or sentence(diagnosis.problem),
             name,
-            self.where(parting.line if parting and parting.said else None),
-            tuple(self.thoughts(render(parting.said) if parting else "")),
+            self.where(diverging.line if diverging and diverging.said else None),
+            tuple(self.thoughts(render(diverging.said) if diverging else "")),
             tuple((label, text) for label, text in facts if text),
             tuple(self.shapes() if diagnosis.kind in SHAPES_HELP else ()),
             tuple(shortly(finding.said())),

@@ -6,7 +6,7 @@ import pytest
 
 from tensorgrade.course_sources import load_config
 from tensorgrade.instructor.report.page import write_report
-from tensorgrade.isolation.levels import best_rung
+from tensorgrade.isolation.levels import best_level
 from tensorgrade.isolation.probing import probe
 
 from .conftest import CHAPTER, HONEST, SECRET, attack_file, attacks
@@ -48,7 +48,7 @@ def test_attack_ends_as_it_says(attacked, name):
     if declared:
         assert row["status"] == declared[1], row
     assert row["status"] != "passed"
-    assert row["isolation"] == best_rung(probe()).name
+    assert row["isolation"] == best_level(probe()).name
 
 
 def test_honest_rows_are_the_same_bytes(attacked, undisturbed):

@@ -12,7 +12,7 @@ import pytest
 
 from tensorgrade.attempts.in_child import InChild
 from tensorgrade.course import Limits
-from tensorgrade.isolation.levels import FULL, LANDLOCK, NAMESPACES, Rung
+from tensorgrade.isolation.levels import FULL, LANDLOCK, NAMESPACES, Level
 from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.sources.submission import Source, Submission
 
@@ -60,20 +60,20 @@ SET_OWNER = LIBC + (
 OWN_NAMESPACE = LIBC + "if libc.unshare(0x10000000) == 0: ACHIEVED = True\n"
 
 
-def without(*layers: str) -> Rung:
-    """The highest rung with some layers off; without bubblewrap nothing that needs it stays on."""
+def without(*layers: str) -> Level:
+    """The highest level with some layers off; without bubblewrap nothing that needs it stays on."""
     off = set(layers) | ({"pid", "mount", "ipc", "net"} if "bubblewrap" in layers else set())
-    return Rung("for a test", FULL.layers - off, "")
+    return Level("for a test", FULL.layers - off, "")
 
 
 @pytest.fixture(scope="module")
 def warm():
-    """Warm processes by rung, each started once."""
+    """Warm processes by level, each started once."""
     started = []
 
     @cache
-    def start(rung: Rung) -> WarmProcess:
-        started.append(WarmProcess(Limits(load_seconds=5), rung))
+    def start(level: Level) -> WarmProcess:
+        started.append(WarmProcess(Limits(load_seconds=5), level))
         return started[-1]
 
     yield start
@@ -135,10 +135,10 @@ def sources_of(attack: str, listener) -> list[str]:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("rung", [FULL, NAMESPACES, LANDLOCK], ids=lambda rung: rung.name)
-def test_every_rung_stops_the_attack(warm, listener, attack, rung):
+@pytest.mark.parametrize("level", [FULL, NAMESPACES, LANDLOCK], ids=lambda level: level.name)
+def test_every_level_stops_the_attack(warm, listener, attack, level):
     """The lower isolation levels keep their promises too."""
-    assert not achieved(warm(rung), *sources_of(attack, listener))
+    assert not achieved(warm(level), *sources_of(attack, listener))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -162,8 +162,8 @@ def test_every_layer_has_an_attack():
 
 def test_a_session_of_its_own_stops_the_group_signal():
     """kill(0, 9) ends the warm process only where the child shares its session."""
-    for rung, survives in ((FULL, True), (without("session", "seccomp", "landlock"), False)):
-        with WarmProcess(Limits(load_seconds=3), rung) as process:
+    for level, survives in ((FULL, True), (without("session", "seccomp", "landlock"), False)):
+        with WarmProcess(Limits(load_seconds=3), level) as process:
             achieved(process, KILL_GROUP)
             with suppress(subprocess.TimeoutExpired):  # it still runs
                 process.process.wait(3)

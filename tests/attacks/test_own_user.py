@@ -1,4 +1,4 @@
-"""Rung `uid`: in a container without Landlock, a user of its own keeps learner code from others.
+"""Level `uid`: in a container without Landlock, a user of its own keeps learner code from others.
 
 `ATTACKS=all pytest tests/attacks/test_own_user.py` sends every attack there.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tensorgrade.course import Limits
-from tensorgrade.isolation.levels import UID, Rung
+from tensorgrade.isolation.levels import UID, Level
 from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.runner.own_user import USERS, processes_of
 
@@ -43,7 +43,7 @@ pytestmark = [
     needs("containers, made by root"),
 ]
 FILTERED = replace(UID, layers=UID.layers | {"seccomp"})
-SAME_USER = Rung("for a test", UID.layers - {"uid", "privileges"}, "")
+SAME_USER = Level("for a test", UID.layers - {"uid", "privileges"}, "")
 BARE = "signal the warm process", "take three gibibytes", "open hundreds of files"
 BARE += "uncover /proc", "open the warm process's memory"
 # Attacks that only the system-call filter stops, and that harm no other process in a container.
@@ -65,14 +65,14 @@ class Contained(WarmProcess):
 
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory):
-    """Warm processes by rung, each in a container of its own, started once."""
+    """Warm processes by level, each in a container of its own, started once."""
     started: dict[str, WarmProcess] = {}
 
-    def start(rung: Rung) -> WarmProcess:
-        key = str(sorted(rung.layers))
+    def start(level: Level) -> WarmProcess:
+        key = str(sorted(level.layers))
         if key not in started:
             Contained.folder = tmp_path_factory.mktemp("container")
-            started[key] = Contained(Limits(load_seconds=5), rung)
+            started[key] = Contained(Limits(load_seconds=5), level)
         return started[key]
 
     yield start
@@ -81,7 +81,7 @@ def warm(tmp_path_factory):
 
 
 @pytest.mark.parametrize("attack", [a for a in ATTACKS if a != "read the answers"])
-def test_with_the_filter_it_stops_what_the_higher_rungs_stop(warm, listener, attack):
+def test_with_the_filter_it_stops_what_the_higher_levels_stop(warm, listener, attack):
     assert not achieved(warm(FILTERED), *sources_of(attack, listener))
 
 
@@ -123,9 +123,9 @@ if reached: ACHIEVED = reached
 
 def test_no_two_children_are_the_same_user(warm):
     """Not even without a filter can one signal another; as the same user it could."""
-    for rung, reaches in ((UID, False), (SAME_USER, True)):
-        with sibling_of(warm(rung)):
-            assert achieved(warm(rung), SIGNAL_ALL) is reaches
+    for level, reaches in ((UID, False), (SAME_USER, True)):
+        with sibling_of(warm(level)):
+            assert achieved(warm(level), SIGNAL_ALL) is reaches
 
 
 LEAVE = (
@@ -187,7 +187,7 @@ def attacked(classroom, listener, tmp_path_factory):
 
 
 def test_attacks_earn_and_reach_nothing(attacked):
-    """The files that a user of its own is there against; each row says the rung."""
+    """The files that a user of its own is there against; each row says the level."""
     wrong = attacked.rows["ab_wrong"]
     sent = attacked.rows.keys() - set(HONEST)
     assert len(sent) >= len(SENT)
@@ -231,12 +231,12 @@ def test_what_everybody_can_read_is_not_graded_there(classroom, tmp_path):
     assert "solutions" not in said and not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("landlock, rung", [(True, "landlock"), (False, "uid")])
-def test_doctor_says_what_a_container_gives(tmp_path, landlock, rung):
+@pytest.mark.parametrize("landlock, level", [(True, "landlock"), (False, "uid")])
+def test_doctor_says_what_a_container_gives(tmp_path, landlock, level):
     command = [sys.executable, "-m", "tensorgrade.cli", "doctor", "--json"]
     done = subprocess.run(
         contained(command, tmp_path, landlock), env=environment(), capture_output=True, text=True
     )
     report = json.loads(done.stdout)
-    assert report["rung"] == rung and report["layers"]["uid"]["works"]
+    assert report["level"] == level and report["layers"]["uid"]["works"]
     assert report["layers"]["landlock"]["works"] is landlock and report["mend"]

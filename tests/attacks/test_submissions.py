@@ -11,9 +11,9 @@ CODES = "\x1b[31m\n"
 
 
 @pytest.fixture(scope="module")
-def handins(classroom, tmp_path_factory):
+def submissions(classroom, tmp_path_factory):
     """A class of odd hand-ins, graded."""
-    room = classroom("handins")
+    room = classroom("submissions")
     solution = ROOT / "solutions" / f"{CHAPTER}.py"
     room.hand_in("honest", solution.read_text(encoding="utf-8"))
     folder = room.submitted / "link_to_file" / CHAPTER
@@ -40,22 +40,22 @@ def handins(classroom, tmp_path_factory):
 @pytest.mark.parametrize(
     "student", ["link_to_file", "pipe", "huge", "long_line", "no_text", "zero_bytes", "odd_name"]
 )
-def test_odd_handin_gets_rows_and_no_points(handins, student):
+def test_odd_handin_gets_rows_and_no_points(submissions, student):
     """A row for every exercise, no more points than for wrong answers, a printable sentence."""
-    rows = handins.rows[student].values()
+    rows = submissions.rows[student].values()
     assert len(rows) == 6
     assert sum(row["points"] for row in rows) <= 3
     assert all(row["message"] and row["message"].isprintable() for row in rows)
 
 
-def test_links_lead_nowhere(handins):
+def test_links_lead_nowhere(submissions):
     """Nothing is graded through a linked file or folder; the rows say that it is one."""
     for student in ("link_to_file", "link_to_folder", "link_to_learner"):
-        rows = handins.rows[student].values()
+        rows = submissions.rows[student].values()
         assert all(row["points"] == 0 and "is a link" in row["message"] for row in rows)
-    assert all(row["status"] == "passed" for row in handins.rows["honest"].values())
+    assert all(row["status"] == "passed" for row in submissions.rows["honest"].values())
 
 
-def test_names_reach_no_terminal_raw(handins):
+def test_names_reach_no_terminal_raw(submissions):
     """Names of files and folders are printed without their control characters."""
-    assert "\x1b" not in handins.output
+    assert "\x1b" not in submissions.output

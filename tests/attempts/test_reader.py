@@ -14,7 +14,7 @@ from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.runner.reading import spans
 from tensorgrade.runner.source import Source, Unreadable
 from tensorgrade.sources.submission import Submission
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 LIMITS = Limits(reply_bytes=1 << 20)
 SHORT = replace(LIMITS, load_seconds=5)
@@ -32,11 +32,11 @@ def notebook(*sources: str) -> bytes:
     return nbformat.writes(nbformat.v4.new_notebook(cells=cells)).encode()
 
 
-def handin(content: bytes, script: bytes = b"") -> Handin:
-    return Handin("ada", "ch", "ch.ipynb", content, script=script)
+def submitted_files(content: bytes, script: bytes = b"") -> SubmittedFiles:
+    return SubmittedFiles("ada", "ch", "ch.ipynb", content, script=script)
 
 
-def loaded(warm, given: Handin):
+def loaded(warm, given: SubmittedFiles):
     backend = InChild(Submission("ch", given, exercises={"softmax": ""}), warm, warm.limits)
     try:
         return backend.load(), backend.source
@@ -60,7 +60,7 @@ HOSTILE = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_beside_a_hostile_cell_the_answer_is_found(warm, name):
-    found, source = loaded(warm, handin(notebook(HOSTILE[name], ANSWER)))
+    found, source = loaded(warm, submitted_files(notebook(HOSTILE[name], ANSWER)))
     assert found.status == Outcome.LOADED and "softmax" in found.names
     assert source.place(source.text.split("\n").index("def softmax(x):") + 1) == "cell 2, line 1"
 
@@ -69,7 +69,7 @@ def test_beside_a_hostile_cell_the_answer_is_found(warm, name):
 def test_a_carriage_return_in_a_cells_name_is_no_line(warm):
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("")])
     nb.cells[0].metadata["nbgrader"] = {"solution": True, "grade_id": f"x\r{ANSWER}\r#"}
-    found, source = loaded(warm, handin(json.dumps(nb).encode()))
+    found, source = loaded(warm, submitted_files(json.dumps(nb).encode()))
     assert "softmax" not in found.names
     assert "\r" not in source.names[0] and "\n" not in source.names[0]
 
@@ -78,7 +78,7 @@ def test_a_carriage_return_in_a_cells_name_is_no_line(warm):
 def test_large_outputs_are_no_code(warm):
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(ANSWER)])
     nb.cells[0].outputs = [nbformat.v4.new_output("stream", text="0123456789" * 5_000_000)]
-    found, _ = loaded(warm, handin(json.dumps(nb).encode()))
+    found, _ = loaded(warm, submitted_files(json.dumps(nb).encode()))
     assert found.names == ("softmax",)
 
 
@@ -97,12 +97,12 @@ def test_text_that_stalls_its_reader_costs_one_file_only(monkeypatch, how, said)
     )
     monkeypatch.setattr(command, "START", start)
     with WarmProcess(SHORT) as warm:
-        found, _ = loaded(warm, handin(notebook(ANSWER)))
+        found, _ = loaded(warm, submitted_files(notebook(ANSWER)))
         assert found.status == Outcome.UNREADABLE and said in found.reason
-        both, source = loaded(warm, handin(notebook(ANSWER), ANSWER.encode()))
+        both, source = loaded(warm, submitted_files(notebook(ANSWER), ANSWER.encode()))
         assert both.names == ("softmax",) and source.filename == "ch.py"
         with pytest.raises(Unreadable, match=said):
-            Reader(warm, SHORT).source(handin(notebook(ANSWER)), ("softmax",))
+            Reader(warm, SHORT).source(submitted_files(notebook(ANSWER)), ("softmax",))
 
 
 @pytest.mark.slow
@@ -111,7 +111,7 @@ def test_a_reader_runs_nothing(warm):
     text = "import os\nos._exit(3)\n@property\ndef softmax(x): pass"
     assert reader.parts(text)[2] == (["softmax"], "@property\ndef softmax(x): pass")
     assert reader.spans(text)[2] == (["softmax"], 3, 4)
-    assert reader.source(Handin("ada", "ch", "ch.py", text.encode()), ()).text == text
+    assert reader.source(SubmittedFiles("ada", "ch", "ch.py", text.encode()), ()).text == text
 
 
 @pytest.mark.slow
@@ -119,7 +119,7 @@ def test_a_text_of_very_many_statements_is_read(warm):
     """A whole text, and where each of them stands, is more than a reply may be."""
     text = f"{ANSWER}\n" + "0\n" * 4000
     limits = replace(LIMITS, reply_bytes=1 << 15)
-    given = Handin("ada", "ch", "ch.py", text.encode())
+    given = SubmittedFiles("ada", "ch", "ch.py", text.encode())
     backend = InChild(Submission("ch", given, exercises={"softmax": ""}), warm, limits)
     assert backend.load().names == ("softmax",) and len(backend.spans()) == 4001
     backend.close()
@@ -128,7 +128,7 @@ def test_a_text_of_very_many_statements_is_read(warm):
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [ANSWER, "x = 1; y = 2\n\n\ndef f(:\n\n# no\ndef g(): pass"])
 def test_where_statements_stand_comes_with_the_file_and_in_no_process_of_its_own(warm, text):
-    given = Handin("ada", "ch", "ch.py", text.encode())
+    given = SubmittedFiles("ada", "ch", "ch.py", text.encode())
     handed_in = InChild(Submission("ch", given, exercises={"softmax": ""}), warm, warm.limits)
     handed_in.load()
     forked = next(warm.numbers)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 CH1 = "ch1_simplified_attention"
 SECONDS = 4
@@ -20,7 +20,7 @@ def grade(grader, project, monkeypatch):
 
     def grade(text: str):
         begun = time.monotonic()
-        verdicts = grader.grade(Handin("ann", CH1, f"{CH1}.py", text.encode()))
+        verdicts = grader.grade(SubmittedFiles("ann", CH1, f"{CH1}.py", text.encode()))
         return {v.exercise: v for v in verdicts}, time.monotonic() - begun
 
     return grade

@@ -14,7 +14,7 @@ from tensorgrade.messages.message import Plain
 from tensorgrade.messages.places import DifferEverywhere
 from tensorgrade.messages.results import GradientOf, Result, WeightName
 from tensorgrade.messages.verdicts import NotTold
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 
 def verdict(message: str, mistakes: list[str]) -> Verdict:
@@ -87,14 +87,16 @@ def test_an_answer_that_cannot_be_explained_costs_nothing(
     text = project.solution(chapter).read_text(encoding="utf-8")
     wrong = f"{text}\n\ndef trace_shapes(*sizes, **named):\n    return {{'x': (1, 2)}}.items()\n"
     wrong += "\n\ndef merge_heads(x):\n    return x.flatten(2) + 0 * x.sum()\n"
-    handin = Handin("ada", chapter, f"{chapter}.py", wrong.encode(), beside=project.beside(chapter))
-    whole = {v.exercise: v for v in grader.grade(handin)}
+    submitted_files = SubmittedFiles(
+        "ada", chapter, f"{chapter}.py", wrong.encode(), beside=project.beside(chapter)
+    )
+    whole = {v.exercise: v for v in grader.grade(submitted_files)}
 
     def fails(*_):
         raise TypeError("a fault of ours")
 
     monkeypatch.setattr(module, lost, fails)
-    told = {v.exercise: v for v in grader.grade(handin)}
+    told = {v.exercise: v for v in grader.grade(submitted_files)}
     assert {e: v.points for e, v in told.items()} == {e: v.points for e, v in whole.items()}
     assert {e: v.status for e, v in told.items()} == {e: v.status for e, v in whole.items()}
     assert (
@@ -108,11 +110,13 @@ def test_an_answer_that_cannot_be_explained_costs_nothing(
 def test_given_code_earns_nothing_where_points_cannot_be_settled(project, grader, monkeypatch):
     chapter, name = "ch3_causal_attention", "bug_inverted_dropout"
     text = (project.exercises / f"{chapter}.py").read_text(encoding="utf-8")
-    handin = Handin("ada", chapter, f"{chapter}.py", text.encode(), beside=project.beside(chapter))
+    submitted_files = SubmittedFiles(
+        "ada", chapter, f"{chapter}.py", text.encode(), beside=project.beside(chapter)
+    )
 
     def fails(*_):
         raise TypeError("a fault of ours")
 
     monkeypatch.setattr("tensorgrade.attempts.points.mended", fails)
-    (told,) = (verdict for verdict in grader.grade(handin) if verdict.exercise == name)
+    (told,) = (verdict for verdict in grader.grade(submitted_files) if verdict.exercise == name)
     assert told.points == 0

@@ -20,7 +20,7 @@ from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.store import Store
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import stored_form
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .small_course import build_exercise
 
@@ -118,8 +118,8 @@ def graded(project: Project, out: Path) -> list[dict]:
     try:
         for student, body in WRONG.items():
             code = f"import torch\n\n\ndef row_means(x):\n{body}".encode()
-            handin = Handin(student, "ch1_means", "ch1_means.py", code)
-            ledger.write([(handin, grader.grade(handin))])
+            submitted_files = SubmittedFiles(student, "ch1_means", "ch1_means.py", code)
+            ledger.write([(submitted_files, grader.grade(submitted_files))])
         return ledger.finish(["row_means"])
     finally:
         grader.close()

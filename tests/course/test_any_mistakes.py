@@ -6,7 +6,7 @@ import random
 import pytest
 
 from tensorgrade.author.proofs.sample_class import Choice, assemble
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 DRAWS = int(os.environ.get("ANY_MISTAKES", "1"))  # hand-ins of a chapter
 
@@ -45,9 +45,9 @@ def judged(project, grader, chapter, chosen) -> None:
         made = chosen([m.name for m in project.mistakes if exercise.name in m.edits])
         choices.append(Choice(exercise.name, tuple(made or ()), to_do=made is None))
     text = assemble(project, chapter.name, choices)
-    handin = Handin("somebody", chapter.name, "any.py", text.encode())
-    verdicts = grader.grade(handin)
-    assert verdicts == grader.grade(handin), "a grade does not hang on chance"
+    submitted_files = SubmittedFiles("somebody", chapter.name, "any.py", text.encode())
+    verdicts = grader.grade(submitted_files)
+    assert verdicts == grader.grade(submitted_files), "a grade does not hang on chance"
     assert [v.exercise for v in verdicts] == [e.name for e in chapter.exercises]
     for one in verdicts:
         assert 0 <= one.points <= one.max_points and one.message, one

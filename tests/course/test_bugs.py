@@ -15,7 +15,7 @@ from tensorgrade.nbgrader_plugin.script_to_notebook import pour
 from tensorgrade.recognition.fingerprints import fingerprints_path, load_fingerprints
 from tensorgrade.runner.reading import parts
 from tensorgrade.runner.source import Source
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 from tensorgrade.testing.collected import CollectedTests
 from tensorgrade.views.note import Note
 
@@ -65,7 +65,7 @@ def rows(grader):
     """Grades a text of a chapter; gives the verdicts by exercise."""
 
     def rows(chapter: str, text: str):
-        graded = grader.grade(Handin("ada", chapter, f"{chapter}.py", text.encode()))
+        graded = grader.grade(SubmittedFiles("ada", chapter, f"{chapter}.py", text.encode()))
         return {verdict.exercise: verdict for verdict in graded}
 
     return rows

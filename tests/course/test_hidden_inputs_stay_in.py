@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tensorgrade.attempts import pipeline
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..sampling import first_of_each
 
@@ -149,8 +149,12 @@ FIVE = 5  # characters in a row of a number, that say it has come through
 
 def rows_of(grader, chapter: str, code: str) -> str:
     """All that grading a file says, as one text."""
-    handin = Handin("somebody", chapter, f"{chapter}.py", (PRELUDE + code).encode())
-    return json.dumps([verdict.row() for verdict in grader.grade(handin)], ensure_ascii=False)
+    submitted_files = SubmittedFiles(
+        "somebody", chapter, f"{chapter}.py", (PRELUDE + code).encode()
+    )
+    return json.dumps(
+        [verdict.row() for verdict in grader.grade(submitted_files)], ensure_ascii=False
+    )
 
 
 def arrived(grader, chapter: str, exercise: str, said: str) -> set[str]:
@@ -257,8 +261,8 @@ def test_the_attempts_are_real(grader, monkeypatch):
 def test_honest_errors_say_as_much_as_ever(grader, body, said):
     code = "def attention_scores(query, inputs):\n    " + body
     source = f"import torch\nclass MyOwnError(Exception): pass\n{code}\n"
-    handin = Handin("somebody", CH1, f"{CH1}.py", source.encode())
-    message = grader.grade(handin)[0].message.replace("line 4", "line 1")
+    submitted_files = SubmittedFiles("somebody", CH1, f"{CH1}.py", source.encode())
+    message = grader.grade(submitted_files)[0].message.replace("line 4", "line 1")
     assert said in message and "…" not in message.replace("…`", "`"), message
 
 
@@ -282,8 +286,8 @@ def attention_scores(query, inputs):
 
 def test_numbers_packed_into_a_sentence_of_torch_are_those_of_a_public_case(grader):
     """182 bits of a hidden case once left in a sentence that torch could have said."""
-    handin = Handin("eve", CH1, f"{CH1}.py", ("import torch" + PACKED).encode())
-    message = grader.grade(handin)[0].message
+    submitted_files = SubmittedFiles("eve", CH1, f"{CH1}.py", ("import torch" + PACKED).encode())
+    message = grader.grade(submitted_files)[0].message
     numbers = [int(n) for n in re.findall(r"\d+", message.partition("(line")[0])]
     bits = "".join(format(n, "013b") for n in numbers)[:160]
     read = struct.unpack(">5f", int(bits, 2).to_bytes(20, "big"))

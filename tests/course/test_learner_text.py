@@ -7,7 +7,7 @@ import pytest
 from tensorgrade.attempts.verdict import Status, Verdict
 from tensorgrade.exchange.text import JOINERS, printable
 from tensorgrade.judging.submitted_text import HandedIn
-from tensorgrade.sources.submitted_files import Handin, escaped
+from tensorgrade.sources.submitted_files import SubmittedFiles, escaped
 
 CH1 = "ch1_simplified_attention"
 # An escape sequence, a window's title, one of ISO 6429 in one character, two ways to turn text, and
@@ -31,7 +31,7 @@ def acting(text: str) -> list[str]:
 def test_no_row_holds_a_character_that_acts(grader, carrier):
     body = CARRIERS[carrier].format("".join(ACTS).replace("\x85", ""))
     code = f"def attention_scores(query, inputs):\n    {body}\n"
-    rows = [v.row() for v in grader.grade(Handin("eve", CH1, f"{CH1}.py", code.encode()))]
+    rows = [v.row() for v in grader.grade(SubmittedFiles("eve", CH1, f"{CH1}.py", code.encode()))]
     assert rows[0]["points"] == 0 and rows[0]["message"] not in ("", "Not written yet.")
     assert not acting(json.dumps(rows, ensure_ascii=False))
 

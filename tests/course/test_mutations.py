@@ -11,7 +11,7 @@ import pytest
 from tensorgrade.attempts.points import LEAST, MOST
 from tensorgrade.author.proofs.sample_class import Choice, assemble
 from tensorgrade.grader_files import import_from
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 TINY = 1e-6
 MODULES = (
@@ -84,8 +84,8 @@ def test_every_mistake_is_caught_and_named(project, grader, number):
             for e, m in zip(chapter.exercises, learner, strict=True)
         ]
         source = assemble(project, chapter.name, choices).encode()
-        handin = Handin("somebody", chapter.name, "a.py", source, beside=beside)
-        for verdict, wrong in zip(grader.grade(handin), learner, strict=True):
+        submitted_files = SubmittedFiles("somebody", chapter.name, "a.py", source, beside=beside)
+        for verdict, wrong in zip(grader.grade(submitted_files), learner, strict=True):
             if wrong is None:
                 assert verdict.status == "passed", verdict
                 continue

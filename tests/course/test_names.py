@@ -6,7 +6,7 @@ Parameters are taken by position, whatever they are called; test_renamings.py ha
 import pytest
 
 from tensorgrade.messages.message import sentence
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
@@ -61,7 +61,9 @@ def grade(project, grader):
 
     def grade(chapter: str, text: str) -> dict:
         file, beside = f"{chapter}.py", project.beside(chapter)
-        verdicts = grader.grade(Handin("somebody", chapter, file, text.encode(), beside=beside))
+        verdicts = grader.grade(
+            SubmittedFiles("somebody", chapter, file, text.encode(), beside=beside)
+        )
         return {verdict.exercise: verdict for verdict in verdicts}
 
     return grade

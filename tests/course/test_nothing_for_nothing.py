@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..sampling import first_of_each
 
@@ -38,7 +38,7 @@ OWN_WORK = {"SelfAttention_v2": 0.5, "CausalAttention": 1.0, "MultiHeadAttention
 
 def judged(grader, chapter: str, exercise: str, code: str):
     """The verdict on one exercise."""
-    verdicts = grader.grade(Handin("somebody", chapter, "a.py", (IMPORTS + code).encode()))
+    verdicts = grader.grade(SubmittedFiles("somebody", chapter, "a.py", (IMPORTS + code).encode()))
     return next(verdict for verdict in verdicts if verdict.exercise == exercise)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tensorgrade.attempts.verdict import Sure
 from tensorgrade.recognition.mistakes import make, mistake
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 CHAPTER, NAME = "ch2_self_attention", "scaled_dot_product_attention"
 RIGHT = """
@@ -21,7 +21,7 @@ def scaled_dot_product_attention(queries, keys, values):
 
 
 def verdict_on(grader, text):
-    verdicts = grader.grade(Handin("somebody", CHAPTER, f"{CHAPTER}.py", text.encode()))
+    verdicts = grader.grade(SubmittedFiles("somebody", CHAPTER, f"{CHAPTER}.py", text.encode()))
     (verdict,) = [verdict for verdict in verdicts if verdict.exercise == NAME]
     return verdict
 
@@ -138,7 +138,7 @@ def said_of(project, grader, chapter, exercise, *edits):
     """The verdict on the solution with some edits in one exercise, and its text."""
     source = project.solution(chapter).read_text(encoding="utf-8")
     wrong = make(source, exercise, [mistake("wrong", "", {exercise: edits})])
-    verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", wrong.encode()))
+    verdicts = grader.grade(SubmittedFiles("somebody", chapter, f"{chapter}.py", wrong.encode()))
     (verdict,) = [verdict for verdict in verdicts if verdict.exercise == exercise]
     return verdict, wrong
 
@@ -212,7 +212,7 @@ def block(project, grader, edits, helper=""):
         assert source.count(old) == 1
         source = source.replace(old, new)
     file, text, beside = f"{chapter}.py", source + helper, project.beside(chapter)
-    verdicts = grader.grade(Handin("somebody", chapter, file, text.encode(), beside=beside))
+    verdicts = grader.grade(SubmittedFiles("somebody", chapter, file, text.encode(), beside=beside))
     (verdict,) = [verdict for verdict in verdicts if verdict.exercise == "TransformerBlock"]
     return verdict, text
 
@@ -317,7 +317,9 @@ def test_the_line_of_a_setting_is_reported(project, grader, name):
     assert old in source[at:]
     wrong = source[:at] + source[at:].replace(old, new, 1)
     file, beside = f"{chapter}.py", project.beside(chapter)
-    verdicts = grader.grade(Handin("somebody", chapter, file, wrong.encode(), beside=beside))
+    verdicts = grader.grade(
+        SubmittedFiles("somebody", chapter, file, wrong.encode(), beside=beside)
+    )
     (verdict,) = [verdict for verdict in verdicts if verdict.exercise == exercise]
     line = wrong.count("\n", 0, at + wrong[at:].index(new)) + 1
     assert said in verdict.message, verdict.message

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tensorgrade.recognition.mistakes import make, mistake
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..sampling import first_of_each
 
@@ -42,7 +42,9 @@ def test_right_edit_gets_full_points(project, judged, chapter, exercise, name, e
 def test_right_answer_gets_full_points(grader, path):
     source = path.read_text(encoding="utf-8")
     defined = {getattr(node, "name", None) for node in ast.parse(source).body}
-    verdicts = grader.grade(Handin("somebody", path.parent.name, path.name, source.encode()))
+    verdicts = grader.grade(
+        SubmittedFiles("somebody", path.parent.name, path.name, source.encode())
+    )
     judged = [verdict for verdict in verdicts if verdict.exercise in defined]
     assert judged
     for verdict in judged:

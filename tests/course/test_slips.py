@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tensorgrade.messages.message import sentence
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
@@ -82,7 +82,7 @@ def verdicts(project, grader):
             text = text.replace(old, new)
         beside = project.beside(chapter)
         found = grader.grade(
-            Handin("somebody", chapter, f"{chapter}.py", text.encode(), beside=beside)
+            SubmittedFiles("somebody", chapter, f"{chapter}.py", text.encode(), beside=beside)
         )
         return {verdict.exercise: verdict for verdict in found}
 
@@ -317,7 +317,9 @@ def test_every_substitute_is_right(project, grader):
             if path.parent.parent.name == chapter:
                 text += path.read_text(encoding="utf-8")
         beside = project.beside(chapter)
-        found = grader.grade(Handin("somebody", chapter, "a.py", text.encode(), beside=beside))
+        found = grader.grade(
+            SubmittedFiles("somebody", chapter, "a.py", text.encode(), beside=beside)
+        )
         wrong = {v.exercise: v.message for v in found if v.points < v.max_points}
         assert all("torch's own" in message for message in wrong.values()), wrong
 
@@ -327,7 +329,7 @@ def test_every_substitute_is_right(project, grader):
 def test_every_way_to_call_earlier_ones_is_right(project, grader, path):
     way = re.sub(r"^\w+: Any = None$", "", path.read_text(encoding="utf-8"), flags=re.M)
     text = project.solution(path.parent.name).read_text(encoding="utf-8") + way
-    found = grader.grade(Handin("somebody", path.parent.name, "a.py", text.encode()))
+    found = grader.grade(SubmittedFiles("somebody", path.parent.name, "a.py", text.encode()))
     assert lost({verdict.exercise: verdict for verdict in found}) == set()
 
 

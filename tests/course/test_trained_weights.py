@@ -17,7 +17,7 @@ from tensorgrade.author.recording.casebook import recorded_cases
 from tensorgrade.command import Learner
 from tensorgrade.grader_files import import_from
 from tensorgrade.sources.companion_files import Beside, missing
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..commands import ROOT
 from ..sampling import first_of_each
@@ -46,8 +46,10 @@ def judged(grader, solution):
     """The verdict on trained_loss with a file beside the solution, or beside another text."""
 
     def judge(beside: Beside, content: bytes = b""):
-        handin = Handin("ada", GPT, f"{GPT}.py", content or solution, beside=(beside,))
-        attempt = grader.attempt(handin)
+        submitted_files = SubmittedFiles(
+            "ada", GPT, f"{GPT}.py", content or solution, beside=(beside,)
+        )
+        attempt = grader.attempt(submitted_files)
         results = grader.collected.results(attempt, NAME)
         attempt.backend.close()
         part = attempt.exercises[NAME]
@@ -174,9 +176,11 @@ def test_what_are_no_weights_costs_what_weights_earn_and_is_reported(judged, tra
 @pytest.mark.slow
 def test_it_costs_nothing_else(grader, trained, solution):
     """The rest of the chapter has the points that it has beside right weights."""
-    handin = Handin("ada", GPT, f"{GPT}.py", solution, beside=(Beside(FILE, trained),))
-    right = grader.grade(handin)
-    worse = grader.grade(replace(handin, beside=(Beside(FILE, b"nothing"),)))
+    submitted_files = SubmittedFiles(
+        "ada", GPT, f"{GPT}.py", solution, beside=(Beside(FILE, trained),)
+    )
+    right = grader.grade(submitted_files)
+    worse = grader.grade(replace(submitted_files, beside=(Beside(FILE, b"nothing"),)))
     assert {one.status for one in right} == {"passed"}
     assert [b.exercise for a, b in zip(right, worse, strict=True) if a != b] == [NAME]
 

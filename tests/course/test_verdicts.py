@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
@@ -15,7 +15,7 @@ def judge(grader):
 
     def judge(chapter: str, exercise: str, code: str):
         verdicts = grader.grade(
-            Handin("somebody", chapter, f"{chapter}.py", (IMPORTS + code).encode())
+            SubmittedFiles("somebody", chapter, f"{chapter}.py", (IMPORTS + code).encode())
         )
         return next(verdict for verdict in verdicts if verdict.exercise == exercise)
 

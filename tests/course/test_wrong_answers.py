@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tensorgrade.recognition.mistakes import make, mistake
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..sampling import first_of_each
 
@@ -28,8 +28,10 @@ def test_an_exercise_judged_alone_is_judged_as_with_the_others(project, grader, 
     source = project.solution(chapter).read_text(encoding="utf-8")
     wrong = make(source, exercise, [mistake("wrong", "", {exercise: tuple(edits)})])
     beside = project.beside(chapter)
-    handin = Handin("somebody", chapter, f"{chapter}.py", wrong.encode(), beside=beside)
-    for verdict in grader.grade(handin):
+    submitted_files = SubmittedFiles(
+        "somebody", chapter, f"{chapter}.py", wrong.encode(), beside=beside
+    )
+    for verdict in grader.grade(submitted_files):
         assert judged(chapter, verdict.exercise, wrong) == verdict
         assert judged(chapter, verdict.exercise, wrong, told=False).points == verdict.points
         assert (verdict.points < verdict.max_points) == (verdict.exercise == exercise)

@@ -24,7 +24,7 @@ from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.instructor.grader import Grader, forget
 from tensorgrade.project import Project
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .corpus import Entry, corpus
 
@@ -136,8 +136,10 @@ def grade(entry: Entry) -> Verdicts:
     grader = graders()[entry.public]
     file = f"{entry.chapter}.py"
     beside = project().beside(entry.chapter)
-    handin = Handin("somebody", entry.chapter, file, entry.text.encode(), beside=beside)
-    attempt = grader.attempt(handin)
+    submitted_files = SubmittedFiles(
+        "somebody", entry.chapter, file, entry.text.encode(), beside=beside
+    )
+    attempt = grader.attempt(submitted_files)
     known = [exercise.name for exercise in attempt.chapter.exercises]
     asked = [name for name in known if name in entry.exercises or not entry.exercises]
     try:

@@ -33,9 +33,9 @@ def end_of(process: Begun) -> str:
     return said
 
 
-def wait_for(out: Path, handins: int, process: Begun) -> None:
+def wait_for(out: Path, submissions: int, process: Begun) -> None:
     """Until so many hand-ins are in the ledger. The run must still be at work then."""
-    while len(graded_in(out)) < handins:
+    while len(graded_in(out)) < submissions:
         assert process.poll() is None, "the run ended before it could be disturbed"
         time.sleep(0.01)
 
@@ -79,14 +79,18 @@ class ByContent:
     def check_in(self) -> dict[str, int]:
         return {"none": 1}
 
-    def submit(self, handin) -> Future:
+    def submit(self, submitted_files) -> Future:
         done: Future = Future()
-        share = float((handin.content.split() or [b"0"])[0]) if not handin.reason else 0.0
-        share = self.found.get(handin.student, share)
+        share = (
+            float((submitted_files.content.split() or [b"0"])[0])
+            if not submitted_files.reason
+            else 0.0
+        )
+        share = self.found.get(submitted_files.student, share)
         status = {0.0: Status.FAILED, 1.0: Status.PASSED}.get(share, Status.PARTIAL)
-        status = Status.NOT_ATTEMPTED if handin.missing else status
-        exercises = self.course.chapter(handin.chapter).exercises
-        about = handin.student, handin.chapter
+        status = Status.NOT_ATTEMPTED if submitted_files.missing else status
+        exercises = self.course.chapter(submitted_files.chapter).exercises
+        about = submitted_files.student, submitted_files.chapter
         done.set_result(
             [Verdict(*about, e.name, e.points * share, e.points, status) for e in exercises]
         )

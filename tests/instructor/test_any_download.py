@@ -19,7 +19,7 @@ from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.collecting import LONGEST_NOTE, plan
 from tensorgrade.instructor.roster import as_csv, read_roster
 from tensorgrade.instructor.write_submissions import write
-from tensorgrade.sources.finding import find_handins
+from tensorgrade.sources.finding import find_submissions
 
 from ..commands import ROOT
 
@@ -229,8 +229,8 @@ def check(one: Class, folder: Path) -> None:
         row = {f: r for f, r in roster.by_folder().items() if r["username"] == one.logins[owner]}
         if one.layout != "git" or clones > 1:  # one clone does not say what its prefix is
             assert not row or [student] == list(row), "the folder that the roster gives"
-    for handin in find_handins(folder / "in", COURSE)[0]:
-        assert {int(n) for n in OWNER.findall(handin.content)} <= set(whose)
+    for submitted_files in find_submissions(folder / "in", COURSE)[0]:
+        assert {int(n) for n in OWNER.findall(submitted_files.content)} <= set(whose)
 
 
 def is_fair(one: Class, error: Exception, told: set[int]) -> bool:

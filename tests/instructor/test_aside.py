@@ -7,12 +7,12 @@ from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.class_terminal import to_look_at
 from tensorgrade.instructor.grader import grade_with
 from tensorgrade.messages.setting_aside import GradingFailed
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..commands import ROOT
 
 CHAPTER = "ch1_simplified_attention"
-HANDIN = Handin("ada", CHAPTER, f"{CHAPTER}.py", b"x = 1\n")
+HANDIN = SubmittedFiles("ada", CHAPTER, f"{CHAPTER}.py", b"x = 1\n")
 COUNT = len(load_course(ROOT / "graders").chapter(CHAPTER).exercises)
 
 

@@ -16,11 +16,11 @@ import pytest
 from tensorgrade.course import CourseError
 from tensorgrade.instructor.channel_run import (
     classroom50_result,
-    handin_in,
     is_over_limit,
     prairielearn_results,
     public_results,
     results_of,
+    submission_in,
 )
 from tensorgrade.instructor.channels import write_channel
 from tensorgrade.lateness import Lateness
@@ -173,14 +173,14 @@ def test_classroom_50_gets_whole_numbers_and_never_a_point_too_many(most, unit):
 
 def test_a_submission_is_found_under_its_name_nearly_or_as_the_only_file(project, tmp_path):
     course = project.course
-    assert handin_in(tmp_path, CH1, course).missing
+    assert submission_in(tmp_path, CH1, course).missing
     (tmp_path / "homework.py").write_bytes(b"1")
-    found = handin_in(tmp_path, CH1, course)
+    found = submission_in(tmp_path, CH1, course)
     assert (found.filename, found.content) == (f"{CH1}.py", b"1")
     (tmp_path / "other.py").write_bytes(b"2")
-    assert handin_in(tmp_path, CH1, course).missing
+    assert submission_in(tmp_path, CH1, course).missing
     (tmp_path / f"{CH1} (1).py").write_bytes(b"3")
-    assert handin_in(tmp_path, CH1, course).content == b"3"
+    assert submission_in(tmp_path, CH1, course).content == b"3"
 
 
 def test_a_repository_made_of_the_kit_may_be_submitted(project, tmp_path):
@@ -188,7 +188,7 @@ def test_a_repository_made_of_the_kit_may_be_submitted(project, tmp_path):
     for where in (f"exercises/{name}", f"exercises/given/ch4_multi_head_attention/{name}"):
         (tmp_path / where).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / where).write_text(where)
-    found = handin_in(tmp_path, name.removesuffix(".py"), project.course)
+    found = submission_in(tmp_path, name.removesuffix(".py"), project.course)
     assert found.content == f"exercises/{name}".encode()
 
 
@@ -196,28 +196,32 @@ def test_a_submission_carries_its_weights(project, tmp_path):
     chapter, file = "ch6_small_gpt", "my_model.safetensors"
     (tmp_path / "homework.py").write_bytes(b"1")
     (tmp_path / file).write_bytes(b"2")
-    assert [one.content for one in handin_in(tmp_path, chapter, project.course).beside] == [b"2"]
+    assert [one.content for one in submission_in(tmp_path, chapter, project.course).beside] == [
+        b"2"
+    ]
     (tmp_path / f"{chapter}.py").write_bytes(b"3")
-    found = handin_in(tmp_path, chapter, project.course)
+    found = submission_in(tmp_path, chapter, project.course)
     assert (found.content, [one.content for one in found.beside]) == (b"3", [b"2"])
     (tmp_path / file).unlink()
-    assert [one.missing for one in handin_in(tmp_path, chapter, project.course).beside] == [True]
+    assert [one.missing for one in submission_in(tmp_path, chapter, project.course).beside] == [
+        True
+    ]
 
 
 def test_what_is_no_channel_is_a_sentence(project, tmp_path):
-    for system, chapter, rung, sentence in (
+    for system, chapter, level, sentence in (
         ("moodle", CH1, "landlock", "a channel is one of gradescope, prairielearn, classroom50"),
         ("gradescope", "ch9", "landlock", "there is no chapter named ch9"),
         ("gradescope", CH1, "safe", "there is full, namespaces, landlock, uid, none"),
     ):
         with pytest.raises(CourseError, match=sentence):
-            write_channel(system, project, chapter, tmp_path / "a.zip", rung)
+            write_channel(system, project, chapter, tmp_path / "a.zip", level)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture(scope="module")
 def parcels(project, tmp_path_factory) -> dict[str, Path]:
-    """The three zips; for rung `none`, that every machine gives."""
+    """The three zips; for level `none`, that every machine gives."""
     folder = tmp_path_factory.mktemp("parcels")
     paths = {}
     for system in ("gradescope", "prairielearn", "classroom50"):
@@ -331,7 +335,7 @@ def unnamed(project) -> tuple[str, str]:
 @pytest.mark.parametrize(
     "system, chapter", [("gradescope", CH1), ("gradescope", CH5), ("prairielearn", CH1)]
 )
-def test_in_their_containers_the_parcels_grade_on_rung_uid_in_their_memory(
+def test_in_their_containers_the_parcels_grade_at_level_uid_in_their_memory(
     project, system, chapter
 ):
     """Root without namespaces, mounts and Landlock, in folders open to all users."""

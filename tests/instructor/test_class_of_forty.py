@@ -179,12 +179,18 @@ class Here:
     def check_in(self) -> dict[str, int]:
         return {"none": 1}
 
-    def submit(self, handin) -> Future:
+    def submit(self, submitted_files) -> Future:
         done: Future = Future()
-        key = handin.filename, handin.content, handin.script, handin.reason, handin.missing
+        key = (
+            submitted_files.filename,
+            submitted_files.content,
+            submitted_files.script,
+            submitted_files.reason,
+            submitted_files.missing,
+        )
         if key not in self.known:
-            self.known[key] = grade_with(self.grader, handin)
-        done.set_result([replace(v, student=handin.student) for v in self.known[key]])
+            self.known[key] = grade_with(self.grader, submitted_files)
+        done.set_result([replace(v, student=submitted_files.student) for v in self.known[key]])
         return done
 
 

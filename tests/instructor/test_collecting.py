@@ -14,7 +14,7 @@ from tensorgrade.instructor.collecting import Place, plan, some_of, table
 from tensorgrade.instructor.downloads import Entry
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.instructor.write_submissions import keep_older, notes_on_second_folders, write
-from tensorgrade.sources.finding import find_handins
+from tensorgrade.sources.finding import find_submissions
 from tensorgrade.sources.submitted_files import handed_in_at
 
 from ..commands import ROOT, run
@@ -97,8 +97,12 @@ def test_who_submitted_a_file_that_says_no_chapter_has_not_submitted_nothing(mon
     write(found, tmp_path / "in")
     rows, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
     assert not any("no submission for" in note for note in notes)
-    handins, _ = find_handins(tmp_path / "in", COURSE)
-    (bob,) = (handin for handin in handins if handin.student == "bob@uni.edu")
+    submissions, _ = find_submissions(tmp_path / "in", COURSE)
+    (bob,) = (
+        submitted_files
+        for submitted_files in submissions
+        if submitted_files.student == "bob@uni.edu"
+    )
     assert not bob.missing and bob.reason.endswith(f"{CH1}.ipynb; there is solution.py.")
     write(plan("moodle", source, COURSE, roster, chapter=CH1), tmp_path / "in")
     rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
@@ -136,8 +140,10 @@ def test_a_file_that_is_too_large_is_called_so_and_grading_says_it_too(tmp_path)
     (note,) = found.notes
     assert "is larger than any answer; it will get 0 points" in note and "--ch" not in note
     write(found, tmp_path / "in")
-    handins, _ = find_handins(tmp_path / "in", COURSE)
-    assert any(f"has more than {most} bytes" in handin.reason for handin in handins)
+    submissions, _ = find_submissions(tmp_path / "in", COURSE)
+    assert any(
+        f"has more than {most} bytes" in submitted_files.reason for submitted_files in submissions
+    )
 
 
 def test_what_is_about_in_a_repository_is_no_hand_in(tmp_path):
@@ -299,12 +305,12 @@ def test_a_damaged_zip_is_reported_by_collecting_and_by_grading(monkeypatch, tmp
     _, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
     assert "damaged zips, in which nothing counts: bob@uni.edu/work.zip" in notes
     assert not any("no submission for" in n or "no learner's file" in n for n in notes)
-    (bob,) = [h for h in find_handins(tmp_path / "in", COURSE)[0] if h.student == "bob@uni.edu"]
+    (bob,) = [h for h in find_submissions(tmp_path / "in", COURSE)[0] if h.student == "bob@uni.edu"]
     assert bob.missing and bob.reason.endswith("nothing in it counts: work.zip.")
     path = tmp_path / "in" / "ada@uni.edu" / CH2 / "work.zip"
     path.parent.mkdir()
     path.write_bytes(b"no zip")
-    (ada,) = [h for h in find_handins(tmp_path / "in", COURSE)[0] if h.chapter == CH2][:1]
+    (ada,) = [h for h in find_submissions(tmp_path / "in", COURSE)[0] if h.chapter == CH2][:1]
     assert ada.reason.endswith(f"nothing in it counts: {CH2}/work.zip.")
 
 
@@ -466,8 +472,11 @@ def test_weights_come_in_beside_the_code_in_every_layout(tmp_path, layout):
     found = plan(layout, source, COURSE, Roster())
     assert not [note for note in found.left_out if "safetensors" in note]
     assert write(found, tmp_path / "in") == []
-    handins, _ = find_handins(tmp_path / "in", COURSE)
-    assert [[one.content for one in handin.beside] for handin in handins] == [[b"2"], [b"4"]]
+    submissions, _ = find_submissions(tmp_path / "in", COURSE)
+    assert [[one.content for one in submitted_files.beside] for submitted_files in submissions] == [
+        [b"2"],
+        [b"4"],
+    ]
     assert {path.name for path in (tmp_path / "in").rglob("*.safetensors")} == {file}
 
 
@@ -479,7 +488,7 @@ def test_weights_that_are_too_large_are_no_answer_and_a_misnamed_script_still_is
     found = plan("canvas", tmp_path / "c.zip", COURSE, Roster(), chapter=chapter)
     assert len(found.places) == 3 and file in found.left_out[0] and "larger" in found.left_out[0]
     write(found, tmp_path / "in")
-    ada, bao = find_handins(tmp_path / "in", COURSE)[0]
+    ada, bao = find_submissions(tmp_path / "in", COURSE)[0]
     assert (ada.content, ada.beside[0].content) == (b"1", b"2")
     assert bao.content == b"1" and bao.beside[0].missing
 

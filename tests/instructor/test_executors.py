@@ -16,12 +16,12 @@ from tensorgrade.instructor import retrying_workers as executors
 from tensorgrade.instructor.cluster import pack_graders, unpack_graders
 from tensorgrade.instructor.dependencies import digest_of, graders_files
 from tensorgrade.instructor.retrying_workers import LocalWorkers, default_count, graded
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 ROOT = Path(__file__).parents[2]
 CHAPTER = "ch1_simplified_attention"
 COURSE = load_course(ROOT / "graders")
-CLASS = [Handin(f"s{n:03}", CHAPTER, f"{CHAPTER}.py", b"%d" % n) for n in range(40)]
+CLASS = [SubmittedFiles(f"s{n:03}", CHAPTER, f"{CHAPTER}.py", b"%d" % n) for n in range(40)]
 
 
 class Processes(LocalWorkers):
@@ -29,10 +29,10 @@ class Processes(LocalWorkers):
 
     deadly: frozenset[str] = frozenset()
 
-    def submit(self, handin: Handin) -> Future:
-        if handin.student in self.deadly:
+    def submit(self, submitted_files: SubmittedFiles) -> Future:
+        if submitted_files.student in self.deadly:
             return self.executor.submit(os._exit, 1)
-        return self.executor.submit(str, handin.student)
+        return self.executor.submit(str, submitted_files.student)
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ def processes(monkeypatch):
 def outcome(workers, todo=CLASS) -> dict[str, object]:
     """Return the result for each student; assert that each returns only once."""
     back = [pair for batch in graded(todo, workers, COURSE) for pair in batch]
-    assert max(Counter(handin.student for handin, _ in back).values()) == 1
-    return {handin.student: verdicts for handin, verdicts in back}
+    assert max(Counter(submitted_files.student for submitted_files, _ in back).values()) == 1
+    return {submitted_files.student: verdicts for submitted_files, verdicts in back}
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -81,15 +81,15 @@ class OneFall(ThreadPoolExecutor):
         super().__init__(3)
         self.falls, self.tries = Counter(falls), Counter()
 
-    def submit(self, handin: Handin) -> Future:
-        self.tries[handin.student] += 1
-        return super().submit(self.work, handin)
+    def submit(self, submitted_files: SubmittedFiles) -> Future:
+        self.tries[submitted_files.student] += 1
+        return super().submit(self.work, submitted_files)
 
-    def work(self, handin: Handin) -> str:
-        self.falls[handin.student] -= 1
-        if self.falls[handin.student] >= 0:
+    def work(self, submitted_files: SubmittedFiles) -> str:
+        self.falls[submitted_files.student] -= 1
+        if self.falls[submitted_files.student] >= 0:
             raise BrokenExecutor
-        return handin.student
+        return submitted_files.student
 
     def replace(self, running: set[Future]) -> set[Future]:
         return set()
@@ -106,7 +106,7 @@ def test_one_fall_is_forgiven_two_are_not():
 class Defect(OneFall):
     """Workers that cannot grade at all."""
 
-    def work(self, handin: Handin) -> str:
+    def work(self, submitted_files: SubmittedFiles) -> str:
         raise worker.NotReady("the graders could not be collected")
 
 
@@ -128,8 +128,8 @@ def test_one_process_for_each_core_but_not_more_than_files(monkeypatch):
     monkeypatch.setattr(
         executors.os, "sched_getaffinity", lambda process: set(range(8)), raising=False
     )
-    assert [default_count(handins, 0) for handins in (100, 9, 4, 0)] == [8, 3, 1, 1]
-    assert [default_count(handins, 2) for handins in (100, 4, 1, 0)] == [2, 2, 1, 1]
+    assert [default_count(submissions, 0) for submissions in (100, 9, 4, 0)] == [8, 3, 1, 1]
+    assert [default_count(submissions, 2) for submissions in (100, 4, 1, 0)] == [2, 2, 1, 1]
 
 
 def test_graders_travel_as_bytes_without_seed_or_password(tmp_path):

@@ -24,9 +24,9 @@ def test_a_file_on_which_the_graders_failed_is_graded_again(monkeypatch, tmp_pat
     put(tmp_path / "in", "ada", CH1, 1.0)
     submit = ByContent.submit
 
-    def fail(self, handin):
+    def fail(self, submitted_files):
         done: Future = Future()
-        done.set_result(set_aside(handin, self.course, Status.ERROR, GradingFailed()))
+        done.set_result(set_aside(submitted_files, self.course, Status.ERROR, GradingFailed()))
         return done
 
     monkeypatch.setattr(ByContent, "submit", fail)
@@ -45,7 +45,7 @@ def test_rows_without_isolation_stay_with_a_note_in_a_run_with_more(monkeypatch,
     _, notes = grade_by_content(monkeypatch, tmp_path / "in", out)
     assert not any("--isolation none" in note for note in notes)
     level = SimpleNamespace(name="landlock", layers=())
-    monkeypatch.setattr(running, "choose_rung", lambda *_: level)
+    monkeypatch.setattr(running, "choose_level", lambda *_: level)
     monkeypatch.setattr(running, "must_be_closed", lambda *_: None)
     rows, notes = grade_by_content(monkeypatch, tmp_path / "in", out)
     (note,) = [note for note in notes if "--isolation none" in note]

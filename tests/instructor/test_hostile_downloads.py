@@ -17,7 +17,7 @@ from tensorgrade.instructor.collecting import LONGEST_NOTE, MOST_KEPT, Plan, pla
 from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.instructor.write_submissions import write
-from tensorgrade.sources.finding import find_handins
+from tensorgrade.sources.finding import find_submissions
 
 from ..commands import ROOT, run
 from .runs import grade_by_content
@@ -384,7 +384,10 @@ def test_a_file_with_the_name_of_a_stamp_is_no_stamp(tmp_path):
     collect("moodle", write_zip(tmp_path / "m.zip", entries), tmp_path / "in")
     folder = tmp_path / "in" / "Ben_2" / CHAPTER
     assert not (folder / "timestamp.txt").exists() and (folder / "_timestamp.txt").exists()
-    assert {handin.submitted for handin in find_handins(tmp_path / "in", COURSE)[0]} == {""}
+    assert {
+        submitted_files.submitted
+        for submitted_files in find_submissions(tmp_path / "in", COURSE)[0]
+    } == {""}
 
 
 def test_environments_and_caches_are_skipped_and_what_is_kept_is_bounded(tmp_path):
@@ -579,8 +582,11 @@ def test_an_archive_with_another_compression_is_reported_and_not_read(tmp_path):
     path = submit(tmp_path, b"")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
         archive.writestr(FILE, bytes(8 * MEGABYTE))
-    ((handin,), _) = find_handins(tmp_path / "submitted", COURSE)
-    assert "work.zip/ch1_simplified_attention.py is compressed in a way that is" in handin.reason
+    ((submitted_files,), _) = find_submissions(tmp_path / "submitted", COURSE)
+    assert (
+        "work.zip/ch1_simplified_attention.py is compressed in a way that is"
+        in submitted_files.reason
+    )
 
 
 def test_a_lie_about_a_size_is_bounded(tmp_path):
@@ -591,8 +597,11 @@ def test_a_lie_about_a_size_is_bounded(tmp_path):
     central = data.find(b"PK\x01\x02")
     data[central + 24 : central + 28] = struct.pack("<I", 100)
     submit(tmp_path, bytes(data))
-    ((handin,), _) = find_handins(tmp_path / "submitted", COURSE)
-    assert handin.reason.endswith("cannot be read out of its zip.") and not handin.content
+    ((submitted_files,), _) = find_submissions(tmp_path / "submitted", COURSE)
+    assert (
+        submitted_files.reason.endswith("cannot be read out of its zip.")
+        and not submitted_files.content
+    )
 
 
 def test_an_archive_in_an_archive_is_not_opened(tmp_path):
@@ -601,8 +610,8 @@ def test_an_archive_in_an_archive_is_not_opened(tmp_path):
         archive.writestr(FILE, "x = 1")
     with zipfile.ZipFile(submit(tmp_path, b""), "w") as archive:
         archive.writestr("inner.zip", inner.getvalue())
-    ((handin,), _) = find_handins(tmp_path / "submitted", COURSE)
-    assert not handin.content and handin.reason.endswith("there is work.zip.")
+    ((submitted_files,), _) = find_submissions(tmp_path / "submitted", COURSE)
+    assert not submitted_files.content and submitted_files.reason.endswith("there is work.zip.")
 
 
 def test_many_archives_give_short_notes(monkeypatch, tmp_path):

@@ -3,56 +3,56 @@
 from tensorgrade.attempts.verdict import Status, Verdict
 from tensorgrade.instructor.ledger import Ledger, identical_files
 from tensorgrade.instructor.run import twins, verdicts_for
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 
-def handin(
+def submitted_files(
     student: str,
     content: bytes = b"x",
     chapter: str = "ch1",
     name: str = "ch1.py",
     reason: str = "",
 ):
-    return Handin(student, chapter, name, content, reason)
+    return SubmittedFiles(student, chapter, name, content, reason)
 
 
-def verdict(one: Handin, exercise: str, status: Status) -> Verdict:
+def verdict(one: SubmittedFiles, exercise: str, status: Status) -> Verdict:
     return Verdict(one.student, one.chapter, exercise, 0.0, 1.0, status)
 
 
 def test_each_content_once_with_all_who_handed_it_in():
-    ada, bao, chi = handin("ada"), handin("bao"), handin("chi", b"y")
+    ada, bao, chi = submitted_files("ada"), submitted_files("bao"), submitted_files("chi", b"y")
     assert twins([ada, bao, chi]) == {ada: [ada, bao], chi: [chi]}
 
 
 def test_another_chapter_kind_or_reason_is_another_thing():
     different = [
-        handin("a"),
-        handin("b", chapter="ch2"),
-        handin("c", name="ch1.ipynb"),
-        handin("d", b""),
-        handin("e", b"", reason="a link"),
-        handin("f", b"x "),
+        submitted_files("a"),
+        submitted_files("b", chapter="ch2"),
+        submitted_files("c", name="ch1.ipynb"),
+        submitted_files("d", b""),
+        submitted_files("e", b"", reason="a link"),
+        submitted_files("f", b"x "),
     ]
     assert len(twins(different)) == len(different)
 
 
 def test_verdicts_are_the_same_but_for_the_name():
     one = Verdict("ada", "ch1", "first", 1.0, 2.0, "partial", ["no_scale"], "Scale.", "full")
-    (other,) = verdicts_for(handin("bao"), [one])
+    (other,) = verdicts_for(submitted_files("bao"), [one])
     assert other.row() == one.row() | {"student": "bao"}
     assert one.student == "ada"
 
 
 def test_shared_files_are_reported_but_not_untouched_stubs_or_missing_ones(tmp_path):
     class_ = [
-        handin("ada"),
-        handin("bao"),
-        handin("chi", b"y"),
-        handin("dara", b"stub"),
-        handin("emil", b"stub"),
-        handin("f", b"", reason="nothing"),
-        handin("g", b"", reason="nothing"),
+        submitted_files("ada"),
+        submitted_files("bao"),
+        submitted_files("chi", b"y"),
+        submitted_files("dara", b"stub"),
+        submitted_files("emil", b"stub"),
+        submitted_files("f", b"", reason="nothing"),
+        submitted_files("g", b"", reason="nothing"),
     ]
     ledger = Ledger(tmp_path, {"ch1": "graders"})
     ledger.prepare(class_)
@@ -63,7 +63,10 @@ def test_shared_files_are_reported_but_not_untouched_stubs_or_missing_ones(tmp_p
 
 
 def test_one_exercise_begun_is_enough_to_count(tmp_path):
-    ledger, both = Ledger(tmp_path, {"ch1": "graders"}), [handin("ada"), handin("bao")]
+    ledger, both = (
+        Ledger(tmp_path, {"ch1": "graders"}),
+        [submitted_files("ada"), submitted_files("bao")],
+    )
     ledger.prepare(both)
     begun = {"first": Status.NOT_ATTEMPTED, "second": Status.FAILED}
     ledger.write([(one, [verdict(one, *pair) for pair in begun.items()]) for one in both])
@@ -71,7 +74,7 @@ def test_one_exercise_begun_is_enough_to_count(tmp_path):
 
 
 def test_a_script_beside_the_same_notebook_is_content_too():
-    same = [Handin(name, "ch1", "ch1.ipynb", b"{}", script=b"x = 1") for name in "ab"]
-    other = Handin("c", "ch1", "ch1.ipynb", b"{}", script=b"x = 2")
+    same = [SubmittedFiles(name, "ch1", "ch1.ipynb", b"{}", script=b"x = 1") for name in "ab"]
+    other = SubmittedFiles("c", "ch1", "ch1.ipynb", b"{}", script=b"x = 2")
     assert twins([*same, other]) == {same[0]: same, other: [other]}
-    assert len({handin.digest for handin in [*same, other]}) == 2
+    assert len({submitted_files.digest for submitted_files in [*same, other]}) == 2

@@ -14,17 +14,28 @@ from tensorgrade.course import CourseError
 from tensorgrade.instructor import store
 from tensorgrade.instructor.ledger import Ledger, key, lines_of, write_text
 from tensorgrade.instructor.store import Store
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 EXERCISES = ["first", "second"]
 DIGESTS = {"ch1": "graders-1", "ch2": "graders-1"}
-HANDINS = [Handin(s, c, f"{c}.py", f"{s} {c} é".encode()) for s in ("ada", "bao") for c in DIGESTS]
+HANDINS = [
+    SubmittedFiles(s, c, f"{c}.py", f"{s} {c} é".encode()) for s in ("ada", "bao") for c in DIGESTS
+]
 
 
-def verdicts(handin: Handin, points: float = 1.0) -> list[Verdict]:
+def verdicts(submitted_files: SubmittedFiles, points: float = 1.0) -> list[Verdict]:
     """Two rows; the message holds what has to survive being written: é, a quote, a new line."""
     return [
-        Verdict(handin.student, handin.chapter, e, points, 2.0, "partial", [], f'é " \u2028 \n {e}')
+        Verdict(
+            submitted_files.student,
+            submitted_files.chapter,
+            e,
+            points,
+            2.0,
+            "partial",
+            [],
+            f'é " \u2028 \n {e}',
+        )
         for e in EXERCISES
     ]
 
@@ -36,10 +47,12 @@ def start(out, digests=DIGESTS) -> Ledger:
     return ledger
 
 
-def run(out, handins=HANDINS, digests=DIGESTS, points: float = 1.0, batch: int = 1) -> list[dict]:
+def run(
+    out, submissions=HANDINS, digests=DIGESTS, points: float = 1.0, batch: int = 1
+) -> list[dict]:
     """A whole run; returns the rows and asserts nothing."""
     ledger = start(out, digests)
-    todo = ledger.prepare(handins)
+    todo = ledger.prepare(submissions)
     for i in range(0, len(todo), batch):
         ledger.write([(h, verdicts(h, points)) for h in todo[i : i + batch]])
     return ledger.finish(EXERCISES)
@@ -79,23 +92,23 @@ def cut_at(monkeypatch, count: int) -> None:
 @pytest.mark.parametrize("points", [1.0, 2.0])
 def test_cut_off_at_any_write_the_next_run_completes_it(tmp_path, monkeypatch, batch, points):
     """The first time, and while other files are graded again; every row is there once."""
-    anew = [Handin(h.student, h.chapter, h.filename, b"new " + h.content) for h in HANDINS]
-    handins = HANDINS if points == 1.0 else anew
+    anew = [SubmittedFiles(h.student, h.chapter, h.filename, b"new " + h.content) for h in HANDINS]
+    submissions = HANDINS if points == 1.0 else anew
     begun = [] if points == 1.0 else HANDINS
     run(tmp_path / "whole", begun)
-    expected = run(tmp_path / "whole", handins, points=points)
+    expected = run(tmp_path / "whole", submissions, points=points)
     for count in range(50):
         out = tmp_path / str(count)
         run(out, begun)
         try:
             with monkeypatch.context() as patch:
                 cut_at(patch, count)
-                run(out, handins, points=points, batch=batch)
+                run(out, submissions, points=points, batch=batch)
             break
         except Cut:
             rows = Store(out).rows()
             assert len({key(row) for row in rows}) == len(rows) >= 2 * len(begun)
-        assert run(out, handins, points=points, batch=batch) == expected
+        assert run(out, submissions, points=points, batch=batch) == expected
         assert len(Store(out).history()) == 2
     assert 10 < count < 49
 
@@ -107,7 +120,7 @@ def test_what_is_done_is_not_done_again(tmp_path):
 
 def test_a_changed_file_is_graded_again_and_alone(tmp_path):
     run(tmp_path)
-    changed = [Handin("ada", "ch1", "ch1.py", b"new"), *HANDINS[1:]]
+    changed = [SubmittedFiles("ada", "ch1", "ch1.py", b"new"), *HANDINS[1:]]
     ledger = start(tmp_path)
     rows = ledger.rows()
     assert ledger.prepare(changed) == changed[:1]
@@ -128,7 +141,7 @@ def test_changed_graders_regrade_their_chapter_and_tell_whose_points_moved(tmp_p
     run(tmp_path)
     ledger = start(tmp_path, DIGESTS | {"ch1": "graders-2"})
     todo = ledger.prepare(HANDINS)
-    assert {handin.chapter for handin in todo} == {"ch1"}
+    assert {submitted_files.chapter for submitted_files in todo} == {"ch1"}
     ledger.write([(h, verdicts(h, 2.0 if h.student == "ada" else 1.0)) for h in todo])
     ledger.finish(EXERCISES)
     moved = [(one["student"], one["exercise"], one["points"]) for one in ledger.moved()]
@@ -138,7 +151,7 @@ def test_changed_graders_regrade_their_chapter_and_tell_whose_points_moved(tmp_p
 def test_a_new_file_with_other_points_moves_nothing(tmp_path):
     """Learners may get better; that is no news about the graders."""
     run(tmp_path)
-    changed = [Handin("ada", "ch1", "ch1.py", b"new"), *HANDINS[1:]]
+    changed = [SubmittedFiles("ada", "ch1", "ch1.py", b"new"), *HANDINS[1:]]
     ledger = start(tmp_path)
     ledger.write([(h, verdicts(h, 2.0)) for h in ledger.prepare(changed)])
     ledger.finish(EXERCISES)
@@ -149,7 +162,7 @@ def test_some_learners_graded_again_leave_the_rows_of_all_others(tmp_path):
     rows = run(tmp_path)
     ledger = start(tmp_path)
     assert ledger.prepare(HANDINS[:2]) == [] and ledger.finish(EXERCISES) == rows
-    assert run(tmp_path, [Handin("chi", "ch1", "ch1.py", b"new")])[: len(rows)] == rows
+    assert run(tmp_path, [SubmittedFiles("chi", "ch1", "ch1.py", b"new")])[: len(rows)] == rows
 
 
 def test_rows_of_before_are_still_done_when_their_submissions_come_back(tmp_path):
@@ -169,12 +182,14 @@ def test_only_who_is_to_be_forgotten_goes(tmp_path):
 
 
 def test_what_was_graded_before_is_held_and_what_was_missing_is_not(tmp_path):
-    missing = Handin("chi", "ch1", reason="Nothing.", missing=True)
+    missing = SubmittedFiles("chi", "ch1", reason="Nothing.", missing=True)
     run(tmp_path, [*HANDINS[:1], missing])
     ledger = start(tmp_path)
-    assert ledger.holds(Handin("ada", "ch1", reason="Nothing.", missing=True))
-    assert not ledger.holds(Handin("ada", "ch1", missing=True), forget=["ada"])
-    assert not ledger.holds(missing) and not ledger.holds(Handin("ada", "ch2", missing=True))
+    assert ledger.holds(SubmittedFiles("ada", "ch1", reason="Nothing.", missing=True))
+    assert not ledger.holds(SubmittedFiles("ada", "ch1", missing=True), forget=["ada"])
+    assert not ledger.holds(missing) and not ledger.holds(
+        SubmittedFiles("ada", "ch2", missing=True)
+    )
 
 
 def test_rows_of_an_exercise_that_is_gone_are_kept_and_come_last(tmp_path):
@@ -246,14 +261,14 @@ def test_a_fork_of_a_run_neither_keeps_others_out_nor_lets_them_in(tmp_path):
     worker.join()
 
 
-MANY = [Handin(f"s{n:05}", "ch1", "ch1.py", b"%d" % n) for n in range(3000)]
+MANY = [SubmittedFiles(f"s{n:05}", "ch1", "ch1.py", b"%d" % n) for n in range(3000)]
 
 
 def long_run(out: str) -> None:
     """In a process: a run that is killed before it is through."""
     ledger = start(out)
-    for handin in ledger.prepare(MANY):
-        ledger.write([(handin, verdicts(handin))])
+    for submitted_files in ledger.prepare(MANY):
+        ledger.write([(submitted_files, verdicts(submitted_files))])
 
 
 def test_killed_again_and_again_while_writing_each_row_is_there_once(tmp_path):
@@ -273,7 +288,7 @@ def test_killed_again_and_again_while_writing_each_row_is_there_once(tmp_path):
 
 
 def test_half_a_character_ends_no_run(tmp_path):
-    handin = Handin("ada", "ch1", "ch1.py", b"x")
-    rows = run(tmp_path, [handin])
+    submitted_files = SubmittedFiles("ada", "ch1", "ch1.py", b"x")
+    rows = run(tmp_path, [submitted_files])
     text = lines_of([rows[0] | {"message": "\ud800 é"}]).decode()
     assert json.loads(text)["message"] == "\ud800 é"

@@ -14,7 +14,7 @@ import pytest
 from tensorgrade.attempts.verdict import Status
 from tensorgrade.instructor.grader import Grader, forget, grade_with
 from tensorgrade.isolation.warm_process import Budget
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..commands import ROOT
 
@@ -32,9 +32,9 @@ def returning(*results: str) -> str:
     return ast.unparse(tree)
 
 
-def handin(text: str, student: str = "ada") -> Handin:
+def submitted_files(text: str, student: str = "ada") -> SubmittedFiles:
     """A script, submitted."""
-    return Handin(student, CHAPTER, f"{CHAPTER}.py", text.encode())
+    return SubmittedFiles(student, CHAPTER, f"{CHAPTER}.py", text.encode())
 
 
 def resident() -> int:
@@ -56,13 +56,13 @@ def test_nothing_of_a_submission_is_kept(grader, monkeypatch):
     made = []
     attempt = Grader.attempt
 
-    def remembered(self, handin):
-        one = attempt(self, handin)
+    def remembered(self, submitted_files):
+        one = attempt(self, submitted_files)
         made.append(weakref.ref(one))
         return one
 
     monkeypatch.setattr(Grader, "attempt", remembered)
-    grade_with(grader, handin(returning("torch.rand(9)", "inputs", "[1, 2]")))
+    grade_with(grader, submitted_files(returning("torch.rand(9)", "inputs", "[1, 2]")))
     assert [ref() for ref in made] == [None]
 
 
@@ -72,11 +72,11 @@ def test_all_replies_of_a_submission_have_one_bound(grader, monkeypatch):
     limits = replace(course.limits, all_replies_bytes=3 * MEGABYTE)
     monkeypatch.setattr(grader.maker, "course", replace(course, limits=limits))
     large = returning("torch.rand(100_000, dtype=torch.float64)")
-    verdicts = grade_with(grader, handin(large))
+    verdicts = grade_with(grader, submitted_files(large))
     assert len(verdicts) == len(course.chapter(CHAPTER).exercises)
     assert verdicts[0].status != Status.PASSED and Status.KILLED in {v.status for v in verdicts}
     right = (ROOT / "solutions" / f"{CHAPTER}.py").read_text()
-    assert {v.status for v in grade_with(grader, handin(right, "bao"))} == {Status.PASSED}
+    assert {v.status for v in grade_with(grader, submitted_files(right, "bao"))} == {Status.PASSED}
 
 
 @pytest.mark.slow
@@ -84,12 +84,12 @@ def test_all_replies_of_a_submission_have_one_bound(grader, monkeypatch):
 def test_results_of_any_size_have_rows_and_leave_no_memory_behind(grader):
     names = [exercise.name for exercise in grader.maker.course.chapter(CHAPTER).exercises]
     chance = random.Random(1)
-    grade_with(grader, handin(returning("inputs")))
+    grade_with(grader, submitted_files(returning("inputs")))
     forget()
     before = resident()
     for number in range(RESULTS):
         results = [any_result(chance) for _ in names]
-        verdicts = grade_with(grader, handin(returning(*results), f"{number}"))
+        verdicts = grade_with(grader, submitted_files(returning(*results), f"{number}"))
         assert [verdict.exercise for verdict in verdicts] == names, results
         assert all(0 <= verdict.points <= verdict.max_points for verdict in verdicts)
     forget()

@@ -25,7 +25,14 @@ def out(tmp_path):
     rows = hand_in("ada", status="failed", share=0.25, message=SECRET)
     rows += hand_in("bao", status="error", share=0.0, message=broken)
     rows.append(
-        row("chi", 0, "not_attempted", 0.0, message="There is no submission for this chapter.")
+        row(
+            "chi",
+            0,
+            "not_attempted",
+            0.0,
+            message="There is no submission for this chapter.",
+            message_id="nothing_submitted",
+        )
     )
     put_rows(tmp_path, rows)
     return tmp_path

@@ -379,7 +379,7 @@ def test_what_moved_is_shown_and_names_are_hidden_there_too():
 def test_nothing_handed_in_is_no_attempt_and_is_called_so():
     missing = hand_in("bao", status="not_attempted", share=0.0, message_id=NothingSubmitted.id)
     view = class_view(COURSE, hand_in("ada") + missing, [])
-    assert (view["handins"], view["missing"]) == (1, 1)
+    assert (view["submissions"], view["missing"]) == (1, 1)
     assert view["helped"]["listed"][0]["why"] == "no submission for 1 chapter"
     page = Page(render(view))
     assert "no submission" in page.text and "1 submitted file; 1 missing" in page.text
@@ -391,7 +391,7 @@ def test_who_has_no_file_for_the_chapter_has_not_handed_one_in():
     without = hand_in("bob", status="error", share=0.0, message_id=NoChapterFile.id, submitted=None)
     raises = hand_in("chi", status="error", share=0.0, message="It raises.", submitted=None)
     view = class_view(COURSE, hand_in("ada") + without + raises, [])
-    assert (view["handins"], view["missing"], view["without_file"]) == (2, 0, 1)
+    assert (view["submissions"], view["missing"], view["without_file"]) == (2, 0, 1)
     page = Page(render(view))
     assert "from 2 submitted files; 1 without the chapter's file." in page.text
 

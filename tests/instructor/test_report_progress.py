@@ -13,7 +13,7 @@ from tensorgrade.instructor.class_terminal import ClassProgress
 from tensorgrade.instructor.history import OTHER_DATES, OTHER_GRADERS
 from tensorgrade.instructor.ledger import Lock, is_in_use
 from tensorgrade.instructor.report.page import watch_report
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .runs import put_rows
 from .test_report import COURSE, hand_in
@@ -37,7 +37,7 @@ def progress(clock: Clock) -> tuple[ClassProgress, io.StringIO]:
 def advance(shown: ClassProgress, clock: Clock, seconds: float, status: str = "passed") -> None:
     clock.now += seconds
     verdict = Verdict("ada", "ch1", "first", 0, 1, status)
-    shown.advance(Handin("ada", "ch1"), [verdict, verdict])
+    shown.advance(SubmittedFiles("ada", "ch1"), [verdict, verdict])
 
 
 def test_lines_say_rate_time_left_and_trouble():

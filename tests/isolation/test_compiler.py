@@ -8,7 +8,7 @@ from tensorgrade.attempts.in_child import InChild
 from tensorgrade.course import Limits
 from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.sources.submission import Source, Submission, speaks_of_compiler
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 ROOT = Path(__file__).parents[2]
 # In words of which none makes anybody import it.
@@ -24,7 +24,9 @@ COMPILED += "assert double(torch.ones(2)).tolist() == [2, 2]\n"
 def there(warm, text: str = "", handed_in: bool = False) -> bool:
     """Return True if a file that loads silently finds it imported at its end."""
     text += HAS_IT
-    source = Handin("ada", "a", "a.py", text.encode()) if handed_in else Source(text, "a.py")
+    source = (
+        SubmittedFiles("ada", "a", "a.py", text.encode()) if handed_in else Source(text, "a.py")
+    )
     child = InChild(Submission("a", source), warm, warm.limits)
     loaded = child.load()
     child.close()

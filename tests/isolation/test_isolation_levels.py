@@ -13,16 +13,16 @@ from tensorgrade.isolation import doctor, levels, remedies
 from tensorgrade.isolation.levels import (
     CUDA,
     FULL,
-    LADDER,
     LANDLOCK,
+    LEVELS,
     NAMESPACES,
     NONE,
     UID,
     NotIsolated,
-    best_rung,
-    choose_rung,
+    best_level,
+    choose_level,
+    level_named,
     must_be_closed,
-    rung_named,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,7 @@ NO_BWRAP = dict.fromkeys(levels.OWN_NAMESPACES, "bwrap is not installed")
 
 
 @pytest.mark.parametrize(
-    "missing, rung",
+    "missing, level",
     [
         ({}, FULL),
         ({"landlock": "Function not implemented"}, NAMESPACES),
@@ -43,9 +43,9 @@ NO_BWRAP = dict.fromkeys(levels.OWN_NAMESPACES, "bwrap is not installed")
         (dict.fromkeys(ALL, "no such thing on macOS"), NONE),
     ],
 )
-def test_best_rung(missing, rung):
-    """The highest rung all of whose layers work; one missing layer takes its rungs away."""
-    assert best_rung(ALL | missing) is rung
+def test_best_level(missing, level):
+    """The highest level all of whose layers work; one missing layer takes its all_levels away."""
+    assert best_level(ALL | missing) is level
 
 
 NO_LANDLOCK = NO_BWRAP | {"landlock": "Function not implemented", "uid": ""}
@@ -56,12 +56,12 @@ NO_LANDLOCK = NO_BWRAP | {"landlock": "Function not implemented", "uid": ""}
 )
 def test_a_user_of_its_own_comes_after_landlock(missing, also):
     """Root without Landlock gives it; what the machine has besides is put on, and named."""
-    best = best_rung(ALL | NO_LANDLOCK | missing)
+    best = best_level(ALL | NO_LANDLOCK | missing)
     assert best.name == "uid" and best.layers == UID.layers | also
-    assert best_rung(ALL | NO_BWRAP | {"uid": ""}) is LANDLOCK
+    assert best_level(ALL | NO_BWRAP | {"uid": ""}) is LANDLOCK
 
 
-def test_what_others_can_read_is_closed_first_on_that_rung_alone(monkeypatch, tmp_path):
+def test_what_others_can_read_is_closed_first_at_that_level_alone(monkeypatch, tmp_path):
     """Open at its end and all the way there; a closed folder above it is as good."""
     graders = tmp_path / "graders"
     graders.mkdir()
@@ -76,10 +76,10 @@ def test_what_others_can_read_is_closed_first_on_that_rung_alone(monkeypatch, tm
         modes[closed] = 0o755
 
 
-def test_rungs_go_down():
-    """The highest rung has every layer of the others, the lowest none that they lack."""
-    for rung in (NAMESPACES, LANDLOCK):
-        assert NONE.layers < rung.layers < FULL.layers
+def test_levels_go_down():
+    """The highest level has every layer of the others, the lowest none that they lack."""
+    for level in (NAMESPACES, LANDLOCK):
+        assert NONE.layers < level.layers < FULL.layers
 
 
 @pytest.fixture
@@ -94,49 +94,49 @@ def machine(monkeypatch):
 
 
 def test_refuses_below_what_the_course_asks(machine):
-    """A sentence that names both rungs, what to install, and the way around."""
+    """A sentence that names both all_levels, what to install, and the way around."""
     machine(NO_BWRAP)
     with pytest.raises(NotIsolated) as refused:
-        choose_rung("namespaces", "auto")
+        choose_level("namespaces", "auto")
     said = str(refused.value)
     assert "'landlock'" in said and "'namespaces'" in said
     assert "apt install bubblewrap" in said and "--isolation landlock" in said
     machine(dict.fromkeys(ALL, "no such thing on macOS"))
     with pytest.raises(NotIsolated, match="--isolation none` learner code runs unlocked"):
-        choose_rung("namespaces", "auto")
+        choose_level("namespaces", "auto")
 
 
 def test_takes_what_is_asked_for(machine):
     """The messages on the wanted, the sufficient and the best level."""
     machine(NO_LANDLOCK)
-    assert choose_rung("landlock", "uid").name == choose_rung("uid", "auto").name == "uid"
+    assert choose_level("landlock", "uid").name == choose_level("uid", "auto").name == "uid"
     with pytest.raises(NotIsolated, match="--isolation uid` learner code runs as a user"):
-        choose_rung("landlock", "auto")
+        choose_level("landlock", "auto")
     machine(NO_BWRAP)
-    assert choose_rung("landlock", "auto") is LANDLOCK
-    assert choose_rung("none", "auto") is LANDLOCK, "the best, not the lowest"
-    assert choose_rung("full", "none") is NONE
-    assert choose_rung("full", "landlock") is LANDLOCK, "enough this time"
+    assert choose_level("landlock", "auto") is LANDLOCK
+    assert choose_level("none", "auto") is LANDLOCK, "the best, not the lowest"
+    assert choose_level("full", "none") is NONE
+    assert choose_level("full", "landlock") is LANDLOCK, "enough this time"
     with pytest.raises(NotIsolated):
-        choose_rung("none", "full")
+        choose_level("none", "full")
     machine({})
-    assert choose_rung("none", "auto") is FULL
-    assert choose_rung("full", "auto", "cuda") is CUDA
+    assert choose_level("none", "auto") is FULL
+    assert choose_level("full", "auto", "cuda") is CUDA
 
 
 @pytest.mark.parametrize("wanted, isolation", [("safe", "auto"), ("full", "maybe")])
 def test_unknown_words_are_explained(machine, wanted, isolation):
-    """A rung or a choice that does not exist is the course's or the caller's error."""
+    """A level or a choice that does not exist is the course's or the caller's error."""
     machine({})
     with pytest.raises(CourseError, match=r"there is full|auto or one of full"):
-        choose_rung(wanted, isolation)
+        choose_level(wanted, isolation)
 
 
 def test_doctor_reports_and_fixes(machine):
-    """The report names the rung, every layer, and what to do; JSON can carry it."""
+    """The report names the level, every layer, and what to do; JSON can carry it."""
     machine(NO_BWRAP)
     report = doctor.examine("namespaces")
-    assert report["rung"] == "landlock" and report["enough"] is False
+    assert report["level"] == "landlock" and report["enough"] is False
     missing = {"works": False, "trouble": "bwrap is not installed", "gives_more": True}
     assert report["layers"]["pid"] == missing
     assert len(report["mend"]) == 1 and "apt install bubblewrap" in report["mend"][0]
@@ -200,7 +200,7 @@ def test_closed_home_is_found_and_explained(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no rung to lose")
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no level to lose")
 def test_grade_refuses_without_bwrap(tmp_path):
     """If neither the system nor pip has bwrap, the error names both; nothing is written."""
     (tmp_path / "bin").mkdir()
@@ -222,6 +222,6 @@ def test_grade_refuses_without_bwrap(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_rung_named():
-    """Every rung of the ladder has its name."""
-    assert [rung_named(rung.name) for rung in LADDER] == list(LADDER)
+def test_level_named():
+    """Every level of the ladder has its name."""
+    assert [level_named(level.name) for level in LEVELS] == list(LEVELS)

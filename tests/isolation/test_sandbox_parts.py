@@ -83,11 +83,13 @@ def test_warm_process_that_cannot_start_says_why(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "rung", [CUDA, pytest.param(FULL, marks=needs("isolation 'full'"))], ids=lambda rung: rung.name
+    "level",
+    [CUDA, pytest.param(FULL, marks=needs("isolation 'full'"))],
+    ids=lambda level: level.name,
 )
-def test_a_child_ends_and_its_end_is_known(rung):
+def test_a_child_ends_and_its_end_is_known(level):
     """A file that ends its process; the next child of the same warm process is well."""
-    with WarmProcess(Limits(), rung) as warm:
+    with WarmProcess(Limits(), level) as warm:
         broken = InChild(
             Submission("a", Source("import os\nos._exit(7)", "a.py")), warm, warm.limits
         )
@@ -98,7 +100,7 @@ def test_a_child_ends_and_its_end_is_known(rung):
         sound = InChild(Submission("a", Source("def f(): pass", "a.py")), warm, warm.limits)
         assert sound.load().names == ("f",)
         sound.close()
-        assert warm.isolation == rung.name
+        assert warm.isolation == level.name
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from tensorgrade.author.recording.casebook import PUBLIC_SEED, recorded_cases
 from tensorgrade.exchange.cases import Case, seed_for
 from tensorgrade.isolation.warm_process import Child
 from tensorgrade.runner.messages import unpack
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 CHAPTERS = (
     "ch1_simplified_attention",
@@ -114,7 +114,7 @@ def test_a_case_is_sent_at_its_turn_and_without_its_name(grader, project, monkey
     monkeypatch.setattr(Child, "send", seen_send)
     monkeypatch.setattr(Child, "receive", seen_receive)
     source = project.solution(chapter).read_bytes()
-    verdicts = grader.grade(Handin("somebody", chapter, f"{chapter}.py", source))
+    verdicts = grader.grade(SubmittedFiles("somebody", chapter, f"{chapter}.py", source))
     assert {verdict.status for verdict in verdicts} == {"passed"}
     references = grader.maker.references(chapter)
     cases = [case for case, _ in references.entries]

@@ -15,14 +15,14 @@ from tensorgrade.exchange.references import (
     load_references,
     save_references,
 )
-from tensorgrade.exchange.traces import Way, read_way, with_stages
+from tensorgrade.exchange.traces import Trace, read_trace, with_stages
 from tensorgrade.judging.trace_comparison import (
-    Parting,
+    Divergence,
     Rows,
     close,
+    divergence_sentence,
+    find_divergence,
     instead,
-    parting,
-    parting_sentence,
     right_values,
     without_factor,
 )
@@ -105,9 +105,9 @@ def parted(project, recorded, text, chapter=CHAPTER, own=None):
     backend = InProcess(project.submission(chapter, text))
     backend.load()
     (observed,) = backend.run([with_stages(case)])
-    way = read_way(observed)
+    way = read_trace(observed)
     way = way if own is None else way.told_in(lambda line: line in own)
-    return parting(Seen(case, expected, observed), way, ways)
+    return find_divergence(Seen(case, expected, observed), way, ways)
 
 
 @pytest.mark.parametrize("old, new, line, stage, word", WRONG)
@@ -249,7 +249,7 @@ def test_a_right_value_that_nothing_is_done_with_is_reported(project, recorded):
     text = RIGHT.replace("    scaled = scores / d_k ** 0.5", "    scores / d_k ** 0.5\n")
     found = parted(project, recorded, text.replace("softmax(scaled", "softmax(scores"))
     assert (found.line, found.stage, found.what) == (8, "scaled scores", NothingIsDone()), found
-    said = render(parting_sentence(found, "line {}".format))
+    said = render(divergence_sentence(found, "line {}".format))
     assert "Line 8: its value is right, but nothing uses it." in said
 
 
@@ -270,7 +270,7 @@ def test_a_right_value_that_has_a_name_and_is_left_is_reported_beside_the_place(
     text = RIGHT.replace("softmax(scaled", "softmax(scores")
     found = parted(project, recorded, text)
     assert (found.line, found.unused) == (9, 8), found
-    said = parting_sentence(found, "line {}".format)
+    said = divergence_sentence(found, "line {}".format)
     assert said.parts[-1] == NothingIsDoneWith("line 8"), said
     assert render(said).endswith("Nothing uses the value that line 8 computes."), said
 
@@ -292,7 +292,7 @@ def test_what_weights_are_put_together_to_is_not_blamed_for_an_error(project, re
 def test_what_another_line_makes_counts_as_made_by_the_line_that_calls_it():
     steps = [[[3, 9], "add", [], []], [[9], "mul", [0], []], [[4], "sub", [1], []]]
     told = {"steps": steps, "raised": [3, 9]}
-    way = read_way(Observation(facts={"stages": told})).told_in(lambda line: line > 8)
+    way = read_trace(Observation(facts={"stages": told})).told_in(lambda line: line > 8)
     assert [(one.line, one.inside) for one in way.stages] == [(9, True), (9, False), (0, False)]
     assert way.raised == (9,)
 
@@ -324,13 +324,13 @@ def test_an_error_has_its_own_line(project, recorded):
     ],
 )
 def test_a_forged_way_is_no_way(steps):
-    assert read_way(Observation(facts={"stages": {"steps": steps, "returned": [0]}})) == Way()
+    assert read_trace(Observation(facts={"stages": {"steps": steps, "returned": [0]}})) == Trace()
 
 
 def test_places_that_are_not_there_do_not_come_back():
     told = {"steps": [[[1, 5], "add", [], ["x"]]], "returned": [0, 1, -1, "a"], "last": -4}
     told |= {"raised": [3, "4"]}
-    way = read_way(Observation(facts={"stages": told}))
+    way = read_trace(Observation(facts={"stages": told}))
     assert way.returned == (0,) and (way.last, way.raised) == (0, ())
     assert (way.stages[0].line, way.stages[0].callers) == (1, (5,))
 
@@ -357,19 +357,21 @@ def test_hidden_references_have_no_ways(project):
 
 def test_a_sentence_says_no_more_than_is_known():
     place = "line {}".format
-    assert parting_sentence(Parting(9, raised=True), place) is None  # the error has told its line
-    said = render(parting_sentence(Parting(9), place))
+    assert (
+        divergence_sentence(Divergence(9, raised=True), place) is None
+    )  # the error has told its line
+    said = render(divergence_sentence(Divergence(9), place))
     assert said == "Your values become wrong on line 9."
-    said = render(parting_sentence(Parting(9, "", ("keys", "scores"), 4), place))
+    said = render(divergence_sentence(Divergence(9, "", ("keys", "scores"), 4), place))
     assert said == (
         "Up to line 4 your values are right: keys, scores. Then they become wrong on line 9."
     )
-    said = render(parting_sentence(Parting(9, "", ("keys",), 9, NothingIsDone()), place))
+    said = render(divergence_sentence(Divergence(9, "", ("keys",), 9, NothingIsDone()), place))
     assert said == (
         "The first values on line 9 are right: keys. "
         "Line 9: its value is right, but nothing uses it."
     )
-    said = parting_sentence(Parting(9, "", ("keys",), 4, since=7, reads=(("n", 2),)), place)
+    said = divergence_sentence(Divergence(9, "", ("keys",), 4, since=7, reads=(("n", 2),)), place)
     said = render(said)
     assert said.endswith(
         "Then they become wrong between line 7 and line 9. Used there: `n` from line 2."
@@ -389,7 +391,7 @@ def test_rows_are_compared_as_one_value_with_another():
     hidden, far = value.clone(), value.clone()
     hidden[3], far[0] = -inf, value[0] + 1e-3
     others = [value, value * (1 + 1e-6), hidden, far, value + 1e-7, torch.full((7,), inf).double()]
-    rows = Rows([((Way(), at), other) for at, other in enumerate(others)])
+    rows = Rows([((Trace(), at), other) for at, other in enumerate(others)])
     for one in others:
         found = [at for _, at in rows.close_to(one)]
         assert found == [at for at, other in enumerate(others) if close(one, other)]
@@ -479,21 +481,23 @@ def test_what_is_called_and_thrown_away_is_reported_on_its_line(project):
 
 def test_an_argument_that_should_come_back_is_named_with_the_options_of_its_call():
     what = ShouldComeBack("weights", ("p=0.5", "training=False"))
-    said = render(parting_sentence(Parting(9, what=what, since=1), "line {}".format))
+    said = render(divergence_sentence(Divergence(9, what=what, since=1), "line {}".format))
     assert said.startswith("With `p=0.5` and `training=False` `weights` should be returned")
     assert said.endswith("; line 9, or a line between line 1 and it, computes something else.")
 
 
 def test_of_a_way_that_is_cut_nothing_is_said(recorded):
     case, expected, ways = recorded
-    way = Way(ways[0].stages[:3], (), 9, cut=True)
+    way = Trace(ways[0].stages[:3], (), 9, cut=True)
     seen = Seen(case, expected, expected)
-    assert parting(seen, way, ways) is None and parting(seen, replace(way, cut=False), ways)
+    assert find_divergence(seen, way, ways) is None and find_divergence(
+        seen, replace(way, cut=False), ways
+    )
 
 
 def test_where_nothing_comes_back_the_last_line_that_runs_is_reported(project, recorded):
     found = parted(project, recorded, RIGHT.replace("return weights @ values", "weights @ values"))
-    said = render(parting_sentence(found, "line {}".format))
+    said = render(divergence_sentence(found, "line {}".format))
     assert said == "Line 10 is the last line that runs, and it returns nothing."
 
 

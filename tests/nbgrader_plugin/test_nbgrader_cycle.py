@@ -18,9 +18,9 @@ import pytest
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.course_sources import load_config
 from tensorgrade.instructor.grader import Grader
-from tensorgrade.isolation.levels import NotIsolated, choose_rung
+from tensorgrade.isolation.levels import NotIsolated, choose_level
 from tensorgrade.messages.message import sentence
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..commands import ROOT, run
 from ..needs import postgresql, require
@@ -138,7 +138,7 @@ class Scratch:
 def isolation() -> str:
     """The isolation level for these tests: a sandbox if the machine supports one."""
     try:
-        choose_rung(COURSE.isolation, "auto", "cpu")
+        choose_level(COURSE.isolation, "auto", "cpu")
         return "auto"
     except NotIsolated:
         return "none"
@@ -463,8 +463,8 @@ def test_feedback_shows_code_cards_and_points_and_reveals_nothing(cheating):
     # Numbers may be shown only if the learner's own checks show them too.
     submitted = scratch.root / "submitted" / "plain" / CH1 / f"{CH1}.ipynb"
     grader = Grader(Setup(ROOT / "exercises", "none"))
-    handin = Handin("plain", CH1, submitted.name, submitted.read_bytes())
-    checks = grader.collected.results(grader.attempt(handin))
+    submitted_files = SubmittedFiles("plain", CH1, submitted.name, submitted.read_bytes())
+    checks = grader.collected.results(grader.attempt(submitted_files))
     public = " ".join(sentence(one.finding.message) for one in checks if one.finding)
     grader.close()
     assert [one for one in re.findall(r"\d+\.\d{2,}", said) if one not in public] == []
@@ -548,7 +548,7 @@ def test_without_isolation_grading_refuses(tmp_path, monkeypatch):
     (scratch.root / "sitecustomize.py").write_text(
         "import tensorgrade.isolation.levels as ladder\n"
         "def refuse(*a): raise ladder.NotIsolated('this machine gives too little')\n"
-        "ladder.choose_rung = refuse\n"
+        "ladder.choose_level = refuse\n"
     )
     monkeypatch.setenv("PYTHONPATH", f"{scratch.root}{os.pathsep}{ROOT}")
     said = scratch.grade(CH1, succeed=False)

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from tensorgrade.nbgrader_plugin.script_to_notebook import script_counts
-from tensorgrade.sources.finding import find_handins
+from tensorgrade.sources.finding import find_submissions
 
 CHAPTER = "ch1_simplified_attention"
 
@@ -46,6 +46,6 @@ NOTEBOOKS = {
 def test_both_routes_take_the_same_file(project, reader, tmp_path, name):
     make, counts = NOTEBOOKS[name]
     script = hand_in(project, tmp_path, make(project))
-    (handin,), _ = find_handins(tmp_path, project.course)
-    assert reader.name_of_source(handin) == f"{CHAPTER}{counts}"
+    (submitted_files,), _ = find_submissions(tmp_path, project.course)
+    assert reader.name_of_source(submitted_files) == f"{CHAPTER}{counts}"
     assert script_counts(script, reader) == (counts == ".py")

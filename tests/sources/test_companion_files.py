@@ -10,9 +10,9 @@ from safetensors.torch import save
 from tensorgrade.course_sources import complaints_on_files
 from tensorgrade.instructor.run import twins
 from tensorgrade.sources.companion_files import Beside, files_beside
-from tensorgrade.sources.finding import find_handins
+from tensorgrade.sources.finding import find_submissions
 from tensorgrade.sources.submission import read_weights
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 CH6, FILE = "ch6_small_gpt", "my_model.safetensors"
 CODE, CONTENT = b"def f():\n    pass\n", save({"a": torch.ones(2)})
@@ -23,9 +23,11 @@ def found(project, tmp_path):
     """The hand-in of ada for the chapter that carries a file, and the notes."""
 
     def find():
-        handins, notes = find_handins(tmp_path / "in", project.course)
-        (handin,) = [one for one in handins if (one.student, one.chapter) == ("ada", CH6)]
-        return handin, notes
+        submissions, notes = find_submissions(tmp_path / "in", project.course)
+        (submitted_files,) = [
+            one for one in submissions if (one.student, one.chapter) == ("ada", CH6)
+        ]
+        return submitted_files, notes
 
     (tmp_path / "in" / "ada" / CH6).mkdir(parents=True)
     return find
@@ -41,10 +43,10 @@ def put(tmp_path, where: str, content: bytes):
 def test_it_is_read_beside_the_code(found, tmp_path):
     put(tmp_path, f"{CH6}/{CH6}.py", CODE)
     put(tmp_path, f"{CH6}/{FILE}", CONTENT)
-    handin, notes = found()
-    assert (handin.content, handin.beside) == (CODE, (Beside(FILE, CONTENT),))
+    submitted_files, notes = found()
+    assert (submitted_files.content, submitted_files.beside) == (CODE, (Beside(FILE, CONTENT),))
     assert notes == []
-    assert read_weights(handin.beside[0]).tensors["a"].tolist() == [1, 1]
+    assert read_weights(submitted_files.beside[0]).tensors["a"].tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("kind", ["nothing", "a link", "too large", "a folder", "empty"])
@@ -59,9 +61,9 @@ def test_what_cannot_be_read_is_a_sentence_and_the_code_counts(found, tmp_path, 
         path.mkdir()
     if kind == "empty":
         path.write_bytes(b"")
-    handin, _ = found()
-    (file,) = handin.beside
-    assert (handin.content, handin.reason, file.content) == (CODE, "", b"")
+    submitted_files, _ = found()
+    (file,) = submitted_files.beside
+    assert (submitted_files.content, submitted_files.reason, file.content) == (CODE, "", b"")
     assert file.reason.startswith(SAID[kind]) and file.reason.endswith(".")
     assert file.missing == (kind in ("nothing", "a folder"))
     assert read_weights(file).trouble == file.reason
@@ -80,8 +82,8 @@ SAID = {
 def test_nearly_named_or_placed_it_counts_and_that_is_reported(found, tmp_path, where):
     put(tmp_path, f"{CH6}/{CH6}.py", CODE)
     put(tmp_path, where, CONTENT)
-    handin, notes = found()
-    assert (handin.content, handin.beside) == (CODE, (Beside(FILE, CONTENT),))
+    submitted_files, notes = found()
+    assert (submitted_files.content, submitted_files.beside) == (CODE, (Beside(FILE, CONTENT),))
     assert where == FILE or any(f"counts as {FILE}" in note for note in notes)
     assert not any("left out" in note for note in notes)
 
@@ -90,26 +92,32 @@ def test_in_a_zip_with_the_code_it_counts(found, tmp_path):
     with zipfile.ZipFile(put(tmp_path, f"{CH6}/all.zip", b""), "w") as archive:
         archive.writestr(f"work/{CH6}.py", CODE)
         archive.writestr(f"work/{FILE}", CONTENT)
-    handin, _ = found()
-    assert (handin.content, handin.beside) == (CODE, (Beside(FILE, CONTENT),))
+    submitted_files, _ = found()
+    assert (submitted_files.content, submitted_files.beside) == (CODE, (Beside(FILE, CONTENT),))
 
 
 def test_in_a_zip_it_is_bounded(found, tmp_path):
     with zipfile.ZipFile(put(tmp_path, "all.zip", b""), "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(f"{CH6}.py", CODE)
         archive.writestr(FILE, bytes(10 << 20))
-    handin, _ = found()
-    assert handin.beside[0].reason.startswith(SAID["too large"]) and handin.content == CODE
+    submitted_files, _ = found()
+    assert (
+        submitted_files.beside[0].reason.startswith(SAID["too large"])
+        and submitted_files.content == CODE
+    )
 
 
 def test_weights_without_code_are_no_answer(found, tmp_path):
     put(tmp_path, f"{CH6}/{FILE}", CONTENT)
-    handin, _ = found()
-    assert handin.reason.startswith(f"There is no file {CH6}.py") and FILE in handin.reason
+    submitted_files, _ = found()
+    assert (
+        submitted_files.reason.startswith(f"There is no file {CH6}.py")
+        and FILE in submitted_files.reason
+    )
 
 
 def test_other_weights_are_another_hand_in_and_the_same_code():
-    plain = Handin("ada", CH6, f"{CH6}.py", CODE)
+    plain = SubmittedFiles("ada", CH6, f"{CH6}.py", CODE)
     some, others = (replace(plain, beside=(Beside(FILE, c),)) for c in (CONTENT, b"other"))
     none = replace(plain, beside=(Beside(FILE, reason="There is none."),))
     assert len({one.digest for one in (plain, some, others, none)}) == 4

@@ -7,7 +7,7 @@ import pytest
 
 from tensorgrade.course import CourseError
 from tensorgrade.sources import finding
-from tensorgrade.sources.finding import find_handins
+from tensorgrade.sources.finding import find_submissions
 from tensorgrade.sources.submitted_files import escaped
 
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
@@ -19,8 +19,8 @@ def found(project, tmp_path):
     """Looks for hand-ins; gives them by learner and chapter, and the notes."""
 
     def find(**options):
-        handins, notes = find_handins(tmp_path, project.course, **options)
-        return {(h.student, h.chapter): h for h in handins}, notes
+        submissions, notes = find_submissions(tmp_path, project.course, **options)
+        return {(h.student, h.chapter): h for h in submissions}, notes
 
     return find
 
@@ -36,20 +36,22 @@ def test_a_class_in_which_all_submit_all_has_no_notes(found, tmp_path):
     for student in ("ann", "bob"):
         for chapter in (CH1, CH2):
             hand_in(tmp_path, student, chapter)
-    handins, notes = found()
-    assert list(handins) == [("ann", CH1), ("ann", CH2), ("bob", CH1), ("bob", CH2)]
-    assert not notes and not any(h.reason or h.missing for h in handins.values())
+    submissions, notes = found()
+    assert list(submissions) == [("ann", CH1), ("ann", CH2), ("bob", CH1), ("bob", CH2)]
+    assert not notes and not any(h.reason or h.missing for h in submissions.values())
 
 
 def test_who_submitted_another_chapter_or_nothing_is_there_for_each_that_is_graded(found, tmp_path):
     hand_in(tmp_path, "ann", CH1)
     hand_in(tmp_path, "bob", CH2)
     (tmp_path / "chi").mkdir()
-    handins, notes = found()
-    assert {student for student, _ in handins} == {"ann", "bob", "chi"} and len(handins) == 6
-    missing = {about for about, h in handins.items() if h.missing}
+    submissions, notes = found()
+    assert {student for student, _ in submissions} == {"ann", "bob", "chi"} and len(
+        submissions
+    ) == 6
+    missing = {about for about, h in submissions.items() if h.missing}
     assert missing == {("ann", CH2), ("bob", CH1), ("chi", CH1), ("chi", CH2)}
-    assert handins["chi", CH1].reason == "There is no submission for this chapter."
+    assert submissions["chi", CH1].reason == "There is no submission for this chapter."
     assert f"no submission for {CH1} by bob, chi" in notes
 
 
@@ -62,17 +64,20 @@ def test_a_file_in_the_wrong_place_or_under_another_name_is_reported(found, tmp_
     (tmp_path / "homework" / "homework.pdf").write_text("")
     hand_in(tmp_path, "other").rename(tmp_path / "other" / CH1 / "other.py")
     (tmp_path / "list.csv").write_text("")
-    handins, notes = found()
-    assert handins["beside", CH1].content == b"x = 1" and not handins["beside", CH1].reason
+    submissions, notes = found()
+    assert submissions["beside", CH1].content == b"x = 1" and not submissions["beside", CH1].reason
     assert not any(note.startswith("beside") for note in notes), "nothing is otherwise than told"
     assert f"beside/{CH1}.py is no learner's file of a chapter; it was left out" not in notes
-    assert handins["homework", CH1].missing and "homework.zip" in handins["homework", CH1].reason
-    assert "there is other.py" in handins["other", CH1].reason
+    assert (
+        submissions["homework", CH1].missing
+        and "homework.zip" in submissions["homework", CH1].reason
+    )
+    assert "there is other.py" in submissions["other", CH1].reason
     assert "damaged zips, in which nothing counts: homework/homework.zip" in notes
     for name in ("homework/homework.pdf", "list.csv"):
         assert f"{name} is no learner's file of a chapter; it was left out" in notes
-    handins, _ = found(rescue=False)
-    assert "it belongs in" in handins["beside", CH1].reason
+    submissions, _ = found(rescue=False)
+    assert "it belongs in" in submissions["beside", CH1].reason
 
 
 def test_a_link_leads_nowhere_and_has_a_row(found, tmp_path):
@@ -83,11 +88,11 @@ def test_a_link_leads_nowhere_and_has_a_row(found, tmp_path):
     (tmp_path / "a_file").mkdir()
     (tmp_path / "a_file" / CH1).write_text("x = 1")
     (tmp_path / "ring").symlink_to("ring")
-    handins, _ = found()
-    assert handins["linked", CH1].reason == "The learner's folder is a link, not a folder."
-    assert handins["chapter", CH1].reason == f"{CH1} is a link, not a folder."
-    assert handins["a_file", CH1].reason == f"{CH1} is a file, not a folder."
-    assert {h.content for (s, _), h in handins.items() if s != "ann"} == {b""}
+    submissions, _ = found()
+    assert submissions["linked", CH1].reason == "The learner's folder is a link, not a folder."
+    assert submissions["chapter", CH1].reason == f"{CH1} is a link, not a folder."
+    assert submissions["a_file", CH1].reason == f"{CH1} is a file, not a folder."
+    assert {h.content for (s, _), h in submissions.items() if s != "ann"} == {b""}
 
 
 def test_a_folder_that_cannot_be_read_is_that_learners_trouble_alone(found, tmp_path, monkeypatch):
@@ -101,42 +106,42 @@ def test_a_folder_that_cannot_be_read_is_that_learners_trouble_alone(found, tmp_
         return inside(folder)
 
     monkeypatch.setattr(finding, "inside", refuse)
-    handins, _ = found()
-    assert "Permission denied" in handins["locked", CH1].reason
-    assert not handins["ann", CH1].reason and not handins["zoe", CH1].reason
+    submissions, _ = found()
+    assert "Permission denied" in submissions["locked", CH1].reason
+    assert not submissions["ann", CH1].reason and not submissions["zoe", CH1].reason
 
 
 @pytest.mark.parametrize("error", [MemoryError, RecursionError, ValueError("embedded null")])
 def test_whatever_reading_one_ends_in_the_others_are_found(found, tmp_path, monkeypatch, error):
     for student in ("ann", "odd", "zoe"):
         hand_in(tmp_path, student)
-    read = finding.read_handin
+    read = finding.read_submission_folder
 
     def fail(student, *arguments):
         if student == "odd":
             raise error
         return read(student, *arguments)
 
-    monkeypatch.setattr(finding, "read_handin", fail)
-    handins, _ = found()
-    assert "Reading this hand-in ended in a " in handins["odd", CH1].reason
-    assert not handins["ann", CH1].reason and not handins["zoe", CH1].reason
+    monkeypatch.setattr(finding, "read_submission_folder", fail)
+    submissions, _ = found()
+    assert "Reading this hand-in ended in a " in submissions["odd", CH1].reason
+    assert not submissions["ann", CH1].reason and not submissions["zoe", CH1].reason
 
 
 def test_a_hidden_folder_counts_if_a_chapter_is_in_it(found, tmp_path):
     hand_in(tmp_path, ".ann")
     (tmp_path / ".git").mkdir()
     (tmp_path / ".DS_Store").write_text("")
-    handins, notes = found()
-    assert list(handins) == [(".ann", CH1)] and not notes
+    submissions, notes = found()
+    assert list(submissions) == [(".ann", CH1)] and not notes
 
 
 def test_names_that_look_alike_are_distinguished_and_pointed_out(found, tmp_path):
     alike = ["José", "Jose\u0301", "Jo\u00adsé", "José ", "Jos\ufe0fé"]
     for student in (*alike, "Josè"):
         hand_in(tmp_path, student)
-    handins, notes = found()
-    assert len(handins) == 6
+    submissions, notes = found()
+    assert len(submissions) == 6
     (note,) = notes
     assert note.startswith("these names look alike: ") and "Jos\\xe8" not in note
     assert all(ascii(student) in note for student in alike)
@@ -159,12 +164,12 @@ def test_one_learners_folder_in_the_place_of_the_class_is_pointed_out(found, tmp
     path = tmp_path / CH1 / f"{CH1}.py"
     path.parent.mkdir()
     path.write_text("x = 1")
-    handins, notes = found()
-    assert list(handins) == [(CH1, CH1)]
+    submissions, notes = found()
+    assert list(submissions) == [(CH1, CH1)]
     assert any(CH1 in note and "the folder that holds a folder for each" in note for note in notes)
 
 
 def test_nobody_can_look_into_what_is_no_folder(project, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CourseError, match="cannot be read: Not a directory"):
-        find_handins(tmp_path / "file", project.course)
+        find_submissions(tmp_path / "file", project.course)

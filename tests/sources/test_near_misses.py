@@ -9,7 +9,7 @@ import pytest
 from tensorgrade.course import Limits
 from tensorgrade.runner.source import Unreadable, decode
 from tensorgrade.sources import near_misses
-from tensorgrade.sources.finding import find_handins
+from tensorgrade.sources.finding import find_submissions
 
 CH1 = "ch1_simplified_attention"
 TEXT = b"def softmax(x):\n    return x\n"
@@ -22,8 +22,8 @@ def found(project, tmp_path):
     def find(**options):
         (tmp_path / "zoe" / CH1).mkdir(parents=True, exist_ok=True)
         (tmp_path / "zoe" / CH1 / f"{CH1}.py").write_bytes(b"x = 1")
-        handins, notes = find_handins(tmp_path, project.course, **options)
-        return next(h for h in handins if (h.student, h.chapter) == ("ada", CH1)), notes
+        submissions, notes = find_submissions(tmp_path, project.course, **options)
+        return next(h for h in submissions if (h.student, h.chapter) == ("ada", CH1)), notes
 
     return find
 
@@ -55,13 +55,17 @@ def put(folder: Path, where: str, content: bytes = TEXT, age: int = 0) -> Path:
 )
 def test_it_counts_with_a_note_and_not_where_that_is_switched_off(found, tmp_path, where):
     put(tmp_path, where)
-    handin, notes = found()
-    assert (handin.filename, handin.content, handin.reason) == (f"{CH1}.py", TEXT, "")
+    submitted_files, notes = found()
+    assert (submitted_files.filename, submitted_files.content, submitted_files.reason) == (
+        f"{CH1}.py",
+        TEXT,
+        "",
+    )
     same = where == f"{CH1}.py"  # the file has its own name: there is nothing to report
     assert (f"ada: {where} counts as {CH1}.py" in notes) != same
     assert not any("left out" in note and "ada" in note for note in notes)
-    handin, notes = found(rescue=False)
-    assert not handin.content and not any("counts as" in note for note in notes)
+    submitted_files, notes = found(rescue=False)
+    assert not submitted_files.content and not any("counts as" in note for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -78,15 +82,15 @@ def test_it_counts_with_a_note_and_not_where_that_is_switched_off(found, tmp_pat
 )
 def test_what_is_something_else_is_left(found, tmp_path, where):
     put(tmp_path, where)
-    handin, _ = found()
-    assert not handin.content
+    submitted_files, _ = found()
+    assert not submitted_files.content
 
 
 def test_of_two_versions_the_newest_counts_and_the_other_is_reported(found, tmp_path):
     put(tmp_path, f"{CH1}/{CH1}.py", b"old = 1", age=100)
     put(tmp_path, f"{CH1}/{CH1} (1).py", b"new = 1")
-    handin, notes = found()
-    assert handin.content == b"new = 1"
+    submitted_files, notes = found()
+    assert submitted_files.content == b"new = 1"
     told = next(note for note in notes if note.startswith("ada: "))
     assert f"{CH1} (1).py counts as" in told and f"{CH1}/{CH1}.py is older" in told
 
@@ -100,8 +104,8 @@ def test_of_one_moment_the_right_name_counts(found, tmp_path):
 def test_a_rescued_script_beside_a_notebook_is_still_the_script_beside_it(found, tmp_path):
     put(tmp_path, f"{CH1}/{CH1}.ipynb", b'{"cells": []}')
     put(tmp_path, f"{CH1}.py")
-    handin, _ = found()
-    assert handin.filename == f"{CH1}.ipynb" and handin.script == TEXT
+    submitted_files, _ = found()
+    assert submitted_files.filename == f"{CH1}.ipynb" and submitted_files.script == TEXT
 
 
 def zipped(members: dict[str, bytes], path: Path) -> None:
@@ -115,15 +119,15 @@ def zipped(members: dict[str, bytes], path: Path) -> None:
 def test_a_zip_is_looked_into(found, tmp_path, where):
     members = {f"__MACOSX/._{CH1}.py": b"\0", f"homework/{CH1}.py": TEXT, "a.txt": b"a"}
     zipped(members, tmp_path / "ada" / where)
-    handin, notes = found()
-    assert handin.content == TEXT
+    submitted_files, notes = found()
+    assert submitted_files.content == TEXT
     assert f"ada: {where}/homework/{CH1}.py counts as {CH1}.py" in notes
 
 
 def test_a_zip_of_a_gigabyte_takes_no_memory_and_says_why(found, tmp_path):
     zipped({f"{CH1}.py": b"#" * (8 << 20)}, tmp_path / "ada" / "homework.zip")
-    handin, _ = found()
-    assert "has more than 1048576 bytes" in handin.reason and not handin.content
+    submitted_files, _ = found()
+    assert "has more than 1048576 bytes" in submitted_files.reason and not submitted_files.content
 
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
@@ -149,22 +153,22 @@ def test_a_zip_with_a_link_or_with_a_thousand_files_gives_nothing(found, tmp_pat
     many = {f"{n}/x.py": b"" for n in range(near_misses.MOST_MEMBERS)} | {f"{CH1}.py": TEXT}
     zipped(many, tmp_path / "ada" / "many.zip")
     (tmp_path / "ada" / "none.zip").write_bytes(b"PK")
-    handin, _ = found()
-    assert handin.missing
+    submitted_files, _ = found()
+    assert submitted_files.missing
 
 
 def test_nothing_is_followed_through_a_link(found, tmp_path):
     put(tmp_path, "elsewhere/secret.py").rename(tmp_path / "secret.py")
     (tmp_path / "ada" / f"{CH1}.py").symlink_to(tmp_path / "secret.py")
     (tmp_path / "ada" / "linked").symlink_to(tmp_path)
-    handin, _ = found()
-    assert not handin.content
+    submitted_files, _ = found()
+    assert not submitted_files.content
 
 
 def test_a_notebook_saved_as_a_script_is_read_as_a_notebook(found, tmp_path):
     put(tmp_path, f"{CH1}/{CH1}.py", b' {"cells": []}')
-    handin, notes = found()
-    assert handin.filename == f"{CH1}.ipynb"
+    submitted_files, notes = found()
+    assert submitted_files.filename == f"{CH1}.ipynb"
     assert f"ada: {CH1}.py is a notebook, and read as one" in notes
     put(tmp_path, f"{CH1}/{CH1}.py", b"x = {'cells': 1}")
     assert found()[0].filename == f"{CH1}.py"
@@ -211,11 +215,11 @@ def test_a_substitute_that_learners_were_given_is_nobodys_answer(found, tmp_path
     checks = put(tmp_path, "ch4_multi_head_attention/checks.zip")
     with zipfile.ZipFile(checks, "w") as archive:
         archive.writestr(given, "x = 3")
-    handin, notes = found()
-    assert handin.content == TEXT and not [note for note in notes if "count" in note]
+    submitted_files, notes = found()
+    assert submitted_files.content == TEXT and not [note for note in notes if "count" in note]
     answer.unlink()
-    handin, _ = found()
-    assert not handin.content, "and stands in for none"
+    submitted_files, _ = found()
+    assert not submitted_files.content, "and stands in for none"
     put(tmp_path, f"given/{CH1}.py")
     assert found()[0].content == TEXT, "a folder may be called so"
 

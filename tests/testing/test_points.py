@@ -12,7 +12,7 @@ from tensorgrade.instructor.grader import Grader
 from tensorgrade.learner.notebook import checking
 from tensorgrade.project import Project
 from tensorgrade.sources.submission import Source
-from tensorgrade.sources.submitted_files import Handin
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 ROOT = Path(__file__).parents[2]
 CHAPTER = "ch1_simplified_attention"
@@ -37,7 +37,7 @@ def test_verdicts_count_scaled_points(scaled):
     grader = Grader(Setup(scaled.graders, "none"))
     try:
         verdicts = {
-            name: {verdict.exercise: verdict for verdict in grader.grade(handin(text))}
+            name: {verdict.exercise: verdict for verdict in grader.grade(submitted_files(text))}
             for name, text in (("right", source), ("wrong", wrong))
         }
     finally:
@@ -49,9 +49,9 @@ def test_verdicts_count_scaled_points(scaled):
     assert verdicts["right"]["softmax_naive"].points == 5
 
 
-def handin(text: str) -> Handin:
+def submitted_files(text: str) -> SubmittedFiles:
     """A script as somebody's hand-in."""
-    return Handin("ada", CHAPTER, f"{CHAPTER}.py", text.encode())
+    return SubmittedFiles("ada", CHAPTER, f"{CHAPTER}.py", text.encode())
 
 
 def test_notebooks_and_their_checks_count_scaled_points(scaled, tmp_path):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from ...exchange.cases import Case
 from ...exchange.observation import CaughtError
-from ...exchange.traces import read_way
+from ...exchange.traces import read_trace
 from ...judging.diagnosis import Diagnosis
 from ...messages.checks import ChangesInput
 from ...messages.details import WorksInPlace
@@ -38,7 +38,7 @@ def lines_in_place(part: ExerciseAttempt) -> list[int]:
     public = part.attempt.public()
     entries = public.asked_for_stages if public else []
     cases = [case for case, _ in entries if case.exercise == part.name]
-    ways = map(read_way, part.attempt.in_public(cases))
+    ways = map(read_trace, part.attempt.in_public(cases))
     stages = (stage for way in ways for stage in way.stages)
     lines = {one.line for one in stages if one.line and changes_its_input(one.operation)}
     return sorted(line for line in lines if not part.attempt.handed_in.is_making(line))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ...exchange.observation import Outcome
 from ...judging.diagnosis import Finding
-from ...judging.trace_comparison import Parting
+from ...judging.trace_comparison import Divergence
 from ...messages.message import Message, Sentences
 from ...runner.edits import Edit
 from ..attempt import ExerciseAttempt
@@ -68,14 +68,14 @@ class Evidence:
         """Return the line and the stage where values diverge; else the line of the failed check."""
         if self.status in (Status.KILLED, Status.NOT_ATTEMPTED) or not self.finding:
             return None, None
-        if found := self.finding.parting():
+        if found := self.finding.find_divergence():
             return self.place_of(found)
         diagnosis = self.finding.diagnosis
         error = diagnosis.error
         line = diagnosis.line or (self.part.line_of(error) if error else None)
-        return self.place_of(Parting(line) if line else None)
+        return self.place_of(Divergence(line) if line else None)
 
-    def place_of(self, found: Parting | None) -> tuple[int | None, str | None]:
+    def place_of(self, found: Divergence | None) -> tuple[int | None, str | None]:
         """Return a line of the submitted file and its stage."""
         if found is None:
             return None, None

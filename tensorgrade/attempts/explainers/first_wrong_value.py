@@ -11,7 +11,7 @@ from .evidence import Evidence, Explanation
 
 def explain(evidence: Evidence) -> Explanation | None:
     """Report the finding and, if it is known, where values first differ from right ones."""
-    found = evidence.finding.parting() if evidence.finding else None
+    found = evidence.finding.find_divergence() if evidence.finding else None
     said, other = found and found.said, other_version(evidence.part, evidence.status)
     message = evidence.seen()
     if said or other:

@@ -244,14 +244,14 @@ def is_an_errors(part: ExerciseAttempt, results: list[CheckResult]) -> bool:
         return True
     if not first or not first.finding:
         return False
-    found = first.finding.parting()
+    found = first.finding.find_divergence()
     return not (found and found.said) and first.finding.diagnosis.error is not None
 
 
 def told_besides(results: list[CheckResult]) -> tuple[tuple[int, int], ...]:
     """Return the first and last lines of the reported places other than the line itself."""
     first = first_failure(results)
-    found = first.finding.parting() if first and first.finding else None
+    found = first.finding.find_divergence() if first and first.finding else None
     if not found or not found.said:
         return ()
     lines = [line for _, line in found.reads] + [found.unused] * bool(found.unused)

@@ -15,7 +15,7 @@ from ...attempts.setup import Setup
 from ...attempts.verdict import Verdict
 from ...course import CourseError
 from ...project import Project
-from ...sources.submitted_files import Handin
+from ...sources.submitted_files import SubmittedFiles
 from ...testing.collected import CollectedTests
 
 FOLDER = "benchmarks/open_world"
@@ -80,8 +80,10 @@ def measure(project: Project) -> Iterator[Judged]:
         chapter, name = row["chapter"], row["exercise"]
         text = f"{project.solution(chapter).read_text(encoding='utf-8')}\n\n{code}"
         beside = project.beside(chapter)
-        handin = Handin("somebody", chapter, f"{chapter}.py", text.encode(), beside=beside)
-        attempt = maker.attempt_from_source(chapter, handin)
+        submitted_files = SubmittedFiles(
+            "somebody", chapter, f"{chapter}.py", text.encode(), beside=beside
+        )
+        attempt = maker.attempt_from_source(chapter, submitted_files)
         try:
             checks = tests.results(attempt, name)
             exercise = project.course.chapter(chapter).exercise(name)

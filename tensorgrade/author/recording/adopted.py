@@ -16,7 +16,7 @@ from ...exchange.cases import Case
 from ...exchange.observation import Observation, Outcome
 from ...exchange.text import LONGEST_MESSAGE
 from ...grader_files import grader_path
-from ...isolation.levels import choose_rung
+from ...isolation.levels import choose_level
 from ...isolation.warm_process import WarmProcess
 from ...project import Project
 
@@ -89,7 +89,7 @@ def observe_adopted(
     if not mistakes:
         return
     course = project.course
-    warm = WarmProcess(course.limits, choose_rung(course.isolation, isolation, "cpu"))
+    warm = WarmProcess(course.limits, choose_level(course.isolation, isolation, "cpu"))
     try:
         for one in mistakes:
             backend = InChild(project.submission(chapter, one.source), warm, course.limits)

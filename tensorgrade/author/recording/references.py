@@ -16,7 +16,7 @@ from ...course import CourseError
 from ...exchange.cases import SETTINGS, Case
 from ...exchange.observation import CaughtError, Observation, Outcome
 from ...exchange.references import References
-from ...exchange.traces import Way, read_way, shows_stages, with_stages
+from ...exchange.traces import Trace, read_trace, shows_stages, with_stages
 from ...exchange.values import unjudged
 from ...judging.course_checks import FILE, load_checks
 from ...project import Project
@@ -109,7 +109,7 @@ def failure(case: Case, error: CaughtError) -> str:
 
 def ways_of(
     project: Project, chapter: str, exercise: str, source: str, cases: list[Case]
-) -> dict[str, tuple[Way, ...]]:
+) -> dict[str, tuple[Trace, ...]]:
     """Return the reference traces for one case of each group, by the case's id.
 
     A trace holds the values that the solution passes through, or another form of it. A form is left
@@ -129,7 +129,7 @@ def ways_of(
         raise CourseError(f"solutions/forms/{chapter}: a form of {exercise} is right on no case")
     return {
         case.id: tuple(
-            as_kept(read_way(one[at]), project.stages)
+            as_kept(read_trace(one[at]), project.stages)
             for one, agrees in zip(seen, right, strict=True)
             if agrees[at]
         )
@@ -153,7 +153,7 @@ def same_results(expected: Observation, other: Observation) -> bool:
     )
 
 
-def as_kept(way: Way, words: dict[str, str]) -> Way:
+def as_kept(way: Trace, words: dict[str, str]) -> Trace:
     """Return a trace with the course's names for its values, and without large values."""
     stages = (
         replace(

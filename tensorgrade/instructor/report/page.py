@@ -230,7 +230,7 @@ def is_without_file(row: dict) -> bool:
     return row.get("message_id") == NoChapterFile.id
 
 
-def handins_where(rows: list[dict], holds: Callable[[dict], bool]) -> int:
+def submissions_where(rows: list[dict], holds: Callable[[dict], bool]) -> int:
     """Return the number of submissions with a row that fulfils a condition."""
     return len({(row["student"], row["chapter"]) for row in rows if holds(row)})
 
@@ -259,10 +259,12 @@ def class_view(
         "course": course,
         "people": sorted(people.values(), key=lambda person: person.number if hide_names else 0),
         "most": sum(chapter.points for chapter in handed_in),
-        "handins": handins_where(rows, lambda r: not is_missing(r) and not is_without_file(r)),
-        "missing": handins_where(rows, is_missing),
-        "without_file": handins_where(rows, is_without_file),
-        "late": handins_where(rows, lambda row: bool(row.get("late_seconds"))),
+        "submissions": submissions_where(
+            rows, lambda r: not is_missing(r) and not is_without_file(r)
+        ),
+        "missing": submissions_where(rows, is_missing),
+        "without_file": submissions_where(rows, is_without_file),
+        "late": submissions_where(rows, lambda row: bool(row.get("late_seconds"))),
         "changes": changes(history, people),
         "runs": runs(history),
         "median": median(shares) if shares else 0.0,
@@ -280,7 +282,7 @@ def class_view(
         "by_hand": [
             {"row": row, "person": people[row["student"]]} for row in rows if row.get("override")
         ],
-        "rungs": sorted(Counter(row["isolation"] for row in rows).items()),
+        "all_levels": sorted(Counter(row["isolation"] for row in rows).items()),
     }
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from ...attempts.results import State, state_of
 from ...course import Chapter, CourseError
 from ...sources.companion_files import files_beside
-from ...sources.submitted_files import Handin
+from ...sources.submitted_files import SubmittedFiles
 from ...views.summary import Results, earned, group
 from ...views.words import in_tenths, plural
 from ..kit import Kit
@@ -126,8 +126,8 @@ def checks(checker: Checker, chapter: str, path: Path) -> Results:
     """Return the checks on a script or a notebook, by exercise."""
     if path.suffix == ".py":
         return checker.check(chapter)[0]
-    handin = Handin("you", chapter, path.name, path.read_bytes())
-    attempt = checker.maker.attempt_from_source(chapter, handin)
+    submitted_files = SubmittedFiles("you", chapter, path.name, path.read_bytes())
+    attempt = checker.maker.attempt_from_source(chapter, submitted_files)
     try:
         return group(checker.collected.results(attempt))
     finally:

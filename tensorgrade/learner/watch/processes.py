@@ -86,7 +86,7 @@ class Kept(WarmProcess):
     """
 
     def __init__(self, limits: Limits):
-        self.limits, self.rung, self.starts = limits, NONE, 0
+        self.limits, self.level, self.starts = limits, NONE, 0
         self.start()
 
     def launch(self) -> None:
