@@ -47,7 +47,7 @@ build: .venv/ready
 	@tensorgrade build
 	@cd courses/tokens && tensorgrade build
 
-# Compares today's verdicts on thousands of answers with the stored ones. `make test` does it too.
+# Compares today's verdicts on thousands of answers with the stored ones. `make test` takes a fifth.
 golden: build
 	@python -m tests.golden
 
