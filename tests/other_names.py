@@ -207,7 +207,7 @@ def attention_scores(a, b):
         "ch3_causal_attention",
         "inverted_dropout",
         9,
-        "Right. The stub calls `rate` `p`, and it can be passed by name only (1 point).",
+        "Right. `rate` is called `p` in the stub, and it can be passed by name only (1 point).",
         """
 def inverted_dropout(x, *, rate=0.2, training=True):
     if not training:

@@ -145,7 +145,7 @@ OPERATIONS |= {"+": ("add", "__add__", "__radd__"), "-": ("sub", "__sub__")}
 def is_innocent(statement: str, name: str, line: int, correct: frozenset[tuple[int, str]]) -> bool:
     """Return True if a statement uses a name only in arithmetic whose values are all right.
 
-    >>> is_innocent("torch.softmax(x / d ** 0.5, dim=0)", "d", 9, frozenset({(9, "__truediv__")}))
+    >>> is_innocent("torch.exp(x / d ** 0.5)", "d", 9, frozenset({(9, "__truediv__")}))
     True
     """
     uses = re.findall(rf"(.)\s*(?<![\w.]){re.escape(name)}\b", statement)

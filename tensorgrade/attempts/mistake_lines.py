@@ -88,7 +88,7 @@ def places(part: ExerciseAttempt, found: Trails, public: References) -> Iterator
 
 
 def most_frequent(found: Iterable[Divergence]) -> Divergence | None:
-    """Return the place that most cases show: some cases are too simple, such as a single head."""
+    """Return the place that most cases show: some cases are too simple, such as one of size 1."""
     known = [*found]
     lines = Counter(place.line for place in known)
     return max(known, key=lambda place: (lines[place.line], -place.line), default=None)

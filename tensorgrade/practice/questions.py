@@ -316,10 +316,10 @@ def other_shapes(size: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def with_other_end(case: Case) -> Case | None:
-    """Return a case with another last row in its sequences; None if it has no sequence.
+    """Return a case with another last row in its tensors; None if none of them has rows.
 
-    A sequence is a tensor of floats with two dimensions or more, along dimension -2, or of
-    integers, along the last one.
+    Rows are along dimension -2 in tensors of floats with two dimensions or more, and along the last
+    dimension in tensors of integers.
     """
     tensors = dict(case.tensors)
     keys = {
@@ -329,9 +329,9 @@ def with_other_end(case: Case) -> Case | None:
         if isinstance(value, dict) and set(value) == {"tensor"}
     }
     floats = [key for key in keys if tensors[key].is_floating_point() and tensors[key].dim() > 1]
-    tokens = tensors[floats[0]].shape[-2] if floats else 0
+    rows = tensors[floats[0]].shape[-2] if floats else 0
     for key in floats:
-        if tensors[key].shape[-2] == tokens > 1:
+        if tensors[key].shape[-2] == rows > 1:
             tensors[key] = tensors[key].clone()
             tensors[key][..., -1, :] = 1.7 - 0.6 * tensors[key][..., -1, :]
     for key in () if floats else keys:

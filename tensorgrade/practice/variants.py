@@ -275,8 +275,8 @@ def in_other_form(text: str, name: str) -> str:
 
     >>> print(in_other_form("def f(x):\\n    y = x @ x\\n    return y.softmax(dim=-1)", "f"))
     def f(x):
-        v1 = torch.matmul(x, x)
-        return torch.softmax(v1, dim=-1)
+        t1 = torch.matmul(x, x)
+        return torch.softmax(t1, dim=-1)
     """
     node = definition(text, name)
     if node is None:
@@ -301,4 +301,4 @@ def other_names(function: ast.FunctionDef) -> dict[str, str]:
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
     ]
     own = [one for one in dict.fromkeys(stored) if one not in arguments | inner]
-    return {one: f"v{number}" for number, one in enumerate(own, 1)}
+    return {one: f"t{number}" for number, one in enumerate(own, 1)}

@@ -107,7 +107,7 @@ class Note:
             console.print(Padding(Text("\n".join(self.in_sentences())), (0, INDENT)))
             return
         width, colour = console.width - 2 * INDENT, console.color_system is not None
-        for part in (*self.head(), *self.body(width, colour)):
+        for part in (*self.top(), *self.body(width, colour)):
             console.print(Padding(part, (0, INDENT)))
 
     def plain(self, width: int) -> str:
@@ -134,7 +134,7 @@ class Note:
             *(["Your code prints:", *told.printed] if told.printed else []),
         ]
 
-    def head(self) -> list[Text]:
+    def top(self) -> list[Text]:
         """Return what is wrong and where, which stay visible in the smallest window."""
         told = self.sections
         name = [(f"  [{told.mistake}]", "dim")] if told.mistake else []

@@ -78,5 +78,5 @@ def what_comes_back(name: str, course: Course, by_exercise: Results) -> str:
 
 
 def headline(name: str, most: float, checks: list[CheckResult]) -> str:
-    """Return an exercise's state and points, such as `softmax: wrong, 2.5 of 5 points`."""
+    """Return an exercise's state and points, such as `area: wrong, 2.5 of 5 points`."""
     return f"{name}: {state_of(checks)}, {in_tenths(earned(checks))} of {most:g} points"

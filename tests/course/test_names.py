@@ -300,7 +300,8 @@ def test_the_stubs_own_names_in_its_order_cost_nothing(judge):
         ("context_len", "context_length"),
         ("bias=bias", "bias=qkv_bias"),
         (", bias=False", ", qkv_bias=False"),
-        ("% num_head ", "% num_heads "),
+        ("% num_head", "% num_heads"),
+        ("{num_head}", "{num_heads}"),
         ("= num_head,", "= num_heads,"),
         ("// num_head\n", "// num_heads\n"),
     ):

@@ -330,5 +330,7 @@ def test_another_version_of_what_fails_is_reported(grader):
     older = RIGHT.replace("return attn_weights @ values", "return attn_weights[0]")
     newer = RIGHT.replace(f"def {NAME}", f"def {NAME}_v2")
     verdict = verdict_on(grader, older + newer)
-    assert f"There is `{NAME}_v2` too; only `{NAME}` is looked at." in verdict.message, verdict
+    assert f"The file also defines `{NAME}_v2`, but only `{NAME}` is graded." in verdict.message, (
+        verdict
+    )
     assert "_v2" not in verdict_on(grader, RIGHT + newer.replace("keys", "k")).message

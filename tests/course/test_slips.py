@@ -343,6 +343,6 @@ def test_self_check_says_which_one_to_fix(project):
     collected = CollectedTests(project.exercises)
     results = collected.results(MadeAttempts(project, project.exercises).attempt(CH2, text))
     failed = [r for r in results if r.exercise == "SelfAttention_v2" and not r.passed]
-    assert failed and "your own `attention_weights` is called here" in sentence(
+    assert failed and "it calls your own `attention_weights`, which is wrong" in sentence(
         failed[0].finding.message
     )

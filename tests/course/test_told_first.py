@@ -103,7 +103,7 @@ def test_of_wrong_values_and_a_later_error_without_a_name_the_values_are_reporte
     text = edited(project, CH4, "split_heads", edit)
     finding, told = note(CH4, "split_heads", text)
     assert not finding.mistakes and finding.diagnosis.kind == "values"
-    assert f"Line {line_of(text, '.flip(2)')} is where your values leave" in told
+    assert f"Where: line {line_of(text, '.flip(2)')}" in told
 
 
 @pytest.mark.parametrize(

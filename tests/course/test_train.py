@@ -157,7 +157,7 @@ def test_texts_by_name_and_by_path(tmp_path):
     (tmp_path / "short.txt").write_text("short", "utf-8")
     (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00" * 999)
     for name, said in {
-        "nothing": "take shakespeare, the_verdict",
+        "nothing": "use shakespeare, the_verdict",
         str(tmp_path / "short.txt"): "has 5 characters",
         str(tmp_path / "bytes.txt"): "is not UTF-8",
     }.items():

@@ -236,7 +236,7 @@ def finding_of(**details) -> Finding:
 def note_of(**details) -> str:
     """The note on a terminal without colours."""
     note = Note(finding_of(**details))
-    return "\n".join(line.plain for line in (*note.head(), *note.body(80, colour=False)))
+    return "\n".join(line.plain for line in (*note.top(), *note.body(80, colour=False)))
 
 
 def values(actual, expected) -> dict:

@@ -19,7 +19,7 @@ from ...sources.submitted_files import SubmittedFiles
 from ...testing.collected import CollectedTests
 
 FOLDER = "benchmarks/open_world"
-HEADS = ("exercise", "right, accepted", "wrong, refused", "named", "located", "false")
+TITLES = ("exercise", "right, accepted", "wrong, refused", "named", "located", "false")
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def table(judged: list[Judged]) -> str:
     """Return the table per exercise, with a last row for all of them."""
     names = dict.fromkeys(one.row["exercise"] for one in judged)
     rows = [counted(name, [one for one in judged if one.row["exercise"] == name]) for name in names]
-    lines = [HEADS, ("---",) * len(HEADS), *rows, counted("all", judged)]
+    lines = [TITLES, ("---",) * len(TITLES), *rows, counted("all", judged)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

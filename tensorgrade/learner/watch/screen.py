@@ -81,7 +81,7 @@ class Page:
             return [line.plain for line in listed]
         hints = self.hints(view, PLAIN_WIDTH)
         if self.note is None:
-            return [line.plain for line in self.head(PLAIN_WIDTH)] + hints
+            return [line.plain for line in self.top(PLAIN_WIDTH)] + hints
         return [self.title(), self.points(), *self.note.in_sentences(), *hints]
 
     def lines(
@@ -89,7 +89,7 @@ class Page:
     ) -> list[Text]:
         """Return the page with its foot, in lines that fit a window.
 
-        In short, the page of a wrong exercise has all of its head and as much of the evidence as
+        In short, the page of a wrong exercise has its whole top and as much of the evidence as
         fits. Each turn shows another part of the whole page; after the last one it is short again.
         """
         foot = [line for text in foot for line in wrapped(text, width)[:2]]
@@ -97,22 +97,22 @@ class Page:
         if view.listed:
             parts = in_parts(drawn(self.print_list, width, colour), room)
         else:
-            head = self.head(width, colour) + [Text(one) for one in self.hints(view, width)]
+            top = self.top(width, colour) + [Text(one) for one in self.hints(view, width)]
             body = self.note.body(width, colour) if self.note else []
-            parts = in_parts(head + [line for text in body for line in wrapped(text, width)], room)
+            parts = in_parts(top + [line for text in body for line in wrapped(text, width)], room)
             if self.note:
-                evidence = self.evidence(self.note, room - len(head), width, colour)
-                parts.insert(0, (head + evidence)[:room])
+                evidence = self.evidence(self.note, room - len(top), width, colour)
+                parts.insert(0, (top + evidence)[:room])
         shown = parts[view.turns % len(parts)]
         return [*shown, *[Text("")] * (room - len(shown)), *foot]
 
-    def head(self, width: int, colour: bool = False) -> list[Text]:
+    def top(self, width: int, colour: bool = False) -> list[Text]:
         """Return the lines that are always visible: the exercise, what is wrong, and where."""
         if self.name is None:
             return drawn(lambda console: print_end_of_course(console, self.course), width, colour)
         checks = self.by_exercise[self.name]
         if self.note is not None:
-            texts = [Text(self.title(), "bold"), Text(self.points(), "dim"), *self.note.head()]
+            texts = [Text(self.title(), "bold"), Text(self.points(), "dim"), *self.note.top()]
         elif state_of(checks) == State.DONE:
             return drawn(self.print_done, width, colour)
         else:
