@@ -72,7 +72,7 @@ class ClassProgress:
         for note in notes:
             self.say(f"note: {printable(note, len(note))}")
         done = f", {total - left} of them graded before" if left < total else ""
-        self.say(f"{plural(total, 'hand-in')}{done}")
+        self.say(f"{plural(total, 'submission')}{done}")
         self.total, self.task = left, self.bar.add_task("", total=left, speed="")
 
     def checked_in(self, all_levels: dict[str, int]) -> None:

@@ -228,7 +228,7 @@ def kept(others: set[tuple], outdated: set[tuple]) -> list[str]:
     notes = [f"rows from before were kept of {students}; `--forget NAME` drops a learner's"]
     if outdated:
         students = named(sorted({student for student, _ in outdated}))
-        of_them = f"{len(outdated)} of these {plural(len(others), 'hand-in')}"
+        of_them = f"{len(outdated)} of these {plural(len(others), 'submission')}"
         notes.append(f"{of_them} were graded by other graders than today's: {students}")
     return notes
 

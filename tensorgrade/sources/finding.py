@@ -242,7 +242,7 @@ def submission_in(student: str, entry: os.DirEntry, course: Course) -> Submitted
     except Exception as error:  # an unexpected error affects only this submission
         kind = type(error).__name__
         return SubmittedFiles(
-            student, entry.name, reason=f"Reading this hand-in ended in a {kind}."
+            student, entry.name, reason=f"Reading this submission ended in a {kind}."
         )
 
 

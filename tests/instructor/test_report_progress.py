@@ -51,7 +51,7 @@ def test_lines_say_rate_time_left_and_trouble():
         advance(shown, clock, 12.0)
     assert out.getvalue().splitlines() == [
         "note: a note [bold] about ada/[x]",
-        "30 hand-ins, 10 of them graded before",
+        "30 submissions, 10 of them graded before",
         "2 workers, isolation full",
         "1 worker, isolation landlock",
         "3 of 20 graded, 0.2/s, 1:31 left, 1 with trouble",
@@ -121,7 +121,7 @@ def test_the_page_follows_a_run_until_its_end(tmp_path):
         put_rows(tmp_path, rows)
 
     page = watch_report(tmp_path, COURSE, False, said.append, wait)
-    assert [line.split(" in ")[0] for line in said] == ["1 hand-in", "2 hand-ins"]
+    assert [line.split(" in ")[0] for line in said] == ["1 submission", "2 submissions"]
     assert ">chi<" in page.read_text(encoding="utf-8") and not is_in_use(tmp_path)
     assert [path.name for path in tmp_path.glob("*.tmp")] == []
 

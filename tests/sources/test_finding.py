@@ -124,7 +124,7 @@ def test_whatever_reading_one_ends_in_the_others_are_found(found, tmp_path, monk
 
     monkeypatch.setattr(finding, "read_submission_folder", fail)
     submissions, _ = found()
-    assert "Reading this hand-in ended in a " in submissions["odd", CH1].reason
+    assert "Reading this submission ended in a " in submissions["odd", CH1].reason
     assert not submissions["ann", CH1].reason and not submissions["zoe", CH1].reason
 
 

@@ -130,7 +130,7 @@ def watch_report(
             count = len({(row["student"], row["chapter"]) for row in rows})
             if count != seen:
                 page = write_report(out, course, hide_names, messages=messages)
-                tell(f"{plural(count, 'hand-in')} in {page}")
+                tell(f"{plural(count, 'submission')} in {page}")
                 seen = count
         wait(PAUSE)
     return write_report(out, course, hide_names, messages=messages)
