@@ -85,13 +85,13 @@ def avoids_attention(exercise, group: str) -> None:
 @check
 def refuses_with_numbers(exercise, group: str, *names: str) -> None:
     """Check that the error is a ValueError whose text gives the numbers of these arguments."""
+    said = f"the refusal should be a ValueError whose text gives {' and '.join(names)}"
+    exercise.refuses(group, said)
     for case, _, observed in exercise.group(group):
-        exercise.came_back(case, observed)
         error = observed.error
-        said = f"the refusal should be a ValueError whose text gives {' and '.join(names)}"
-        numbers = set(re.findall(r"\d+", error.text)) if error else set()
+        numbers = set(re.findall(r"\d+", error.text))
         asked = {str(case.asked(name)) for name in names}
-        if error is None or "ValueError" not in error.kinds or not asked <= numbers:
+        if "ValueError" not in error.kinds or not asked <= numbers:
             exercise.wrong("fact", said, case=case)
 
 
