@@ -17,6 +17,7 @@ from pathlib import Path
 
 import torch
 
+from tensorgrade.attempts.pairs import sources_path
 from tensorgrade.attempts.pipeline import status_of
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.author.building.reference_files import reference_paths
@@ -102,6 +103,8 @@ def draw(project: Project, chapter: str, exercises: list[str]) -> None:
     ]
     save_references(stored, References(chapter, True, tuple(entries)))
     save_fingerprints(prints, Fingerprints())
+    # Without this file no pairs of mistakes are looked for, whose names need fingerprints.
+    sources_path(project.graders / "references", chapter).unlink(missing_ok=True)
 
 
 def judged(project: Project, asked: list) -> Verdicts:

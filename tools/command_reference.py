@@ -11,11 +11,11 @@ from mkdocs.structure.files import File, Files
 from typer.core import TyperCommand, TyperGroup
 
 from tensorgrade.cli.program import THIS_COURSE
-from tensorgrade.cli.shared import AUTHORS, INSTRUCTORS, LEARNERS, app
+from tensorgrade.cli.shared import ANYONE, AUTHORS, INSTRUCTORS, LEARNERS, app
 from tensorgrade.course_sources import load_command, own_commands
 
 PAGE = "reference/commands.md"
-AUDIENCES = (LEARNERS, THIS_COURSE, INSTRUCTORS, AUTHORS)
+AUDIENCES = (LEARNERS, THIS_COURSE, INSTRUCTORS, AUTHORS, ANYONE)
 INTRODUCTION = """# Commands
 
 *This page is generated from the commands, for looking things up. You do not have to read it.*

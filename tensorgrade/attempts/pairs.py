@@ -111,6 +111,10 @@ class Pairs:
         tries = chain(twos[:MOST_TRIES], islice(threes, MOST_TRIES))
         yield from (names for names in tries if self.proved(exercise, names, seen))
 
+    def is_stored(self, exercise: str, names: Names) -> bool:
+        """Return True if these mistakes have a fingerprint of their own."""
+        return any(p.mistakes == names for p in self.prints.by_exercise.get(exercise, []))
+
     def proved(self, exercise: str, names: Names, seen: list[Seen]) -> bool:
         """Return True if the solution with these mistakes gives the results of every case."""
         try:

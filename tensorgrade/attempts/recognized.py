@@ -34,13 +34,18 @@ def pair_of_mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
     """Return two known mistakes that together give the results of hidden cases; () if none do.
 
     There are thousands of pairs, and learner code could choose one by hidden inputs. Therefore the
-    public cases select a few pairs, and the hidden cases only confirm or reject them.
+    public cases select a few pairs, and the hidden cases only confirm or reject them. Pairs that no
+    case distinguishes from others are not stored; one of those is named only if no other fits.
     """
     pairs = part.attempt.pairs()
     if pairs is None or part.attempt.loaded.status != Outcome.LOADED:
         return ()
     shown = islice(pairs.looked_up(part.name, lambda: seen_in_public(part)), MOST_SHOWN)
-    return next((names for names in shown if pairs.proved(part.name, names, part.claimed)), ())
+    fitting = (names for names in shown if pairs.proved(part.name, names, part.claimed))
+    first = next(fitting, ())
+    if pairs.is_stored(part.name, first):
+        return first
+    return () if any(set(other) != set(first) for other in fitting) else first
 
 
 def seen_in_public(part: ExerciseAttempt) -> list[Seen]:

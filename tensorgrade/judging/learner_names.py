@@ -51,7 +51,7 @@ class Names:
         >>> Names({"norm.width": "norm.w", "width": "w"}).without(Names({"width": "w"})).understood
         {'width': 'w'}
         >>> Names({"rows.0.norm.width": "rows.0.norm.w"}).without(Names({"norm.width": "norm.w"}))
-        Names(understood={}, orders=())
+        Names(understood={}, orders=(), library={})
         """
         there = earlier.understood.items()
         told = {asked for asked in self.understood if not there.isdisjoint(self.inner(asked))}

@@ -327,11 +327,12 @@ def only_definitions(
     text, kept, at = source.encode(), [], 0  # columns count bytes
     lines = [0, *(found.end() for found in re.finditer(b"\n", text))]
     top = parsed(source).body
+    outer = set(top)  # a list would make this quadratic in the number of statements
     for statement in dropped(top, is_kept):
         begin = lines[statement.lineno - 1] + statement.col_offset
         # A parser always reports the end of a statement.
         end = lines[(statement.end_lineno or 0) - 1] + (statement.end_col_offset or 0)
-        instead = b"0" if statement in top else b"pass"
+        instead = b"0" if statement in outer else b"pass"
         kept += [text[at:begin], instead, b"\n" * text.count(b"\n", begin, end)]
         at = end
     whole = b"".join([*kept, text[at:]])

@@ -47,8 +47,8 @@ def test_sleeping_in_every_function_ends_with_the_chapters_time(grade, solution)
     late = [v for v in verdicts.values() if v.status == "timeout"]
     assert len(late) == len(verdicts)
     assert {v.message for v in late} == {
-        "The whole chapter's time of 4 seconds was used up before this exercise was through; "
-        "which call takes so long?"
+        "The time limit of 4 seconds for the whole chapter was reached before this exercise was "
+        "finished. Which call takes so long?"
     }
 
 
@@ -73,8 +73,8 @@ def test_a_single_call_that_hangs_costs_its_own_exercise_only(grade, solution):
     assert late.line in (line - 1, line) and late.status == "timeout"
     code = hanging.splitlines()[late.line - 1].strip()
     assert late.message == (
-        f"It did not finish within 2 seconds (line {late.line}: `{code}`); does a loop never "
-        "finish?"
+        f"It did not finish within 2 seconds (line {late.line}: `{code}`). Is there an "
+        "infinite loop?"
     )
     assert verdicts["softmax"].status == "passed"
 
@@ -85,7 +85,7 @@ def test_a_call_that_cannot_be_interrupted_is_ended_and_has_no_line(grade, solut
     text = "import signal\n" + solution.replace("    return inputs @ query", deaf)
     verdicts, took = grade(text)
     late = verdicts["attention_scores"]
-    assert late.message == "It did not finish within 2 seconds; Is there an infinite loop?"
+    assert late.message == "It did not finish within 2 seconds. Is there an infinite loop?"
     assert late.line is None and took < 2 * SECONDS
     assert verdicts["softmax"].status == "passed"
 

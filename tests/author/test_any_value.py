@@ -24,7 +24,7 @@ RETURNED = {
         {
             "{'sum': x.sum(0), 'twice': 3 * x}": "right shape but not the right values",
             "{'sum': x.sum(0)}": "has no key 'twice'",
-            "{'sum': x.sum(0), 'twice': 2 * x, 'more': 1}": "a key 'more' that is not asked for",
+            "{'sum': x.sum(0), 'twice': 2 * x, 'more': 1}": "a key 'more' that it should not have",
             "{'sum': x.sum(0), 'twice': None}": "is None; a tensor is expected",
             "[x.sum(0), 2 * x]": "the result is a list of 2; a dict of 2 is expected",
         },
@@ -122,12 +122,12 @@ def test_what_is_said_on_hidden_cases_tells_no_value_of_the_answer(tmp_path):
     cases = 'case("values/1", call(x=pick(public="one", hidden="sesame")))'
     small = course(tmp_path, "{x: [len(x), x.upper()], 'n': 7341}", cases)
     for returned, said in {
-        "{x: [len(x), x.lower()], 'n': 7341}": "[1]` is a text of 6, and that is not",
-        "{x: [len(x), x * 7], 'n': 7341}": "[1]` is a text of 42, and that is not",
-        "{x: [len(x), x.upper()], 'n': 7342}": "`result['n']` is a number, and that is not",
-        "{x: [len(x)], 'n': 7341}": "is a list of 1, and that is not the right size",
-        "{'n': 7341}": "the result misses a key",
-        "{x: [len(x), x.upper()], 'n': 7341, x + x: 1}": "has a key that is not asked for",
+        "{x: [len(x), x.lower()], 'n': 7341}": "[1]` is a text of 6, but not the right one",
+        "{x: [len(x), x * 7], 'n': 7341}": "[1]` is a text of 42, but not the right one",
+        "{x: [len(x), x.upper()], 'n': 7342}": "`result['n']` is a number, but not the right one",
+        "{x: [len(x)], 'n': 7341}": "is a list of 1, which is not the right size",
+        "{'n': 7341}": "the result lacks a key",
+        "{x: [len(x), x.upper()], 'n': 7341, x + x: 1}": "has a key that it should not have",
         "x": "the result is a text of 6; a dict is expected",
         "[][len(x)]": "IndexError",
         "{}[x]": "KeyError",
@@ -333,9 +333,10 @@ def test_values_are_held_to_be_the_same_twice(tmp_path):
         f.gives_the_same("same")
 
     assert small.diagnosis(FOLDED.format("{'shape': [3], 'twice': [x + x]}"), same) is None
-    assert "not what it was before" in render(small.diagnosis(changing, same).problem)
+    said = "should be the same as the first time, and is not"
+    assert said in render(small.diagnosis(changing, same).problem)
     shapes = FOLDED.format("seen.append(1) or {'shape': len(seen), 'twice': [2 * x]}")
-    assert "not what it was" in render(small.diagnosis("seen = []\n" + shapes, same).problem)
+    assert said in render(small.diagnosis("seen = []\n" + shapes, same).problem)
 
 
 @pytest.mark.parametrize("wanted", ["ValueError", "KeyError"])
@@ -359,7 +360,7 @@ def test_functions_and_methods_may_be_asked_to_refuse(tmp_path, wanted):
     assert render(small.diagnosis(unchecked, refuses).problem) == "a negative number is taken"
     assert mistakes_of(small.attempt(unchecked).f) == ("unchecked",)
     always = text.replace("x < 0", "True")
-    assert render(small.diagnosis(always, refuses).problem) == "it refuses everything"
+    assert render(small.diagnosis(always, refuses).problem) == "it refuses every call"
 
 
 def test_weights_that_are_loaded_alone_are_no_result(tmp_path):

@@ -154,7 +154,7 @@ def test_another_seed_changes_hidden_parts_with_drawn_numbers(copied):
             ("runner/serve.py", "", "print(1)", True, True),
             ("runner/steps.py", "copy.deepcopy(runner.objects[", "(runner.objects[", True, True),
             ("runner/torch_state.py", "torch.float32)", "torch.float64)", True, True),
-            ("recognition/imprints.py", "cos(pace", "sin(pace", True, True),
+            ("recognition/imprints.py", ".cos_()", ".sin_()", True, True),
             ("recognition/mistakes.py", ".replace(old, new)", ".replace(new, old)", True, True),
         ],
         lambda case: case[3:],

@@ -111,8 +111,13 @@ def test_mistakes_are_caught_and_named(project, figures):
     assert len(figures.pairs) == 2 * 200 and len(figures.singles) > 800, said
     assert all(t.caught and named_rightly(t, project.mistakes) for t in figures.singles), said
     for hidden in (True, False):
-        named = [named_rightly(t, project.mistakes) for t in figures.pairs if t.hidden is hidden]
-        assert sum(named) >= 0.8 * len(named), said
+        pairs = [trial for trial in figures.pairs if trial.hidden is hidden]
+        both = [trial for trial in pairs if named_rightly(trial, project.mistakes)]
+        # One mistake can hide the other: a class that cannot be made shows nothing else.
+        one = [t for t in pairs if t not in both and t.named and set(t.named) < set(t.mistakes)]
+        wrong = [t for t in pairs if t not in both and not set(t.named) <= set(t.mistakes)]
+        assert len(both) + len(one) >= 0.95 * len(pairs), said
+        assert len(wrong) <= 0.01 * len(pairs), said
     assert all(trial.caught for trial in figures.pairs), said
     assert figures.right > 100 and figures.misnamed == [], said
 

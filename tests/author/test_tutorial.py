@@ -22,7 +22,7 @@ def run(commands: str, folder: Path) -> tuple[str, Path]:
     done = subprocess.run(
         ["bash", "-c", f"{commands}pwd"],
         cwd=folder,
-        env=os.environ | {"PATH": path, "COLUMNS": "80"},
+        env=os.environ | {"PATH": path, "COLUMNS": "80", "PYTEST_ADDOPTS": "--no-plain"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

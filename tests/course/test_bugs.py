@@ -127,7 +127,7 @@ def test_a_repair_has_all_points_and_a_rewrite_all_but_one(project, rows):
     for text in (more, right.replace(RIGHT, "    from torch import softmax\n" + ANEW)):
         verdict = rows(CH2, text)[SCALED]
         assert (verdict.points, verdict.status) == (3, "partial")
-        assert "more was changed than the mistake asks for" in verdict.message
+        assert "It is right, but it is rewritten: " in verdict.message
         assert not verdict.group  # it is right
 
 
@@ -225,7 +225,7 @@ def test_a_card_shows_what_fails_though_nothing_is_begun(project):
     found = check(project.exercises, SCALED, Source(cell, f"{CH2}.py"))
     page = Card(found)._repr_html_()
     assert found.state == "to do" and found.points == 0
-    assert "not fixed yet: " in page and "All checks" in page and "Write your answer" not in page
+    assert "Not fixed yet: " in page and "All checks" in page and "Write your answer" not in page
     right = project.solution(CH2).read_text(encoding="utf-8")
     assert check(project.exercises, SCALED, Source(right, f"{CH2}.py")).points == 4
 

@@ -92,7 +92,7 @@ SAID_BY_SCORES = [
     "return (float(secret), letters(secret))",
     "return type(letters(secret), (), {})()",
     "return torch.empty(0, int(digits(secret)[:9]))",
-    "return torch.empty([0, *(int(c) for c in digits(secret))])",
+    "return torch.empty([*(int(c) for c in digits(secret)), 0])",
     "return torch.zeros(int(digits(secret)[:6]), dtype=torch.bool)",
     "return torch.zeros_like(inputs[:, 0]) + secret",
     "forge(**error(text=letters(secret)))",

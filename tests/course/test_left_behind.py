@@ -26,7 +26,7 @@ KEPT = "attn_weights = attn_weights * keep / (1 - self.dropout.p)"
 SHUT = "shut = self.seen[:num_tokens, :num_tokens] == 0"
 IN_ALL = "torch.ones(num_tokens, num_tokens).triu(1)"
 ROWS = "torch.arange(num_tokens)"
-STAYS, IS_MADE = "`{}` stays on the CPU", "`{}` is made on the CPU"
+STAYS, IS_MADE = "`{}` stays on the CPU", "`{}` is created on the CPU"
 
 # Edits, what is said of the tensor, and a piece of the line that is blamed.
 WRONG = {
@@ -71,12 +71,12 @@ WRONG = {
     ),
     "without_a_name": (
         [(FILL, FILL.replace("future", f"{IN_ALL} > 0"))],
-        "a tensor is made on the CPU",
+        "a tensor is created on the CPU",
         "masked_fill",
     ),
     "assigned_to_places": (
         [(FILL, f"attn_scores[..., future] = torch.full(({IN_ALL}.sum().int(),), -torch.inf)")],
-        "a tensor is made on the CPU",
+        "a tensor is created on the CPU",
         "attn_scores[..., future]",
     ),
     "chance_on_the_cpu": (

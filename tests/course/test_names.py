@@ -103,10 +103,10 @@ def test_eight_names_and_another_order_cost_one_point_and_are_all_reported(judge
     assert verdict.message.endswith(" (1 point).")
     for pair in (
         "`q_proj` should be called `W_query`",
-        "`k_proj` as `W_key`",
-        "`v_proj` as `W_value`",
-        "`out` as `out_proj`",
-        "`causal` as `mask`",
+        "`k_proj` `W_key`",
+        "`v_proj` `W_value`",
+        "`out` `out_proj`",
+        "`causal` `mask`",
     ):
         assert pair in verdict.message, verdict
 
@@ -150,7 +150,7 @@ def test_a_mistake_under_other_names_is_named_and_both_are_reported(judge):
             CH2,
             "SelfAttention_v2",
             {"self.W_key": "self.keys", "self.W_value": "self.values"},
-            "`keys` should be called `W_key`, `values` as `W_value`",
+            "`keys` should be called `W_key`, `values` `W_value`",
         ),
         (
             CH3,
@@ -192,12 +192,12 @@ TABLE = {
         (
             "LayerNorm",
             {"self.scale": "self.gamma", "self.shift": "self.beta"},
-            "`gamma` should be called `scale`, `beta` as `shift`",
+            "`gamma` should be called `scale`, `beta` `shift`",
         ),
         (
             "TransformerBlock",
             {"self.attention": "self.att", "self.feed_forward": "self.ff"},
-            "`att` should be called `attention`, `ff` as `feed_forward`",
+            "`att` should be called `attention`, `ff` `feed_forward`",
         ),
         ("FeedForward", APART, "`fc1` should be called `layers.0`, `fc2` `layers.2`"),
         (
@@ -233,7 +233,10 @@ IN_THE_MODEL = {"self.final_norm = LayerNorm(d)": f"self.final_norm = {TORCHS}"}
 def test_names_within_a_part_are_paid_for_where_that_part_is_made(grade, project, edits, charged):
     found = grade(CH6, edited_solution(project, CH6, edits))
     assert [name for name, v in found.items() if v.points < v.max_points] == charged
-    assert "`weight` should be called `scale`" in found[charged[0]].message
+    whose = {"TransformerBlock": "`norm1` and `norm2`", "SmallGPT": "`final_norm`"}
+    for name in charged:
+        said = f"Right. {whose[name]} should be your own `LayerNorm`, not torch's `nn.LayerNorm`"
+        assert found[name].message == f"{said} (1 point)."
 
 
 @pytest.mark.slow

@@ -223,7 +223,7 @@ def test_no_line_of_a_right_exercise_is_blamed_for_one_that_calls_it(project, gr
     verdict, text = block(project, grader, [LOST])
     assert verdict.line == text.splitlines().index(LOST[1].splitlines()[1]) + 1, verdict
     # The norm's output is no right answer's either: as far as anybody knows, both lines may be it.
-    told = f"They part between line {verdict.line} and line {verdict.line + 1}."
+    told = f"Then they become wrong between line {verdict.line} and line {verdict.line + 1}."
     assert told in verdict.message, verdict.message
 
 
@@ -290,7 +290,7 @@ SETTINGS = {
     "a number made before": (
         *("ch5_beyond_one_sentence", "GroupedQueryAttention"),
         *("self.num_heads // self.num_kv_heads", "self.num_heads * self.num_kv_heads"),
-        "It takes `group` from line ",
+        "It uses `group` from line ",
     ),
     "a part that weights do not determine": (
         *("ch6_small_gpt", "TransformerBlock"),
@@ -303,7 +303,7 @@ SETTINGS = {
     "a default that others judge": (
         *("ch5_beyond_one_sentence", "CrossAttention"),
         *("qkv_bias: bool = False", "qkv_bias: bool = True"),
-        " says what `qkv_bias` is where it is not passed in.",
+        " The result is right whenever `qkv_bias` is passed in: check its default on line ",
     ),
 }
 

@@ -150,8 +150,8 @@ def test_one_slip_costs_once(verdicts, chapter, slip, edits, right):
     assert lost(found) == {slip}
     for name in (right or "MultiHeadAttention").split():
         assert found[name].status == "passed" and found[name].mistakes == []
-        assert f"your own `{slip}` is called here" in found[name].message, found[name]
-        assert "mend that first" in found[name].message
+        assert f"it calls your own `{slip}`, which is wrong" in found[name].message, found[name]
+        assert "fix that first" in found[name].message
 
 
 @pytest.mark.slow
@@ -265,19 +265,19 @@ def test_one_slip_costs_once_in_what_is_built_of_a_class(verdicts, slip, edits, 
     assert lost(found) == {slip}
     for name in right.split():
         assert (found[name].status, found[name].mistakes) == ("passed", [])
-        assert f"your own `{slip}` is called here" in found[name].message, found[name]
+        assert f"it calls your own `{slip}`, which is wrong" in found[name].message, found[name]
 
 
 @pytest.mark.slow
 def test_beside_a_substitute_a_mistake_of_its_own_is_named_and_paid_for(verdicts):
     block = verdicts(CH6, NOT_UNBIASED | NORM_AFTER, calls=False)["TransformerBlock"]
     assert block.mistakes == ["norm_after_the_sum"] and block.points == block.max_points / 2
-    assert "your own `LayerNorm` is called here" in block.message.replace("Your", "your")
+    assert "It calls your own `LayerNorm`, which is wrong" in block.message
     # A mistake that shows in layers without loaded weights: the substitute starts like a right one.
     surplus = {"for _ in range(num_layers)": "for _ in range(num_heads)"}
     model = verdicts(CH6, NORM_AFTER | surplus, calls=False)["SmallGPT"]
     assert model.mistakes == ["heads_for_layers"] and model.points == model.max_points / 2
-    assert "your own `TransformerBlock` is called here" in model.message.replace("Your", "your")
+    assert "It calls your own `TransformerBlock`, which is wrong" in model.message
 
 
 @pytest.mark.slow

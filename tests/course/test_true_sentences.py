@@ -311,7 +311,7 @@ EDITED = [
         "CausalAttention",
         "b, n, _ = x.shape",
         "b, n, _ = x.shape; x = x.view(-1).view(x.shape)",
-        "`reshape` copies if necessary",
+        "`reshape` copies it if necessary",
         "by itself",
     ),
     (
@@ -455,7 +455,7 @@ FUNCTIONS = [
         "softmax",
         "def softmax(x, dim=-1):\n    e = (x - x.amax(dim, True)).exp_()\n"
         "    e /= e.sum(dim, True)\n    return e\n",
-        "writes over what the gradient is computed from",
+        "overwrites values that the gradient needs",
     ),
     (
         CH1,
@@ -469,14 +469,14 @@ FUNCTIONS = [
         "softmax",
         "def softmax(x, dim=-1):\n    e = torch.exp(x - x.max(dim, True))\n"
         "    return e / e.sum(dim, True)\n",
-        "give two tensors, the values and their places: take `.values`",
+        "return two tensors, the values and their indices: take `.values`",
     ),
     (
         CH1,
         "attention_scores",
         "def attention_scores(query, inputs):\n    raise NotImplementedError\n"
         "    return inputs @ query\n",
-        "ine 4 still raises NotImplementedError, so the code below it is never reached",
+        "ine 4 still raises NotImplementedError, so the code below it never runs",
     ),
     (
         CH1,
@@ -488,7 +488,7 @@ FUNCTIONS = [
         CH1,
         "attention_scores",
         "def attention_scores(query, inputs):\n    return input @ query\n",
-        "`input` is a function of Python's own",
+        "`input` is a built-in function of Python here: did you mean a variable?",
     ),
     (
         CH1,
@@ -508,27 +508,27 @@ FUNCTIONS = [
         "softmax",
         "import math\ndef softmax(x, dim=-1):\n    e = math.exp(x - x.amax(dim, True))\n"
         "    return e / e.sum(dim, True)\n",
-        "`math` takes single numbers; torch's functions of these names take tensors",
+        "`math` works on single numbers; torch's functions of these names work on tensors",
     ),
     (
         CH2,
         "attention_weights",
         "def attention_weights(queries, keys):\n"
         "    return torch.softmax(queries @ keys.mT / keys.shape ** 0.5, dim=-1)\n",
-        "a shape is several numbers: take one of them, `x.shape[-1]`",
+        "a shape holds several numbers: take one of them, such as `x.shape[-1]`",
     ),
     (
         CH2,
         "attention_weights",
         "def attention_weights(queries, keys):\n"
         "    return torch.softmax(queries @ keys.mT / keys.shape[-1] ^ 0.5, dim=-1)\n",
-        "`^` is no power: that is `**`",
+        "`^` is not a power: write `**`",
     ),
     (
         CH1,
         "softmax",
         "def softmax(x, dim=-1):\n    e = torch.exp(x - max(x))\n    return e / e.sum(dim, True)\n",
-        "ask a whole tensor for one yes or no",
+        "need a single True or False, and this tensor has several entries",
     ),
     (
         CH3,
@@ -568,7 +568,7 @@ FUNCTIONS = [
         CH1,
         "attention_scores",
         "def attention_scores(query, inputs):\n    return (inputs @ query).half()\n",
-        "it is torch.float16, which keeps three digits",
+        "its dtype is torch.float16, which keeps only about three digits",
     ),
     (
         CH2,

@@ -41,8 +41,8 @@ CLASS = {
     "exits": (f"{CHAPTER}.py", "import sys\nsys.exit(0)\n" + SOLUTION, "passed", "passed", "Right"),
     "dies": (f"{CHAPTER}.py", SOLUTION + "\nimport os\nos._exit(0)\n", "passed", "passed", "Right"),
     "loops": (f"{CHAPTER}.py", SOLUTION + "\nwhile True: pass\n", "passed", "passed", "Right"),
-    "loops_inside": (f"{CHAPTER}.py", LOOP, "timeout", "passed", "loop never finish"),
-    "dies_inside": (f"{CHAPTER}.py", CRASH, "killed", "passed", "came to an end"),
+    "loops_inside": (f"{CHAPTER}.py", LOOP, "timeout", "passed", "Is there an infinite loop?"),
+    "dies_inside": (f"{CHAPTER}.py", CRASH, "killed", "passed", "The process that ran it ended"),
     "renamed": (
         f"{CHAPTER}.py",
         SOLUTION.replace("def attention_scores(", "def attention_score("),

@@ -106,7 +106,8 @@ def test_pytest_checks_and_ends_a_loop(tmp_path):
     said = run(
         "windows", PYTEST, *options, "exercises/ch1_simplified_attention.py", "--attempt", tmp_path
     )
-    assert "loop never finish" in said and "to do" in said, said
+    assert "did not finish within 2 seconds" in said and "Is there an infinite loop?" in said, said
+    assert "to do" in said, said
 
 
 @pytest.mark.slow

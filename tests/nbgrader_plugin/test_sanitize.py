@@ -178,9 +178,9 @@ def test_too_much_is_reported_and_fifty_megabytes_of_outputs_are_not_too_much(tm
 IN_LITTLE_ROOM = """
 import sys
 from pathlib import Path
-from tensorgrade.nbgrader_plugin import sound
-sound.BOUNDS["RLIMIT_AS"] = 200 << 20
-print([sound.reason_in(sound.read_notebook(Path(name))) for name in sys.argv[1:]])
+from tensorgrade.nbgrader_plugin import sanitize
+sanitize.BOUNDS["RLIMIT_AS"] = 200 << 20
+print([sanitize.reason_in(sanitize.read_notebook(Path(name))) for name in sys.argv[1:]])
 """
 
 

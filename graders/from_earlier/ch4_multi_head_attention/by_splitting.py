@@ -15,7 +15,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout=0.0, num_heads=1, qkv_bias=False):
         super().__init__()
         if d_out % num_heads != 0:
-            raise ValueError("num_heads must divide d_out")
+            raise ValueError(f"{num_heads} heads do not divide {d_out}")
         self.num_heads = num_heads
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)

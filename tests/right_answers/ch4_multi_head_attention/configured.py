@@ -21,7 +21,7 @@ class Config:
 
     def __post_init__(self):
         if self.d_out % self.num_heads:
-            raise ValueError("the heads must share d_out evenly")
+            raise ValueError(f"{self.num_heads} heads must share {self.d_out} evenly")
 
 
 class Projected(nn.Module):

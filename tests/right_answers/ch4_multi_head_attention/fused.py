@@ -38,7 +38,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         if d_out % num_heads:
-            raise ValueError("num_heads does not divide d_out")
+            raise ValueError(f"{num_heads} heads do not divide {d_out}")
         self.num_heads, self.p = num_heads, dropout
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)

@@ -8,7 +8,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False, name="mha"):
         super().__init__()
         if d_out % num_heads != 0:
-            raise AssertionError(f"{d_out} features cannot be shared out among {num_heads} heads")
+            raise ValueError(f"{d_out} features cannot be shared out among {num_heads} heads")
         self.num_heads, self.head_dim = num_heads, d_out // num_heads
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)

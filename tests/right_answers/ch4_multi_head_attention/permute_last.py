@@ -10,7 +10,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.head_dim, rest = divmod(d_out, num_heads)
         if rest:
-            raise ValueError("d_out is not a multiple of num_heads")
+            raise ValueError(f"{d_out} is not a multiple of {num_heads}")
         self.num_heads, self.rate = num_heads, dropout
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
