@@ -45,7 +45,7 @@ def save(session, folder, text: str) -> str:
     path = folder / f"{CHAPTER}.py"
     path.write_text(text, encoding="utf-8")
     session.saved([path])
-    session.due[path] = 0.0  # the file is complete
+    session.due[path] = 0.0, path.read_bytes()  # the file is complete
     assert session.look()
     return shown(session)
 
@@ -213,7 +213,7 @@ def test_a_file_that_may_be_half_written_waits(session, folder):
     whole = path.read_text(encoding="utf-8")
     path.write_text(whole[: len(whole) // 2], encoding="utf-8")
     session.saved([path])
-    assert session.due[path] > time.monotonic() + WAIT_FOR_END / 2 and not session.look()
+    assert session.due[path][0] > time.monotonic() + WAIT_FOR_END / 2 and not session.look()
     path.write_text(whole, encoding="utf-8")
     session.saved([path])
     assert session.look() and not session.due

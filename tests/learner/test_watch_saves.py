@@ -122,7 +122,7 @@ def save(session, text: str) -> bool:
     path = session.checker.path(CHAPTER)
     path.write_text(text, encoding="utf-8")
     session.saved([path])
-    session.due[path] = 0.0
+    session.due[path] = (0.0, text.encode())
     return session.look()
 
 
@@ -138,6 +138,18 @@ def test_a_file_that_changes_during_a_check_is_checked_again(session, project, m
     monkeypatch.setattr(session.checker, "check", slowly)
     assert not save(session, text_of(project.course, False, 8))
     assert session.look() and not session.due
+    assert {state_of(checks) for checks in session.by_exercise.values()} == {State.DONE}
+
+
+def test_a_file_that_is_emptied_before_its_check_is_not_shown_empty(session, project):
+    path, right = session.checker.path(CHAPTER), text_of(project.course, True, 1)
+    path.write_text(right, encoding="utf-8")
+    session.saved([path])
+    path.write_bytes(b"")
+    assert not session.look()
+    path.write_text(right, encoding="utf-8")
+    session.saved([path])
+    assert session.look()
     assert {state_of(checks) for checks in session.by_exercise.values()} == {State.DONE}
 
 

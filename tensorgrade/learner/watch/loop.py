@@ -40,7 +40,8 @@ class Watch:
         self.course = self.checker.course
         self.chapters = [c.name for c in self.course.chapters if self.checker.path(c.name).exists()]
         self.texts = {self.checker.path(name): b"" for name in self.chapters}  # as last checked
-        self.due: dict[Path, float] = {}  # saved files, and when to check them
+        # Saved files: when to check them, and the text that was judged complete.
+        self.due: dict[Path, tuple[float, bytes]] = {}
         self.by_exercise: Results = {}
         self.left_out: dict[str, list[str]] = {}  # by chapter: notes on code that could not be run
         self.page: str | None = None
@@ -65,12 +66,12 @@ class Watch:
             text = read(path)
             whole = end_of(text) == end_of(self.texts[path]) != b""
             wait = 0.0 if whole else WAIT_FOR_END if text.strip() else WAIT_FOR_TEXT
-            self.due[path] = time.monotonic() + wait
+            self.due[path] = time.monotonic() + wait, text
 
     def look(self) -> bool:
         """Check the saved files that are complete by now. Return True if there were any."""
         now, before = time.monotonic(), self.by_exercise
-        paths = [path for path, due in self.due.items() if due <= now]
+        paths = [path for path, (due, _) in self.due.items() if due <= now]
         results = [found for path in paths if (found := self.check(path))]
         for found in results:
             self.by_exercise = self.by_exercise | found
@@ -79,11 +80,14 @@ class Watch:
         return bool(results)
 
     def check(self, path: Path) -> Results:
-        """Check one file. Return nothing if it changes meanwhile, because a new save follows."""
-        del self.due[path]
+        """Check one file. Return nothing if it has changed since it was judged complete."""
+        _, text = self.due.pop(path)
+        if read(path) != text:
+            self.saved([path])
+            return {}
         # Until the result is there, the old page must not look like the result of this save.
         self.say(f"checking {path.name} …")
-        began, text = time.monotonic(), read(path)
+        began = time.monotonic()
         results, left_out = self.checker.check(path.stem)
         took = f"checked in {1000 * (time.monotonic() - began):.0f} ms"
         if read(path) != text:
