@@ -1,9 +1,11 @@
 """Parameters under any names: a right answer loses nothing, and a wrong one keeps its mistakes.
 
 By position names never matter. A class with its parameters in another order loses a point.
+KNOWN_RENAMED=30000 in the environment renames so many definitions with known mistakes.
 """
 
 import ast
+import os
 import runpy
 from functools import partial
 from itertools import count
@@ -24,6 +26,7 @@ from ..renaming import functions_of, parameters, renamed, reordered
 TESTS = Path(__file__).parents[1]
 SLOW = pytest.mark.slow
 MOST_RENAMED, MOST_WRONG = 2000, 500
+MOST_KNOWN = int(os.environ.get("KNOWN_RENAMED", "500"))
 
 
 @pytest.fixture(scope="module")
@@ -163,11 +166,12 @@ def test_many_wrong_answers_keep_their_mistakes_under_other_names(project, grade
 
 
 @SLOW
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(6 * 3600)
 def test_known_mistakes_are_accepted_under_no_names(project, grade):
     """Such as a swapped query and key: each of them under twenty names."""
-    done, changed = changed_by_renaming(project, grade, MOST_WRONG, seed=5, times=20)
-    assert done >= MOST_WRONG
+    done, changed = changed_by_renaming(project, grade, MOST_KNOWN, seed=5, times=20)
+    print(f"{done} renamed, {len(changed)} with other mistakes or more points")
+    assert done >= min(MOST_KNOWN, 500)
     assert not [both for both in changed if both[1].points > both[0].points], changed
 
 
