@@ -21,6 +21,7 @@ from nbconvert.filters import Highlight2HTML
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
+from ..instructor.points_breakdown import points as said
 from .names import take_names_literally
 from .sanitize import PICTURES, is_picture, member, read_notebook, resources_of, text_of
 
@@ -88,11 +89,11 @@ def add_account(cell: NotebookNode, page: dict) -> None:
     less = score * penalty / (left + penalty) if penalty else 0.0
     found = number_in(cards[0].data.get("text/plain", ""))
     by_hand = f" Changed to {score:g}." if found is not None and abs(found - score) > 0.005 else ""
-    late = f" Late penalty: {less:.4g} points less." if less else ""
+    late = f" Late penalty: {said(round(less, 2))} less." if less else ""
     if by_hand or late:
         first = score if found is None else found
-        told = f"Found: {first:g} of {most:g} points.{by_hand}{late}"
-        told += f" What counts: {round(score - less, 2):g} of {most:g} points."
+        told = f"Found: {first:g} of {said(most)}.{by_hand}{late}"
+        told += f" What counts: {round(score - less, 2):g} of {said(most)}."
         cards[0].data["text/html"] += f'<div style="margin-top:6px">{escape(told)}</div>'
 
 
