@@ -110,7 +110,7 @@ class Term:
         """Grade what is submitted so far."""
         return self.command("grade", self.submitted, "--out", self.out, *OPEN, *options)
 
-    # What learners do.
+    # Learners.
 
     def file(self, learner: str, chapter: str, skill: float) -> bytes:
         """Return a learner's file: some exercises right, some with known mistakes, some empty."""
@@ -195,7 +195,7 @@ class Term:
             (folder / f"{chapter}.ipynb").write_text(nbformat.writes(notebook), encoding="utf-8")
             (folder / "timestamp.txt").write_text(f"{times[one]:%Y-%m-%d %H:%M:%S} UTC\n")
 
-    # What the instructor does.
+    # The instructor.
 
     def extend(self) -> None:
         """Give a learner two more days for every chapter."""
@@ -216,7 +216,7 @@ class Term:
         self.submitted.mkdir(exist_ok=True)
         (self.submitted / "teams.csv").write_text(f"student,team,chapter\n{''.join(own)}")
 
-    # Accidents, and what comes from outside.
+    # Accidents.
 
     def change_graders(self) -> None:
         """Let one test of the first chapter be worth a point more."""
@@ -260,7 +260,7 @@ class Term:
         with closing(sqlite3.connect(self.out / "results.sqlite", timeout=60)) as connection:
             return connection.execute("SELECT COUNT(*) FROM attempts").fetchone()[0]
 
-    # What every place shows at the end.
+    # The comparison.
 
     def places(self) -> dict[str, Cells]:
         """Export everything, and return each place's points by learner and chapter."""

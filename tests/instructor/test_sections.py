@@ -133,11 +133,13 @@ def test_a_run_waits_for_the_end_of_another_one(files, tmp_path):
     (tmp_path / "out").mkdir()
     other = Lock(tmp_path / "out" / "in-use")
     run = section(files, tmp_path / "out", "Lab 2")
-    while not (run.written.exists() and "waiting for its end" in run.written.read_text()):
-        assert run.poll() is None
-        time.sleep(0.05)
-    assert not graded_in(tmp_path / "out")
-    other.file.close()
+    try:
+        while not (run.written.exists() and "waiting for its end" in run.written.read_text()):
+            assert run.poll() is None
+            time.sleep(0.05)
+        assert not graded_in(tmp_path / "out")
+    finally:
+        other.file.close()
     end_of(run)
     assert {student for student, _ in graded_in(tmp_path / "out")} == {"chi", "dan"}
 

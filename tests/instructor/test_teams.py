@@ -179,7 +179,7 @@ def test_several_submitters_at_gradescope_are_a_team(tmp_path, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize("header", ["Group", "Gruppe", "Groupe"])
+@pytest.mark.parametrize("header", ["Group", "Gruppe", "Grupo"])
 def test_groups_in_moodles_worksheet_are_teams(tmp_path, header):
     files = {name: {f"{CH1}.py": b"0.5 "} for name in ("ada", "ben")}
     path = downloads.moodle(tmp_path / "m.zip", files, {})
