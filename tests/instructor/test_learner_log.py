@@ -61,3 +61,12 @@ def test_what_cannot_be_regraded_is_a_sentence(term):
         again(term, student="zoe")
     with pytest.raises(CourseError, match=f"holds no ada/{CH2}/ folder"):
         again(term, chapters=(CH2,))
+
+
+def test_a_reply_shows_points_before_and_after_an_override(term):
+    first = COURSE.chapters[0].exercises[0]
+    line = f"ada,{first.name},{first.points:g},a good idea\n"
+    (term / "out" / "overrides.csv").write_text(f"student,exercise,points,reason\n{line}")
+    reply = again(term)
+    assert f"Found: {first.points / 2:g} of {first.points:g} points." in reply
+    assert f"gave {first.points:g} points: a good idea. What counts: {first.points:g}" in reply

@@ -8,9 +8,10 @@ from tensorgrade.instructor.exporting import export
 from tensorgrade.instructor.ledger import identical_files
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.instructor.store import Store
-from tensorgrade.instructor.teams import add_teams, note_on, read_teams
+from tensorgrade.instructor.teams import Teams, add_teams, note_on, read_teams
 from tensorgrade.instructor.write_submissions import write
 from tensorgrade.lateness import DAY, Lateness, read_time
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from . import downloads
 from .runs import ByContent, grade_by_content, put
@@ -188,3 +189,9 @@ def test_groups_in_moodles_worksheet_are_teams(tmp_path, header):
     path.write_text("\n".join(lines))
     found = plan("moodle", tmp_path / "m.zip", COURSE, read_roster(path, "moodle"))
     assert found.teams == {("ada@uni.edu", CH1): "Falcons", ("ben@uni.edu", CH1): "Falcons"}
+
+
+def test_a_team_has_one_answer_when_similar_answers_are_counted():
+    files = [SubmittedFiles(name, CH1, f"{CH1}.py", b"x") for name in ("ada", "ben", "chi")]
+    teams = Teams({("ada", CH1): "falcons", ("ben", CH1): "falcons"})
+    assert [one.student for one in teams.once(files)] == ["ada", "chi"]
