@@ -260,10 +260,12 @@ class Ledger:
 
     def within_limit(self, attempts: list[Attempt]) -> list[Attempt]:
         """Return the attempts at a learner's first files, up to the limit; all without a limit."""
-        if not self.lateness.most_attempts:
-            return attempts
-        first = files_of(attempts)[: self.lateness.most_attempts]
-        return [a for a in attempts if a.content in first or a.content.startswith(NOTHING)]
+        most = self.lateness.most_attempts or len(attempts)
+        files, allowed = files_of(attempts)[:most], []
+        for attempt in attempts:
+            if attempt.content in files or len(files_of(allowed)) < most:
+                allowed.append(attempt)
+        return allowed
 
     def note_over_limit(self, todo: list[SubmittedFiles]) -> None:
         """Note new files that do not count, because their learners submitted enough before."""

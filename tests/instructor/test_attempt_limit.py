@@ -48,5 +48,14 @@ def test_a_file_that_was_submitted_before_is_no_new_attempt(submit, monkeypatch)
     assert points == 0.75 * MOST and not any("more than" in note for note in submit.notes)
 
 
+def test_after_the_limit_an_upload_without_the_file_takes_nothing_away(submit, monkeypatch):
+    rule = Lateness(most_attempts=1)
+    assert submit(0.75, "1", rule) == 0.75 * MOST
+    folder = submit.out.parent / "in" / "ada" / CH1
+    (folder / f"{CH1}.py").rename(folder / "notes.txt")
+    rows, _ = grade_by_content(monkeypatch, folder.parents[1], submit.out, rule)
+    assert round(sum(row["points"] for row in rows), 6) == 0.75 * MOST
+
+
 def test_a_negative_limit_is_a_sentence():
     assert Lateness(most_attempts=-1).complaints([]) == ["most_attempts is negative"]
