@@ -261,7 +261,8 @@ class Ledger:
     def within_limit(self, attempts: list[Attempt]) -> list[Attempt]:
         """Return the attempts at a learner's first files, up to the limit; all without a limit."""
         most = self.lateness.most_attempts or len(attempts)
-        files, allowed = files_of(attempts)[:most], []
+        files = files_of(attempts)[:most]
+        allowed: list[Attempt] = []
         for attempt in attempts:
             if attempt.content in files or len(files_of(allowed)) < most:
                 allowed.append(attempt)
