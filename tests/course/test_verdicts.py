@@ -273,7 +273,7 @@ def test_the_causal_module_above_is_right(judge):
             "has shape (1024, 1024)",
         ),
         ("nn.Dropout(dropout)", "nn.Dropout()", ["dropout_rate_of_a_half"], "always 0.5"),
-        ("nn.Dropout(dropout)", "nn.Dropout(0.4)", [], "of the entries is dropped, and p is 0.3"),
+        ("nn.Dropout(dropout)", "nn.Dropout(0.4)", [], "of the entries is dropped, but p is 0.3"),
         (
             "        return w @ v",
             "        return (w / w.sum(-1, keepdim=True)) @ v",

@@ -350,7 +350,7 @@ def test_nothing_vanishes_without_a_note(tmp_path):
     found = collect("moodle", source, tmp_path / "in")
     assert sorted(written(tmp_path / "in").values()) == ["ada", "ben", "cleo", "eve", "fay"]
     assert found.left_out == [
-        "left out, since they are in no learner's folder: 1",
+        "left out: 1 file (in no learner's folder)",
         "skipped: hidden files (1), links (1), paths that leave the download (2)",
     ]
     assert "submitted no file that is collected: Dee_4" in found.notes

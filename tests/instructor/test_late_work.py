@@ -196,7 +196,7 @@ def test_a_stamp_that_tells_no_time_is_reported(monkeypatch, tmp_path, stamp):
     (tmp_path / "in" / "ada" / CH1 / "timestamp.txt").write_text(stamp, encoding="utf-8")
     rows, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)
     assert {row["late_seconds"] for row in rows} == {DAY}, "the file's own time"
-    why = f"timestamp.txt of {CH1} tells no possible time; when the newest file was written counts"
+    why = f"timestamp.txt of {CH1} has no possible time; the newest file's own time counts"
     assert notes.count(f"impossible times were replaced, of ada: {why}") == 1
     assert {row["time_note"] for row in rows} == {why}
     (tmp_path / "in" / "ada" / CH1 / "timestamp.txt").write_text("2027-01-15 08:00 UTC")
