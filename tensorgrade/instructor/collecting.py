@@ -32,7 +32,7 @@ from ..sources.submitted_files import escaped, shown
 from ..views.words import plural
 from .downloads import Entry, Unreadable, read_download
 from .folder_names import Claim, safe, unique_folders
-from .layouts import LAYOUTS, SUBMITTED_AT, Learner, Reading, Submitted, counted
+from .layouts import LAYOUTS, SUBMITTED_AT, Learner, Reading, Submitted
 from .roster import NAMED_BY, Roster
 from .sections import learners_in
 
@@ -138,7 +138,8 @@ def plan(
         others = {learner for learner, folder in folders.items() if escaped(folder) not in own}
         everything = [one for one in everything if one.learner not in others]
         reading.texts.difference_update(others)
-        reading.left_out.extend(counted(len(others), "learners of other sections"))
+        if others:
+            reading.left_out.append(f"left out: {plural(len(others), 'learner')} of other sections")
     files = [one for one in everything if not one.entry.is_folder]
     found = Plan(layout, lost=reading.lost + lost_links(reading, course))
     check_roster(learners, roster)

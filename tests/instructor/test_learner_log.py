@@ -35,7 +35,7 @@ def test_the_log_has_every_attempt_every_change_and_what_counts(term):
     assert f"{CH1}: graded, {MOST} of {MOST} points found; submitted 2027-01-15" in first
     assert f"graded, {MOST / 2:g} of {MOST} points found" in second
     assert len(changes) == len(COURSE.chapters[0].exercises)
-    assert all("by another file" in line and " → " in line for line in changes)
+    assert all("(another file)" in line and " → " in line for line in changes)
     assert standing == f"{CH1}: {MOST / 2:g} of {MOST} points count"
     with pytest.raises(CourseError, match="holds no rows of zoe"):
         log_of(term / "out", "zoe", COURSE)

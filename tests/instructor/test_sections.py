@@ -92,7 +92,7 @@ def test_a_section_is_collected_without_the_others(tmp_path):
     found = plan("canvas", tmp_path / "c.zip", COURSE, listed, section="Other")
     assert [place.folder for place in found.places] == ["ben@uni.edu"]
     assert "submitted nothing: eve@uni.edu" in found.notes
-    assert "left out, since they are learners of other sections: 2" in found.left_out
+    assert "left out: 2 learners of other sections" in found.left_out
 
 
 def test_a_section_that_is_not_there_is_a_sentence(roster):
