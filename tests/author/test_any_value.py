@@ -67,7 +67,7 @@ RETURNED = {
         {
             "float(x.sum())": "is expected",
             "'3'": "the result is '3'",
-            "None": "the result is None: does it end",
+            "None": "the result is None: does your function end",
         },
     ),
     "text": (

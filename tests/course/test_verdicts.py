@@ -74,7 +74,7 @@ REFUSAL
         ("inputs @ query, 1.0 * query", "tuple or list of 2 tensors"),
         ("[inputs @ query]", "tuple or list of 1 tensor;"),
         ("{'scores': inputs @ query}", "a dict with the keys scores; one tensor"),
-        ("None", "None: does it end in a `return` with a value?"),
+        ("None", "None: does your function end in a `return` with a value?"),
     ],
 )
 def test_another_kind_of_result_is_reported(judge, returned, said):

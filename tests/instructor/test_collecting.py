@@ -123,7 +123,7 @@ def test_of_two_scripts_none_is_guessed_and_both_are_kept(tmp_path):
     found = plan("moodle", source, COURSE, roster, chapter=CH1)
     kept = [place.path(Path("in")) for place in found.aside]
     assert kept == [Path(f"in/bob@uni.edu/{CH1}/{name}") for name in ("a.py", "b.py", "text.pdf")]
-    assert all("only script or notebook: rename the file" in note for note in found.notes)
+    assert all("single script or notebook; rename the file" in note for note in found.notes)
 
 
 def test_beside_a_file_that_says_its_chapter_nothing_else_means_it(tmp_path):

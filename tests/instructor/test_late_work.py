@@ -246,5 +246,5 @@ def test_lateness_by_the_time_of_a_file_is_reported(monkeypatch, tmp_path):
     put(tmp_path / "in", "chi", CH1, 1.0, AT - DAY)
     (tmp_path / "in" / "bao" / CH1 / "timestamp.txt").write_text("2027-01-01 08:00 UTC")
     _, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)
-    (note,) = [note for note in notes if "by the time of the file" in note]
+    (note,) = [note for note in notes if "file's own time" in note]
     assert note.startswith("submissions of ada are late")
