@@ -21,7 +21,7 @@ WIDTH, INDENT = 80, 2
 MOST_STEPS = 14
 MOST_LINES = 12
 SHAPES_HELP = (Kind.SHAPE, Kind.ERROR, Kind.VALUES, Kind.NAN)
-SECOND = "There is a second thing; it can wait until this one is right."
+SECOND = "There is a second mistake; it can wait until this one is right."
 LABEL = 9  # columns
 
 
