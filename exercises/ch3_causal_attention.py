@@ -11,7 +11,8 @@
 # useless when it has to write, because then the next token does not exist yet.
 #
 # So we add one rule. **Token i may look at tokens 1, …, i, never at a later one.**
-# Attention that obeys it is called *causal*, or *masked*. You will
+# Attention that obeys it is called *causal*, or *masked* ([Vaswani et al.
+# 2017](https://arxiv.org/abs/1706.03762), sec. 3.2.3). You will
 #
 # 1. build the mask, and apply it in two ways that turn out to be the same;
 # 2. write dropout for attention weights, which is used in training only;
@@ -426,6 +427,18 @@ def bug_inverted_dropout(
     chances = torch.full_like(attn_weights, 1 - p)
     pattern = torch.bernoulli(chances)
     return attn_weights * pattern
+
+# %% [markdown]
+# ## Three questions
+#
+# Answer them without running anything. The answers are below.
+#
+# 1. How many entries of the causal mask are `True` for 8 tokens?
+# 2. All scores are equal. Which weight does the fourth of six tokens give to the first one?
+# 3. In training, dropout with p = 0.25 keeps a weight of 0.3. What is it afterwards?
+#
+# **Answers.** (1) **28**: 8 · 7 / 2, all above the diagonal. (2) **0.25**: it sees four tokens, and
+# gives the same to each. (3) **0.4**: it is divided by 1 - 0.25.
 
 # %% [markdown]
 # ## What you can do now
