@@ -41,7 +41,7 @@ picture("mask", "Attention weights with and without the causal mask", (box) => {
     if (!later.length) return `${word} is the last word. It has no future, so the mask changes nothing.`;
     if (mask.checked) return `${word} sees ${chosen ? "itself and the past" : "only itself"}. Nothing leaks.`;
     const leaked = sum(weights[chosen].slice(chosen + 1)).toFixed(2);
-    return `${word} takes ${leaked} of its output from ${later.join(", ")}, which it should foretell.`;
+    return `${word} takes ${leaked} of its output from ${later.join(", ")}, which it is supposed to predict.`;
   }
 
   box.append(

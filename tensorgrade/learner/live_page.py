@@ -40,7 +40,7 @@ class LivePage:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 # A page of another site must not read this one through a name of its own.
-                own = self.headers["Host"] == f"127.0.0.1:{self.server.server_address[1]}"
+                own = self.headers["Host"] == f"127.0.0.1:{server.server_port}"
                 content = {"/": page.html, "/version": str(page.version)}.get(self.path)
                 if content is None or not own:
                     self.send_error(404)
@@ -63,7 +63,7 @@ def read_live(tests: Path, folder: Path, show: bool) -> None:
     """Serve the page and check each saved file, until Ctrl-C is pressed."""
     page = LivePage(tests, folder)
     server = page.serve()
-    address = f"http://127.0.0.1:{server.server_address[1]}/"
+    address = f"http://127.0.0.1:{server.server_port}/"
     typer.echo(f"{address} follows each save. Press Ctrl-C to end.")
     if show:
         webbrowser.open(address)
