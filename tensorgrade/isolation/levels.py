@@ -107,10 +107,10 @@ def choose_level(wanted: str, isolation: str, device: str = "cpu") -> Level:
     if isolation not in ("auto", *names):
         raise CourseError(f"--isolation is auto or one of {', '.join(names)}, not {isolation}")
     lowest = level_named(wanted if isolation == "auto" else isolation)
-    if isolation == "none":
-        return NONE
     if device != "cpu":
         return CUDA
+    if isolation == "none":
+        return NONE
     findings = probe()
     best = best_level(findings)
     if not enough(best, lowest):
