@@ -221,6 +221,12 @@ def own_code(path: Path, name: str) -> str:
     return "\n".join(text.split("\n")[first - 1 : node.end_lineno])
 
 
+def folded(answers: re.Match) -> str:
+    """Return a paragraph of answers, (1) … (2) …, folded and with a line for each."""
+    lines = re.sub(r"\s(?=\([2-9]\) )", "</p><p>", answers[1])
+    return f"<details><summary>Answers</summary><p>{lines}</p></details>"
+
+
 def as_html(lesson: str, attachments: dict[str, dict[str, str]]) -> str:
     """Convert a lesson's Markdown to HTML, with MathML formulas and embedded pictures."""
     formulas: list[str] = []
@@ -234,7 +240,7 @@ def as_html(lesson: str, attachments: dict[str, dict[str, str]]) -> str:
     text = PICTURE.sub(
         r'<div class="picture">\1</div><figure class="try" data-picture="\2" hidden></figure>', text
     )
-    text = ANSWERS.sub(r"<details><summary>Answers</summary><p>\1</p></details>", text)
+    text = ANSWERS.sub(folded, text)
     for number, formula in enumerate(formulas):
         text = text.replace(PLACEHOLDER.format(number), formula)
     for name, content in attachments.items():

@@ -147,6 +147,8 @@ def test_hints_and_answers_are_folded(opened, page):
     assert not hint.locator("p").is_visible()
     hint.locator("summary").press("Enter")
     assert hint.locator("p").is_visible()
+    answers = tab.locator("details", has=tab.get_by_text("Answers", exact=True)).first
+    assert answers.locator("p").count() == 3 and not answers.locator("p").first.is_visible()
 
 
 def test_a_button_copies_the_code_and_nothing_else(opened, page):
