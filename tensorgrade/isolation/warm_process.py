@@ -55,7 +55,8 @@ class Budget:
         return self.bytes_left <= 0
 
     def takes(self, count: int) -> bool:
-        """Return True if a reply of this many bytes fits. After one refusal, refuse all others."""
+        """Return True if bytes are left after a reply of this size. After one refusal, refuse "
+        "all others."""
         self.bytes_left = self.bytes_left - count if count <= self.bytes_left else 0
         return self.bytes_left > 0
 
@@ -258,6 +259,8 @@ class WarmProcess:
                 socket.send_fds(self.control, [request], [theirs.fileno()])
             except OSError:  # the process died after the last check
                 self.restart()
+                number = next(self.numbers)  # lower ones belong to the process that died
+                request = json.dumps({"fork": number}).encode()
                 socket.send_fds(self.control, [request], [theirs.fileno()])
         return Child(self, number, ours)
 
