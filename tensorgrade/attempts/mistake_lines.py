@@ -7,6 +7,7 @@ answer may well be on a later line.
 """
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -29,9 +30,12 @@ from .divergence import (
     line_making_one_of,
     public_stages,
     without_weights,
+    wrong_default,
 )
 from .pairs import Pairs
 from .recognized import mistakes
+
+CALL = re.compile(r"([\w.]+)\(")
 
 
 @dataclass(frozen=True)
@@ -55,12 +59,16 @@ class Trails:
     made: the attributes of `self` that edited lines of `__init__` make; empty if the mistakes
     change a value or raise, because then their own lines are known by that. placed: True if the
     first wrong value of the edited solution is on an edited line, so that it serves for other texts
-    as well.
+    as well. texts: the code of the edited lines that the solution does not have. calls: the
+    functions that these lines call in a new way, if the mistakes change no traced value. Dropout,
+    for example, acts in no case whose values are traced.
     """
 
     by_case: dict[str, Trail]
     made: tuple[str, ...] = ()
     placed: bool = False
+    texts: frozenset[str] = frozenset()
+    calls: frozenset[str] = frozenset()
 
 
 @found_in_file
@@ -76,7 +84,9 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     found = trails(pairs, public, part.name, names)
     if found.by_case and (place := most_frequent(places(part, found, public))):
         return place
-    return place_in_making(part, found.made) or (divergence(part, False) if found.placed else None)
+    place = place_in_making(part, found.made) or same_line(part, found.texts)
+    place = place or (divergence(part, False) if found.placed else only_call(part, found.calls))
+    return place or wrong_default(part)
 
 
 def places(part: ExerciseAttempt, found: Trails, public: References) -> Iterator[Divergence]:
@@ -167,6 +177,25 @@ def place_in_making(part: ExerciseAttempt, made: tuple[str, ...]) -> Divergence 
     return Divergence(line) if line and text.is_making(line) else None
 
 
+def same_line(part: ExerciseAttempt, texts: frozenset[str]) -> Divergence | None:
+    """Return the only line of the learner's definition with the code of an edited line."""
+    text = part.attempt.handed_in
+    found = [line for line in counted_lines(part) if text.code(line).strip() in texts]
+    return Divergence(found[0]) if len(found) == 1 else None
+
+
+def only_call(part: ExerciseAttempt, names: frozenset[str]) -> Divergence | None:
+    """Return the only line of the learner's definition, below `__init__`, that calls a function."""
+    text = part.attempt.handed_in
+    found = [
+        line
+        for line in counted_lines(part)
+        if not text.is_making(line)
+        and not names.isdisjoint(map(short, CALL.findall(text.code(line))))
+    ]
+    return Divergence(found[0]) if len(found) == 1 else None
+
+
 def trails(pairs: Pairs, public: References, exercise: str, names: tuple[str, ...]) -> Trails:
     """Return the trails of known mistakes of an exercise. They are the same for every learner."""
     if (exercise, names) not in pairs.trails:
@@ -192,7 +221,43 @@ def trails_of(pairs: Pairs, public: References, exercise: str, names: tuple[str,
         placed = placed or is_placed(seen, ways, edited)
         quiet = quiet and not one.error and same_results(one, other)
     made = attributes(text, edited) if quiet else ()
-    return Trails(found, tuple(made), placed)
+    new = new_lines(right.source.text, text, edited)
+    calls = frozenset() if found else new_calls(right.source.text, new)
+    return Trails(found, tuple(made), placed, new, calls)
+
+
+def new_lines(before: str, text: HandedIn, edited: dict[int, int]) -> frozenset[str]:
+    """Return the code of the edited lines that the text before the edits does not have.
+
+    Lines such as `pass` are in many texts and do nothing.
+    """
+    known = {line.strip() for line in before.splitlines()}
+    lines = {text.code(line).strip() for line in edited} - known
+    return frozenset(line for line in lines if "=" in line or "(" in line)
+
+
+def new_calls(before: str, lines: frozenset[str]) -> frozenset[str]:
+    """Return the names of functions that lines call and the lines most similar to them do not.
+
+    >>> new_calls("y = f(x)\\nreturn y", frozenset(["y = f(x.detach())"]))
+    frozenset({'detach'})
+    """
+    known = [line.strip() for line in before.splitlines()]
+    found: set[str] = set()
+    for line in lines:
+        similar = "".join(difflib.get_close_matches(line, known, n=1))
+        new = set(CALL.findall(line)) - set(CALL.findall(similar))
+        found |= set(map(short, new))
+    return frozenset(found)
+
+
+def short(name: str) -> str:
+    """Return the name of a called function without its module.
+
+    >>> short("nn.functional.dropout"), short("self.dropout")
+    ('dropout', 'self.dropout')
+    """
+    return name if name.startswith("self.") else name.rpartition(".")[2]
 
 
 def edited_lines(before: str, after: str) -> dict[int, int]:

@@ -1082,8 +1082,9 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> Message | None:
     filled = missed.unique()
     # A single number may be any score, and scores may be as low as hidden places.
     several = len(missed) > 1 or not yours.any()
-    if several and len(filled) == 1 and not bool((value[~asked] == filled[0]).any()):
-        return NotLowEnough(float(filled[0]))
+    if several and len(filled) == 1:
+        shown = bool((value[~asked] == filled[0]).any())
+        return None if shown else NotLowEnough(float(filled[0]))
     return HidesOthers(where_they_differ(yours ^ asked)) if yours.any() else HidesNothing()
 
 
