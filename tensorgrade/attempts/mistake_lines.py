@@ -119,17 +119,33 @@ def place_on(
     if at is None:
         return None
     compared = Comparison(seen, way, ways)
-    at = scaled_before(compared, at)
+    at = misnamed_before(compared, at) or scaled_before(compared, at)
     return Divergence(way.stages[at].line, compared.told(at).stage)
+
+
+def misnamed_before(compared: Comparison, at: int) -> int | None:
+    """Return the first value before a wrong one that has the name of another right value.
+
+    For example, the queries are made by the projection for the keys.
+    """
+    found = compared.misnamed(at)
+    return found if found is not None and compared.way.stages[found].line else None
 
 
 def scaled_before(compared: Comparison, at: int) -> int:
     """Return the first value before a wrong one that is a right one times a factor, or that one.
 
-    Scores may be scaled before they are masked, or after.
+    Scores may be scaled before they are masked, or after. A factor on the way to a right value is
+    no mistake.
     """
     before = [one for one in compared.ancestors(at) if compared.way.stages[one].line]
-    values = ((one, compared.way.stages[one].value) for one in before if not compared.matches[one])
+    right = [one for one in before if compared.matches[one]]
+    fine = {one for made in right for one in compared.ancestors(made)}
+    values = (
+        (one, compared.way.stages[one].value)
+        for one in before
+        if not compared.matches[one] and one not in fine
+    )
     scaled = (one for one, value in values if value is not None and compared.right.multiples(value))
     return next(scaled, at)
 
