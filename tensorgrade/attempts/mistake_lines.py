@@ -42,12 +42,13 @@ CALL = re.compile(r"([\w.]+)\(")
 class Trail:
     """What known mistakes change first on one case.
 
-    values: values that no right answer has, each with its edited line. named: values of right
-    answers that an edited line gives another name, by name. raises: the type of an error on an
-    edited line.
+    values: values that no right answer has, each with its edited line. ends: the last values that
+    these lines make. named: values of right answers that an edited line gives another name, by
+    name. raises: the type of an error on an edited line.
     """
 
     values: tuple[tuple[int, torch.Tensor], ...] = ()
+    ends: tuple[torch.Tensor, ...] = ()
     named: dict[str, torch.Tensor] = field(default_factory=dict)
     raises: str = ""
 
@@ -85,8 +86,14 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     if found.by_case and (place := most_frequent(places(part, found, public))):
         return place
     place = place_in_making(part, found.made) or same_line(part, found.texts)
-    place = place or (divergence(part, False) if found.placed else only_call(part, found.calls))
+    place = place or (first_divergence(part) if found.placed else only_call(part, found.calls))
     return place or wrong_default(part)
+
+
+def first_divergence(part: ExerciseAttempt) -> Divergence | None:
+    """Return the line of the first wrong value; None if several lines come into question."""
+    found = divergence(part, False)
+    return found if found and not found.since else None
 
 
 def places(part: ExerciseAttempt, found: Trails, public: References) -> Iterator[Divergence]:
@@ -115,10 +122,14 @@ def place_on(
     if without_weights(seen.case, seen.observed):
         return line_making_one_of(part, seen, without_weights(seen.case, seen.observed))
     way = read_trace(seen.observed).told_in(part.is_own_line)
+    compared = Comparison(seen, way, ways)
     at = first_on_trail(way, trail)
+    if at is None and (named := first_named(way, trail)) is not None:
+        at = first_wrong(compared, named)
+    if at is None:
+        at = before_scaled(compared, way, trail)
     if at is None:
         return None
-    compared = Comparison(seen, way, ways)
     at = misnamed_before(compared, at) or scaled_before(compared, at)
     return Divergence(way.stages[at].line, compared.told(at).stage)
 
@@ -162,13 +173,34 @@ def first_on_trail(way: Trace, trail: Trail) -> int | None:
         same = (at for at in own if is_same(way.stages[at].value, value))
         by_line.setdefault(line, set()).update(islice(same, 1))
     found = [min(places) for places in by_line.values() if is_one_line(way, places)]
-    found += [
-        at
-        for name, value in trail.named.items()
-        for at in own
-        if name in way.stages[at].names and is_same(way.stages[at].value, value)
-    ]
     return min(found, default=None)
+
+
+def first_named(way: Trace, trail: Trail) -> int | None:
+    """Return the first place at which an own line gives one of the trail's values its name."""
+    found = (
+        at
+        for at, stage in enumerate(way.stages)
+        for name, value in trail.named.items()
+        if stage.line and not stage.inside and name in stage.names and is_same(stage.value, value)
+    )
+    return next(found, None)
+
+
+def first_wrong(compared: Comparison, named: int) -> int:
+    """Return the first wrong value on the way to a named one, which many steps may have made."""
+    lost = compared.first_lost([named])
+    return named if lost is None else lost
+
+
+def before_scaled(compared: Comparison, way: Trace, trail: Trail) -> int | None:
+    """Return a right value times a factor, if a line goes on from it as the mistakes' line does."""
+    places = (at for at, stage in enumerate(way.stages) if stage.line and not stage.inside)
+    for at in places:
+        if any(is_same(way.stages[at].value, value) for value in trail.ends):
+            scaled = scaled_before(compared, at)
+            return None if scaled == at else scaled
+    return None
 
 
 def is_one_line(way: Trace, places: set[int]) -> bool:
@@ -196,8 +228,18 @@ def place_in_making(part: ExerciseAttempt, made: tuple[str, ...]) -> Divergence 
 def same_line(part: ExerciseAttempt, texts: frozenset[str]) -> Divergence | None:
     """Return the only line of the learner's definition with the code of an edited line."""
     text = part.attempt.handed_in
-    found = [line for line in counted_lines(part) if text.code(line).strip() in texts]
+    known = set(map(in_loop, texts))
+    found = [line for line in counted_lines(part) if in_loop(text.code(line).strip()) in known]
     return Divergence(found[0]) if len(found) == 1 else None
+
+
+def in_loop(code: str) -> str:
+    """Return the code of a line without the name of a loop's variable.
+
+    >>> in_loop("for j in range(0, n, size):")
+    'for _ in range(0, n, size):'
+    """
+    return re.sub(r"^for \w+ in ", "for _ in ", code)
 
 
 def only_call(part: ExerciseAttempt, names: frozenset[str]) -> Divergence | None:
@@ -227,7 +269,9 @@ def trails_of(pairs: Pairs, public: References, exercise: str, names: tuple[str,
     entries = [one for one in public.asked_for_stages if one[0].exercise == exercise]
     cases = [case for case, _ in entries]
     found, quiet, placed = {}, True, False
-    for (case, asked), one, other in zip(entries, wrong.run(cases), right.run(cases), strict=True):
+    pairs_of_runs = list(zip(entries, wrong.run(cases), right.run(cases), strict=True))
+    edited |= users_of_numbers(pairs_of_runs, public, edited)
+    for (case, asked), one, other in pairs_of_runs:
         if strangers := without_weights(case, one):  # its values show nothing
             placed = placed or is_made_there(text, exercise, strangers, edited)
             continue
@@ -240,6 +284,19 @@ def trails_of(pairs: Pairs, public: References, exercise: str, names: tuple[str,
     new = new_lines(right.source.text, text, edited)
     calls = frozenset() if found else new_calls(right.source.text, new)
     return Trails(found, tuple(made), placed, new, calls)
+
+
+def users_of_numbers(runs: list, public: References, edited: dict[int, int]) -> dict[int, int]:
+    """Return the line of the first wrong value if edited lines make no tensor, but a number.
+
+    Several lines are none: then it is not clear where the number is used.
+    """
+    ways = [(Seen(case, asked, one), read_trace(one)) for (case, asked), one, _ in runs]
+    if any(stage.line in edited for _, way in ways for stage in way.stages):
+        return {}
+    found = (find_divergence(seen, way, public.ways[seen.case.id]) for seen, way in ways)
+    lines = {one.line for one in found if one and one.line and not one.since}
+    return {line: line for line in lines} if len(lines) == 1 else {}
 
 
 def new_lines(before: str, text: HandedIn, edited: dict[int, int]) -> frozenset[str]:
@@ -332,7 +389,9 @@ def trail_on(
     stages = [way.stages[at] for at in chosen]
     values = [(stage.line, stage.value) for stage in stages if stage.value is not None]
     named = dict(renamed(way, read_trace(right), edited))
-    return Trail(tuple(values), named) if values or named else None
+    ends = (way.stages[compared.last_of_line(at)].value for at in chosen)
+    made = tuple(value for value in ends if value is not None)
+    return Trail(tuple(values), made, named) if values or named else None
 
 
 def only_one_line(found: list[tuple[int, int]], edited: dict[int, int]) -> list[int]:

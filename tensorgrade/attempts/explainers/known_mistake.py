@@ -23,11 +23,13 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def line_that_failed(evidence: Evidence) -> Divergence | None:
-    """Return the line that changes an argument in place, or fails while an object is made."""
+    """Return the line of a plain fault, of a change in place, or of an error in `__init__`."""
     diagnosis = evidence.finding.diagnosis if evidence.finding else None
     if diagnosis is None:
         return None
-    line = diagnosis.line if isinstance(diagnosis.problem, ChangesInput) else None
+    line = evidence.finding.fact_line if evidence.finding else None
+    if isinstance(diagnosis.problem, ChangesInput):
+        line = diagnosis.line
     if diagnosis.error and diagnosis.error.verb == "construct":
         line = evidence.part.line_of(diagnosis.error)
     return Divergence(line) if line else None
