@@ -312,15 +312,18 @@ def new_lines(before: str, text: HandedIn, edited: dict[int, int]) -> frozenset[
 def new_calls(before: str, lines: frozenset[str]) -> frozenset[str]:
     """Return the names of functions that lines call and the lines most similar to them do not.
 
+    A torch function that the text calls elsewhere may be right in a learner's text.
+
     >>> new_calls("y = f(x)\\nreturn y", frozenset(["y = f(x.detach())"]))
     frozenset({'detach'})
     """
     known = [line.strip() for line in before.splitlines()]
+    elsewhere = {name for name in map(short, CALL.findall(before)) if "." not in name}
     found: set[str] = set()
     for line in lines:
         similar = "".join(difflib.get_close_matches(line, known, n=1))
         new = set(CALL.findall(line)) - set(CALL.findall(similar))
-        found |= set(map(short, new))
+        found |= set(map(short, new)) - elsewhere
     return frozenset(found)
 
 
