@@ -47,18 +47,16 @@ def divergence(part: ExerciseAttempt, raised: bool) -> Divergence | None:
     public = part.attempt.public()
     if public is None or part.attempt.loaded.status != Outcome.LOADED:
         return None
-    if not raised and (default := wrong_default(part)):
-        return default
     for seen in in_order_of_interest(part, public, raised):
         if strangers := without_weights(seen.case, seen.observed):
-            if made := line_making_one_of(part, seen, strangers):
+            if made := line_making_one_of(part, seen, strangers) or wrong_default(part):
                 return made
             continue  # it ran with other weights, so its values show nothing
         if raised != ends_in_error(seen.observed, raised):
             continue
         if found := divergence_on(part, seen, public.ways[seen.case.id]):
             return found
-    return wrong_default(part) if raised else None
+    return wrong_default(part)
 
 
 def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool) -> list[Seen]:

@@ -36,19 +36,19 @@ from .pairs import Pairs
 from .recognized import mistakes
 
 CALL = re.compile(r"([\w.]+)\(")
+SIZE = re.compile(r"\.shape\b|\.size\(|\blen\(")
 
 
 @dataclass(frozen=True)
 class Trail:
     """What known mistakes change first on one case.
 
-    values: values that no right answer has, each with its edited line. ends: the last values that
-    these lines make. named: values of right answers that an edited line gives another name, by
-    name. raises: the type of an error on an edited line.
+    values: values that no right answer has, each with its edited line. named: values of right
+    answers that an edited line gives another name, by name. raises: the type of an error on an
+    edited line.
     """
 
     values: tuple[tuple[int, torch.Tensor], ...] = ()
-    ends: tuple[torch.Tensor, ...] = ()
     named: dict[str, torch.Tensor] = field(default_factory=dict)
     raises: str = ""
 
@@ -86,14 +86,8 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     if found.by_case and (place := most_frequent(places(part, found, public))):
         return place
     place = place_in_making(part, found.made) or same_line(part, found.texts)
-    place = place or (first_divergence(part) if found.placed else only_call(part, found.calls))
+    place = place or (divergence(part, False) if found.placed else only_call(part, found.calls))
     return place or wrong_default(part)
-
-
-def first_divergence(part: ExerciseAttempt) -> Divergence | None:
-    """Return the line of the first wrong value; None if several lines come into question."""
-    found = divergence(part, False)
-    return found if found and not found.since else None
 
 
 def places(part: ExerciseAttempt, found: Trails, public: References) -> Iterator[Divergence]:
@@ -126,8 +120,6 @@ def place_on(
     at = first_on_trail(way, trail)
     if at is None and (named := first_named(way, trail)) is not None:
         at = first_wrong(compared, named)
-    if at is None:
-        at = before_scaled(compared, way, trail)
     if at is None:
         return None
     at = misnamed_before(compared, at) or scaled_before(compared, at)
@@ -191,16 +183,6 @@ def first_wrong(compared: Comparison, named: int) -> int:
     """Return the first wrong value on the way to a named one, which many steps may have made."""
     lost = compared.first_lost([named])
     return named if lost is None else lost
-
-
-def before_scaled(compared: Comparison, way: Trace, trail: Trail) -> int | None:
-    """Return a right value times a factor, if a line goes on from it as the mistakes' line does."""
-    places = (at for at, stage in enumerate(way.stages) if stage.line and not stage.inside)
-    for at in places:
-        if any(is_same(way.stages[at].value, value) for value in trail.ends):
-            scaled = scaled_before(compared, at)
-            return None if scaled == at else scaled
-    return None
 
 
 def is_one_line(way: Trace, places: set[int]) -> bool:
@@ -269,9 +251,11 @@ def trails_of(pairs: Pairs, public: References, exercise: str, names: tuple[str,
     entries = [one for one in public.asked_for_stages if one[0].exercise == exercise]
     cases = [case for case, _ in entries]
     found, quiet, placed = {}, True, False
-    pairs_of_runs = list(zip(entries, wrong.run(cases), right.run(cases), strict=True))
-    edited |= users_of_numbers(pairs_of_runs, public, edited)
-    for (case, asked), one, other in pairs_of_runs:
+    runs = list(zip(entries, wrong.run(cases), right.run(cases), strict=True))
+    new = new_lines(right.source.text, text, edited)
+    if new and all(map(SIZE.search, new)):
+        edited |= users_of_sizes(runs, public, edited)
+    for (case, asked), one, other in runs:
         if strangers := without_weights(case, one):  # its values show nothing
             placed = placed or is_made_there(text, exercise, strangers, edited)
             continue
@@ -281,15 +265,14 @@ def trails_of(pairs: Pairs, public: References, exercise: str, names: tuple[str,
         placed = placed or is_placed(seen, ways, edited)
         quiet = quiet and not one.error and same_results(one, other)
     made = attributes(text, edited) if quiet else ()
-    new = new_lines(right.source.text, text, edited)
     calls = frozenset() if found else new_calls(right.source.text, new)
     return Trails(found, tuple(made), placed, new, calls)
 
 
-def users_of_numbers(runs: list, public: References, edited: dict[int, int]) -> dict[int, int]:
-    """Return the line of the first wrong value if edited lines make no tensor, but a number.
+def users_of_sizes(runs: list, public: References, edited: dict[int, int]) -> dict[int, int]:
+    """Return the line of the first wrong value if edited lines make no tensor, but a size.
 
-    Several lines are none: then it is not clear where the number is used.
+    Several lines are none: then it is not clear where the size is used.
     """
     ways = [(Seen(case, asked, one), read_trace(one)) for (case, asked), one, _ in runs]
     if any(stage.line in edited for _, way in ways for stage in way.stages):
@@ -392,9 +375,7 @@ def trail_on(
     stages = [way.stages[at] for at in chosen]
     values = [(stage.line, stage.value) for stage in stages if stage.value is not None]
     named = dict(renamed(way, read_trace(right), edited))
-    ends = (way.stages[compared.last_of_line(at)].value for at in chosen)
-    made = tuple(value for value in ends if value is not None)
-    return Trail(tuple(values), made, named) if values or named else None
+    return Trail(tuple(values), named) if values or named else None
 
 
 def only_one_line(found: list[tuple[int, int]], edited: dict[int, int]) -> list[int]:
