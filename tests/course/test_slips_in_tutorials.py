@@ -275,8 +275,8 @@ SLIPS = [
         [
             ("        attn_weights = self.dropout(attn_weights)\n", ""),
             (
-                "        attn_weights = torch.softmax(",
-                "        attn_scores = self.dropout(attn_scores)\n        attn_weights = torch.softmax(",
+                "attn_weights = torch.softmax(",
+                "attn_scores = self.dropout(attn_scores)\n        attn_weights = torch.softmax(",
             ),
         ],
         "dropout_on_scores",
