@@ -30,7 +30,6 @@ from .divergence import (
     line_making_one_of,
     public_stages,
     without_weights,
-    wrong_default,
 )
 from .pairs import Pairs
 from .recognized import mistakes
@@ -86,8 +85,7 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     if found.by_case and (place := most_frequent(places(part, found, public))):
         return place
     place = place_in_making(part, found.made) or same_line(part, found.texts)
-    place = place or (divergence(part, False) if found.placed else only_call(part, found.calls))
-    return place or wrong_default(part)
+    return place or (divergence(part, False) if found.placed else only_call(part, found.calls))
 
 
 def places(part: ExerciseAttempt, found: Trails, public: References) -> Iterator[Divergence]:
