@@ -8,17 +8,19 @@ import torch
 from torch import Tensor, nn
 
 from ..mapping import mapping_of
+from ..reference import Cause
 from ..subject import (
     CannotRun,
     Output,
     Subject,
     attributes_read,
     dependence,
+    line_raising,
     moved,
     raised,
     scale_of,
 )
-from .base import DRAWS, LARGE, SINGLE, Broken, Relation, Sizes, Skip
+from .base import DRAWS, LARGE, NO_MAXIMUM, SINGLE, Broken, Relation, Sizes, Skip
 
 
 class Shape(Relation):
@@ -30,17 +32,21 @@ class Shape(Relation):
 
     def check(self, sizes: Sizes) -> Broken | None:
         subject = self.subject
-        made, inputs = subject.build(sizes), subject.inputs(sizes)
-        try:
-            value = subject.run(made, inputs, sizes).value
-        except CannotRun as error:
-            return Broken(f"{error}.")
-        except Exception as error:
-            shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in inputs.items())
-            return Broken(f"With {shapes}, {raised(error, subject.target)}.")
+        inputs = subject.inputs(sizes)
+        for training in (True, False) if subject.is_module else (False,):
+            try:
+                value = subject.run(subject.build(sizes), inputs, sizes, training=training).value
+            except CannotRun as error:
+                return Broken(f"{error}.", where=("return",))
+            except Exception as error:
+                shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in inputs.items())
+                during = " in training" if training else ""
+                said = f"With {shapes}, {raised(error, subject.target)}{during}."
+                return Broken(said, line=line_raising(error, subject.target))
         wide = (sizes.width, sizes.heads * sizes.width)  # the width may be that of each head
         if subject.constructor_has("d_out") and value.shape[-1] not in wide:
-            return Broken(f"The result is {value.shape[-1]} wide instead of {sizes.width}.")
+            said = f"The result is {value.shape[-1]} wide instead of {sizes.width}."
+            return Broken(said, where=("return",))
         return None
 
 
@@ -86,9 +92,7 @@ class LargeScores(Finite):
     def broken(self, said: str) -> Broken:
         return Broken(
             f"{said} if the inputs are 1000 times as large.",
-            mistakes=("no_maximum",),
-            sentences=("The exponential is taken without subtracting the maximum first.",),
-            where=("exp", "softmax"),
+            causes=(NO_MAXIMUM,),
         )
 
 
@@ -194,20 +198,39 @@ class CausalityInTraining(Causality):
 
     def broken(self, seeing: int, seen: int) -> Broken:
         told = super().broken(seeing, seen)
-        in_evaluation = Causality(self.subject)
-        if not self.explain or any(
-            in_evaluation.check(in_evaluation.fitted(sizes)) for sizes in DRAWS
-        ):
+        if not self.explain or not mask_only_in_evaluation(self.subject):
             return told
-        return replace(
-            told,
-            mistakes=("mask_only_in_evaluation",),
-            sentences=(
-                "The mask has no effect in training, so a model learns from the tokens that it "
-                "should predict.",
-            ),
-            where=("training", "if p", "dropout.p", *told.where),
-        )
+        return replace(told, causes=(MASK_ONLY_IN_EVALUATION,))
+
+
+MASK_ONLY_IN_EVALUATION = Cause(
+    "mask_only_in_evaluation",
+    "The mask has no effect in training, so a model learns from the tokens that it should predict.",
+    (
+        "training",
+        "if p",
+        "dropout.p",
+        "masked_fill",
+        "triu",
+        "tril",
+        "where",
+        "softmax",
+        "is_causal",
+    ),
+)
+
+
+def mask_only_in_evaluation(subject: Subject) -> bool:
+    """Return True if no token sees later ones in evaluation, and each sees all of them in training."""
+    in_evaluation = Causality(subject)
+    if any(in_evaluation.check(in_evaluation.fitted(sizes)) for sizes in DRAWS):
+        return False
+    sizes = replace(in_evaluation.fitted(DRAWS[0]), dropout=0.1)
+    with torch.no_grad():
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        if not subject.run(made, inputs, sizes, training=True).value.isfinite().all():
+            return False
+    return bool(dependence(subject, sizes, training=True).triu(1).any(0)[1:].all())
 
 
 def unknown_formula(subject: Subject) -> None:

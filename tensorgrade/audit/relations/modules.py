@@ -6,6 +6,7 @@ from typing import ClassVar
 import torch
 
 from ..mapping import mapping_of
+from ..reference import Cause
 from ..subject import attributes_read, moved
 from .base import DRAWS, Broken, Relation, Sizes, Skip
 
@@ -34,21 +35,39 @@ class DropoutInTraining(Relation):
             one = subject.run(made, inputs, sizes).value
             other = subject.run(made, inputs, replace(sizes, seed=sizes.seed + 50)).value
             trained = subject.run(made, inputs, sizes, training=True).value
+            without = replace(sizes, dropout=0.0)
+            plain = subject.run(subject.build(without), inputs, without).value
+        if not one.isfinite().all():
+            raise Skip("its results are not finite")
         if moved(one, other):
+            return Broken("In evaluation two calls give different results.", causes=(ALWAYS_ON,))
+        if one.shape == plain.shape and moved(one, plain):
             return Broken(
-                "In evaluation two calls give different results.",
-                mistakes=("dropout_always_on",),
-                sentences=("Dropout is active in evaluation too.",),
-                where=("dropout", "scaled_dot_product_attention"),
+                f"In evaluation other results come out with dropout={DROP} than without dropout.",
+                causes=(RESCALED,),
             )
         if sizes.tokens > 2 and not moved(one, trained):
             return Broken(
-                f"In training, with dropout={DROP}, nothing is dropped.",
-                mistakes=("dropout_left_out",),
-                sentences=("Dropout is left out, switched off, or its result is thrown away.",),
-                where=("dropout", "softmax", "scaled_dot_product_attention"),
+                f"In training, with dropout={DROP}, nothing is dropped.", causes=(LEFT_OUT,)
             )
         return None
+
+
+ALWAYS_ON = Cause(
+    "dropout_always_on",
+    "Dropout is active in evaluation too.",
+    ("dropout", "scaled_dot_product_attention"),
+)
+RESCALED = Cause(
+    "dropout_rescaled_always",
+    "The rate of dropout has an effect in evaluation too, where nothing is dropped.",
+    ("1 - ", "dropout.p", "dropout"),
+)
+LEFT_OUT = Cause(
+    "dropout_left_out",
+    "Dropout is left out, switched off, or its result is thrown away.",
+    ("dropout", "softmax", "scaled_dot_product_attention"),
+)
 
 
 class DropoutScaled(Relation):
@@ -57,6 +76,7 @@ class DropoutScaled(Relation):
     name = "dropout is scaled"
     sentence = "On average, results in training are those of evaluation."
     source = "Srivastava et al. 2014, section 10 (inverted dropout)"
+    follows_from = ("causality in training", "dropout only in training")
     draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0],)
 
     def fitted(self, sizes: Sizes) -> Sizes:
