@@ -56,7 +56,8 @@ def suspects_of(subject: Definition, words: list[str]) -> list[int]:
     calls, starts = code_lines(subject.text)
     found = []
     for word in words:
-        pattern = rf"(?<![\w]){re.escape(word)}" if word[0].isalpha() else re.escape(word)
+        pattern = re.escape(word).replace("=", r"\s*=(?!=)").replace("@", r"\s*@")
+        pattern = rf"(?<!\w){pattern}" if word[0].isalpha() else pattern
         for lines in (calls, starts):
             found += [number + 1 for number, line in lines.items() if re.search(pattern, line)]
     return [*dict.fromkeys(found)] or [1]

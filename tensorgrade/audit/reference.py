@@ -9,11 +9,16 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import torch
+import torch.nn.functional as F
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How attention is calculated. The defaults are right, except that nothing is masked."""
+    """How attention is calculated. The defaults are right, except that nothing is masked.
+
+    odd: q, k or v, if one of them is split by a reshape alone. dropout: what is dropped in
+    training, at a rate.
+    """
 
     mask: str = "none"
     scale: str = "sqrt head_dim"
@@ -25,6 +30,9 @@ class Recipe:
     weights: str = "softmax"
     applied: str = "weights"
     output: str = "projected"
+    odd: str = ""
+    dropout: str = ""
+    rate: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ def known(name: str, sentence: str, where: str, **change: str) -> Mistake:
 
 
 Variant = tuple[Recipe, tuple[Mistake, ...]]
-SCALE = "sqrt rsqrt scale scaling ** scaled_dot_product_attention softmax"
+SCALE = "sqrt rsqrt scale scaling ** / scaled_dot_product_attention softmax"
 MASK = "masked_fill masked_fill_ where triu tril mask softmax scaled_dot_product_attention"
 SPLIT = "view reshape rearrange unflatten chunk"
 HEADS = f"{SPLIT} transpose permute"
@@ -107,6 +115,7 @@ MISTAKES = (
         mask="zero",
     ),
     known("masked_with_minus_one", "Hidden scores become -1 before the softmax, and e^-1 is a weight like any other. Fill with -inf.", MASK, mask="minus one"),
+    known("masked_with_minus_one", "Hidden scores become -1 before they are scaled, and e to that power is a weight like any other. Fill with -inf.", MASK, mask="minus one, scaled"),
     known("masked_with_one", "Hidden scores become 1 before the softmax, and e^1 is a weight like any other. Fill with -inf.", MASK, mask="one"),
     known("mask_times_minus_inf", "The mask is multiplied with -inf, and 0 * -inf is NaN. Use masked_fill.", "inf masked_fill", mask="times -inf"),
     known("minus_inf_after_softmax", "Weights, not scores, are set to -inf. Mask before the softmax.", "masked_fill inf", mask="-inf after"),
@@ -116,7 +125,7 @@ MISTAKES = (
         MASK,
         mask="after",
     ),
-    known("no_softmax", "There is no softmax: the scores themselves mix the values.", "@ matmul", weights="scores"),
+    known("no_softmax", "There is no softmax: the scores themselves mix the values.", "weights= attn= sqrt ** / @ matmul", weights="scores"),
     known("divided_by_sum", "The scores are divided by their sum, without an exponential.", "sum softmax", weights="shares"),
     known("log_softmax", "Logarithms of the weights mix the values.", "log_softmax", weights="log"),
     known("sigmoid", "A sigmoid takes the place of the softmax.", "sigmoid", weights="sigmoid"),
@@ -131,12 +140,15 @@ MISTAKES = (
     known("keys_as_values", "The keys are mixed instead of the values.", "weights@ attn@ @ matmul einsum", operands="q k k"),
     known("queries_as_values", "The queries are mixed instead of the values.", "weights@ attn@ @ matmul einsum", operands="q k q"),
     known("values_as_keys", "The values are compared with the queries, not the keys.", "@ matmul", operands="q v v"),
-    known("first_value_for_all", "Every key has the value of the first one.", "@ matmul expand", operands="q k v0"),
-    known("first_key_for_all", "Every value has the key of the first one.", "@ matmul expand", operands="q k0 v"),
+    known("first_sequences_values", "All sequences get the values of the first one.", "[:1] [0] [0,", operands="q k v0"),
+    known("first_sequences_keys", "All sequences get the keys of the first one.", "[:1] [0] [0,", operands="q k0 v"),
+    known("queries_split_differently", "The queries are split into heads by a reshape alone, unlike keys and values.", SPLIT, odd="q"),
+    known("keys_split_differently", "The keys are split into heads by a reshape alone, unlike queries and values.", SPLIT, odd="k"),
+    known("values_split_differently", "The values are split into heads by a reshape alone, unlike queries and keys.", SPLIT, odd="v"),
     known("keys_and_values_swapped", "Keys and values are swapped.", "@ matmul", operands="q v k"),
     known("values_as_queries", "The values take the place of the queries.", "@ matmul", operands="v k v"),
     known("queries_and_values_swapped", "Queries and values are swapped.", "@ matmul", operands="v k q"),
-    known("inputs_as_values", "The inputs are mixed instead of the projected values.", "W_v value v_proj @", operands="q k x"),
+    known("inputs_as_values", "The inputs are mixed instead of the projected values.", "values= values v=", operands="q k x"),
     known(
         "heads_by_reshape_alone",
         "Heads are split by a reshape alone, so that a head's row holds pieces of several tokens. "
@@ -182,6 +194,7 @@ MISTAKES = (
         merge="reshape",
     ),
     known("heads_added", "The heads' results are added. Join them side by side.", "sum + for", merge="sum"),
+    known("first_head_for_all", "The first head's result takes the place of all others.", "[0] cat for", merge="first"),
     known("heads_averaged", "The heads' results are averaged. Join them side by side.", "mean", merge="mean"),
     known("heads_in_reverse", "The heads are joined in reverse order.", "reversed flip [::-1] cat", merge="reverse"),
     known("heads_merged_interleaved", "Heads are merged in interleaved order.", "reshape view flatten", merge="interleaved"),
@@ -214,27 +227,46 @@ def attend(
     visible: (batch, queries, keys), True for visible, of a mask that is passed in.
     """
     tensors = {"q": q, "k": k, "v": v, "x": v if x is None else x}
-    tensors |= {"k0": k[:, :1].expand_as(k), "v0": v[:, :1].expand_as(v)}
+    tensors |= {"k0": k[:1].expand_as(k), "v0": v[:1].expand_as(v)}
     q, k, v = (tensors[name] for name in recipe.operands.split())
     kv_heads = kv_heads or heads
+    width = heads * (tensors["q"].shape[-1] // heads)
     one = recipe.split == "one head"
     q, k, v = (
-        split(t, 1 if one else heads if t.shape[-1] == q.shape[-1] else kv_heads, recipe)
-        for t in (q, k, v)
+        split(t, 1 if one else heads if t.shape[-1] == q.shape[-1] else kv_heads, recipe, name)
+        for name, t in (("q", q), ("k", k), ("v", v))
     )
     k, v = (grouped(t, q.shape[1], recipe) for t in (k, v))
-    width = heads * (tensors["q"].shape[-1] // heads)
-    scores = q @ k.transpose(-2, -1) * factor(recipe, q, heads, width, width_in)
-    weights = weighted(scores, recipe, visible, q.shape[-1])
+    if recipe.dropout == "values":
+        v = F.dropout(v, recipe.rate)
+    by = factor(recipe, q, heads, width, width_in)
+    scores = q @ k.transpose(-2, -1) * by
+    if recipe.dropout == "scores":
+        scores = F.dropout(scores, recipe.rate)
+    weights = dropped(weighted(scores, recipe, visible, q.shape[-1], by), recipe)
     if recipe.applied == "transposed":
         weights = weights.transpose(-2, -1)
     return merge(weights @ v, recipe, tensors["q"].shape)
 
 
-def split(value: torch.Tensor, heads: int, recipe: Recipe) -> torch.Tensor:
+def dropped(weights: torch.Tensor, recipe: Recipe) -> torch.Tensor:
+    """Return the weights after dropout, with the same random numbers as a module's own."""
+    p = recipe.rate
+    if recipe.dropout in ("heads share", "sequences share"):
+        one = weights[:, :1] if recipe.dropout == "heads share" else weights[:1]
+        return weights * F.dropout(torch.ones_like(one), p)
+    if recipe.dropout in ("", "scores", "values"):
+        return weights
+    weights = F.dropout(weights, p)
+    if recipe.dropout == "renormalized":
+        return weights / weights.sum(-1, keepdim=True).clamp_min(1e-9)
+    return weights * {"kept": 1.0, "not rescaled": 1 - p, "twice": 1 / (1 - p)}[recipe.dropout]
+
+
+def split(value: torch.Tensor, heads: int, recipe: Recipe, name: str) -> torch.Tensor:
     """Return (batch, heads, tokens, head_dim)."""
     b, n, _ = value.shape
-    if recipe.split == "reshape":
+    if recipe.split == "reshape" or recipe.odd == name:
         return value.reshape(b, heads, n, -1)
     if recipe.split == "reshape transposed":
         return value.reshape(b, heads, n, -1).transpose(1, 2)
@@ -264,6 +296,8 @@ def merge(value: torch.Tensor, recipe: Recipe, shape: torch.Size) -> torch.Tenso
         return value.sum(1) if recipe.merge == "sum" else value.mean(1)
     if recipe.merge == "reverse":
         value = value.flip(1)
+    if recipe.merge == "first":
+        value = value[:, :1].expand_as(value)
     if recipe.merge == "reshape":
         return value.reshape(b, n, -1)
     if recipe.merge == "interleaved":
@@ -292,7 +326,11 @@ def factor(recipe: Recipe, q: torch.Tensor, heads: int, width: int, width_in: in
 
 
 def weighted(
-    scores: torch.Tensor, recipe: Recipe, visible: torch.Tensor | None, head_dim: int
+    scores: torch.Tensor,
+    recipe: Recipe,
+    visible: torch.Tensor | None,
+    head_dim: int,
+    by: float,
 ) -> torch.Tensor:
     """Return the attention weights of scaled scores."""
     if recipe.weights == "negative":
@@ -306,13 +344,14 @@ def weighted(
     if recipe.mask == "times -inf":
         scores = scores + hidden.to(scores.dtype) * -torch.inf
     elif recipe.mask not in AFTER:
-        scores = scores.masked_fill(hidden, FILLS.get(recipe.mask, -torch.inf))
+        fill = FILLS.get(recipe.mask, -torch.inf)
+        scores = scores.masked_fill(hidden, fill * by if "scaled" in recipe.mask else fill)
     weights = normalized(scores, recipe, head_dim)
     return weights.masked_fill(hidden, AFTER[recipe.mask]) if recipe.mask in AFTER else weights
 
 
 AFTER = {"after": 0.0, "-inf after": -torch.inf}
-FILLS = {"zero": 0.0, "one": 1.0, "minus one": -1.0}
+FILLS = {"zero": 0.0, "one": 1.0, "minus one": -1.0, "minus one, scaled": -1.0}
 
 
 def hidden_by(mask: str, n: int, m: int) -> torch.Tensor:

@@ -151,12 +151,13 @@ class Subject:
         parts = self.build(sizes).modules()
         return any(getattr(part, name, 1) == sizes.heads for part in parts for name in names)
 
-    def build(self, sizes: Sizes) -> Any:
-        """Return a module with drawn weights, or the function."""
+    def build(self, sizes: Sizes, options: dict[str, Any] | None = None) -> Any:
+        """Return a module with drawn weights, or the function. options: arguments by name."""
         if not self.is_module:
             return self.target
         torch.default_generator.manual_seed(sizes.seed)
-        made = self.target(**construction(self.target, sizes, self.equal, self.guesses))
+        arguments = construction(self.target, sizes, self.equal, self.guesses)
+        made = self.target(**(arguments | (options or {})))
         if not isinstance(made, nn.Module):
             raise TypeError("the class makes no nn.Module")
         draw_weights(made, sizes.seed)

@@ -140,6 +140,7 @@ class Causality(Relation):
     source = "Vaswani et al. 2017, section 3.2.3"
     draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, LARGE)
     training = False
+    factor = 1.0  # of the inputs
 
     def check(self, sizes: Sizes) -> Broken | None:
         if not self.subject.causal:
@@ -171,7 +172,8 @@ class Causality(Relation):
     def at_the_end(self, sizes: Sizes) -> Broken | None:
         """Check long texts with one change, of the last token."""
         subject = self.subject
-        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        made = subject.build(sizes)
+        inputs = {name: value * self.factor for name, value in subject.inputs(sizes).items()}
         changed = {name: value.clone() for name, value in inputs.items()}
         for value in changed.values():
             value[:, -1] = 1 - value[:, -1]
@@ -182,8 +184,37 @@ class Causality(Relation):
             )
         if not moved(before, after):
             return None
+        if not before.isfinite().all():
+            raise Skip("its results are not finite")
         first = int(((before - after).abs().amax((0, 2)) > 1e-9).nonzero()[0])
         return self.broken(first, sizes.tokens - 1)
+
+
+class CausalityOfLargeScores(Causality):
+    """No token sees a later one if scores are large."""
+
+    name = "causality at large scores"
+    sentence = "A token's result does not depend on later tokens if inputs are ten times as large."
+    draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0], LARGE)
+    follows_from = ("causality in evaluation",)
+    factor = 10.0
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        if not self.subject.causal:
+            raise Skip("it is not causal")
+        return self.at_the_end(sizes)
+
+    def broken(self, seeing: int, seen: int) -> Broken:
+        told = super().broken(seeing, seen)
+        said = f"{told.says.rstrip('.')} if the inputs are ten times as large."
+        return replace(told, says=said, causes=(FILL_NOT_LOW_ENOUGH,))
+
+
+FILL_NOT_LOW_ENOUGH = Cause(
+    "mask_fill_not_low_enough",
+    "Hidden scores get a number that other scores can be lower than. Fill with -inf.",
+    ("masked_fill", "where", "-1"),
+)
 
 
 class CausalityInTraining(Causality):
@@ -421,6 +452,6 @@ class Cache(Relation):
 
 
 RELATIONS: tuple[type[Relation], ...] = (
-    Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining, Permutation,
+    Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining, CausalityOfLargeScores, Permutation,
     Weights, Cache,
 )  # fmt: skip

@@ -170,8 +170,15 @@ class Block(Relation):
             said = f"The results differ by up to {gap:.2g} from those of its parts, put together."
             for name, (sentence, formula) in WRONG.items() if self.explain else ():
                 if any(agrees(actual, formula(inputs["x"], p)) for p in both):
-                    return Broken(said, sizes, (Cause(name, sentence, WHERE),))
+                    return Broken(said, sizes, (Cause(name, sentence, where_of(name)),))
         return Broken(said, sizes, where=WHERE)
+
+
+def where_of(name: str) -> tuple[str, ...]:
+    """Return the operations that a mistake of a block is about, by its name."""
+    if "feed_forward" in name:
+        return ("feed_forward", "ffn", "ffwd", "ff", "mlp", *WHERE)
+    return ("attention", "attn", "sa", *WHERE) if "attention" in name else WHERE
 
 
 RELATIONS: tuple[type[Relation], ...] = (Block,)

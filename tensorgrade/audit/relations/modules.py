@@ -7,6 +7,7 @@ import torch
 
 from ..mapping import mapping_of
 from ..reference import Cause
+from ..roles import CONSTRUCTOR, parameters_of, role_of
 from ..subject import attributes_read, moved
 from .base import DRAWS, Broken, Relation, Sizes, Skip
 
@@ -34,7 +35,10 @@ class DropoutInTraining(Relation):
         with torch.no_grad():
             one = subject.run(made, inputs, sizes).value
             other = subject.run(made, inputs, replace(sizes, seed=sizes.seed + 50)).value
-            trained = subject.run(made, inputs, sizes, training=True).value
+            trained, again = (
+                subject.run(made, inputs, replace(sizes, seed=seed), training=True).value
+                for seed in (sizes.seed, sizes.seed + 50)
+            )
             without = replace(sizes, dropout=0.0)
             plain = subject.run(subject.build(without), inputs, without).value
         if not one.isfinite().all():
@@ -50,9 +54,14 @@ class DropoutInTraining(Relation):
             return Broken(
                 f"In training, with dropout={DROP}, nothing is dropped.", causes=(LEFT_OUT,)
             )
+        if sizes.tokens > 2 and not moved(trained, again):
+            return Broken("In training two calls drop the same.", causes=(SEED_FIXED,))
         return None
 
 
+SEED_FIXED = Cause(
+    "dropout_seed_fixed", "Dropout drops the same in each call.", ("seed", "Generator", "dropout")
+)
 ALWAYS_ON = Cause(
     "dropout_always_on",
     "Dropout is active in evaluation too.",
@@ -76,7 +85,7 @@ class DropoutScaled(Relation):
     name = "dropout is scaled"
     sentence = "On average, results in training are those of evaluation."
     source = "Srivastava et al. 2014, section 10 (inverted dropout)"
-    follows_from = ("causality in training", "dropout only in training")
+    follows_from = ("causality in training", "dropout only in training", "dropout of the weights")
     draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0],)
 
     def fitted(self, sizes: Sizes) -> Sizes:
@@ -109,6 +118,35 @@ class DropoutScaled(Relation):
         return None
 
 
+class Options(Relation):
+    """An option for biases decides if there are biases."""
+
+    name = "option for biases"
+    sentence = "With the option for biases there are more weights than without it."
+    source = "torch: nn.Linear(bias=False)"
+    draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0],)
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        options = [
+            one.name
+            for one in (parameters_of(subject.target) if subject.is_module else ())
+            if isinstance(one.default, bool) and role_of(one.name, CONSTRUCTOR) == "bias"
+        ]
+        if not options:
+            raise Skip("it has no such option")
+        for name in options:
+            with_it, without = (
+                len([*subject.build(sizes, {name: value}).parameters()]) for value in (True, False)
+            )
+            if with_it == without:
+                return Broken(
+                    f"`{name}` has no effect: there are as many weights with it as without it.",
+                    where=(f"{name}=", "bias", "Linear"),
+                )
+        return None
+
+
 class Gradients(Relation):
     """Gradients reach the weights and the input."""
 
@@ -129,10 +167,9 @@ class Gradients(Relation):
                 raise
             missing = self.missing(made, inputs, value)
             if missing:
-                return Broken(
-                    f"No gradient reaches {missing}{'' if training else ' in evaluation'}.",
-                    where=("detach", "no_grad", "data", "item", "tensor"),
-                )
+                said = f"No gradient reaches {missing}{'' if training else ' in evaluation'}."
+                cut = attributes_read(subject.text) & {*DETACHED.where}
+                return Broken(said, causes=(DETACHED,) if cut else (), where=DETACHED.where)
         return None
 
     def missing(self, made, inputs, value) -> str:  # type: ignore[no-untyped-def]
@@ -156,6 +193,13 @@ class Gradients(Relation):
             return "`x`" if grads[0] is None else ""
         pairs = zip(named, grads, strict=True)
         return next((f"`{n}`" for n, g in pairs if g is None or not bool((g != 0).any())), "")
+
+
+DETACHED = Cause(
+    "detached",
+    "A value is cut off from the weights that made it, so these never learn.",
+    ("detach", "no_grad", "inference_mode", "data", "item", "tensor"),
+)
 
 
 class StateDict(Relation):
@@ -234,5 +278,5 @@ class InputsUnchanged(Relation):
 
 
 RELATIONS: tuple[type[Relation], ...] = (
-    DropoutInTraining, DropoutScaled, Gradients, StateDict, Types, InputsUnchanged,
+    DropoutInTraining, DropoutScaled, Options, Gradients, StateDict, Types, InputsUnchanged,
 )  # fmt: skip
