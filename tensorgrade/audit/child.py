@@ -13,9 +13,9 @@ from typing import Any
 import torch
 
 from ..runner.loading import load_module
-from .lines import Definition, line_of_cause, place_of
+from .lines import Definition, line_of_cause, place_of, repair_of_error
 from .parts import Part, kind_named, part_of, results
-from .relations import ATTENTION, PARTS, Broken, Relation, Skip, follows_formula
+from .relations import ATTENTION, PARTS, Broken, Formula, Relation, Skip, follows_formula
 from .subject import CannotRun, Subject, error_text, line_raising, prepared, raised
 from .taken_for import find_mask, is_causal, kind_of, roles_of
 
@@ -127,7 +127,10 @@ def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
         else:
             told |= audit_of_attention(prepared(target, *own, wishes, follows_formula))
     except CannotRun as error:
-        told |= not_run(str(error), error.line)
+        line, fix = error.line, ""
+        if error.plan and error.line:
+            line, fix = repair_of_error(error.plan, error.line, is_right)
+        told |= not_run(str(error), line, fix)
     except Exception as error:
         told |= not_run(raised(error, target), line_raising(error, target))
     if told.get("at"):
@@ -152,10 +155,20 @@ def audit_of_part(part: Part) -> dict:
     return {"kind": part.kind.name, "roles": roles} | verdict(part, found)
 
 
-def not_run(why: str, line: int) -> dict:
+def is_right(subject: Subject) -> bool:
+    """Return True if all relations hold, and among them equality with the formula."""
+    try:
+        found = audit_of_attention(subject)
+    except Exception:
+        return False
+    by_name = {one["name"]: one["status"] for one in found["relations"]}
+    return found["status"] == "holds" and by_name[Formula.name] == "holds"
+
+
+def not_run(why: str, line: int, fix: str = "") -> dict:
     """Return the audit of a definition that could not be run. line: the one that raises."""
     told = {"status": "not run", "why": why}
-    return told | {"at": {"line": line, "fix": ""}} if line else told
+    return told | {"at": {"line": line, "fix": fix}} if line else told
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import ast
 import re
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from ..runner.edits import Edit, edits
 from .parts import Part
 from .relations.base import ONE, Broken, Relation
-from .subject import Subject
+from .subject import Subject, attempt
 
 SECONDS = 2.0  # of the processor
 MOST_SUSPECTS = 4  # lines whose edits are tried before all others
@@ -38,6 +38,37 @@ def place_of(subject: Definition, relations: dict[Relation, Broken | None]) -> t
             repair = edit.text.split("\n")[edit.line - 1].strip()
             return subject.line + edit.line - 1, repair
     return subject.line + suspects[0] - 1, ""
+
+
+def repair_of_error(
+    plan: Subject, line: int, is_right: Callable[[Subject], bool]
+) -> tuple[int, str]:
+    """Return the line of an error, or that of an edit after which the definition is right."""
+    own = line - plan.line + 1
+    lines = plan.text.split("\n")
+    if not 0 < own <= len(lines):
+        return line, ""
+    names = set(re.findall(r"\w+", lines[own - 1])) - {"self", "torch", "nn"}
+    near = [
+        n for n, text in enumerate(lines, 1) if n != own and names & set(re.findall(r"\w+", text))
+    ]
+    until = time.process_time() + SECONDS
+    for edit in in_turns(edits(plan.text, plan.name, own), [own, *reversed(near)]):
+        if time.process_time() > until:
+            break
+        fixed = edited(plan, edit)
+        if fixed and runs(fixed) and is_right(fixed):
+            return plan.line + edit.line - 1, edit.text.split("\n")[edit.line - 1].strip()
+    return line, ""
+
+
+def runs(subject: Subject) -> bool:
+    """Return True if a definition runs."""
+    try:
+        attempt(subject, ONE)
+    except Exception:
+        return False
+    return True
 
 
 def words_of(broken: list[Broken]) -> list[str]:

@@ -142,9 +142,9 @@ MISTAKES = (
     known("values_as_keys", "The values are compared with the queries, not the keys.", "@ matmul", operands="q v v"),
     known("first_sequences_values", "All sequences get the values of the first one.", "[:1] [0] [0,", operands="q k v0"),
     known("first_sequences_keys", "All sequences get the keys of the first one.", "[:1] [0] [0,", operands="q k0 v"),
-    known("queries_split_differently", "The queries are split into heads by a reshape alone, unlike keys and values.", SPLIT, odd="q"),
-    known("keys_split_differently", "The keys are split into heads by a reshape alone, unlike queries and values.", SPLIT, odd="k"),
-    known("values_split_differently", "The values are split into heads by a reshape alone, unlike queries and keys.", SPLIT, odd="v"),
+    known("queries_split_differently", "The queries are split into heads by a reshape alone, unlike keys and values.", "queries.reshape queries.view q.reshape q.view queries= q= reshape view", odd="q"),
+    known("keys_split_differently", "The keys are split into heads by a reshape alone, unlike queries and values.", "keys.reshape keys.view k.reshape k.view keys= k= reshape view", odd="k"),
+    known("values_split_differently", "The values are split into heads by a reshape alone, unlike queries and keys.", "values.reshape values.view v.reshape v.view values= v= reshape view", odd="v"),
     known("keys_and_values_swapped", "Keys and values are swapped.", "@ matmul", operands="q v k"),
     known("values_as_queries", "The values take the place of the queries.", "@ matmul", operands="v k v"),
     known("queries_and_values_swapped", "Queries and values are swapped.", "@ matmul", operands="v k q"),
@@ -241,8 +241,6 @@ def attend(
         v = F.dropout(v, recipe.rate)
     by = factor(recipe, q, heads, width, width_in)
     scores = q @ k.transpose(-2, -1) * by
-    if recipe.dropout == "scores":
-        scores = F.dropout(scores, recipe.rate)
     weights = dropped(weighted(scores, recipe, visible, q.shape[-1], by), recipe)
     if recipe.applied == "transposed":
         weights = weights.transpose(-2, -1)
@@ -346,6 +344,8 @@ def weighted(
     elif recipe.mask not in AFTER:
         fill = FILLS.get(recipe.mask, -torch.inf)
         scores = scores.masked_fill(hidden, fill * by if "scaled" in recipe.mask else fill)
+    if recipe.dropout == "scores":
+        scores = F.dropout(scores, recipe.rate)
     weights = normalized(scores, recipe, head_dim)
     return weights.masked_fill(hidden, AFTER[recipe.mask]) if recipe.mask in AFTER else weights
 

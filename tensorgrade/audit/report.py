@@ -57,7 +57,7 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
         yield f"{place}: could not be run"
         yield f"  {sentence(audit['why'])}"
         if "at" in audit:
-            yield f"  Look at {path}:{audit['at']['line']}    {audit['at']['code']}"
+            yield from place_of(audit["at"], path)
         return
     relations = audit["relations"]
     failing = [one for one in relations if one["status"] == "fails"]
@@ -93,8 +93,15 @@ def cause(audit: dict, path: str) -> Iterator[str]:
         yield "  Known mistakes:"
         for one in mistakes:
             yield f"    {path}:{one['line']} {one['says']}"
+    yield from place_of(at, path)
+
+
+def place_of(at: dict, path: str) -> Iterator[str]:
+    """Yield the line to look at, and its repair."""
     yield f"  Look at {path}:{at['line']}    {at['code']}"
-    if at["fix"]:
+    if at["fix"] == "pass":
+        yield "      Without this line every relation holds."
+    elif at["fix"]:
         yield f"      With this line every relation holds:    {at['fix']}"
 
 

@@ -30,12 +30,13 @@ Mask = Callable[[torch.Tensor], torch.Tensor]
 class CannotRun(Exception):
     """The definition could not be run; the text says what was tried.
 
-    line: the line that raises an error for every input that was tried, 0 if there is none.
+    line: the line that raises an error for every input that was tried, 0 if there is none. plan:
+    the way to call it that got furthest.
     """
 
-    def __init__(self, said: str, line: int = 0):
+    def __init__(self, said: str, line: int = 0, plan: "Subject | None" = None):
         super().__init__(said)
-        self.line = line
+        self.line, self.plan = line, plan
 
 
 @dataclass(frozen=True)
@@ -400,13 +401,13 @@ def prepared(
     subject.call = call_roles(target)
     if not subject.is_module and "q" not in subject.given:
         raise CannotRun("a function of attention takes queries, keys and values")
-    tried: list[Exception] = []
+    tried: list[tuple[Exception, Subject]] = []
     ran: list[Subject] = []
     for plan in plans(subject):
         try:
             out = attempt(plan, FIRST)
         except Exception as error:  # any code may raise anything
-            tried.append(error)
+            tried.append((error, plan))
             continue
         if out and subject.is_module:
             return with_layout(plan)
@@ -418,22 +419,23 @@ def prepared(
     raise why_not_run(tried, target)
 
 
-def why_not_run(tried: list[Exception], target: Any) -> CannotRun:
+def why_not_run(tried: list[tuple[Exception, Subject]], target: Any) -> CannotRun:
     """Return what is said about a definition if every call that was tried raises an error.
 
     Of several errors, the one on the last line counts: a call with wrong inputs fails earlier.
     """
     if not tried:
         return CannotRun("it takes no tensors that could be drawn")
-    lines = [line_raising(error, target) for error in tried]
-    furthest = tried[max(range(len(tried)), key=lines.__getitem__)]
+    lines = [line_raising(error, target) for error, _ in tried]
+    furthest, plan = tried[max(range(len(tried)), key=lines.__getitem__)]
     if takes_anything(target):
         return CannotRun(f"nothing is known about its `*` arguments; {raised(furthest, target)}")
     ways = f"{len(tried)} combinations of arguments and layouts were tried"
     if not all(lines):  # some call ran, and gave no result for each token
-        furthest = tried[lines.index(0)]
+        furthest = tried[lines.index(0)][0]
         return CannotRun(f"{ways}: {raised(furthest, target)}")
-    return CannotRun(f"{ways}, and each raises an error: {raised(furthest, target)}", max(lines))
+    said = f"{ways}, and each raises an error: {raised(furthest, target)}"
+    return CannotRun(said, max(lines), plan)
 
 
 def takes_anything(target: Any) -> bool:

@@ -230,15 +230,15 @@ def matching(run: Run, right: Recipe) -> tuple[Mistake, ...]:
             if matches(recipe):
                 return mistakes
         masks = applied_masks(run)
-        for recipe, mistakes in right_except_for_masks(right, masks):
-            if scale := other_scale(run, recipe):
-                return (*mistakes, scale)
         until = time.process_time() + SECONDS
         for recipe, mistakes in double_variants(right, masks):
             if matches(recipe):
                 return mistakes
             if time.process_time() > until:
                 break
+        for recipe, mistakes in right_except_for_masks(right, masks):
+            if scale := other_scale(run, recipe):
+                return (*mistakes, scale)
     return ()
 
 

@@ -140,10 +140,10 @@ class Options(Relation):
                 len([*subject.build(sizes, {name: value}).parameters()]) for value in (True, False)
             )
             if with_it == without:
-                return Broken(
-                    f"`{name}` has no effect: there are as many weights with it as without it.",
-                    where=(f"{name}=", "bias", "Linear"),
-                )
+                said = f"There are as many weights with `{name}` as without it."
+                where = (f"{name}", "bias", "Linear")
+                cause = Cause("bias_option_ignored", f"The option `{name}` has no effect.", where)
+                return Broken(said, causes=(cause,))
         return None
 
 
