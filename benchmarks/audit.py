@@ -379,15 +379,15 @@ def thinned(cases: Iterator[Case], every: int) -> Iterator[Case]:
 def summary(found: dict, case: Case) -> dict:
     """Return what counts of one audit."""
     fails = [r for r in found.get("relations", []) if r["status"] == "fails"]
-    lines = {found.get("at", {}).get("line"), *(m["line"] for m in found.get("mistakes", []))}
+    lines = {(found.get("at") or {}).get("line"), *(m["line"] for m in found.get("mistakes", []))}
     status = found["status"]
-    if status == "not run" and ("at" in found or "no result has" in found["why"]):
+    if status == "not run" and (found.get("at") or "no result has" in found["why"]):
         status = "raises"
     return {
         "status": status,
         "why": found.get("why", "") or "; ".join(f"{r['name']}: {r['why']}" for r in fails),
         "named": [m["name"] for m in found.get("mistakes", [])],
-        "line": found.get("at", {}).get("line"),
+        "line": (found.get("at") or {}).get("line"),
         "located": bool(lines & {*case.lines}),
         "seconds": round(found["seconds"], 2),
         "kind_found": found.get("kind", ""),
@@ -420,9 +420,8 @@ def print_right(rows: list[dict]) -> None:
 
 def print_wrong(rows: list[dict]) -> None:
     """Print the shares by kind."""
-    print(
-        "| wrong code | cases | found | by an error | named | right line |\n|---|---|---|---|---|---|"
-    )
+    print("| wrong code | cases | found | by an error | named | right line |")
+    print("|---|---|---|---|---|---|")
     for kind in [*dict.fromkeys(row["kind"] for row in rows)]:
         own = [row for row in rows if row["kind"] == kind and row["status"] != "same"]
         hits = [row for row in own if row["status"] in ("fails", "raises")]

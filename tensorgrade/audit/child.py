@@ -35,6 +35,8 @@ def answer(request: dict) -> dict:
         module, text, problems = loaded(request)
     except Exception as error:
         return {"audits": [], "problem": f"{type(error).__name__}: {error}"}
+    if problem := syntax_error(text):
+        return {"audits": [], "problem": problem}
     names = [request["name"]] if request["name"] else candidates(text)
     audits: list[dict] = []
     for name in names:
@@ -43,6 +45,8 @@ def answer(request: dict) -> dict:
         else:
             audits.append(audit(target, name, text, request["wishes"]))
             audits[-1]["is_class"] = inspect.isclass(target)
+        if audits[-1]["status"] == "not run" and (missing := missing_imports(problems)):
+            audits[-1] |= {"why": missing, "at": {}}
     if any(one["status"] != "not run" for one in audits) and not request["name"]:
         # Helper functions with a telling name are no reason to complain.
         audits = [one for one in audits if one["status"] != "not run" or one.pop("is_class", True)]
@@ -64,6 +68,26 @@ def loaded(request: dict) -> tuple[types.ModuleType, str, list[dict]]:
         return module, inspect.getsource(module), []
     module, problems = load_module("audited", request["text"], request["filename"])
     return module, request["text"], problems
+
+
+def syntax_error(text: str) -> str:
+    """Return a file's syntax error in words, an empty text without one."""
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        return f"line {error.lineno} has a syntax error: {error.msg}"
+    return ""
+
+
+def missing_imports(problems: list[dict]) -> str:
+    """Return in words which imports of a file failed, an empty text if none did."""
+    errors = [one["error"] for one in problems]
+    said = [
+        f"line {one.get('line')}: {one.get('message')}"
+        for one in errors
+        if one.get("type") in ("ModuleNotFoundError", "ImportError")
+    ]
+    return f"an import of the file failed ({'; '.join(said)})" if said else ""
 
 
 def failed(name: str, text: str, why: str, problems: list[dict]) -> dict:
@@ -91,6 +115,7 @@ def candidates(text: str) -> list[str]:
                 or ATTENTION_NAME.search(node.name)
                 or "softmax" in words
                 or "scaled_dot" in words
+                or "MultiheadAttention" in words
             ) or re.search(r"Block|(En|De)coderLayer", node.name):
                 found.append(node.name)
         elif isinstance(node, ast.FunctionDef):

@@ -14,7 +14,7 @@ from .parts import Part
 from .relations.base import ONE, Broken, Relation
 from .subject import Subject, attempt
 
-SECONDS = 2.0  # of the processor
+SECONDS = 1.5  # of the processor
 MOST_SUSPECTS = 4  # lines whose edits are tried before all others
 Definition = Subject | Part
 

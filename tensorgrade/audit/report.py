@@ -26,10 +26,10 @@ def report(found: dict) -> str:
     path = shown(found["file"])
     parts = ["\n".join(lines_of(one, path)) for one in found["audits"]]
     if found["problem"]:
-        parts.append(f"{path}:1 could not be run: {found['problem']}.")
+        parts.append(f"{path} could not be run: {found['problem']}.")
     elif not parts:
         parts.append(
-            f"{path}:1 has no class or function that looks like attention. Name one: "
+            f"{path} has no class or function that looks like attention. If one is, name it: "
             f"tensorgrade audit {path}:NAME"
         )
     return clean("\n\n".join(parts))
@@ -56,7 +56,7 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
     if audit["status"] == "not run":
         yield f"{place}: could not be run"
         yield f"  {sentence(audit['why'])}"
-        if "at" in audit:
+        if audit.get("at"):
             yield from place_of(audit["at"], path)
         return
     relations = audit["relations"]

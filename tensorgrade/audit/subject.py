@@ -430,12 +430,29 @@ def why_not_run(tried: list[tuple[Exception, Subject]], target: Any) -> CannotRu
     furthest, plan = tried[max(range(len(tried)), key=lines.__getitem__)]
     if takes_anything(target):
         return CannotRun(f"nothing is known about its `*` arguments; {raised(furthest, target)}")
+    if needed := needed_without_value(plan):
+        return CannotRun(f"a call needs `{needed}`, and an audit has no value for it")
     ways = f"{len(tried)} combinations of arguments and layouts were tried"
     if not all(lines):  # some call ran, and gave no result for each token
         furthest = tried[lines.index(0)][0]
         return CannotRun(f"{ways}: {raised(furthest, target)}")
     said = f"{ways}, and each raises an error: {raised(furthest, target)}"
     return CannotRun(said, max(lines), plan)
+
+
+def needed_without_value(subject: Subject) -> str:
+    """Return a parameter without a default for which a call passes None, or an empty text."""
+    called = subject.target.forward if subject.is_module else subject.target
+    parameters = inspect.signature(called).parameters
+    return next(
+        (
+            name
+            for name, role in subject.call.items()
+            if role in ("mask", "padding", "cache")
+            and parameters[name].default is inspect.Parameter.empty
+        ),
+        "",
+    )
 
 
 def takes_anything(target: Any) -> bool:

@@ -252,7 +252,7 @@ MASK_ONLY_IN_EVALUATION = Cause(
 
 
 def mask_only_in_evaluation(subject: Subject) -> bool:
-    """Return True if no token sees later ones in evaluation, and each sees all of them in training."""
+    """Return True if no token sees later ones in evaluation, and all are seen in training."""
     in_evaluation = Causality(subject)
     if any(in_evaluation.check(in_evaluation.fitted(sizes)) for sizes in DRAWS):
         return False
@@ -452,6 +452,7 @@ class Cache(Relation):
 
 
 RELATIONS: tuple[type[Relation], ...] = (
-    Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining, CausalityOfLargeScores, Permutation,
+    Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining,
+    CausalityOfLargeScores, Permutation,
     Weights, Cache,
 )  # fmt: skip

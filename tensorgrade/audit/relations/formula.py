@@ -109,13 +109,13 @@ class DropoutOfWeights(Relation):
 DROPOUTS = {
     what: Cause(name, says, ("1 - ", "dropout"))
     for what, name, says in (
-        ("scores", "dropout_on_scores", "Dropout acts on the scores, before the softmax. Drop weights."),
-        ("values", "dropout_on_values", "Dropout acts on the values. Drop weights."),
-        ("not rescaled", "dropout_not_rescaled", "The weights that stay are not scaled by 1 / (1 - rate)."),
-        ("twice", "dropout_rescaled_twice", "The weights that stay are scaled by 1 / (1 - rate) twice."),
-        ("renormalized", "dropout_renormalized", "After dropout the weights are divided by their sum, so a lost key makes the others louder."),
+        ("scores", "dropout_on_scores", "Scores are dropped, not weights."),
+        ("values", "dropout_on_values", "Values are dropped, not weights."),
+        ("not rescaled", "dropout_not_rescaled", "What stays is not scaled by 1 / (1 - rate)."),
+        ("twice", "dropout_rescaled_twice", "What stays is scaled by 1 / (1 - rate) twice."),
+        ("renormalized", "dropout_renormalized", "After dropout the weights are divided by their sum."),
         ("heads share", "dropout_pattern_shared", "All heads drop the same weights."),
-        ("sequences share", "dropout_pattern_shared", "All sequences of a batch drop the same weights."),
+        ("sequences share", "dropout_pattern_shared", "All sequences drop the same weights."),
     )
 }  # fmt: skip
 
