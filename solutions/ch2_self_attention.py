@@ -660,6 +660,6 @@ def bug_scaled_dot_product_attention(
 # %% [markdown] ending=true
 # ## What you can do now
 #
-# Write attention as in the paper: project tokens to queries, keys and values, scale by the root of
-# the key's length and say why, mix the values, also for queries from another text. You have it as
-# functions and as two modules whose weights you can carry from one to the other.
+# You can write attention as in the paper: project tokens to queries, keys and values, scale by the
+# root of the key's length and say why, mix the values, also for queries from another text. You have
+# it as functions and as two modules whose weights you can carry from one to the other.

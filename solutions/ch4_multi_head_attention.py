@@ -585,6 +585,6 @@ def bug_merge_heads(x: torch.Tensor) -> torch.Tensor:
 # %% [markdown] ending=true
 # ## What you can do now
 #
-# Write the attention layer of a GPT from an empty file: split, attend, merge and project, all heads in one
-# product. You can name the shape at every step, and prove that it computes what a row of single heads
-# computes. `tensorgrade see "a text of yours"` shows where your heads look.
+# You can write the attention layer of a GPT from an empty file: split, attend, merge and project,
+# all heads in one product. You can name the shape at every step, and prove that it computes what a
+# row of single heads computes. `tensorgrade see "a text of yours"` shows where your heads look.

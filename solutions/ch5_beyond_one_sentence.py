@@ -975,6 +975,6 @@ def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) 
 # %% [markdown] ending=true
 # ## What you can do now
 #
-# Read the attention layer of a modern model and know every part of it: what hides the padding, what
-# encodes the order, which heads share their keys, what a cache keeps and drops, and why the
-# complete table of scores is never needed.
+# You can read the attention layer of a modern model and know every part of it: what hides the
+# padding, what encodes the order, which heads share their keys, what a cache keeps and drops, and
+# why the complete table of scores is never needed.

@@ -23,9 +23,9 @@
 #                             x + attention(norm(x)),   then   x + feed_forward(norm(x))
 # ```
 #
-# The blocks use `MultiHeadAttention` of your own chapter 4. A check of this chapter puts a simple
-# substitute there, which mixes tokens without attending, so that a block can be right before
-# chapter 4 is. Each class here uses the ones above it.
+# The blocks use `MultiHeadAttention` from your own chapter 4. The checks of this chapter replace it
+# with a simple substitute that mixes tokens without attention, so a block can pass before chapter 4
+# does. Later classes here use earlier ones.
 
 # %%
 import torch
@@ -164,11 +164,11 @@ class FeedForward(nn.Module):
 # $$ x \leftarrow x + \mathrm{dropout}(\mathrm{feed\ forward}(\mathrm{norm}_2(x))) $$
 #
 # The sum is the point. It is called a *residual connection* ([He et al.
-# 2016](https://arxiv.org/abs/1512.03385)). A part that has learned nothing yet adds next to
-# nothing, and its input goes through unharmed; and the gradient reaches the first block through all
-# the sums without a detour. The norm comes *before* each part, inside the frame (*pre-norm*, [Xiong
-# et al. 2020](https://arxiv.org/abs/2002.04745)), so that the sums form a direct path. The second
-# line normalises the new x, and adds to the new x.
+# 2016](https://arxiv.org/abs/1512.03385)). A part can learn to add next to nothing, so its input
+# goes through unharmed; and the gradient reaches the first block through all the sums without a
+# detour. The norm comes *before* each part, inside the frame (*pre-norm*, [Xiong et al.
+# 2020](https://arxiv.org/abs/2002.04745)), so that the sums form a direct path. The second line
+# normalises the new x, and adds to the new x.
 #
 # ![The path of x through a block: norm, attention, then a sum with the block's input; norm, feed forward, then a sum with the first sum. Dropout comes before each sum.](pictures/block.png)
 
@@ -232,7 +232,8 @@ class TransformerBlock(nn.Module):
 # come *next*.
 #
 # It answers at all positions at once. The row of position t has seen the tokens 0 … t and nothing
-# later, so its logits are an honest guess at token t + 1. One text of n tokens is n exercises.
+# later, so its logits are an honest guess at token t + 1. One text of n tokens gives n training
+# examples.
 
 # %% exercise="SmallGPT"
 class SmallGPT(nn.Module):
@@ -375,7 +376,7 @@ def batches(
 
 # %% exercise="cross_entropy"
 def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return the mean of minus the logarithm of the probability of the right tokens.
+    """Return the mean of minus the log probability of the right token, over all rows.
 
     torch's own cross_entropy and nll_loss may not be called: the exercise is to write them
     yourself. log_softmax and logsumexp may.
@@ -405,11 +406,12 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 # %% [markdown]
 # ## One step
 #
-# Learning is one line of thought, repeated: predict, measure, ask each weight which way is down, go
-# a little. The *gradient* says which way is down, and the *optimizer* takes the step. Its *learning
-# rate* is how far it goes: too large, and the loss jumps about; too small, and nothing seems to
-# happen. We use [AdamW](https://arxiv.org/abs/1711.05101), which adapts the step to each weight;
-# 0.003 suits a model as small as this one.
+# Learning is one line of thought, repeated: predict, measure, ask each weight which way is down,
+# take a small step. The *gradient* points uphill, and the *optimizer* takes a step the other way.
+# Its
+# *learning rate* is how far it goes: too large, and the loss jumps about; too small, and nothing
+# seems to happen. We use [AdamW](https://arxiv.org/abs/1711.05101), which adapts the step to each
+# weight; 0.003 suits a model as small as this one.
 #
 # torch remembers gradients and *adds* to them, so they are cleared first, each time.
 #
@@ -432,9 +434,9 @@ def train_step(
         inputs, targets: (b, n) ids
         result: a float, the cross-entropy of the model's logits and the targets
 
-    Earlier gradients, from other steps or from elsewhere, have no effect: they are
-    cleared before `backward`. The model's parameters change, and its mode if you call
-    model.train(); nothing else does. torch.nn.functional.cross_entropy may be called here.
+    Earlier gradients, from other steps or from elsewhere, have no effect: they are cleared before
+    `backward`. Only the model's parameters and the optimizer's state change, and the model's mode
+    if you call model.train(). torch.nn.functional.cross_entropy may be called here.
     """
     ### BEGIN SOLUTION
     optimizer.zero_grad()
@@ -519,7 +521,7 @@ def generate(
 # A task that cannot be solved without attention: five letters, a stroke, and the same letters
 # backwards, `dbaec|ceabd`. To write the last letter the model has to look at the first, ten
 # positions back. About three hundred steps are enough, a few seconds on a laptop; a cell of the
-# chapter's notebook takes them.
+# chapter's notebook runs them.
 
 # %% active="ipynb"
 # torch.manual_seed(123)
@@ -544,10 +546,10 @@ def generate(
 # written = generate(model, asked[:, :6], 5, temperature=0)
 # print(f"reversed rightly: {float((written == asked).all(dim=1).float().mean()):.0%}")
 
-# %% [markdown]
-# The loss cannot fall to 0: the first five letters are random, and no model can predict them. Four
-# of the ten targets cost $\log 5 = 1.6094$ each, however good the model is; that makes 0.6438 on
-# average, and the rest can be learned.
+# %% [markdown] The loss cannot fall to 0: the first five letters are random, and no model can
+# predict them. The first of them is only an input, so four of the ten targets cost $\log 5 =
+# 1.6094$ each, however good the model is; that makes 0.6438 on average, and the rest can be
+# learned.
 #
 # That is a GPT. The famous ones differ from yours in size: more layers, wider rows, a
 # longer context, and far more text.
@@ -620,11 +622,10 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 # 3. Put `with torch.no_grad():` around the call. `cross_entropy` of the last position's rows and
 #    the last tokens is the mean; `.item()` makes it a float.
 
-# %% [markdown]
-# Once you have `my_model.safetensors`, let your model write: in a terminal with `tensorgrade talk
-# "ROMEO:"`, and `tensorgrade see "ROMEO: To be or not to be" --weights my_model.safetensors` shows
-# where each of its heads looks. Two of ours learned to look at the previous character; the table at
-# the end of `tensorgrade train` shows when.
+# %% [markdown] Once you have `my_model.safetensors`, let your model write, in a terminal, with
+# `tensorgrade talk "ROMEO:"`. `tensorgrade see "ROMEO: To be or not to be" --weights
+# my_model.safetensors` shows where each of its heads looks. Two of ours learned to look at the
+# previous character; the table at the end of `tensorgrade train` shows when.
 
 # %% active="ipynb"
 # from tensorgrade.notebook import command
@@ -712,6 +713,6 @@ def bug_batches(
 # %% [markdown] ending=true
 # ## What you can do now
 #
-# Build a language model from plain tensors and train it: norms, blocks, two tables of vectors, a
-# loss, a step, and a way to let it write. You know its training examples, and how to see that it
-# looks back. Now let it learn: `tensorgrade train`.
+# You can build a language model from plain tensors and train it: norms, blocks, two tables of
+# vectors, a loss, a step, and a way to let it write. You know its training examples, and how to see
+# that it looks back. Now let it learn: `tensorgrade train`.

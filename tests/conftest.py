@@ -36,7 +36,7 @@ def pytest_sessionstart() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Else every collection of garbage goes through all of torch and thousands of tests."""
+    """Freeze all objects, so that garbage collection does not scan torch and thousands of tests."""
     gc.freeze()
 
 

@@ -185,7 +185,7 @@ MISTAKES = [
     ),
     mistake(
         "dim_ignored",
-        "The `dim` that is passed in is ignored: the softmax always runs over the last one.",
+        "The `dim` that is passed in is ignored: the softmax always runs over the last dimension.",
         (LARGEST, ".amax(dim=-1"),
         (SUM, "exponentials.sum(dim=-1"),
     ),
@@ -198,7 +198,7 @@ MISTAKES = [
     ),
     mistake(
         "always_dim_zero",
-        "The `dim` that is passed in is ignored: the softmax always runs over the first one.",
+        "The `dim` that is passed in is ignored: the softmax always runs over the first dimension.",
         (LARGEST, ".amax(dim=0"),
         (SUM, "exponentials.sum(dim=0"),
     ),

@@ -124,7 +124,7 @@ MISTAKES = [
     ),
     mistake(
         "linear_put_in",
-        "The layer itself replaces the matrix; `v1` contains matrices.",
+        "The layer itself is put into `v1`, which should hold matrices.",
         *each(COPY, "v1.{0} = v2.{0}"),
     ),
     mistake(

@@ -136,7 +136,7 @@ MISTAKES = [
     ),
     mistake(
         "queries_scaled_already",
-        "The queries are scaled; the scores are scaled instead, later.",
+        "The queries are scaled here. Leave them as they are: the scores are scaled later.",
         ("x @ W_query", "x @ W_query / W_query.shape[-1] ** 0.5"),
     ),
     mistake(

@@ -134,13 +134,13 @@ MISTAKES = [
     ),
     mistake(
         "softmax_over_dimension_1_of_scores",
-        "The softmax runs over dimension 1, which counts the keys only without leading dimensions. "
-        "Counted from the end, the keys are always in the same place.",
+        "The softmax runs over dimension 1, which is the keys' dimension only if there are no "
+        "leading dimensions. Counted from the end, the keys are always in the same place.",
         (", dim=-1)", ", dim=1)"),
     ),
     mistake(
         "no_maximum_before_the_exponential",
-        "The exponentials are taken of unshifted scores: large scores overflow, and if all are "
+        "The exponentials use unshifted scores: large scores overflow, and if all are "
         "far below 0, 0 is divided by 0. Subtract each row's maximum first, or call "
         "torch.softmax.",
         (
@@ -151,7 +151,7 @@ MISTAKES = [
     ),
     mistake(
         "no_maximum_and_masked_afterwards",
-        "The exponentials are taken of all unshifted scores, hidden ones too: large scores "
+        "The exponentials use unshifted scores, hidden ones included: large scores "
         "overflow. Hide the future and subtract each row's maximum first, or call torch.softmax.",
         (
             WEIGHTS,

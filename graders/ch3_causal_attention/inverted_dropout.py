@@ -152,8 +152,8 @@ MISTAKES = [
     ),
     mistake(
         "scaled_by_one_over_p",
-        "The kept entries are divided by p. Ask which share survives: that is what must be made "
-        "up for.",
+        "The kept entries are divided by p. Which share survives? The kept entries must make up "
+        "for the rest.",
         (SCALE, "attn_weights * keep / p"),
     ),
     mistake(

@@ -334,7 +334,7 @@ MISTAKES = [
     ),
     mistake(
         "dropout_on_output_too",
-        "Dropout acts on the weights and a second time, on values or on the output. It should "
+        "Dropout acts on the weights, and then again on the values or the output. It should "
         "act on the weights only.",
         (
             "return self.out_proj(context_vec)",
@@ -406,7 +406,7 @@ MISTAKES = [
     ),
     mistake(
         "num_heads_unchecked",
-        "A d_out that num_heads does not divide is accepted; it should be refused with a clear "
+        "A d_out that is not divisible by num_heads is accepted; it should be refused with a clear "
         "error.",
         ("if d_out % num_heads != 0:", "if False:"),
     ),

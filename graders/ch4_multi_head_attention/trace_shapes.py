@@ -77,7 +77,7 @@ MISTAKES = [
     ),
     mistake(
         "trace_head_dim_is_d_out",
-        "A head is as wide as all heads together. How does num_heads change d_out?",
+        "A head is as wide as all heads together. What does num_heads do with d_out?",
         ("head_dim = d_out // num_heads", "head_dim = d_out"),
     ),
     mistake(

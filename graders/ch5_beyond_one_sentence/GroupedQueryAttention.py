@@ -346,13 +346,13 @@ MISTAKES = [
     ),
     mistake(
         "groups_unchecked",
-        "A num_heads that num_kv_heads does not divide is accepted; it should be refused with a "
-        "clear error.",
+        "A num_heads that is not divisible by num_kv_heads is accepted; it should be refused with "
+        "a clear error.",
         ("if num_heads % num_kv_heads != 0:", "if False:"),
     ),
     mistake(
         "gqa_heads_unchecked",
-        "A d_out that num_heads does not divide is accepted; it should be refused with a clear "
+        "A d_out that is not divisible by num_heads is accepted; it should be refused with a clear "
         "error.",
         ("if d_out % num_heads != 0:", "if False:"),
     ),

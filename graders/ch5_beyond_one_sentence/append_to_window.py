@@ -163,27 +163,27 @@ MISTAKES = [
     ),
     mistake(
         "window_along_dimension_1",
-        "Dimension 1 is cut, which counts the tokens only if one dimension comes before them. "
-        "The tokens are the last dimension but one.",
+        "Dimension 1 is cut, but that is the tokens' dimension only if exactly one comes before "
+        "it. The tokens are always the second-to-last dimension.",
         (RETURN, "return all_keys[:, -window:], all_values[:, -window:]"),
     ),
     mistake(
         "window_along_dimension_0",
         "The first dimension is cut, which counts the tokens only if nothing comes before them. "
-        "The tokens are the last dimension but one.",
+        "The tokens are always the second-to-last dimension.",
         (RETURN, "return all_keys[-window:], all_values[-window:]"),
     ),
     mistake(
         "joined_along_dimension_1",
         "Old and new are joined in dimension 1, which counts the tokens only if one dimension "
-        "comes before them. The tokens are the last dimension but one.",
+        "comes before them. The tokens are always the second-to-last dimension.",
         (KEYS, KEYS.replace("-2", "1")),
         (VALUES, VALUES.replace("-2", "1")),
     ),
     mistake(
         "joined_along_dimension_0",
         "Old and new are joined in the first dimension, which counts the tokens only if nothing "
-        "comes before them. The tokens are the last dimension but one.",
+        "comes before them. The tokens are always the second-to-last dimension.",
         (KEYS, KEYS.replace("-2", "0")),
         (VALUES, VALUES.replace("-2", "0")),
     ),

@@ -163,18 +163,18 @@ MISTAKES = [
     ),
     mistake(
         "total_not_brought_up_to_date",
-        "After a larger score, the sum of exponentials so far keeps its old scale.",
+        "When a larger score appears, the sum of exponentials so far is not rescaled.",
         (TOTAL, TOTAL.replace("total * factor", "total")),
     ),
     mistake(
         "context_not_brought_up_to_date",
-        "After a larger score, the sum of values so far keeps its old scale.",
+        "When a larger score appears, the sum of values so far is not rescaled.",
         (CONTEXT, CONTEXT.replace("context * factor", "context")),
     ),
     mistake(
         "nothing_brought_up_to_date",
-        "After a larger score, all sums so far, of exponentials and of values, keep their old "
-        "scale.",
+        "When a larger score appears, the sums so far, of exponentials and of values, are not "
+        "rescaled.",
         (FACTOR, "torch.ones_like(new_largest)"),
     ),
     mistake(
@@ -212,13 +212,13 @@ MISTAKES = [
     ),
     mistake(
         "last_block_left_out",
-        "The rest after the last full block is left out.",
+        "The keys after the last full block are left out.",
         ("range(0, len(keys), block_size)", "range(0, len(keys) - block_size + 1, block_size)"),
     ),
     mistake(
         "last_block_always_left_out",
-        "The loop ends before the last block, whole or not. It has to start at every place below "
-        "`len(keys)`.",
+        "The loop ends before the last block, whole or not. A block has to start at every "
+        "multiple of block_size below `len(keys)`.",
         ("range(0, len(keys), block_size)", "range(0, len(keys) - block_size, block_size)"),
     ),
     mistake(

@@ -131,7 +131,7 @@ MISTAKES = [
     ),
     mistake(
         "neighbours_split_halves_joined",
-        "Two conventions are mixed: the rows are split into every other entry but joined as "
+        "Two conventions are mixed: the rows are split into even and odd entries but joined as "
         "halves. Split them into halves too: entry i is paired with entry i + head_dim / 2.",
         (HALVES, "first, second = x[..., 0::2], x[..., 1::2]"),
     ),
@@ -164,7 +164,7 @@ MISTAKES = [
     ),
     mistake(
         "rate_over_head_dim",
-        "The exponent is i / head_dim; with pairs it is i / (head_dim / 2).",
+        "Your exponent is i / head_dim; for pair i it should be i / (head_dim / 2).",
         (RATES, RATES.replace("/ half", "/ x.shape[-1]")),
     ),
     mistake(

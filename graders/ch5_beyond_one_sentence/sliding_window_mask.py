@@ -64,7 +64,7 @@ RULE = "(distance < 0) | (distance >= window)"
 MISTAKES = [
     mistake(
         "window_one_too_wide",
-        "The window is one token too wide: the token itself counts as one of its tokens.",
+        "The window is one token too wide: the token itself is part of the window.",
         (RULE, "(distance < 0) | (distance > window)"),
     ),
     mistake(

@@ -106,7 +106,8 @@ MISTAKES = [
     ),
     mistake(
         "gelu_at_the_end_too",
-        "There is another GELU after the second layer. The result may be negative.",
+        "There is another GELU after the second layer. Without it, the result is free to be "
+        "negative.",
         (LAYERS, LAYERS.replace("nn.Linear(4 * d, d))", "nn.Linear(4 * d, d), nn.GELU())")),
     ),
     mistake(

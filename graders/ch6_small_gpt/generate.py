@@ -1,5 +1,7 @@
 """Cases, tests and known mistakes of the exercise generate."""
 
+from functools import partial
+
 import torch
 
 from tensorgrade import exercise
@@ -58,8 +60,8 @@ TEXTS = 1000  # of each kind, enough to show a wrong probability
 def drawn(temperature, top_k):
     """Return a call that adds two tokens to three texts, many times, and the logits it can meet."""
     made, table = model(VOCAB, SEEN, spread=1.5 * min(temperature, 1.0))
-    source = construct("chance", given=True, number=3)
     texts = computed(unlike, normal(VOCAB))
+    source = construct("chance", given=True, number=3, beside=texts)
     asked: dict = {"max_new_tokens": 2}
     if (temperature, top_k) != (1.0, None):  # the defaults, which must hold without arguments
         asked |= {"temperature": temperature, "top_k": top_k, "generator": source}
@@ -94,8 +96,9 @@ def seeded():
     Without a generator, the calls use torch's own, which continues from call to call.
     """
     made, table = model(6, 5)
-    sources = [construct("chance", given=True, number=number) for number in (5, 5, 6)]
     text = ids(6, 4, 2)
+    chance = partial(construct, "chance", given=True, beside=text)
+    sources = [chance(number=number) for number in (5, 5, 6)]
     asked = {"ids": text, "max_new_tokens": 12, "temperature": 1.5}
     names = ("first", "again", "other", "next")
     calls = [

@@ -93,7 +93,7 @@ def by_own_model(windows):
 
 
 def zeros(part: torch.Tensor) -> torch.Tensor:
-    """Return zeros in the shape and dtype of a part."""
+    """Return zeros in the shape of a part."""
     return torch.zeros(part.shape)
 
 

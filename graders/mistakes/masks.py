@@ -149,7 +149,7 @@ MISTAKES = [
     ),
     mistake(
         "masked_without_renormalizing",
-        "The future is set to zero after the softmax, and the rest does not sum to 1 again. What "
+        "The future is set to zero after the softmax, and the rest no longer sums to 1. What "
         "is missing still reveals something about the future.",
         on(MODULES, (ASSIGN, "pass"), (SOFTMAX, f"{SOFTMAX}.masked_fill(future, 0.0)")),
         on(
@@ -161,8 +161,8 @@ MISTAKES = [
     ),
     mistake(
         "masked_after_the_softmax",
-        "The future is set to zero after the softmax. If it attracts all attention, 0 divided by "
-        "0 remains. Hide the scores before the softmax.",
+        "The future is set to zero after the softmax. If it attracts all attention, what "
+        "remains is 0 divided by 0. Hide the scores before the softmax.",
         on(
             MODULES,
             (ASSIGN, "pass"),

@@ -1,4 +1,4 @@
-"""Modules that cannot be created: `super` without brackets, nn.parameter for nn.Parameter."""
+"""Modules that cannot be created: `super` without parentheses, nn.parameter for nn.Parameter."""
 
 from tensorgrade.author import mistake, on
 
@@ -28,13 +28,13 @@ def before_the_first(line: str) -> list[dict]:
 MISTAKES = [
     mistake(
         "super_without_brackets",
-        "The brackets after `super` are missing. Write `super().__init__()`.",
+        "The parentheses after `super` are missing. Write `super().__init__()`.",
         *before_the_first("super.__init__()"),
     ),
     mistake(
         "super_init_not_called",
         "A part is assigned before nn.Module's own `__init__` has run. Call `super().__init__()` "
-        "first, with both pairs of brackets.",
+        "first, with both pairs of parentheses.",
         *before_the_first("self.__dict__.clear()"),
     ),
     mistake(

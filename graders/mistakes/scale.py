@@ -71,8 +71,8 @@ MISTAKES = [
     ),
     mistake(
         "scaled_by_dimension_1",
-        "The scale comes from dimension 1, which is the width of the keys only without a batch. "
-        "Counted from the end, the width is always last.",
+        "The scale comes from dimension 1, which is the width of the keys only if there is no "
+        "batch. Counted from the end, the width is always last.",
         on(
             "attention_weights scaled_dot_product_attention",
             ("/ d_k**0.5", "/ keys.shape[1] ** 0.5"),

@@ -42,8 +42,8 @@ MISTAKES = [
     ),
     mistake(
         "softmax_over_dimension_1",
-        "The softmax runs over dimension 1, which counts the keys only without a batch. Counted "
-        "from the end, the keys are always in the same place.",
+        "The softmax runs over dimension 1, which is the keys' dimension only if there is no "
+        "batch. Counted from the end, the keys are always in the same place.",
         on(
             "attention_weights scaled_dot_product_attention",
             (LAST, ", dim=1)"),

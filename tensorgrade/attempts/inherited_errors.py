@@ -107,7 +107,8 @@ def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests
 def passes(
     part: ExerciseAttempt, solution: Path, way: Path, wrong: list[str], again: Again
 ) -> bool:
-    """Return the same for one way to call earlier exercises."""
+    """Return True if all checks pass against a right answer that calls the wrong exercises in "
+    "this way."""
     helpers = Helpers(part.attempt, wrong)
     try:
         seen = judged_beside(part, helpers, expected_with(part, solution, way, helpers))
@@ -315,7 +316,7 @@ def expected_with(
 
 
 def is_computed(case: Case) -> bool:
-    """Return True if a case computes numbers; cases on a second device compute and call nothing."""
+    """Return True if a case computes numbers; cases on a second device compute nothing."""
     return not any(isinstance(step, Move) for step in case.steps)
 
 

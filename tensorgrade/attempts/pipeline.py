@@ -58,7 +58,8 @@ EXPLAINERS: tuple[Callable[[Evidence], Explanation | None], ...] = (
     not_started.explain,
     first_wrong_value.explain,
 )
-# Functions that add to the diagnosis of a failed check, from other runs of public cases.
+# Functions that add to the diagnosis of a failed check, from the text or from other runs of public
+# cases.
 DETAILS: tuple[Callable[[ExerciseAttempt, Diagnosis], Diagnosis], ...] = (
     in_place.add,
     unreachable.add,

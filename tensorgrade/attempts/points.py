@@ -54,9 +54,9 @@ def sums(checks: list[CheckResult]) -> tuple[float, float]:
 def mended(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
     """Return the checks on given code with the points that each earns.
 
-    A check that the given code fails earns points. A check that it passes earns nothing, but costs
-    its points if the learner's code fails it. If all checks pass, each earns
-    the same share, and a small repair earns the rest.
+    A check that only the given code fails earns points. A check that it passes earns nothing, but
+    costs its points if the learner's code fails it. If all checks pass, each earns the same share,
+    and a small repair earns the rest.
     """
     _, most = sums(checks)
     if all(check.passed for check in checks):
@@ -126,9 +126,9 @@ def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
 def price(part: ExerciseAttempt, cost: float) -> float:
     """Return the share of an exercise that its mistakes cost. cost: the checks' share.
 
-    Several mistakes cost the sum of their own deductions, but never more than the checks deduct or
-    the largest single deduction. Mistakes inherited from an earlier exercise are deducted only
-    there.
+    Several mistakes cost the sum of their own deductions, but at most the larger of two: the
+    checks' deduction and the largest single deduction. Mistakes inherited from an earlier exercise
+    are deducted only there.
     """
     own = [name for name in mistakes(part) if name not in part.inherited]
     if len(own) == 1:

@@ -11,7 +11,7 @@ LONGEST_PARAMETER, MOST_PARAMETERS = 120, 12  # limits on a message's parameters
 
 
 class Status(StrEnum):
-    """The status of an exercise. If several apply, the first in this order counts."""
+    """The status of an exercise. If several apply, `status_of` in pipeline.py decides."""
 
     KILLED = "killed"
     TIMEOUT = "timeout"

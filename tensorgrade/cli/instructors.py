@@ -22,7 +22,7 @@ Chapters = Annotated[
     list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
 ]
 Isolation = Annotated[
-    str, typer.Option(help="auto, the lowest allowed level (such as landlock), or none.")
+    str, typer.Option(help="auto, the lowest level to accept (such as landlock), or none.")
 ]
 Roster = Annotated[
     Path | None, typer.Option(help="The class list as CSV, exported from the course system.")
@@ -253,9 +253,7 @@ def collect(
 @app.command(rich_help_panel=INSTRUCTORS)
 def export(
     out: Graded,
-    to: Annotated[
-        str, typer.Option(help="csv, xlsx, html or jsonl; csv where nothing is said.")
-    ] = "",
+    to: Annotated[str, typer.Option(help="csv (the default), xlsx, html or jsonl.")] = "",
     form: Annotated[
         str, typer.Option("--format", help="plain, moodle, canvas or jsonl-annotations.")
     ] = "",
@@ -346,7 +344,7 @@ def questions(
     out: Annotated[Path, typer.Option(help="Folder for the quizzes.")] = Path("questions"),
     most: Annotated[int, typer.Option("-n", help="Questions for each exercise.")] = 3,
     isolation: Annotated[
-        str, typer.Option(help="How learners' code is locked in, as for grading.")
+        str, typer.Option(help="Isolation level for learners' code, as in `grade`.")
     ] = "auto",
 ) -> None:
     """Write a quiz for each learner on the learner's own code."""

@@ -51,7 +51,9 @@ def read(
 
 @app.command(rich_help_panel=LEARNERS)
 def hint(
-    exercise: Annotated[str, typer.Argument(help="Its name; without one, list all hints.")] = "",
+    exercise: Annotated[
+        str, typer.Argument(help="Its name; without one, list the exercises that have hints.")
+    ] = "",
     count: Annotated[int, typer.Option("-n", "--count", help="Number of hints to show.")] = 1,
 ) -> None:
     """Show the first hints for an exercise."""
@@ -151,7 +153,7 @@ def review(
 def quiz(
     exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
 ) -> None:
-    """Answer three questions about your own code, made by running it."""
+    """Answer up to three questions about what your own code does."""
     from rich.console import Console
 
     from ..learner.commands.quiz import quiz as run
@@ -164,7 +166,7 @@ def quiz(
 def compare(
     exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
 ) -> None:
-    """Compare your code with the solution and another form, with times."""
+    """Compare your code with the solution and another form, with their run times."""
     from rich.console import Console
 
     from ..learner.commands.compare import compare as run

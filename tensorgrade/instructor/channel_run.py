@@ -34,7 +34,7 @@ OVER_LIMIT = (
     "the public checks only. Your score is still that of your last graded file, {} points. To have "
     "this file graded, submit it again tomorrow."
 )
-TO_BE_LOOKED_AT = "Grading failed, and not by your fault; your instructor has to look at it."
+TO_BE_LOOKED_AT = "Grading failed, which is not your fault; your instructor has to look at it."
 
 
 def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
@@ -183,8 +183,12 @@ def extended(due: str | None, told: dict) -> str | None:
 def received(rows: list[dict], lateness: Lateness) -> str:
     """Return the text for a learner before feedback is released."""
     loads = any(row["status"] != Status.ERROR for row in rows)
-    state = "It can be loaded." if loads else f"It could not be loaded: {rows[0]['message']}"
-    follow = f"Points and feedback follow from {lateness.feedback_from} on."
+    state = (
+        "Your file can be loaded."
+        if loads
+        else f"Your file could not be loaded: {rows[0]['message']}"
+    )
+    follow = f"Points and feedback will be available from {lateness.feedback_from}."
     return f"Your submission was received. {state} {follow}"
 
 

@@ -30,7 +30,7 @@ SECONDS_BETWEEN_LINES = 10
 MOST_LISTED = 12
 CHANGED = {
     OTHER_GRADERS: "The graders changed",
-    OTHER_DATES: "Dates changed",
+    OTHER_DATES: "Deadlines or late penalties changed",
     BY_HAND: "Overrides changed",
     EXTENDED: "Extensions changed",
     GRADED_AGAIN: "Files were graded again",

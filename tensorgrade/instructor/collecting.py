@@ -127,7 +127,7 @@ def plan(
     reading = Reading(read_download(source), roster, zone, date_order)
     everything = list(LAYOUTS[layout](reading))
     if not everything and not reading.lost:
-        raise CourseError(f"{source} holds nothing in the form in which {layout} gives it out")
+        raise CourseError(f"{source} does not look like a download from {layout}")
     learners = [*(one.learner for one in everything), *sorted(reading.texts, key=by_id)]
     folders, notes = folders_of(learners, roster)
     files = [one for one in everything if not one.entry.is_folder]
@@ -178,7 +178,7 @@ def lost_links(reading: Reading, course: Course) -> list[str]:
     ]
     if not lost:
         return []
-    why = "cannot be read, since no link and no odd path is followed"
+    why = "were not read, because links and unusual paths are not followed"
     return [f"{plural(len(lost), 'file')} of a chapter {why}: {briefly(lost[:2], 90)}"]
 
 
@@ -488,7 +488,8 @@ def no_points(place: Place, chapter: str) -> str:
         return f"{file} {place.fault}; it will get 0 points"
     why = f"cannot tell which chapter {file} belongs to; it will get 0 points"
     if chapter:
-        return f"{why}. `--chapter` takes a learner's only script or notebook: rename the file"
+        only = "`--chapter` works only for a learner's single script or notebook"
+        return f"{why}. {only}; rename the file"
     if place.chapter:
         return f"{why}. If it is {place.chapter}, run again with `--chapter {place.chapter}`"
     return f"{why}. Run again with `--chapter CHAPTER`, with the name of its chapter"

@@ -88,7 +88,7 @@ def changes_of(out: Path | None, student: str, exercise: str, zone: str) -> tupl
     events = Store(out).events(student) if out else []
     own = [e for e in events if e["kind"] == "moved" and e["exercise"] == exercise]
     return tuple(
-        f"{in_zone(e['at'], zone)}: {e['points'][0]:g} → {e['points'][1]:g} points, by {e['why']}."
+        f"{in_zone(e['at'], zone)}: {e['points'][0]:g} → {e['points'][1]:g} points ({e['why']})."
         for e in own
     )
 
@@ -248,7 +248,7 @@ def for_learner(explanation: Explanation) -> str:
 
 
 FOR_INSTRUCTORS = (
-    f"  For you alone: a learner reads at most {BITS} bits about hidden cases, as above."
+    f"  For you alone; do not send this to learners ({BITS} bits at most may reach them)."
 )
 
 
@@ -295,7 +295,7 @@ def print_stages(console: Console, explanation: Explanation) -> None:
     console.print(Text("\nStages", "bold"))
     reached = ", ".join(found.reached) or "none"
     console.print(Text(f"  reached as in right answers: {reached}"))
-    console.print(Text(f"  lost: {found.stage or 'a value without a name'}"))
+    console.print(Text(f"    first missing or wrong: {found.stage or 'a value without a name'}"))
     if found.what:
         console.print(Text(f"  instead: {render(found.what)}"))
     print_around(console, part, found.line)

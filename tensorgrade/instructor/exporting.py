@@ -57,7 +57,7 @@ class Export:
         """Return the only chapter of a file. Raises CourseError if there are several."""
         names = sorted({row["chapter"] for row in self.rows})
         if self.chapter is None and len(names) != 1:
-            raise CourseError(f"say which with --chapter: {', '.join(names)}")
+            raise CourseError(f"choose one of several chapters with --chapter: {', '.join(names)}")
         return self.chapter or self.course.chapter(names[0])
 
 
@@ -100,8 +100,8 @@ FOR_LEARNERS = {("csv", "moodle"), ("csv", "canvas"), ("jsonl", "jsonl-annotatio
 def not_released(course: Course) -> str:
     """Return a sentence on feedback that is not released yet."""
     return (
-        f"feedback is released from {course.lateness.feedback_from} on (feedback_from in "
-        "course_config.py); until then pages show only that a submission was received"
+        f"learners may not see points before {course.lateness.feedback_from} (feedback_from in "
+        "course_config.py). Until then, `--to html` writes pages without points"
     )
 
 
@@ -256,7 +256,7 @@ def canvas_csv(what: Export) -> list[Path]:
 def note_new_columns(what: Export, columns: list[str]) -> None:
     """Add a note on columns that the gradebook lacks, for which Canvas creates an assignment."""
     if new := [column for column in columns if column not in what.roster.header]:
-        told = f"Canvas makes a new assignment of {', '.join(new)}, which its gradebook lacks"
+        told = f"not in the gradebook yet, so Canvas will create assignments: {', '.join(new)}"
         what.notes.append(f"{told}; `--chapter NAME` writes one chapter alone")
 
 
@@ -289,11 +289,11 @@ def scale(what: Export, chapter: Chapter, most: str) -> float:
         number = 0.0
     if not 0 < number < inf:
         about = f"points of {chapter.name} are out of {chapter.points:g}"
-        what.notes.append(f"{about}; the roster does not say what the course system counts up to")
+        what.notes.append(f"{about}; the roster does not give the course system's maximum grade")
         return 1.0
     if number != chapter.points:
-        scaled = f"{chapter.points:g} points of {chapter.name} are written as {number:g}"
-        what.notes.append(f"{scaled}, the most that the course system counts up to there")
+        scaled = f"the {chapter.points:g} points of {chapter.name} are scaled to {number:g}"
+        what.notes.append(f"{scaled}, the maximum grade in the course system")
     return number / chapter.points
 
 
@@ -352,7 +352,7 @@ def moodle_csv(what: Export) -> list[Path]:
     most = f"{chapter.points:g}"
     what.notes.append(
         f"grades are points out of {most}: Moodle does not convert them, so the "
-        f"assignment's maximum grade must be {most}; a worksheet as --roster says it"
+        f"assignment's maximum grade must be {most}. With the worksheet as --roster they are scaled"
     )
     return write(path, as_csv([key, "Grade", "Feedback comments"], filled))
 
@@ -487,7 +487,7 @@ def feedback(person: Person) -> str:
     ]
     if penalty := total(person.rows, "penalty"):
         when = late(person.rows[0]["late_seconds"])
-        lines.append(f"It came {when} late: {penalty:g} points less, taken off above.")
+        lines.append(f"Submitted {when} late: {penalty:g} points deducted (included above).")
     return "\n".join(lines)
 
 

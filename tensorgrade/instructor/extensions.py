@@ -85,7 +85,7 @@ def new_due(due: str, hours: str, before: str, course: Course) -> str:
     except (ValueError, OverflowError):
         raise ValueError(f"hours are a number, not {hours!r}") from None
     if extra <= timedelta(0):
-        raise ValueError(f"hours are more than 0, not {hours}")
+        raise ValueError(f"hours must be more than 0, not {hours}")
     return written(read_time(before) + extra)
 
 

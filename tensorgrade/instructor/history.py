@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from ..attempts.verdict import Status
 from .store import Basis, Result, moment
 
-OTHER_FILE, OTHER_GRADERS, OTHER_DATES = "another file", "other graders", "other dates"
+OTHER_FILE, OTHER_GRADERS, OTHER_DATES = "another file", "other graders", "other deadlines"
 OTHER_TIME = "another submission time"
 OTHER_POLICY = "another rule on attempts"
-BY_HAND, EXTENDED = "an instructor", "an extension"
+BY_HAND, EXTENDED = "an override", "an extension"
 GRADED_AGAIN = "graded again"  # same file and graders: the graders had failed, or --forget
 
 

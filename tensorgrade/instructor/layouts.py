@@ -126,7 +126,7 @@ def utc(local: datetime, zone: str) -> datetime:
 
 def counted(count: int, what: str) -> list[str]:
     """Return a sentence on files that are not submissions; [] if there are none."""
-    return [f"left out, since they are {what}: {count}"] if count else []
+    return [f"left out: {plural(count, 'file')} ({what})"] if count else []
 
 
 def checked(moment: datetime | None, said: str) -> tuple[str, str]:
@@ -249,7 +249,7 @@ def gradescope(reading: Reading) -> Iterator[Submitted]:
         if root is not None
     }
     if not told:
-        raise CourseError(f"there is no {METADATA}; take Gradescope's export of submissions whole")
+        raise CourseError(f"there is no {METADATA}; pass the whole folder that Gradescope exported")
     others, unknown, forged = 0, set(), 0
     for entry in reading.download.entries:
         at = next((n for n, part in enumerate(entry.parts) if GRADESCOPE.fullmatch(part)), None)

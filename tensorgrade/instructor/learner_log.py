@@ -50,7 +50,7 @@ def event_line(event: dict) -> str:
         what = f"graded again by {event['who']}: {event['reason']}"
         return f"{event['chapter']}: {what}; {before:g} → {now:g} points"
     before, now = event["points"]
-    return f"{event['chapter']}: {event['exercise']} {before:g} → {now:g}, by {event['why']}"
+    return f"{event['chapter']}: {event['exercise']} {before:g} → {now:g} ({event['why']})"
 
 
 def standing(store: Store, student: str) -> list[str]:

@@ -487,7 +487,7 @@ def make_folder(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CourseError(f"there can be no folder {out}: {error.strerror}") from None
+        raise CourseError(f"the folder {out} cannot be created: {error.strerror}") from None
     if not os.access(out, os.W_OK | os.X_OK):
         raise CourseError(f"you may not write into {out}; choose another --out")
 

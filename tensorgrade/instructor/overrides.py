@@ -39,7 +39,7 @@ def read_overrides(out: Path, course: Course) -> dict[Key, Override]:
             found |= rows_of(line, course)
             student, name, points, _ = (line[column] for column in COLUMNS)
             if said.setdefault((student, name), points) != points:
-                raise ValueError(f"a line above says something else of {name} for {student}")
+                raise ValueError(f"an earlier line gives other points for {name} to {student}")
         except ValueError as error:
             raise CourseError(f"{path}, line {number}: {error}") from None
     return found
@@ -62,7 +62,7 @@ def read_table(path: Path, columns: tuple[str, ...]) -> list[tuple[int, dict[str
         raise CourseError(f"{path}, {error}") from None
     if lines and (missing := [name for name in columns if name not in lines[0]]):
         needed = f"{', '.join(columns)} are needed"
-        raise CourseError(f"{path}, line 2: there is no column {', '.join(missing)}; {needed}")
+        raise CourseError(f"{path}, line 1: there is no column {', '.join(missing)}; {needed}")
     return list(enumerate(lines, 2))
 
 
@@ -70,11 +70,13 @@ def rows_of(line: dict[str, str], course: Course) -> dict[Key, Override]:
     """Return the decisions of one line. Raises ValueError with a sentence."""
     student, name, points, reason = (line[column] for column in COLUMNS)
     if not (student and reason):
-        raise ValueError("say whose points these are, and why")
+        raise ValueError("student and reason must not be empty")
     override = Override(None if points == EXCUSED else number_in(points), reason)
     about = exercises_of(name, course)
     if override.points is not None and len(about) > 1:
-        raise ValueError(f"points are given to an exercise, not to {name}; a chapter is excused")
+        raise ValueError(
+            f"a chapter such as {name} can only be excused; give points to its exercises"
+        )
     for chapter, exercise, most in about:
         if override.points is not None and not 0 <= override.points <= most:
             raise ValueError(f"{exercise} of {chapter} gives 0 to {most:g} points, not {points}")
@@ -147,4 +149,4 @@ def said(row: dict) -> str:
 def unknown(file: str, named: Iterable[str], students: Iterable[str]) -> list[str]:
     """Return a note on unknown names in an instructor's file."""
     strange = sorted(set(named) - set(students))
-    return [f"{file} names {', '.join(strange)}, of whom there are no rows"] if strange else []
+    return [f"{file} names learners without results: {', '.join(strange)}"] if strange else []

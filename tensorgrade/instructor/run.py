@@ -196,8 +196,8 @@ def decide_new_exercises(
     points = sum(course.chapter(c).exercise(name).points for c, own in new.items() for name in own)
     if not decision:
         raise CourseError(
-            f"new since the last run: {names}. Files from before have 0 of its {points:g} points. "
-            "Give --new-exercises count, or --new-exercises ignore to leave it out for these files"
+            f"new since the last run: {names}. Files graded before get 0 of the {points:g} points. "
+            "Give --new-exercises count to accept this, or ignore to excuse those files"
         )
     if decision == IGNORE:
         ledger.ignore(new)
@@ -213,7 +213,7 @@ def late_by_file(submissions: list[SubmittedFiles], ledger: Ledger) -> list[str]
     late = sorted({h.student for h in submissions if h.by_file and ledger.is_late(h)})
     if not late:
         return []
-    why = "are late by the time of the file, since timestamp.txt is missing or tells no time"
+    why = "are late only by their file's own time, because timestamp.txt is missing or has no time"
     return [f"submissions of {named(late)} {why}; copying a file may change its time"]
 
 
@@ -225,11 +225,12 @@ def kept(others: set[tuple], outdated: set[tuple]) -> list[str]:
     if not others:
         return []
     students = named(sorted({student for student, _ in others}))
-    notes = [f"rows from before were kept of {students}; `--forget NAME` drops a learner's"]
+    kept_of = f"not part of this run, so earlier results are kept: {students}"
+    notes = [f"{kept_of}; `--forget NAME` drops one"]
     if outdated:
         students = named(sorted({student for student, _ in outdated}))
         of_them = f"{len(outdated)} of these {plural(len(others), 'submission')}"
-        notes.append(f"{of_them} were graded by other graders than today's: {students}")
+        notes.append(f"{of_them} come from an older version of the graders: {students}")
     return notes
 
 
@@ -238,9 +239,9 @@ def graded_without_isolation(those: set[tuple]) -> list[str]:
     if not those:
         return []
     count = plural(len(those), "submission")
-    rows = f"rows of {count} were graded with `--isolation none` and stay"
-    again = "`--forget NAME` grades a learner's again, another --out grades all of them"
-    return [f"{rows}, of {named(sorted({student for student, _ in those}))}; {again}"]
+    rows = f"results of {count} come from `--isolation none` and are kept"
+    again = "`--forget NAME` grades one learner again, a new --out grades everyone"
+    return [f"{rows}: {named(sorted({student for student, _ in those}))}; {again}"]
 
 
 def work_off(

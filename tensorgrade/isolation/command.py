@@ -84,10 +84,16 @@ def readable_outside() -> list[str]:
 # passed on.
 ENVIRONMENT = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 ENVIRONMENT |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
+# torch's compiler asks for the user's name, and the sandbox has no list of users.
+ENVIRONMENT |= {"USER": "learner"}
 # `@torch.compile` would search for a compiler. Without one the function runs uncompiled.
 ENVIRONMENT |= {"TORCHDYNAMO_DISABLE": "1"}
 # Memory that is returned to the system costs a page fault each time it is allocated again.
 ENVIRONMENT |= {"MALLOC_TRIM_THRESHOLD_": str(1 << 24), "MALLOC_MMAP_THRESHOLD_": str(1 << 22)}
+# With a GPU in view, the first backward starts threads for it, even on the CPU. Children that are
+# forked afterwards do not have them, so torch refuses their own backward.
+HIDDEN_GPUS = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
+ENVIRONMENT |= HIDDEN_GPUS
 INSIDE = ENVIRONMENT | {"HOME": "/w", "TMPDIR": "/w"}
 ALONE = """
     --unshare-all --uid 0 --gid 0 --cap-add ALL --die-with-parent --new-session --clearenv

@@ -33,8 +33,8 @@ FULL = Level(
     "full",
     LOCKED | OWN_NAMESPACES | {"landlock"},
     "Learner code sees Python, torch and an empty folder. It cannot reach other files, other "
-    "processes, their memory, or the network. Two layers each protect files, processes and the "
-    "network.",
+    "processes, their memory, or the network. Files, processes and the network "
+    "are each protected by two layers.",
 )
 NAMESPACES = Level(
     "namespaces",
@@ -107,10 +107,10 @@ def choose_level(wanted: str, isolation: str, device: str = "cpu") -> Level:
     if isolation not in ("auto", *names):
         raise CourseError(f"--isolation is auto or one of {', '.join(names)}, not {isolation}")
     lowest = level_named(wanted if isolation == "auto" else isolation)
-    if isolation == "none":
-        return NONE
     if device != "cpu":
         return CUDA
+    if isolation == "none":
+        return NONE
     findings = probe()
     best = best_level(findings)
     if not enough(best, lowest):

@@ -16,14 +16,14 @@ from typing import IO, Any, Self
 from ..course import CourseError, Limits
 from ..runner.messages import LENGTH
 from .child_configuration import orders
-from .command import ENVIRONMENT, runner_command, sandboxed_command
+from .command import ENVIRONMENT, HIDDEN_GPUS, runner_command, sandboxed_command
 from .levels import CUDA, NONE, Level
 from .probing import last_line
 
 LONGEST_START = 120
 SECONDS_OF_SILENCE = 0.5  # seconds until the next check that the warm process is alive
 SHORTEST_WAIT = 0.001  # seconds; a socket takes 0 as "do not wait", and rejects negative times
-DRIVER_VARIABLES = ("LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_HOME")
+DRIVER_VARIABLES = ("LD_LIBRARY_PATH", "CUDA_HOME", *HIDDEN_GPUS)
 
 
 class TimedOut(Exception):
@@ -55,7 +55,8 @@ class Budget:
         return self.bytes_left <= 0
 
     def takes(self, count: int) -> bool:
-        """Return True if a reply of this many bytes fits. After one refusal, refuse all others."""
+        """Return True if bytes are left after a reply of this size. After one refusal, refuse "
+        "all others."""
         self.bytes_left = self.bytes_left - count if count <= self.bytes_left else 0
         return self.bytes_left > 0
 
@@ -210,10 +211,12 @@ class WarmProcess:
     def environment(self) -> dict[str, str]:
         """Return the environment variables of the process.
 
-        On the GPU's level they include the location of the GPU's driver.
+        On the GPU's level they include the location of its driver, and which GPUs may be used.
         """
-        told = DRIVER_VARIABLES if self.level is CUDA else ()
-        return ENVIRONMENT | {name: os.environ[name] for name in told if name in os.environ}
+        if self.level is not CUDA:
+            return ENVIRONMENT
+        shown = {name: text for name, text in ENVIRONMENT.items() if name not in HIDDEN_GPUS}
+        return shown | {name: os.environ[name] for name in DRIVER_VARIABLES if name in os.environ}
 
     def await_readiness(self, said: IO[bytes]) -> None:
         """Wait until the process can fork. Raises NotStarted with the last line of its output."""
@@ -256,6 +259,8 @@ class WarmProcess:
                 socket.send_fds(self.control, [request], [theirs.fileno()])
             except OSError:  # the process died after the last check
                 self.restart()
+                number = next(self.numbers)  # lower ones belong to the process that died
+                request = json.dumps({"fork": number}).encode()
                 socket.send_fds(self.control, [request], [theirs.fileno()])
         return Child(self, number, ours)
 

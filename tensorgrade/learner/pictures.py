@@ -33,9 +33,7 @@ Labels = Sequence[object] | None
 Arguments = ParamSpec("Arguments")
 
 
-NO_PICTURE = (
-    "No picture here: what it was to show does not fit it ({}). Check the exercise above first."
-)
+NO_PICTURE = "No picture here: your result does not fit it ({}). Check the exercise above first."
 
 
 def or_a_sentence(picture: Callable[Arguments, None]) -> Callable[Arguments, None]:

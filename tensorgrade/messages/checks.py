@@ -128,8 +128,8 @@ class NoGradient(Message):
     word: Annotated[str, FromLearner] = ""
 
     def wording(self) -> str:
-        cut = "; none flows back through {word:code} on {place}" if self.place else ""
-        return f"missing: no differentiable operation connects it to the result{cut}"
+        cut = "; {word:code} on {place} lets no gradient through" if self.place else ""
+        return f"missing: no differentiable operation connects that tensor to the result{cut}"
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class NoneReturned(Message):
     by_call: bool = False
 
     def wording(self) -> str:
-        return "None" + ": does it end in a `return` with a value?" * self.by_call
+        return "None" + ": does your function end in a `return` with a value?" * self.by_call
 
 
 @dataclass(frozen=True)
@@ -399,7 +399,7 @@ class RefusedOtherwise(Message):
 @dataclass(frozen=True)
 class CannotBeMade(Message):
     id = "cannot_be_made"
-    template = "no object of it can be created"
+    template = "the class cannot be instantiated"
 
 
 @dataclass(frozen=True)
@@ -501,7 +501,7 @@ class OtherSizes(Message):
 @dataclass(frozen=True)
 class NotAsItShouldBe(Message):
     id = "not_as_it_should_be"
-    template = "something else"
+    template = "something other than sizes"
 
 
 @dataclass(frozen=True)

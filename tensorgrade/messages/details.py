@@ -1,4 +1,4 @@
-"""Additions to the problem of a failed check, from other runs of a case."""
+"""Additions to the problem of a failed check, from the text or from other runs of a case."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -14,7 +14,11 @@ class WorksInPlace(Message):
     places: tuple[str, ...]
 
     def wording(self) -> str:
-        return "{places:list} " + ("work" if len(self.places) > 1 else "works") + " in place"
+        return (
+            "{places:list} "
+            + ("overwrite" if len(self.places) > 1 else "overwrites")
+            + " a tensor in place"
+        )
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class StillRaises(Message):
 class KeepsState(Message):
     id = "keeps_state"
     template = (
-        "on its own, without the calls before it, this call is right. Does something stay from "
+        "on its own, without the calls before it, this call is right. Is something kept from "
         "an earlier call?"
     )
 

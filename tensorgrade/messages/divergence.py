@@ -37,7 +37,7 @@ class LeftAsMade(Message):
     """A tensor, for example of zeros, that is not filled, or not everywhere."""
 
     id = "left_as_made"
-    template = "something is never written into it or added to it"
+    template = "nothing is ever written or added there"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class ReturnsMore(Message):
 @dataclass(frozen=True)
 class ReturnsOtherNumber(Message):
     id = "returns_other_number"
-    template = "it returns another number of results than expected"
+    template = "it does not return the expected number of results"
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ class MakesSomethingElse(Message):
     """Sentence: an argument should have been returned. since: the first line that may be wrong."""
 
     id = "makes_something_else"
-    template = "{what}; {place}, or a line between {since} and it, computes something else"
+    template = "{what}; something else is computed on {place}, or between {since} and there"
     what: ShouldComeBack
     place: Place
     since: Place

@@ -238,7 +238,7 @@ class ReadsOutside(Message):
         return f"it reads {{names:code}}, {verb} defined outside of `{{definition}}`: {meant}"
 
 
-# The name of a NameError or an AttributeError.
+# Hints on the name in a NameError or AttributeError.
 
 
 @dataclass(frozen=True)
@@ -500,7 +500,7 @@ class ModuleListHolds(Message):
 @dataclass(frozen=True)
 class MaskOfNumbers(Message):
     id = "mask_of_numbers"
-    template = "the mask has to hold True and False, and this one holds numbers"
+    template = "the mask has to hold True and False, but this one holds numbers"
 
 
 @dataclass(frozen=True)
@@ -579,7 +579,7 @@ class NobodyAnswers(Message):
 class NoChances(Message):
     id = "no_chances"
     template = (
-        "probabilities are finite numbers and not negative; the NaN, infinity or negative number "
+        "probabilities must be finite and not negative; the NaN, infinity or negative number "
         "comes from a line above"
     )
 
@@ -590,7 +590,7 @@ class LinearIsCalled(Message):
     template = "an nn.Linear is called like a function, `layer(x)`; its matrix is `layer.weight`"
 
 
-# What a value is that is called like a function.
+# Values that are called as if they were functions.
 
 
 @dataclass(frozen=True)
@@ -620,7 +620,7 @@ class NumberIsCalled(Message):
     template = "a plain number is called there as if it were a function"
 
 
-# Causes that take more than the words of an error to find.
+# Causes that the error's own text does not show.
 
 
 @dataclass(frozen=True)

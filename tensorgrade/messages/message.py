@@ -3,7 +3,7 @@
     @dataclass(frozen=True)
     class WrongShape(Message):
         id = "wrong_shape"
-        template = "{what} has shape {shape:shape}; {asked:shape} is expected"
+        template = "{what} has shape {shape:size}; {asked:size} is expected"
         what: Message
         shape: Annotated[Shape, FromLearner]
         asked: Annotated[Shape, Secret]

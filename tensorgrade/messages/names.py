@@ -43,7 +43,7 @@ class Renamed(Message):
     first: bool
 
     def wording(self) -> str:
-        return "`{own}` should be called `{asked}`" if self.first else "`{own}` `{asked}`"
+        return "`{own}` should be called `{asked}`" if self.first else "`{own}` should be `{asked}`"
 
 
 @dataclass(frozen=True)
@@ -75,4 +75,4 @@ class NamesCost(Message):
     points: float
 
     def wording(self) -> str:
-        return "{names} ({points:g} " + ("point)" if self.points == 1 else "points)")
+        return "{names} (costs {points:g}  " + ("point)" if self.points == 1 else "points)")

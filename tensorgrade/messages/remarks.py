@@ -12,7 +12,7 @@ class Compared(StrEnum):
     """The kind of a compared value: the result of a call, or an intermediate value."""
 
     RESULT = "the expected result"
-    ON_THE_WAY = "what should be there"
+    ON_THE_WAY = "the right value"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class NaNInRows(Message):
     def wording(self) -> str:
         which = "the first row" if self.only_first else "whole rows"
         return (
-            f"NaN fills {which}, as after a softmax of -inf only, or a division of 0 by 0; "
+            f"NaN fills {which}, as after a softmax over nothing but -inf, or after 0 / 0; "
             "infinity - infinity and the root of a negative number give NaN too"
         )
 
@@ -79,7 +79,7 @@ class NearlyRight(Message):
     id = "nearly_right"
     template = (
         "it agrees with the expected result to about {digits} digits. Is something rounded on the "
-        "way, or is a small number different?"
+        "way, or is a small constant (such as eps) different?"
     )
     digits: Annotated[int, FromLearner]
 
@@ -293,7 +293,11 @@ class CalledInMode(Message):
     training: bool
 
     def wording(self) -> str:
-        return "the module is in training" if self.training else "the module is in evaluation"
+        return (
+            "the module is in training mode"
+            if self.training
+            else "the module is in evaluation mode"
+        )
 
 
 @dataclass(frozen=True)

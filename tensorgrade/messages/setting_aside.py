@@ -43,7 +43,9 @@ class WorkerEnded(Message):
 @dataclass(frozen=True)
 class GradingFailed(Message):
     id = "grading_failed"
-    template = "Grading this file failed, and not by your fault; your instructor has to look at it"
+    template = (
+        "Grading this file failed, which is not your fault; your instructor has to look at it"
+    )
 
 
 # The ids of rows that the graders could not judge. The next run grades them again.

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from .message import FromLearner, Message, Secret
 
-# Values that are no tensors. `what` names the result.
+# Values that are not tensors. `what` names the result.
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,10 @@ class SeveralScales(Message):
 
 @dataclass(frozen=True)
 class ScaledByShare(Message):
-    """The kept entries are scaled by the share that was kept by chance, not by 1 - p."""
+    """The kept entries are divided by the share that was kept by chance, not by 1 - p."""
 
     id = "scaled_by_share"
-    template = "the kept entries are scaled by 1 / {divisor:.3g}, and 1 - p is {kept:.3g}"
+    template = "the kept entries are scaled by 1 / {divisor:.3g}, but 1 - p is {kept:.3g}"
     divisor: Annotated[float, FromLearner]
     kept: float
 
@@ -142,7 +142,7 @@ class ScaledByShare(Message):
 @dataclass(frozen=True)
 class OtherShareDropped(Message):
     id = "other_share_dropped"
-    template = "a share of {share:.2f} of the entries is dropped, and p is {p}"
+    template = "a share of {share:.2f} of the entries is dropped, but p is {p}"
     share: Annotated[float, FromLearner]
     p: float
 

@@ -88,9 +88,9 @@ IDEAS = {
     Idea.MISSING_STEP: "whether something is still to be done with {code:code} there",
     Idea.PRODUCT: "how the two are multiplied there",
     Idea.OPERATION: "what is calculated there",
-    Idea.OPERANDS: "the order at the {code:code} there",
+    Idea.OPERANDS: "the order of the two sides of {code:code} there",
     Idea.ORDER_OF_ARGUMENTS: "the order of what {code:code} is given there",
-    Idea.MISSING_ARGUMENT: "what {code:code} is told there",
+    Idea.MISSING_ARGUMENT: "which arguments {code:code} gets there",
     Idea.CALL: "the call of {code:code} there",
     Idea.COMPARISON: "the comparison there",
     Idea.INDEX: "the index there",
@@ -113,7 +113,9 @@ class OneEdit(Message):
     code: str = ""
 
     def wording(self) -> str:
-        return f"Look at {{place}}: {IDEAS[self.idea]}. One small change there makes it right"
+        return (
+            f"Look at {{place}} and check {IDEAS[self.idea]}. One small change there makes it right"
+        )
 
 
 @dataclass(frozen=True)

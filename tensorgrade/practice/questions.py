@@ -241,8 +241,8 @@ class Asker:
         what = (
             "This line is removed. The code still runs. Which of these gradients change?"
             if removed
-            else "The value on this line gets `.detach()` at its end. Which of these then get no "
-            "gradient any more?"
+            else "The value on this line gets `.detach()` at its end. Which of these no longer "
+            "get a gradient?"
         )
         text_of_call = f"In the call `{spoken(case, hidden=False)}`, the result is differentiated "
         asked = f"{text_of_call}with respect to {', '.join(names)}. {what}"

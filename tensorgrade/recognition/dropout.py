@@ -159,7 +159,7 @@ def counts_by_chance(totals: list[float]) -> bool:
 
 
 def once(case: Case, tensor: torch.Tensor, halves: int) -> torch.Tensor:
-    """Return a tensor in the parts that its case names, but of each part only the first share.
+    """Split a tensor into its case's parts, and return the first share of each part.
 
     halves: the number of equal shares of each part.
     """

@@ -70,7 +70,7 @@ class Step(ABC):
         return self
 
     def encode(self) -> dict[str, Any]:
-        """Return the step as JSON, without fields that have their default values."""
+        """Return the step as a dict for JSON, without fields that have their default values."""
         told: dict[str, Any] = {"verb": self.verb}
         for one in fields(self):
             made = one.default_factory
@@ -114,9 +114,10 @@ class CaseRunner:
     def run_case(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
         """Run the steps in order; return (header, tensors) with the results reached.
 
-        Learner code that creates float32 buffers cannot mix them with float64 inputs. A mask of the
-        least float64 overflows in them. Such code is correct nevertheless. A case that ends in an
-        error about dtypes, or in NaN, is therefore run again in float32.
+        Learner code that creates float32 buffers cannot mix them with float64 inputs. The lowest
+        float64 number, used as a mask value, overflows in float32. Such code is correct
+        nevertheless. A case that ends in an error about dtypes, or in NaN, is therefore run again
+        in float32.
         """
         with standard_torch():
             return self.fair_reply(steps, tensors)
@@ -289,7 +290,7 @@ METHODS = ("__init__", "forward")
 
 
 def methods_meant(found: object) -> dict[str, str]:
-    """Find the methods that a module class lacks but has under similar names, and rename them.
+    """Give a module class the required methods that it has only under similar names.
 
     Return the class's own names, by the required names.
     """

@@ -53,8 +53,9 @@ def serve_forks(control: socket.socket, config: dict) -> None:
 def import_everything() -> None:
     """Import and use once all code that is slow the first time, with one thread only.
 
-    A child forked after a multi-threaded operation hangs forever in its own first one. Garbage
-    collection is postponed until everything is imported (see `settle`).
+    A child forked after a multi-threaded operation hangs forever in its own first one. Gradients
+    are left to the children if GPUs are in view: torch computes them with a thread for each GPU.
+    Garbage collection is postponed until everything is imported (see `settle`).
     """
     gc.disable()
     import torch
@@ -68,13 +69,19 @@ def import_everything() -> None:
     layer = torch.nn.MultiheadAttention(8, 2, batch_first=True)
     x = torch.randn(1, 3, 8, requires_grad=True)
     y = layer(x, x, x)[0]
-    torch.autograd.grad(y.sum(), [x])
+    if gpus_are_hidden():
+        torch.autograd.grad(y.sum(), [x])
     torch.einsum("bij,bjk->bik", x, torch.ones(1, 8, 2))
     torch.nn.functional.scaled_dot_product_attention(x, x, x)
     torch.nn.functional.dropout(torch.softmax(x, -1), 0.5)
     with OperationCounter(), StageRecorder("no file"):
         x @ x.mT
     unpack(pack({}, {"x": x}))
+
+
+def gpus_are_hidden() -> bool:
+    """Return True if this process can use the CPU only, as on all isolation levels but `cuda`."""
+    return os.environ.get("CUDA_VISIBLE_DEVICES") == ""
 
 
 REHEARSED = """
@@ -124,6 +131,7 @@ def rehearse() -> None:
     load |= {"definitions_only": False, "alone": None, "device": "cpu"}
     load |= {"parameters": {"Rehearsed": ["d", "p"], "Rehearsed.forward": ["x"]}, "assigned": {}}
     arguments, passed = {"d": x.shape[-1], "p": 0.5}, {"x": {"tensor": "x"}}
+    gradient = ["x"] if gpus_are_hidden() else []
     steps: list[Step] = [
         Construct(name="Rehearsed", result="a", dtype="float64", arguments=arguments),
         Load(on="a", weights={"factor": "weight"}),
@@ -131,7 +139,7 @@ def rehearse() -> None:
         Duplicate(on="a", result="b"),
         Restore(on="b", source="a"),
         Describe(on="a", state=True),
-        Call(on="a", gradient=["x"], watch=True, stages=True, arguments=passed),
+        Call(on="a", gradient=gradient, watch=True, stages=True, arguments=passed),
         Move(on="a", arguments=passed),
     ]
     for _ in range(REHEARSALS):

@@ -168,9 +168,7 @@ def handed_in_at(folder: Path, files: Iterable[Path]) -> tuple[str, str]:
         return written(moment), stamp_in(folder, REPLACED) or ""
     if text is None and (folder / NO_STAMP).exists():
         return "", ""
-    told = (
-        f"{STAMP} of {folder.name} tells no possible time; when the newest file was written counts"
-    )
+    told = f"{STAMP} of {folder.name} has no possible time; the newest file's own time counts"
     times = [written_at(file) for file in files if file.exists()]
     return (written(max(times)) if times else ""), ("" if text is None else told)
 

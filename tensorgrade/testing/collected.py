@@ -77,7 +77,7 @@ def call(test: ExerciseTest, attempt: Attempt) -> CheckResult:
         test.function(attempt=attempt, **test.values)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # OutOfTime and pytest.skip are no Exceptions
+    except BaseException as error:  # OutOfTime and pytest.skip's error do not derive from Exception
         return result_of(test, attempt, error)
     return result_of(test, attempt, None)
 

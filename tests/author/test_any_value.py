@@ -67,7 +67,7 @@ RETURNED = {
         {
             "float(x.sum())": "is expected",
             "'3'": "the result is '3'",
-            "None": "the result is None: does it end",
+            "None": "the result is None: does your function end",
         },
     ),
     "text": (
@@ -313,7 +313,7 @@ def test_who_does_nothing_has_kept_no_input(tmp_path):
         "sorted(x)": None,
         "[*sorted(x), 1]": None,  # wrong, and for others to judge
         "x": "the result is just what was passed in",
-        "None": "None: does it end in a `return` with a value?",
+        "None": "None: does your function end in a `return` with a value?",
         "len(x)": "the result is 3; a list of 3 is expected",
     }.items():
         found = small.diagnosis(FOLDED.format(returned), lambda f: f.keeps_inputs("values"))

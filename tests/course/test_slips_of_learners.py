@@ -129,7 +129,7 @@ SLIPS = [
         "causal_attention_weights",
         "attn_scores.masked_fill(future, -torch.inf)",
         f"attn_scores + torch.triu({FULL})",
-        "NaN fills the first row, as after a softmax of -inf only",
+        "NaN fills the first row, as after a softmax over nothing but -inf",
         "attn_scores + torch.triu(",
     ),
     (

@@ -219,7 +219,7 @@ EDITED = [
         "SelfAttention_v1",
         "x @ self.W_key, x",
         "torch.tensor(x @ self.W_key), x",
-        "none flows back through `torch.tensor` on line 12.",
+        "`torch.tensor` on line 12 lets no gradient through.",
         "plain tensor",
     ),
     (
@@ -233,7 +233,7 @@ EDITED = [
         "CausalAttention",
         "return w @ values",
         "w @ values",
-        "None: does it end in a `return` with a value?",
+        "None: does your function end in a `return` with a value?",
         "`plain`",
     ),
     (
@@ -296,14 +296,14 @@ EDITED = [
         "CausalAttention",
         "attn_scores = queries @",
         f"{KEEPS}attn_scores = queries @",
-        "this call is right. Does something stay from an earlier call?",
+        "this call is right. Is something kept from an earlier call?",
         "future",
     ),
     (
         "MultiHeadAttention",
         "attn_scores = queries @",
         f"{KEEPS}attn_scores = queries @",
-        "this call is right. Does something stay from an earlier call?",
+        "this call is right. Is something kept from an earlier call?",
         "future",
     ),
     (

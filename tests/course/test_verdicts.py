@@ -74,7 +74,7 @@ REFUSAL
         ("inputs @ query, 1.0 * query", "tuple or list of 2 tensors"),
         ("[inputs @ query]", "tuple or list of 1 tensor;"),
         ("{'scores': inputs @ query}", "a dict with the keys scores; one tensor"),
-        ("None", "None: does it end in a `return` with a value?"),
+        ("None", "None: does your function end in a `return` with a value?"),
     ],
 )
 def test_another_kind_of_result_is_reported(judge, returned, said):
@@ -273,7 +273,7 @@ def test_the_causal_module_above_is_right(judge):
             "has shape (1024, 1024)",
         ),
         ("nn.Dropout(dropout)", "nn.Dropout()", ["dropout_rate_of_a_half"], "always 0.5"),
-        ("nn.Dropout(dropout)", "nn.Dropout(0.4)", [], "of the entries is dropped, and p is 0.3"),
+        ("nn.Dropout(dropout)", "nn.Dropout(0.4)", [], "of the entries is dropped, but p is 0.3"),
         (
             "        return w @ v",
             "        return (w / w.sum(-1, keepdim=True)) @ v",

@@ -243,6 +243,6 @@ def is_fair(one: Class, error: Exception, on_roster: set[int]) -> bool:
         return one.layout == "moodle"
     if "is on the roster" in says:  # no learner of the download is: it belongs to another class
         return not on_roster
-    if "holds nothing in the form" in says:
+    if "does not look like a download from" in says:
         return one.layout in ("canvas", "git") or not one.there or len(one.numbers) < 4
     return "does not say whose each submission is" in says and len(one.numbers) == 1

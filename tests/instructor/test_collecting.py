@@ -92,7 +92,7 @@ def test_who_submitted_a_file_that_says_no_chapter_has_not_submitted_nothing(mon
     assert note.endswith(f"If it is {CH1}, run again with `--chapter {CH1}`")
     assert len(found.places) == 2 and found.left_out == [
         "Bao O'Neil_12346_assignsubmission_file_/notes.txt does not name a chapter; it is left out",
-        "left out, since they are online texts: 3",
+        "left out: 3 files (online texts)",
     ]
     write(found, tmp_path / "in")
     rows, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
@@ -123,7 +123,7 @@ def test_of_two_scripts_none_is_guessed_and_both_are_kept(tmp_path):
     found = plan("moodle", source, COURSE, roster, chapter=CH1)
     kept = [place.path(Path("in")) for place in found.aside]
     assert kept == [Path(f"in/bob@uni.edu/{CH1}/{name}") for name in ("a.py", "b.py", "text.pdf")]
-    assert all("only script or notebook: rename the file" in note for note in found.notes)
+    assert all("single script or notebook; rename the file" in note for note in found.notes)
 
 
 def test_beside_a_file_that_says_its_chapter_nothing_else_means_it(tmp_path):
@@ -401,7 +401,7 @@ def test_who_is_not_on_the_roster_and_who_submitted_nothing_are_reported(tmp_pat
     "layout, make, sentence",
     [
         ("blackboard", lambda p: p.mkdir(), "--from is one of moodle, canvas, gradescope, git"),
-        ("moodle", lambda p: p.mkdir(), "nothing in the form in which moodle gives it out"),
+        ("moodle", lambda p: p.mkdir(), "does not look like a download from moodle"),
         ("canvas", lambda p: p.write_text("no zip"), "neither a folder nor a zip"),
         ("canvas", lambda p: None, "neither a folder nor a zip: No such file"),
         ("gradescope", lambda p: p.mkdir(), "there is no submission_metadata.yml"),

@@ -142,6 +142,6 @@ def test_what_may_be_sent_has_the_points_that_count_and_every_step_to_them(
     put(tmp_path / "in", "ann", CH1, 1.0, 1_800_000_000)
     grade_by_content(monkeypatch, tmp_path / "in", out, rule)
     path.write_text((ROOT / "solutions" / f"{CH1}.py").read_text("utf-8"), encoding="utf-8")
-    assert "points, by an instructor." in told() and "8 → 9" in told()
+    assert "points (an override)." in told() and "8 → 9" in told()
     steps = "Found: 10 of 10 points. Your instructor gave 9 points: ill. What counts: 9 of 10"
     assert all(steps in text for text in everywhere())

@@ -74,7 +74,7 @@ def test_moodles_own_worksheet_comes_back_filled_in(moodle):
     assert by_name["Participant 12345"]["Grade"] == "100.0", "of the worksheet's 100"
     assert by_name["Participant 12346"]["Grade"] == "50.0"
     assert notes == [
-        f"39 points of {CH1} are written as 100, the most that the course system counts up to there"
+        f"the 39 points of {CH1} are scaled to 100, the maximum grade in the course system"
     ]
     assert by_name["Participant 12346"]["Feedback comments"].count("\n") == 5
     assert by_name["Participant 99"]["Grade"] == "", "nothing is invented"
@@ -91,7 +91,7 @@ def test_moodles_comment_says_what_was_lost_because_it_came_late(monkeypatch, tm
     grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
     (path,), _ = export(tmp_path / "out", COURSE, "csv", "moodle", Roster())
     _, (_, _, comment) = table(path)
-    assert comment.endswith("\nIt came 1 hour late: 7.8 points less, taken off above.")
+    assert comment.endswith("\nSubmitted 1 hour late: 7.8 points deducted (included above).")
 
 
 def test_who_is_graded_and_on_no_list_is_reported(moodle):
@@ -106,8 +106,8 @@ def test_who_is_graded_and_on_no_list_is_reported(moodle):
     "most, grades, told",
     [
         ("39.00", ["39.0", "19.5"], ""),
-        ('"70,5"', ["70.5", "35.25"], "written as 70.5"),
-        ("-", ["39.0", "19.5"], "does not say what the course system counts up to"),
+        ('"70,5"', ["70.5", "35.25"], "scaled to 70.5"),
+        ("-", ["39.0", "19.5"], "does not give the course system's maximum grade"),
     ],
 )
 def test_grades_are_out_of_what_the_worksheet_says(moodle, most, grades, told):
@@ -208,12 +208,12 @@ def test_canvas_gets_its_own_columns_and_ids(monkeypatch, tmp_path):
     (path,), notes = export(tmp_path / "out", COURSE, "csv", "canvas", read_roster(gradebook))
     _, possible, *lines = table(path)
     assert possible[-1] == "70" and [line[-1] for line in lines] == ["70.0", "35.0", "17.5"]
-    assert [note for note in notes if "39 points" in note and "written as 70" in note] == notes
+    assert [note for note in notes if "39 points" in note and "scaled to 70" in note] == notes
     gradebook.write_text(gradebook.read_text().replace(f"{CH1} (7001)", "Another (7001)"))
     (path,), notes = export(tmp_path / "out", COURSE, "csv", "canvas", read_roster(gradebook))
     title = COURSE.chapters[0].title
     assert table(path)[0][-1] == title
-    assert any(note.startswith(f"Canvas makes a new assignment of {title}, ") for note in notes)
+    assert any(f"Canvas will create assignments: {title}; " in note for note in notes)
     with pytest.raises(CourseError, match="give Canvas' own list with --roster"):
         export(tmp_path / "out", COURSE, "csv", "canvas", Roster())
 
@@ -283,7 +283,7 @@ def test_what_cannot_be_exported_is_a_sentence(monkeypatch, tmp_path):
     put(tmp_path / "in", "ada", CH1, 1.0)
     put(tmp_path / "in", "ada", CH2, 1.0)
     grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
-    with pytest.raises(CourseError, match=f"say which with --chapter: {CH1}, {CH2}"):
+    with pytest.raises(CourseError, match=f"choose one of several chapters with --chapter: {CH1}, {CH2}"):
         export(tmp_path / "out", COURSE, "csv", "moodle", Roster())
     with pytest.raises(CourseError, match="no learner has a Moodle number"):
         export(tmp_path / "out", COURSE, "html", "moodle", Roster(), CH1)

@@ -66,7 +66,7 @@ def test_a_line_on_a_chapter_goes_before_one_on_the_term(term):
 
 def test_a_name_that_nobody_has_is_a_note(term):
     term("zoe,all,,48,x\n")
-    assert "extensions.csv names zoe, of whom there are no rows" in term.notes
+    assert "extensions.csv names learners without results: zoe" in term.notes
 
 
 def test_extensions_in_moodles_worksheet_are_added_once(tmp_path):
@@ -96,7 +96,7 @@ def test_extensions_in_moodles_worksheet_are_added_once(tmp_path):
         ("ada,ch9,,3,ill", "the course has no chapter 'ch9'; `all` means every chapter"),
         (f"ada,{CH1},tomorrow,,ill", "'tomorrow' is no time"),
         (f"ada,{CH1},,many,ill", "hours are a number, not 'many'"),
-        (f"ada,{CH1},,-3,ill", "hours are more than 0"),
+        (f"ada,{CH1},,-3,ill", "hours must be more than 0"),
         (f"ada,{CH1},,3,", "say whose deadline is extended, and why"),
         (f"ada,{CH1},,3,x\nada,{CH1},,4,y", f"line 3: a line above extends {CH1} for ada"),
         (f"ada,{COURSE.chapters[2].name},,3,x", "has no deadline in course_config.py"),

@@ -47,8 +47,8 @@ def test_another_file_other_graders_and_other_dates_are_distinguished(term, monk
     }
     record, *_ = term(Lateness({CH1: "2020-01-01 00:00 UTC"}, share_a_day=0.5, most=0.5))
     assert {(m["student"], m["why"]) for m in record["moved"]} == {
-        ("ada", "other dates"),
-        ("bao", "other dates"),
+        ("ada", "other deadlines"),
+        ("bao", "other deadlines"),
     }
     monkeypatch.setattr(running, "digest_of", lambda *_: "other")
     monkeypatch.setattr(ByContent, "found", {"ada": 0.5, "bao": 0.8})
@@ -71,13 +71,13 @@ def test_each_row_has_its_own_cause_where_graders_and_dates_move_at_once(term, m
         patch.setattr(ByContent, "found", {"bao": 0.8}, raising=False)
         record, *_ = term(rule)
     causes = {(m["student"], m["why"]) for m in record["moved"]}
-    assert causes == {("ada", "other dates"), ("bao", "other graders")}
+    assert causes == {("ada", "other deadlines"), ("bao", "other graders")}
     assert told[-1] == record["moved"], "the terminal has what the history has"
     with monkeypatch.context() as patch:
         patch.setattr(running, "digest_of", lambda *_: "other")
         patch.setattr(ByContent, "found", {"bao": 0.8}, raising=False)
         record, *_ = term()
-    assert {m["why"] for m in told[-1]} == {"other dates"}, "a changed deadline is reported too"
+    assert {m["why"] for m in told[-1]} == {"other deadlines"}, "a changed deadline is reported too"
 
 
 def test_who_hands_in_later_has_moved_the_date_and_no_deadline(term):

@@ -204,7 +204,7 @@ def test_canvas_files_are_only_at_the_top(tmp_path):
     }
     found = collect("canvas", write_zip(tmp_path / "c.zip", entries), tmp_path / "in")
     assert written(tmp_path / "in") == {"ada_101": "ada's"}
-    assert any(note.endswith("without Canvas' numbers: 1") for note in found.left_out)
+    assert any(note.endswith("1 file (not at the top, or without Canvas' numbers)") for note in found.left_out)
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ def test_nothing_vanishes_without_a_note(tmp_path):
     found = collect("moodle", source, tmp_path / "in")
     assert sorted(written(tmp_path / "in").values()) == ["ada", "ben", "cleo", "eve", "fay"]
     assert found.left_out == [
-        "left out, since they are in no learner's folder: 1",
+        "left out: 1 file (in no learner's folder)",
         "skipped: hidden files (1), links (1), paths that leave the download (2)",
     ]
     assert "submitted no file that is collected: Dee_4" in found.notes

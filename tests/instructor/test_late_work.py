@@ -196,7 +196,7 @@ def test_a_stamp_that_tells_no_time_is_reported(monkeypatch, tmp_path, stamp):
     (tmp_path / "in" / "ada" / CH1 / "timestamp.txt").write_text(stamp, encoding="utf-8")
     rows, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)
     assert {row["late_seconds"] for row in rows} == {DAY}, "the file's own time"
-    why = f"timestamp.txt of {CH1} tells no possible time; when the newest file was written counts"
+    why = f"timestamp.txt of {CH1} has no possible time; the newest file's own time counts"
     assert notes.count(f"impossible times were replaced, of ada: {why}") == 1
     assert {row["time_note"] for row in rows} == {why}
     (tmp_path / "in" / "ada" / CH1 / "timestamp.txt").write_text("2027-01-15 08:00 UTC")
@@ -246,5 +246,5 @@ def test_lateness_by_the_time_of_a_file_is_reported(monkeypatch, tmp_path):
     put(tmp_path / "in", "chi", CH1, 1.0, AT - DAY)
     (tmp_path / "in" / "bao" / CH1 / "timestamp.txt").write_text("2027-01-01 08:00 UTC")
     _, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)
-    (note,) = [note for note in notes if "by the time of the file" in note]
+    (note,) = [note for note in notes if "file's own time" in note]
     assert note.startswith("submissions of ada are late")

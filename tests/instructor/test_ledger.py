@@ -211,7 +211,7 @@ def test_a_results_file_of_another_users_is_left_alone(tmp_path, name, text):
 
 def test_a_folder_that_cannot_be_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(CourseError, match="there can be no folder"):
+    with pytest.raises(CourseError, match="cannot be created"):
         start(tmp_path / "file" / "out")
 
 

@@ -64,8 +64,8 @@ def test_a_decision_stays_through_regrades_and_is_taken_back_with_its_line(term)
     assert (excused["points"], excused["max_points"]) == (0.0, 0.0)
     assert [r for k, r in term.rows.items() if r != found[k]] == [given, excused]
     assert {(m["student"], m["why"]) for m in history(term.out)[-1]["moved"]} == {
-        ("ada", "an instructor"),
-        ("bao", "an instructor"),
+        ("ada", "an override"),
+        ("bao", "an override"),
     }
     runs, decided = len(history(term.out)), term.rows
     assert term.grade() == decided and len(history(term.out)) == runs, "again, and nothing moves"
@@ -142,7 +142,7 @@ def test_nbgraders_gradebook_has_given_points_and_knows_no_excuse(term, tmp_path
 @pytest.mark.parametrize(
     "text, said",
     [
-        ("student,exercise\nada,softmax\n", "line 2: there is no column points, reason"),
+        ("student,exercise\nada,softmax\n", "line 1: there is no column points, reason"),
         (f"{HEADER}ada,soft,1,x\n", "line 2: the course has no exercise and no chapter 'soft'"),
         (f"{HEADER}\nada,softmax,many,x\n", "points are a number or `excused`, not 'many'"),
         (f"{HEADER}ada,softmax,99,x\n", "gives 0 to 10 points, not 99"),
@@ -165,7 +165,7 @@ def test_what_cannot_be_meant_is_a_sentence_before_anything_is_graded(term, text
 
 def test_a_name_that_nobody_has_is_a_note_and_a_spreadsheets_own_csv_is_read(term):
     term.grade(f"\ufeff{HEADER}zoe,softmax,1,x\n".replace(",", ";"))
-    assert "overrides.csv names zoe, of whom there are no rows" in term.notes
+    assert "overrides.csv names learners without results: zoe" in term.notes
     path = term.out / "overrides.csv"
     path.write_text(HEADER.replace(",", ";") + "ada;softmax;4,5;halb\n")
     (found,) = read_overrides(term.out, COURSE).values()

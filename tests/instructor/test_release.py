@@ -21,7 +21,7 @@ SECRET = "The scores are scaled."
 
 @pytest.fixture
 def out(tmp_path):
-    broken = "It could not be loaded: line 3."
+    broken = "Your file could not be loaded: line 3."
     rows = hand_in("ada", status="failed", share=0.25, message=SECRET)
     rows += hand_in("bao", status="error", share=0.0, message=broken)
     rows.append(
@@ -47,8 +47,8 @@ def test_pages_say_that_a_file_was_received_and_loads_until_the_date(out):
     hidden, shown = pages(out, LATER), pages(out, BEFORE)
     assert SECRET in shown["ada"] and SECRET not in hidden["ada"]
     assert "points</b>" not in hidden["ada"] and "wrong" not in hidden["ada"]
-    follow = "follow from 2032-01-20 08:00 Europe/Berlin on"
-    assert "was received. It can be loaded." in hidden["ada"] and follow in hidden["ada"]
+    follow = "will be available from 2032-01-20 08:00 Europe/Berlin."
+    assert "was received. Your file can be loaded." in hidden["ada"] and follow in hidden["ada"]
     assert "could not be loaded" in hidden["bao"] and "line 3" in hidden["bao"]
     assert "Nothing was submitted." in hidden["chi"]
 
@@ -56,7 +56,7 @@ def test_pages_say_that_a_file_was_received_and_loads_until_the_date(out):
 @pytest.mark.parametrize("to, form", [("csv", "moodle"), ("csv", "canvas")])
 def test_what_shows_points_to_learners_is_refused_until_the_date(out, to, form):
     course = replace(COURSE, lateness=LATER)
-    with pytest.raises(CourseError, match="released from 2032-01-20 08:00 Europe/Berlin on"):
+    with pytest.raises(CourseError, match="before 2032-01-20 08:00 Europe/Berlin"):
         export(out, course, to, form, Roster(), CHAPTER.name)
     assert export(out, course, "csv", "plain", Roster()), "instructors have the points"
 
@@ -65,7 +65,7 @@ def test_gradescope_hides_every_test_until_the_date():
     rows = hand_in("learner", status="failed", share=0.25, message=SECRET)
     results = results_of(rows, {}, LATER)
     assert {test["visibility"] for test in results["tests"]} == {"after_published"}
-    assert results["output"].startswith("Your submission was received. It can be loaded.")
+    assert results["output"].startswith("Your submission was received. Your file can be loaded.")
     assert {test["visibility"] for test in results_of(rows, {}, BEFORE)["tests"]} == {"visible"}
 
 

@@ -100,7 +100,7 @@ def test_what_dates_moved_is_listed_alone():
     assert out.getvalue().splitlines() == [
         "The graders changed; points moved in 1 row:",
         "  ada/first: 2 → 2.5",
-        "Dates changed; points moved in 1 row:",
+        "Deadlines or late penalties changed; points moved in 1 row:",
         "  ada/first: 2 → 1",
     ]
 

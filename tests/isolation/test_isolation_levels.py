@@ -122,6 +122,7 @@ def test_takes_what_is_asked_for(machine):
     machine({})
     assert choose_level("none", "auto") is FULL
     assert choose_level("full", "auto", "cuda") is CUDA
+    assert choose_level("full", "none", "cuda") is CUDA, "a GPU needs more addresses than `none`"
 
 
 @pytest.mark.parametrize("wanted, isolation", [("safe", "auto"), ("full", "maybe")])

@@ -1,6 +1,7 @@
 """The sandbox's small parts: what is readable, the command line, the filter, the warm process."""
 
 import struct
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,8 +12,8 @@ from tensorgrade.attempts.in_child import InChild
 from tensorgrade.course import Limits
 from tensorgrade.isolation import warm_process
 from tensorgrade.isolation.child_configuration import orders
-from tensorgrade.isolation.command import View, bubblewrapped
-from tensorgrade.isolation.levels import CUDA, FULL
+from tensorgrade.isolation.command import RUNNER, View, bubblewrapped
+from tensorgrade.isolation.levels import CUDA, FULL, NONE
 from tensorgrade.isolation.probing import last_line, tried
 from tensorgrade.isolation.readable import interpreter, readable_paths
 from tensorgrade.isolation.warm_process import NotStarted, WarmProcess
@@ -58,6 +59,39 @@ def test_limits_reach_the_child():
     names = ("AS", "FSIZE", "CPU", "NOFILE", "NPROC")
     assert [bounds[f"RLIMIT_{name}"] for name in names] == [7, 6, 5, 4, 3]
     assert "RLIMIT_AS" not in orders(limits, CUDA.layers)["bounds"]
+
+
+@pytest.mark.slow
+def test_gradients_are_not_computed_before_a_fork_while_a_gpu_is_in_view(monkeypatch):
+    """torch would start threads for the GPU in the warm process, and children lack them."""
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    program = f"""
+import sys; sys.path.insert(0, {str(RUNNER.parent)!r})
+from runner import warm
+import torch
+def refuse(*arguments, **options): raise RuntimeError("gradients in the warm process")
+torch.autograd.grad = torch.autograd.backward = refuse
+warm.import_everything()
+warm.rehearse()
+print("warm")
+"""
+    command = [sys.executable, "-c", program]
+    told = subprocess.run(command, capture_output=True, text=True)
+    assert told.stdout == "warm\n", told.stderr
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    told = subprocess.run(command, capture_output=True, text=True)
+    assert "gradients in the warm process" in told.stderr
+
+
+@pytest.mark.parametrize("level", [NONE, FULL, CUDA], ids=lambda level: level.name)
+def test_gpus_are_in_view_on_the_level_cuda_only(monkeypatch, level):
+    monkeypatch.setattr(WarmProcess, "start", lambda self: None)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    found = WarmProcess(Limits(), level).environment()
+    assert found["CUDA_VISIBLE_DEVICES"] == ("1" if level is CUDA else "")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    found = WarmProcess(Limits(), level).environment()
+    assert found.get("CUDA_VISIBLE_DEVICES") == (None if level is CUDA else "")
 
 
 def test_a_probe_that_fails_speaks_for_its_layers():

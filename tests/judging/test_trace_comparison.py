@@ -483,7 +483,7 @@ def test_an_argument_that_should_come_back_is_named_with_the_options_of_its_call
     what = ShouldComeBack("weights", ("p=0.5", "training=False"))
     said = render(divergence_sentence(Divergence(9, what=what, since=1), "line {}".format))
     assert said.startswith("With `p=0.5` and `training=False` `weights` should be returned")
-    assert said.endswith("; line 9, or a line between line 1 and it, computes something else.")
+    assert said.endswith("; something else is computed on line 9, or between line 1 and there.")
 
 
 def test_of_a_way_that_is_cut_nothing_is_said(recorded):
@@ -504,11 +504,11 @@ def test_where_nothing_comes_back_the_last_line_that_runs_is_reported(project, r
 @pytest.mark.parametrize(
     "factor, said",
     [
-        (1.0042, "it is what should be there times 1.004"),
-        (0.9932, "it is what should be there times 0.9932"),
-        (0.99, "it is what should be there times a constant"),
-        (-0.995, "it is what should be there times a constant"),
-        (2**0.5, "it is what should be there times a constant"),
+        (1.0042, "it is the right value times 1.004"),
+        (0.9932, "it is the right value times 0.9932"),
+        (0.99, "it is the right value times a constant"),
+        (-0.995, "it is the right value times a constant"),
+        (2**0.5, "it is the right value times a constant"),
     ],
 )
 def test_a_factor_that_differs_from_case_to_case_is_not_reported(factor, said):

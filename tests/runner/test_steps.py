@@ -1,4 +1,4 @@
-"""Each verb is a dataclass that survives being sent, and that says itself in words."""
+"""Each verb is a dataclass that can be sent and decoded, and describes itself in words."""
 
 import json
 
@@ -47,7 +47,7 @@ def test_every_verb_is_among_them():
     assert {type(step) for step, _ in STEPS} == {*VERBS.values()}
 
 
-def test_what_is_as_always_is_not_sent():
+def test_default_values_are_not_sent():
     assert Call(name="f").encode() == {"verb": "call", "name": "f"}
     assert Construct(name="L", result="object0").encode() == {
         "verb": "construct",
@@ -57,7 +57,7 @@ def test_what_is_as_always_is_not_sent():
 
 
 def test_steps_that_say_what_is_as_always_can_be_read():
-    """As references have it that were made before."""
+    """As in references that an earlier version made."""
     told = {"verb": "call", "as": "result", "arguments": {}, "name": "f", "gradient": None}
     assert decode(told | {"watch": False, "seed": 0}) == Call(name="f")
 

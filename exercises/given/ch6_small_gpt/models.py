@@ -65,6 +65,7 @@ def without_gradients(module):
     return used
 
 
-def chance(number):
-    """A generator with a seed."""
-    return torch.Generator().manual_seed(number)
+def chance(number, beside=None):
+    """A generator with a seed, for tensors on the CPU or on the device of the tensor `beside`."""
+    device = "cpu" if beside is None else beside.device
+    return torch.Generator(device).manual_seed(number)

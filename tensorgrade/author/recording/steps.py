@@ -58,7 +58,7 @@ def moved(**arguments: Any) -> Planned:
 def load(values: dict, on: Planned | None = None, beside: str = "") -> Planned:
     """Copy weights into an object by their names. on: the object, if not the one made last.
 
-    beside: the name of a submitted companion file, whose weights are copied in first.
+    beside: the name of a submitted companion file, whose weights are copied in afterwards.
     """
     return Planned(Load, on, {"weights": values, "beside": beside})
 

@@ -64,7 +64,7 @@ def has_types(
 
 @check
 def gives_the_same(exercise: CheckedExercise, group: str) -> None:
-    """Check that the results with other names equal `result` in every case of the group.
+    """Check that every other named result equals `result` in every case of the group.
 
     Numbers must not depend on the memory layout of inputs. They must not change if a module is
     copied or its state is loaded into another one. Other checks compare them with the reference.

@@ -17,7 +17,9 @@ def show_progress(kit: Kit, console: Console) -> None:
     """Print the learner's history, day by day, and the sum for each chapter."""
     entries = History(kit.root).entries()
     if not entries:
-        console.print("Nothing is recorded yet. `tensorgrade watch` and `pytest exercises/` do it.")
+        console.print(
+            "Nothing is recorded yet. `tensorgrade watch` and `pytest exercises/` record your work."
+        )
         return
     for day, of_day in by_day(entries).items():
         console.print(Text(f"{day:%A, %d %B %Y}".replace(" 0", " "), "bold"))

@@ -191,7 +191,9 @@ class Session:
             except (EOFError, KeyboardInterrupt):
                 key = "q"
             if key == "q":
-                self.console.print("It stays open: `tensorgrade review` goes on here.")
+                self.console.print(
+                    "This exercise stays open: `tensorgrade review` continues with it."
+                )
                 return False
             if key == "h":
                 rating = min(rating, Rating.Hard)
