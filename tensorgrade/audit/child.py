@@ -21,6 +21,8 @@ from .taken_for import find_mask, is_causal, kind_of, roles_of
 
 ATTENTION_NAME = re.compile(r"atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
 
+BLOCK_NAME = re.compile(r"Block|(En|De)coderLayer")
+
 
 def answer(request: dict) -> dict:
     """Return the audits of a file's definitions, in a form for JSON.
@@ -83,7 +85,7 @@ def missing_imports(problems: list[dict]) -> str:
     """Return in words which imports of a file failed, an empty text if none did."""
     errors = [one["error"] for one in problems]
     said = [
-        f"line {one.get('line')}: {one.get('message')}"
+        f"line {one.get('line')}: {one.get('text')}"
         for one in errors
         if one.get("type") in ("ModuleNotFoundError", "ImportError")
     ]
@@ -94,7 +96,7 @@ def failed(name: str, text: str, why: str, problems: list[dict]) -> dict:
     """Return the audit of a definition that could not be run."""
     found = next((p["error"] for p in problems if name in p["names"]), None)
     if found:
-        why = f"loading it raises {found.get('type')}: {found.get('message')}"
+        why = f"loading it raises {found.get('type')}: {found.get('text')}"
     return {"name": name, "line": line_of(text, name), "status": "not run", "why": why}
 
 
@@ -104,25 +106,22 @@ def candidates(text: str) -> list[str]:
         tree = ast.parse(text)
     except SyntaxError:
         return []
-    found = []
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and "forward" in {
-            getattr(n, "name", "") for n in node.body
-        }:
-            words = ast.unparse(node)
-            if (
-                kind_named(node.name)
-                or ATTENTION_NAME.search(node.name)
-                or "softmax" in words
-                or "scaled_dot" in words
-                or "MultiheadAttention" in words
-            ) or re.search(r"Block|(En|De)coderLayer", node.name):
-                found.append(node.name)
-        elif isinstance(node, ast.FunctionDef):
-            three = len(node.args.args) >= 3
-            if kind_named(node.name) or (ATTENTION_NAME.search(node.name) and three):
-                found.append(node.name)
-    return found
+    aliases = re.findall(r"scaled_dot_product_attention as (\w+)", text)
+    signs = re.compile("|".join(["softmax", "scaled_dot", "MultiheadAttention", *aliases]))
+    return [node.name for node in tree.body if may_attend(node, signs)]  # type: ignore[attr-defined]
+
+
+def may_attend(node: ast.stmt, signs: re.Pattern[str]) -> bool:
+    """Return True if a statement defines attention or a part of it, by its name or its code."""
+    if isinstance(node, ast.FunctionDef):
+        named = ATTENTION_NAME.search(node.name) and len(node.args.args) >= 3
+        return bool(kind_named(node.name) or named)
+    if not isinstance(node, ast.ClassDef):
+        return False
+    if not any(getattr(one, "name", "") == "forward" for one in node.body):
+        return False
+    named = ATTENTION_NAME.search(node.name) or BLOCK_NAME.search(node.name)
+    return bool(kind_named(node.name) or named or signs.search(ast.unparse(node)))
 
 
 def line_of(text: str, name: str) -> int:

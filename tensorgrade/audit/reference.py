@@ -336,7 +336,7 @@ def weighted(
     if recipe.weights == "uniform":
         scores = torch.zeros_like(scores)
     hidden = hidden_by(recipe.mask, *scores.shape[-2:])
-    if visible is not None and recipe.mask != "ignored":
+    if visible is not None:
         shown = visible if visible.dim() == 2 else visible[:, None]
         hidden = shown if recipe.mask == "inverted" else hidden | ~shown
     if recipe.mask == "times -inf":
@@ -357,7 +357,7 @@ FILLS = {"zero": 0.0, "one": 1.0, "minus one": -1.0, "minus one, scaled": -1.0}
 def hidden_by(mask: str, n: int, m: int) -> torch.Tensor:
     """Return (queries, keys) booleans, True for hidden; the queries are the last of the keys."""
     ones, after = torch.ones(n, m, dtype=torch.bool), m - n
-    if mask in ("none", "ignored"):
+    if mask == "none":
         return ~ones
     if mask == "past":
         return ones.tril(after - 1)

@@ -277,6 +277,31 @@ def test_code_that_cannot_be_run_is_reported_with_its_line():
     assert found["at"]["line"] == 5
 
 
+def test_a_failed_import_is_the_reason_why_code_cannot_run():
+    text = (
+        "import torch\nfrom no_such_package import mix\n\n\n"
+        "def attention(q, k, v):\n    return mix(q, k, v)\n"
+    )
+    found = audited(text)
+    assert found["status"] == "not run"
+    assert "line 2: No module named 'no_such_package'" in found["why"]
+
+
+def test_a_syntax_error_is_reported_with_its_line():
+    request = {"text": "x = 1\ndef f(:\n", "filename": "a.py", "name": "", "wishes": {}}
+    found = answer(request) | {"file": "a.py"}
+    assert "a.py could not be run: line 2 has a syntax error" in report(found)
+
+
+def test_code_that_needs_a_mask_is_said_to_need_it():
+    text = (
+        "def attention(q, k, v, mask):\n"
+        "    scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(mask == 0, -1e9)\n"
+        "    return torch.softmax(scores, -1) @ v\n"
+    )
+    assert "a call needs `mask`" in audited(text)["why"]
+
+
 def test_the_report_begins_with_the_verdict_and_ends_with_its_status():
     found = {"file": "code.py", "problem": "", "audits": [wrong("scaled_by_heads")]}
     lines = report(found).split("\n")

@@ -111,9 +111,9 @@ DROPOUTS = {
     for what, name, says in (
         ("scores", "dropout_on_scores", "Scores are dropped, not weights."),
         ("values", "dropout_on_values", "Values are dropped, not weights."),
-        ("not rescaled", "dropout_not_rescaled", "What stays is not scaled by 1 / (1 - rate)."),
+        ("not rescaled", "dropout_not_rescaled", "What stays is not scaled up."),
         ("twice", "dropout_rescaled_twice", "What stays is scaled by 1 / (1 - rate) twice."),
-        ("renormalized", "dropout_renormalized", "After dropout the weights are divided by their sum."),
+        ("renormalized", "dropout_renormalized", "What stays is divided by its sum."),
         ("heads share", "dropout_pattern_shared", "All heads drop the same weights."),
         ("sequences share", "dropout_pattern_shared", "All sequences drop the same weights."),
     )
