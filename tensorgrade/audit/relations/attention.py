@@ -18,7 +18,6 @@ from ..subject import (
     line_raising,
     moved,
     raised,
-    scale_of,
 )
 from .base import DRAWS, LARGE, NO_MAXIMUM, SINGLE, Broken, Relation, Sizes, Skip
 
@@ -336,43 +335,6 @@ def snake(name: str) -> str:
     'apply_rotary_emb'
     """
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-
-
-def drawn_mask(subject: Subject, sizes: Sizes) -> torch.Tensor:
-    """Return (batch, queries, keys) booleans that show at least one key to each query."""
-    inputs = subject.inputs(sizes)
-    n = next(iter(inputs.values())).shape[1]
-    m = next((inputs[k].shape[1] for k in ("k", "context") if k in inputs), n)
-    chance = torch.Generator().manual_seed(sizes.seed + 7)
-    of_keys = subject.mask is not None and "queries" not in subject.mask.shape
-    visible = torch.rand(sizes.batch, 1 if of_keys else n, m, generator=chance) < 0.5
-    if subject.mask is not None and "batch" not in subject.mask.shape:
-        visible = visible[:1]
-    visible[..., 0] = True
-    return visible.expand(sizes.batch, n, m).clone()
-
-
-def leaks(subject: Subject, sizes: Sizes) -> tuple[int, int] | None:
-    """Return (query, key) of a masked key that has an influence, or None."""
-    visible = drawn_mask(subject, sizes)
-    made, inputs = subject.build(sizes), subject.inputs(sizes)
-    names: list[str] = [name for name in ("context", "k", "v") if name in inputs] or ["x"]
-    with torch.no_grad():
-        before = subject.run(made, inputs, sizes, visible).value
-        for key in range(visible.shape[2]):
-            changed = dict(inputs)
-            for name in names:
-                changed[name] = inputs[name].clone()
-                changed[name][:, key] = 1 - inputs[name][:, key]
-            after = subject.run(made, changed, sizes, visible).value
-            hidden = ~visible[..., key]
-            if names == ["x"]:
-                hidden[:, key] = False  # it changes as a query
-            difference = (before - after).abs().amax(-1)
-            wrong = hidden & ~(difference <= 1e-6 * scale_of(before)) & ~after.isnan().any(-1)
-            if wrong.any():
-                return int(wrong.nonzero()[0, 1]), key
-    return None
 
 
 class Weights(Relation):

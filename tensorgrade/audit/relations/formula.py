@@ -9,6 +9,7 @@ from typing import ClassVar
 import torch
 
 from ..mapping import Mapping, expected, mapping_of, readings
+from ..masks import drawn_mask, leaks
 from ..reference import (
     Cause,
     Mistake,
@@ -20,7 +21,7 @@ from ..reference import (
     single_variants,
 )
 from ..subject import Subject, dependence, scale_of
-from .attention import drawn_mask, leaks, unknown_formula
+from .attention import unknown_formula
 from .base import DRAWS, LARGE, Broken, Relation, Sizes, Skip
 
 CLOSE = 1e-4

@@ -1,19 +1,20 @@
-"""What a definition is taken for: causal or not, the convention of its mask, its kind in words."""
+"""Masks of a definition: if it is causal, and the convention of a mask that is passed in."""
 
 import re
 
 import torch
 
-from .relations.attention import drawn_mask, leaks
 from .subject import (
     FIRST,
     MEANINGS,
     SHAPES,
     SHAPES_OF_KEYS,
     Convention,
+    Sizes,
     Subject,
     dependence,
     moved,
+    scale_of,
 )
 
 CAUSAL_NAME = re.compile(r"causal|decoder|autoregress|masked_?(self|multi|att)|gpt", re.I)
@@ -142,32 +143,38 @@ def mask_matters(subject: Subject, shapes: tuple[str, ...]) -> bool:
     return False
 
 
-def kind_of(subject: Subject) -> str:
-    """Return in words what a definition was taken for."""
-    heads = subject.fitted(FIRST).heads > 1
-    words = ["causal"] * subject.causal
-    if subject.is_module and subject.constructor_has("kv_heads"):
-        words.append("grouped-query")
-    elif heads:
-        words.append("multi-head")
-    source = {"x": "self-attention", "x, context": "cross-attention", "q, k": "attention weights"}
-    words.append(source.get(subject.given, "attention on q, k, v"))
-    if subject.is_module and has_feed_forward(subject):
-        return f"{'causal ' * subject.causal}block"
-    return " ".join(words)
+def drawn_mask(subject: Subject, sizes: Sizes) -> torch.Tensor:
+    """Return (batch, queries, keys) booleans that show at least one key to each query."""
+    inputs = subject.inputs(sizes)
+    n = next(iter(inputs.values())).shape[1]
+    m = next((inputs[k].shape[1] for k in ("k", "context") if k in inputs), n)
+    chance = torch.Generator().manual_seed(sizes.seed + 7)
+    of_keys = subject.mask is not None and "queries" not in subject.mask.shape
+    visible = torch.rand(sizes.batch, 1 if of_keys else n, m, generator=chance) < 0.5
+    if subject.mask is not None and "batch" not in subject.mask.shape:
+        visible = visible[:1]
+    visible[..., 0] = True
+    return visible.expand(sizes.batch, n, m).clone()
 
 
-def has_feed_forward(subject: Subject) -> bool:
-    """Return True if a module has a feed-forward network, and so is a whole block."""
-    names = [name for name, _ in subject.build(subject.fitted(FIRST)).named_children()]
-    return any(re.fullmatch(r"ff|ffn|mlp|ffwd|feed_?forward|linear1", name, re.I) for name in names)
-
-
-def roles_of(subject: Subject) -> dict[str, str]:
-    """Return what was found out, by topic."""
-    told = {"input": f"{subject.given} as ({subject.layout}, width)"}
-    if subject.mask:
-        told["mask"] = f"`{subject.mask_parameter}`, {subject.mask.meaning}, ({subject.mask.shape})"
-    if subject.guesses:
-        told["tried"] = ", ".join(f"`{n}` as {r}" for n, r in subject.guesses.items())
-    return told
+def leaks(subject: Subject, sizes: Sizes) -> tuple[int, int] | None:
+    """Return (query, key) of a masked key that has an influence, or None."""
+    visible = drawn_mask(subject, sizes)
+    made, inputs = subject.build(sizes), subject.inputs(sizes)
+    names: list[str] = [name for name in ("context", "k", "v") if name in inputs] or ["x"]
+    with torch.no_grad():
+        before = subject.run(made, inputs, sizes, visible).value
+        for key in range(visible.shape[2]):
+            changed = dict(inputs)
+            for name in names:
+                changed[name] = inputs[name].clone()
+                changed[name][:, key] = 1 - inputs[name][:, key]
+            after = subject.run(made, changed, sizes, visible).value
+            hidden = ~visible[..., key]
+            if names == ["x"]:
+                hidden[:, key] = False  # it changes as a query
+            difference = (before - after).abs().amax(-1)
+            wrong = hidden & ~(difference <= 1e-6 * scale_of(before)) & ~after.isnan().any(-1)
+            if wrong.any():
+                return int(wrong.nonzero()[0, 1]), key
+    return None
