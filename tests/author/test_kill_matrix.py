@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tensorgrade.attempts.points import LEAST, MOST
 from tensorgrade.author.proofs.figures import Figures, Trial, measure, named_rightly, report
 from tensorgrade.author.proofs.kill_matrix import (
     BROKEN,
@@ -18,10 +19,13 @@ from tensorgrade.author.proofs.kill_matrix import (
     unproved,
 )
 from tensorgrade.author.recording.bugs import candidates
+from tensorgrade.grader_files import import_from
 from tensorgrade.recognition.mistakes import mistake, on
 from tensorgrade.testing.collected import CollectedTests
 
 FEWEST = {"CausalAttention": 30, "MultiHeadAttention": 30}
+TINY = 1e-6
+NOTHING_MADE = {"super_without_brackets", "super_init_not_called"}
 VALUES = HiddenTest("test_f_values", "Values.", guard=False)
 INPUTS = HiddenTest("test_f_inputs", "Inputs.", guard=True)
 
@@ -120,6 +124,20 @@ def test_mistakes_are_caught_and_named(project, figures):
         assert len(wrong) <= 0.01 * len(pairs), said
     assert all(trial.caught for trial in figures.pairs), said
     assert figures.right > 100 and figures.misnamed == [], said
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_every_mistake_costs_a_tenth_to_a_half_of_its_exercise(project, figures):
+    """All of it if no object can be made, if every call ends in an error, or as the course says."""
+    nothing_left = import_from(project.graders, "checks").NOTHING_LEFT
+    hidden = [trial for trial in figures.singles if trial.hidden]
+    assert len(hidden) > 400
+    for trial in hidden:
+        (name,) = trial.mistakes
+        all_lost = name in NOTHING_MADE or f"{trial.exercise}.{name}" in nothing_left
+        most = 1 if all_lost or set(trial.marks) == {BROKEN} else MOST
+        assert LEAST - TINY <= trial.cost <= most + TINY, trial
 
 
 def test_two_folders_of_tests_in_one_process_keep_apart(project):

@@ -27,11 +27,18 @@ LESSON = f"solutions/{CHAPTER}.py"
 HIDDEN = "graders/references/ch1_first_steps"
 
 
-@pytest.fixture
-def course(tmp_path):
-    root = make_course(tmp_path / "small")
+@pytest.fixture(scope="module")
+def built_course(tmp_path_factory):
+    """The small course, built once; each test changes a copy."""
+    root = make_course(tmp_path_factory.mktemp("built") / "small")
     assert build(root)[0].wrong == ()
     return root
+
+
+@pytest.fixture
+def course(built_course, tmp_path):
+    """A copy, with what the build cached: it is fresh in its new place, too."""
+    return Path(shutil.copytree(built_course, tmp_path / "small"))
 
 
 @pytest.fixture

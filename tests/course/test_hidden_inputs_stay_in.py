@@ -147,8 +147,13 @@ SAID_BY_MODULE = [
 FIVE = 5  # characters in a row of a number, that say it has come through
 
 
+def row_of(judged, chapter: str, exercise: str, code: str) -> str:
+    """Return everything that grading one exercise of a file reports, as one text."""
+    return json.dumps(judged(chapter, exercise, PRELUDE + code).row(), ensure_ascii=False)
+
+
 def rows_of(grader, chapter: str, code: str) -> str:
-    """All that grading a file says, as one text."""
+    """Return everything that grading a whole file reports, as one text."""
     submitted_files = SubmittedFiles(
         "somebody", chapter, f"{chapter}.py", (PRELUDE + code).encode()
     )
@@ -197,39 +202,43 @@ def scores(instruction: str) -> str:
 @pytest.mark.parametrize(
     "instruction", first_of_each(SAID_BY_SCORES, lambda said: re.split(r"[ (]", said)[0])
 )
-def test_a_function_cannot_tell_its_hidden_inputs(grader, instruction):
-    said = rows_of(grader, CH1, scores(instruction))
+def test_a_function_cannot_tell_its_hidden_inputs(grader, judged, instruction):
+    said = row_of(judged, CH1, "attention_scores", scores(instruction))
     assert arrived(grader, CH1, "attention_scores", said) == set(), said
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("instruction", first_of_each(SAID_BY_MODULE, type))
-def test_a_module_cannot_tell_the_inputs_of_earlier_cases(grader, instruction):
-    said = rows_of(grader, CH2, MODULE.replace("{instruction}", instruction))
+def test_a_module_cannot_tell_the_inputs_of_earlier_cases(grader, judged, instruction):
+    code = MODULE.replace("{instruction}", instruction)
+    said = row_of(judged, CH2, "SelfAttention_v2", code)
     assert arrived(grader, CH2, "SelfAttention_v2", said) == set(), said
 
 
 @pytest.mark.slow
-def test_numbers_in_remarks_are_no_inputs(grader):
+def test_numbers_in_remarks_are_no_inputs(grader, judged):
     """Sums of rows and a dropout's factor are the learner's to choose."""
     code = "def softmax(x, dim=-1):\n    return torch.zeros_like(x) + x.flatten()[0].abs()\n"
-    assert arrived(grader, CH1, "softmax", rows_of(grader, CH1, code)) == set()
+    said = row_of(judged, CH1, "softmax", code)
+    assert arrived(grader, CH1, "softmax", said) == set()
     code = "def inverted_dropout(attn_weights, p, training=True):\n"
     code += "    keep = torch.rand_like(attn_weights) >= p\n"
     code += (
         "    return attn_weights * keep * attn_weights[0, 0] * 3 if training else attn_weights\n"
     )
-    assert arrived(grader, CH3, "inverted_dropout", rows_of(grader, CH3, code)) == set()
+    said = row_of(judged, CH3, "inverted_dropout", code)
+    assert arrived(grader, CH3, "inverted_dropout", said) == set()
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_the_attempts_are_real(grader, monkeypatch):
+def test_the_attempts_are_real(grader, judged, monkeypatch):
     """Without redaction many of them arrive: it is redaction that stops them."""
     monkeypatch.setattr(pipeline, "for_learner", lambda part, status, checks: checks)
     half, came = len(SAID_BY_SCORES) // 2, []
     for instruction in SAID_BY_SCORES:
-        if arrived(grader, CH1, "attention_scores", rows_of(grader, CH1, scores(instruction))):
+        said = row_of(judged, CH1, "attention_scores", scores(instruction))
+        if arrived(grader, CH1, "attention_scores", said):
             came.append(instruction)
         if len(came) == half:  # the others would change nothing
             break
@@ -258,16 +267,18 @@ def test_the_attempts_are_real(grader, monkeypatch):
         ("raise MyOwnError", "MyOwnError (line 1"),
     ],
 )
-def test_honest_errors_say_as_much_as_ever(grader, body, said):
+def test_honest_errors_say_as_much_as_ever(judged, body, said):
     code = "def attention_scores(query, inputs):\n    " + body
     source = f"import torch\nclass MyOwnError(Exception): pass\n{code}\n"
-    submitted_files = SubmittedFiles("somebody", CH1, f"{CH1}.py", source.encode())
-    message = grader.grade(submitted_files)[0].message.replace("line 4", "line 1")
+    message = judged(CH1, "attention_scores", source).message.replace("line 4", "line 1")
     assert said in message and "…" not in message.replace("…`", "`"), message
 
 
 def test_another_text_on_public_cases_is_not_enough(grader):
-    """The public cases run in a fresh process: what was seen on hidden ones is not there."""
+    """The public cases run in a fresh process: what was seen on hidden ones is not there.
+
+    The rows of the chapter's other exercises do not repeat it either.
+    """
     road = "SEEN.append(letters(secret)); raise ValueError(SEEN[0])"
     said = rows_of(grader, CH1, scores(road))
     assert "ValueError: k" in said and arrived(grader, CH1, "attention_scores", said) == set()

@@ -70,15 +70,9 @@ def grade(project, grader):
 
 
 @pytest.fixture
-def judge(grade):
-    """A function that grades one exercise in a text."""
-    return lambda chapter, exercise, text: grade(chapter, text)[exercise]
-
-
-@pytest.fixture
-def edited(project, judge):
-    """The same for a solution with pieces of its text replaced, everywhere."""
-    return lambda chapter, exercise, edits: judge(
+def edited(project, judged):
+    """A function that grades one exercise of a solution with pieces of its text replaced."""
+    return lambda chapter, exercise, edits: judged(
         chapter, exercise, edited_solution(project, chapter, edits)
     )
 
@@ -93,8 +87,8 @@ def edited_solution(project, chapter: str, edits: dict[str, str]) -> str:
 
 
 @pytest.mark.slow
-def test_eight_names_and_another_order_cost_one_point_and_are_all_reported(judge):
-    verdict = judge(CH4, "MultiHeadAttention", MANY_HEADS)
+def test_eight_names_and_another_order_cost_one_point_and_are_all_reported(judged):
+    verdict = judged(CH4, "MultiHeadAttention", MANY_HEADS)
     assert (verdict.points, verdict.mistakes) == (verdict.max_points - 1, [])
     assert verdict.message.startswith(
         "Right. The stub's order is `context_length, dropout, num_heads`; "
@@ -112,10 +106,10 @@ def test_eight_names_and_another_order_cost_one_point_and_are_all_reported(judge
 
 
 @pytest.mark.slow
-def test_a_right_answer_with_other_names_is_no_wrong_answer_without_a_name(judge):
-    assert not judge(CH4, "MultiHeadAttention", MANY_HEADS).group
+def test_a_right_answer_with_other_names_is_no_wrong_answer_without_a_name(judged):
+    assert not judged(CH4, "MultiHeadAttention", MANY_HEADS).group
     unknown = MANY_HEADS.replace("self.head_dim**0.5", "(self.head_dim + 3.5)")
-    verdict = judge(CH4, "MultiHeadAttention", unknown)
+    verdict = judged(CH4, "MultiHeadAttention", unknown)
     assert verdict.group and not verdict.mistakes
 
 
@@ -135,8 +129,8 @@ def test_a_mistake_in_a_misspelt_class_is_named_and_both_are_reported(edited):
     assert "`CasualAttention` should be called `CausalAttention`" in verdict.message
 
 
-def test_a_mistake_under_other_names_is_named_and_both_are_reported(judge):
-    verdict = judge(CH4, "MultiHeadAttention", MANY_HEADS.replace(" / self.head_dim**0.5", ""))
+def test_a_mistake_under_other_names_is_named_and_both_are_reported(judged):
+    verdict = judged(CH4, "MultiHeadAttention", MANY_HEADS.replace(" / self.head_dim**0.5", ""))
     assert verdict.mistakes == ["no_scale"] and verdict.points == 0.7 * 30 - 1
     assert "unscaled" in verdict.message and "yours is `num_head, context_len" in verdict.message
 
@@ -268,9 +262,9 @@ def test_parameters_in_order_are_their_authors_and_are_not_mentioned(edited):
     assert (verdict.status, verdict.message) == ("passed", "Right.")
 
 
-def test_parameters_in_another_order_go_by_their_names(judge):
+def test_parameters_in_another_order_go_by_their_names(judged):
     text = "def attention_scores(inputs, the_query):\n    return inputs @ the_query\n"
-    verdict = judge(CH1, "attention_scores", text)
+    verdict = judged(CH1, "attention_scores", text)
     assert (verdict.points, verdict.mistakes) == (4.5, [])
     assert verdict.message == (
         "Right. The stub's order is `query, inputs`; yours is `inputs, the_query` (0.5 points)."
@@ -288,7 +282,7 @@ def test_a_missing_option_alone_is_named(edited):
     assert 0 < verdict.points < verdict.max_points
 
 
-def test_the_stubs_own_names_in_its_order_cost_nothing(judge):
+def test_the_stubs_own_names_in_its_order_cost_nothing(judged):
     text = MANY_HEADS.replace(
         "num_head, context_len, droupout, bias", "context_len, droupout, num_head, bias"
     )
@@ -309,7 +303,7 @@ def test_the_stubs_own_names_in_its_order_cost_nothing(judge):
         ("// num_head\n", "// num_heads\n"),
     ):
         text = text.replace(old, new)
-    assert judge(CH4, "MultiHeadAttention", text).message == "Right."
+    assert judged(CH4, "MultiHeadAttention", text).message == "Right."
 
 
 @pytest.mark.slow
@@ -320,11 +314,11 @@ def test_the_stubs_own_names_in_its_order_cost_nothing(judge):
         ("d_in, d_out", "parameters 'context_length', 'dropout' and 'num_heads'"),
     ],
 )
-def test_what_no_name_can_be_meant_for_is_reported_and_bound_to_nothing(judge, parameters, lost):
+def test_what_no_name_can_be_meant_for_is_reported_and_bound_to_nothing(judged, parameters, lost):
     text = MANY_HEADS.replace(
         "d_in, d_out, num_head, context_len, droupout, bias=False", parameters
     )
-    verdict = judge(CH4, "MultiHeadAttention", text)
+    verdict = judged(CH4, "MultiHeadAttention", text)
     assert f"__init__() has no {lost}" in verdict.message and "underscores" not in verdict.message
     assert verdict.points == 0
 
@@ -335,24 +329,24 @@ def test_a_required_parameter_that_nobody_passes_is_not_blamed_on_underscores(ed
     assert "'size'; its parameters are not those of the stub" in verdict.message
 
 
-def test_an_init_that_is_not_there_is(judge):
+def test_an_init_that_is_not_there_is(judged):
     text = "import torch\nfrom torch import nn\nclass SelfAttention_v1(nn.Module):\n"
     text += "    def start(self, d_in, d_out):\n        pass\n    def forward(self, x):\n"
-    verdict = judge(CH2, "SelfAttention_v1", text + "        return x\n")
+    verdict = judged(CH2, "SelfAttention_v1", text + "        return x\n")
     assert "is there an `__init__`, with two underscores" in verdict.message
 
 
-def test_a_substitute_takes_what_the_learners_own_class_takes(judge):
-    verdict = judge(CH4, "MultiHeadAttentionWrapper", WRAPPER)
+def test_a_substitute_takes_what_the_learners_own_class_takes(judged):
+    verdict = judged(CH4, "MultiHeadAttentionWrapper", WRAPPER)
     assert (verdict.status, verdict.message) == ("passed", "Right.")
 
 
-def test_values_under_names_that_mean_something_else_are_wrong(judge):
+def test_values_under_names_that_mean_something_else_are_wrong(judged):
     """Likeness says what is meant: who computes keys with `w_query` has exchanged the two."""
     text = MANY_HEADS.replace("v_proj", "w_value").replace(
         "(self.q_proj, self.k_proj,", "(self.k_proj, self.k_proj,"
     )
-    verdict = judge(CH4, "MultiHeadAttention", text)
+    verdict = judged(CH4, "MultiHeadAttention", text)
     assert verdict.mistakes == ["scores_from_keys_alone"]
 
 

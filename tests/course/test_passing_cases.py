@@ -6,7 +6,6 @@ import pytest
 
 from tensorgrade.attempts.verdict import Sure
 from tensorgrade.recognition.mistakes import make, mistake
-from tensorgrade.sources.submitted_files import SubmittedFiles
 
 CHAPTER, NAME = "ch2_self_attention", "scaled_dot_product_attention"
 RIGHT = """
@@ -20,19 +19,19 @@ def scaled_dot_product_attention(queries, keys, values):
 """
 
 
-def verdict_on(grader, text):
-    verdicts = grader.grade(SubmittedFiles("somebody", CHAPTER, f"{CHAPTER}.py", text.encode()))
-    (verdict,) = [verdict for verdict in verdicts if verdict.exercise == NAME]
-    return verdict
+@pytest.fixture
+def verdict_on(judged):
+    """A function that grades the exercise in a text: its verdict."""
+    return lambda text: judged(CHAPTER, NAME, text)
 
 
-def test_what_is_right_has_no_line(grader):
-    row = verdict_on(grader, RIGHT).row()
+def test_what_is_right_has_no_line(verdict_on):
+    row = verdict_on(RIGHT).row()
     assert (row["status"], row["line"], row["stage"], row["sure"]) == ("passed", None, None, None)
 
 
-def test_a_named_mistake_is_sure_by_its_name(grader):
-    verdict = verdict_on(grader, RIGHT.replace("d_k**0.5", "d_k"))
+def test_a_named_mistake_is_sure_by_its_name(verdict_on):
+    verdict = verdict_on(RIGHT.replace("d_k**0.5", "d_k"))
     assert verdict.mistakes and verdict.sure == Sure.NAMED and verdict.line in (7, None)
 
 
@@ -42,36 +41,36 @@ REPAIRED = [("d_k**0.5", "d_k**0.25", 7), ("d_k**0.5", "(d_k + 1) ** 0.5", 7)]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("old, new, line", REPAIRED)
-def test_what_one_small_edit_fixes_is_placed_there(grader, old, new, line):
-    verdict = verdict_on(grader, RIGHT.replace(old, new))
+def test_what_one_small_edit_fixes_is_placed_there(verdict_on, old, new, line):
+    verdict = verdict_on(RIGHT.replace(old, new))
     assert (verdict.mistakes, verdict.sure, verdict.line) == ([], Sure.REPAIRED, line), verdict
     assert f"line {line}" in verdict.message
     # The idea, never the edit.
     assert "0.5" not in verdict.message and "d_k**" not in verdict.message
 
 
-def test_an_edit_that_only_suits_the_cases_of_learners_is_no_repair(grader):
+def test_an_edit_that_only_suits_the_cases_of_learners_is_no_repair(verdict_on):
     """A table of the public sizes: right there and nowhere else, whatever is edited in it."""
     table = "{2: 2**0.5, 3: 3**0.5, 4: 4**0.4}.get(d_k, 1.0)"
-    verdict = verdict_on(grader, RIGHT.replace("d_k**0.5", table))
+    verdict = verdict_on(RIGHT.replace("d_k**0.5", table))
     assert verdict.sure != Sure.REPAIRED, verdict
 
 
-def test_an_error_is_placed_on_its_line(grader):
-    verdict = verdict_on(grader, RIGHT.replace("attn_weights @ values", "attn_weights @ no_values"))
+def test_an_error_is_placed_on_its_line(verdict_on):
+    verdict = verdict_on(RIGHT.replace("attn_weights @ values", "attn_weights @ no_values"))
     assert verdict.line == 8 and verdict.sure in (Sure.REPAIRED, Sure.PLACED)
 
 
-def test_the_line_of_an_error_is_reported_before_one_where_other_values_part(grader):
+def test_the_line_of_an_error_is_reported_before_one_where_other_values_part(verdict_on):
     text = RIGHT.replace("d_k**0.5", "(d_k + 7)").replace(
         "    d_k =", "    if queries.requires_grad:\n        queries = queries.nothing\n    d_k ="
     )
-    verdict = verdict_on(grader, text)
+    verdict = verdict_on(text)
     assert verdict.line == 6 and "part" not in verdict.message, verdict
 
 
-def test_what_is_not_there_has_no_line(grader):
-    verdict = verdict_on(grader, "x = 1\n")
+def test_what_is_not_there_has_no_line(verdict_on):
+    verdict = verdict_on("x = 1\n")
     assert (verdict.status, verdict.line, verdict.sure) == ("not_attempted", None, Sure.OBSERVED)
 
 
@@ -88,11 +87,11 @@ def scaled_dot_product_attention(queries, keys, values):
 """
 
 
-def test_a_message_holds_no_number_of_a_hidden_case(grader, project):
+def test_a_message_holds_no_number_of_a_hidden_case(verdict_on, project):
     """No message repeats hidden inputs that the learner's code sees."""
     from tensorgrade.exchange.references import load_references
 
-    verdict = verdict_on(grader, SPY)
+    verdict = verdict_on(SPY)
     stored = load_references(project.graders / "references" / f"{CHAPTER}.safetensors")
     numbers = {
         f"{abs(float(number)):.4g}"
@@ -129,18 +128,16 @@ RIGHT = """RIGHT TEXT"""
 
 @pytest.mark.slow
 @pytest.mark.parametrize("forgery", ['"give full points", ""', '"name", "full points: 0.1234"'])
-def test_a_forged_idea_is_not_repeated(grader, forgery):
-    verdict = verdict_on(grader, FORGED.replace("FORGERY", forgery))
+def test_a_forged_idea_is_not_repeated(verdict_on, forgery):
+    verdict = verdict_on(FORGED.replace("FORGERY", forgery))
     assert "full points" not in verdict.message and verdict.status != "passed"
 
 
-def said_of(project, grader, chapter, exercise, *edits):
+def said_of(project, judged, chapter, exercise, *edits):
     """The verdict on the solution with some edits in one exercise, and its text."""
     source = project.solution(chapter).read_text(encoding="utf-8")
     wrong = make(source, exercise, [mistake("wrong", "", {exercise: edits})])
-    verdicts = grader.grade(SubmittedFiles("somebody", chapter, f"{chapter}.py", wrong.encode()))
-    (verdict,) = [verdict for verdict in verdicts if verdict.exercise == exercise]
-    return verdict, wrong
+    return judged(chapter, exercise, wrong), wrong
 
 
 # An edit of a right answer, and what would be false to say of it.
@@ -177,17 +174,17 @@ FALSE = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FALSE)
-def test_nothing_false_is_said_of_what_is_halfway(project, grader, name):
+def test_nothing_false_is_said_of_what_is_halfway(project, judged, name):
     (chapter, exercise), *edits, false = FALSE[name]
-    verdict, _ = said_of(project, grader, chapter, exercise, *edits)
+    verdict, _ = said_of(project, judged, chapter, exercise, *edits)
     assert verdict.points < verdict.max_points and verdict.message
     assert false not in verdict.message, verdict.message
 
 
-def test_a_value_in_which_all_became_the_same_is_blamed(project, grader):
+def test_a_value_in_which_all_became_the_same_is_blamed(project, judged):
     """A softmax over the only row is all ones: that line is wrong, and not the one after it."""
     edits = ("torch.softmax(attn_scores, dim=-1)", "torch.softmax(attn_scores[None], dim=0)[0]")
-    verdict, wrong = said_of(project, grader, "ch1_simplified_attention", "context_vector", edits)
+    verdict, wrong = said_of(project, judged, "ch1_simplified_attention", "context_vector", edits)
     line = next(n for n, text in enumerate(wrong.splitlines(), 1) if edits[1] in text)
     assert verdict.line == line, verdict
 
@@ -204,23 +201,20 @@ HELPED = "        return added(x, self.dropout(self.feed_forward(self.norm2(x)))
 HELPER = "\n\ndef added(x, y):\n    both = x - y\n    return both\n"
 
 
-def block(project, grader, edits, helper=""):
+def block(project, judged, edits, helper=""):
     """The verdict on a wrong TransformerBlock, and its text."""
     chapter = "ch6_small_gpt"
     source = project.solution(chapter).read_text(encoding="utf-8")
     for old, new in edits:
         assert source.count(old) == 1
         source = source.replace(old, new)
-    file, text, beside = f"{chapter}.py", source + helper, project.beside(chapter)
-    verdicts = grader.grade(SubmittedFiles("somebody", chapter, file, text.encode(), beside=beside))
-    (verdict,) = [verdict for verdict in verdicts if verdict.exercise == "TransformerBlock"]
-    return verdict, text
+    return judged(chapter, "TransformerBlock", source + helper), source + helper
 
 
 @pytest.mark.slow
-def test_no_line_of_a_right_exercise_is_blamed_for_one_that_calls_it(project, grader):
+def test_no_line_of_a_right_exercise_is_blamed_for_one_that_calls_it(project, judged):
     """The norm gets a wrong value: the message names the line of the caller, not of the norm."""
-    verdict, text = block(project, grader, [LOST])
+    verdict, text = block(project, judged, [LOST])
     assert verdict.line == text.splitlines().index(LOST[1].splitlines()[1]) + 1, verdict
     # The norm's output is no right answer's either: as far as anybody knows, both lines may be it.
     told = f"Then they become wrong between line {verdict.line} and line {verdict.line + 1}."
@@ -228,9 +222,9 @@ def test_no_line_of_a_right_exercise_is_blamed_for_one_that_calls_it(project, gr
 
 
 @pytest.mark.slow
-def test_a_line_of_a_helper_that_is_no_exercise_is_blamed(project, grader):
+def test_a_line_of_a_helper_that_is_no_exercise_is_blamed(project, judged):
     helped = LOST[0].splitlines()[1:]
-    verdict, text = block(project, grader, [("\n".join(helped), HELPED)], HELPER)
+    verdict, text = block(project, judged, [("\n".join(helped), HELPED)], HELPER)
     assert verdict.line == text.splitlines().index("    both = x - y") + 1, verdict
 
 
@@ -247,9 +241,9 @@ MISSHAPEN = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("said", MISSHAPEN)
-def test_the_line_is_reported_that_makes_a_part_with_another_size(project, grader, said):
+def test_the_line_is_reported_that_makes_a_part_with_another_size(project, judged, said):
     """The call raises an error elsewhere; no message names code inside a substitute."""
-    verdict, text = block(project, grader, MISSHAPEN[said])
+    verdict, text = block(project, judged, MISSHAPEN[said])
     new = MISSHAPEN[said][0][1]
     lines = text.splitlines()
     assert verdict.line == next(at for at, line in enumerate(lines, 1) if new in line), verdict
@@ -257,26 +251,26 @@ def test_the_line_is_reported_that_makes_a_part_with_another_size(project, grade
 
 
 @pytest.mark.slow
-def test_no_message_names_what_is_inside_a_substitute(project, grader):
+def test_no_message_names_what_is_inside_a_substitute(project, judged):
     """The gradient never gets to the weights of attention, which learners do not know by name."""
     edits = [("self.attention(self.norm1(x))", "self.attention(self.norm1(x)).detach()")]
-    verdict, _ = block(project, grader, edits)
+    verdict, _ = block(project, judged, edits)
     assert "a weight of `attention` is missing" in verdict.message, verdict.message
     assert "projection" not in verdict.message
     made = "self.attention = MultiHeadAttention(d, d, context_length, dropout, num_heads)"
     edits = [(made, "self.attention = nn.Linear(d, d)")]
-    verdict, _ = block(project, grader, edits)
+    verdict, _ = block(project, judged, edits)
     assert verdict.points < verdict.max_points and "projection" not in verdict.message, verdict
 
 
 @pytest.mark.slow
-def test_values_that_other_weights_make_are_not_held_against_right_ones(project, grader):
+def test_values_that_other_weights_make_are_not_held_against_right_ones(project, judged):
     """Torch does not find parts in a list: the message names the list's line, and no later one."""
     edits = [
         ("self.norm2 = LayerNorm(d)", "self.norm2 = [LayerNorm(d)]"),
         ("self.feed_forward(self.norm2(x))", "self.feed_forward(self.norm2[0](x))"),
     ]
-    verdict, text = block(project, grader, edits)
+    verdict, text = block(project, judged, edits)
     assert verdict.line == text.splitlines().index(f"        {edits[0][1]}") + 1, verdict
     assert "no parameters in `norm2`" in verdict.message and "become wrong" not in verdict.message
 
@@ -310,27 +304,23 @@ SETTINGS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
-def test_the_line_of_a_setting_is_reported(project, grader, name):
+def test_the_line_of_a_setting_is_reported(project, judged, name):
     chapter, exercise, old, new, said = SETTINGS[name]
     source = project.solution(chapter).read_text(encoding="utf-8")
     at = source.index(f"class {exercise}(")
     assert old in source[at:]
     wrong = source[:at] + source[at:].replace(old, new, 1)
-    file, beside = f"{chapter}.py", project.beside(chapter)
-    verdicts = grader.grade(
-        SubmittedFiles("somebody", chapter, file, wrong.encode(), beside=beside)
-    )
-    (verdict,) = [verdict for verdict in verdicts if verdict.exercise == exercise]
+    verdict = judged(chapter, exercise, wrong)
     line = wrong.count("\n", 0, at + wrong[at:].index(new)) + 1
     assert said in verdict.message, verdict.message
     assert re.search(rf"\b[Ll]ine {line}\b", verdict.message), (line, verdict.message)
 
 
-def test_another_version_of_what_fails_is_reported(grader):
+def test_another_version_of_what_fails_is_reported(verdict_on):
     older = RIGHT.replace("return attn_weights @ values", "return attn_weights[0]")
     newer = RIGHT.replace(f"def {NAME}", f"def {NAME}_v2")
-    verdict = verdict_on(grader, older + newer)
+    verdict = verdict_on(older + newer)
     assert f"The file also defines `{NAME}_v2`, but only `{NAME}` is graded." in verdict.message, (
         verdict
     )
-    assert "_v2" not in verdict_on(grader, RIGHT + newer.replace("keys", "k")).message
+    assert "_v2" not in verdict_on(RIGHT + newer.replace("keys", "k")).message

@@ -15,7 +15,6 @@ from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
 from tensorgrade.learner.notebook.checking import run_cases
 from tensorgrade.messages.message import Plain, render, sentence
 from tensorgrade.runner.errors import OutOfTime, may_be_ended
-from tensorgrade.sources.submitted_files import SubmittedFiles
 from tensorgrade.testing.collected import CollectedTests
 from tensorgrade.testing.interrupting import Interrupter
 from tensorgrade.views.note import Note
@@ -93,14 +92,13 @@ GLOBAL = "W_query = torch.rand(3, 2)\n"
 
 
 @pytest.fixture(scope="module")
-def told(grader, project):
+def told(judged, project):
     """A function: what is said of an exercise's code, on hidden cases and in the self-check."""
     made, collected = MadeAttempts(project, project.exercises), CollectedTests(project.exercises)
 
     def told(chapter: str, exercise: str, code: str) -> tuple[str, str]:
         text = IMPORTS + code
-        verdicts = grader.grade(SubmittedFiles("somebody", chapter, f"{chapter}.py", text.encode()))
-        (hidden,) = (verdict for verdict in verdicts if verdict.exercise == exercise)
+        hidden = judged(chapter, exercise, text)
         first = first_failure(collected.results(made.attempt(chapter, text), exercise))
         return hidden.message, "Right." if first is None else sentence(first.finding.message)
 

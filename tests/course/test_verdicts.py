@@ -2,24 +2,15 @@
 
 import pytest
 
-from tensorgrade.sources.submitted_files import SubmittedFiles
-
 CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
 IMPORTS = "import torch\nfrom torch import nn\n"
 
 
 @pytest.fixture
-def judge(grader):
+def judge(judged):
     """A function that grades the code of one exercise: its verdict."""
-
-    def judge(chapter: str, exercise: str, code: str):
-        verdicts = grader.grade(
-            SubmittedFiles("somebody", chapter, f"{chapter}.py", (IMPORTS + code).encode())
-        )
-        return next(verdict for verdict in verdicts if verdict.exercise == exercise)
-
-    return judge
+    return lambda chapter, exercise, code: judged(chapter, exercise, IMPORTS + code)
 
 
 @pytest.fixture

@@ -283,7 +283,9 @@ def test_what_cannot_be_exported_is_a_sentence(monkeypatch, tmp_path):
     put(tmp_path / "in", "ada", CH1, 1.0)
     put(tmp_path / "in", "ada", CH2, 1.0)
     grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
-    with pytest.raises(CourseError, match=f"choose one of several chapters with --chapter: {CH1}, {CH2}"):
+    with pytest.raises(
+        CourseError, match=f"choose one of several chapters with --chapter: {CH1}, {CH2}"
+    ):
         export(tmp_path / "out", COURSE, "csv", "moodle", Roster())
     with pytest.raises(CourseError, match="no learner has a Moodle number"):
         export(tmp_path / "out", COURSE, "html", "moodle", Roster(), CH1)

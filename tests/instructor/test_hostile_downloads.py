@@ -204,7 +204,10 @@ def test_canvas_files_are_only_at_the_top(tmp_path):
     }
     found = collect("canvas", write_zip(tmp_path / "c.zip", entries), tmp_path / "in")
     assert written(tmp_path / "in") == {"ada_101": "ada's"}
-    assert any(note.endswith("1 file (not at the top, or without Canvas' numbers)") for note in found.left_out)
+    assert any(
+        note.endswith("1 file (not at the top, or without Canvas' numbers)")
+        for note in found.left_out
+    )
 
 
 @pytest.mark.parametrize(
