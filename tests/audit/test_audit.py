@@ -149,7 +149,7 @@ def test_two_mistakes_are_both_named_each_with_its_line(condition, scale, axis, 
 @pytest.mark.parametrize(
     "old, new, mistake",
     [
-        ("self.dropout(torch", "self.dropout(torch.ones(1, 1)) * (torch", ""),
+        ("q @ k.mT", "q @ k.mT", ""),
         (
             "self.dropout(torch",
             "(1 - self.dropout.p) * self.dropout(torch",
@@ -179,7 +179,8 @@ def test_an_edit_repairs_code_that_raises_for_every_input():
     text = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
     found = audited(text.replace("k.mT", "k.mT.mT"))
     assert found["status"] == "not run"
-    assert found["at"]["fix"] == "scores = q @ (k.mT)"
+    assert found["at"]["code"] == "scores = q @ k.mT.mT"
+    assert "scores = (q) @ ((k.mT.mT).transpose(-2, -1))" in found["at"]["fix"]
 
 
 def test_an_unknown_scale_is_found_by_regression():
