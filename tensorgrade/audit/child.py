@@ -126,8 +126,8 @@ def may_attend(node: ast.stmt, signs: re.Pattern[str]) -> bool:
         return False
     if not any(getattr(one, "name", "") == "forward" for one in node.body):
         return False
-    named = ATTENTION_NAME.search(node.name) or BLOCK_NAME.search(node.name)
-    return bool(kind_named(node.name) or named or signs.search(ast.unparse(node)))
+    by_name = ATTENTION_NAME.search(node.name) or BLOCK_NAME.search(node.name)
+    return bool(kind_named(node.name) or by_name or signs.search(ast.unparse(node)))
 
 
 def line_of(text: str, name: str) -> int:
@@ -146,21 +146,22 @@ def text_of(text: str, name: str) -> str:
 
 def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
     """Return the audit of one definition."""
-    told = {"name": name, "line": line_of(text, name)}
+    line = line_of(text, name)
+    told: dict[str, Any] = {"name": name, "line": line}
     wished = wishes.get("as", "")
     is_part = wished or not (inspect.isclass(target) and ATTENTION_NAME.search(name))
     kind = kind_named(wished or name) if is_part else None
-    own = name, text_of(text, name), told["line"]
+    own = name, text_of(text, name), line
     try:
         if kind:
             told |= audit_of_part(part_of(target, *own, kind))
         else:
             told |= audit_of_attention(prepared(target, *own, wishes, follows_formula))
     except CannotRun as error:
-        line, fix = error.line, ""
+        at, fix = error.line, ""
         if error.plan and error.line:
-            line, fix = repair_of_error(error.plan, error.line, is_right)
-        told |= not_run(str(error), line, fix)
+            at, fix = repair_of_error(error.plan, error.line, is_right)
+        told |= not_run(str(error), at, fix)
     except Exception as error:
         told |= not_run(raised(error, target), line_raising(error, target))
     if told.get("at"):
@@ -405,8 +406,8 @@ def code_lines(text: str) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def repaired(
-    subject: Subject, failing: list[Relation], suspects: list[int]
-) -> Iterator[tuple[Edit, Subject]]:
+    subject: Any, failing: list[Relation], suspects: list[int]
+) -> Iterator[tuple[Edit, Any]]:
     """Yield edits after which the failing relations hold at one size, on suspects' lines first."""
     until = time.process_time() + SECONDS
     for edit in in_turns(sensible(subject, suspects[0]), suspects):
@@ -417,7 +418,7 @@ def repaired(
             yield edit, fixed
 
 
-def sensible(subject: Subject, suspect: int) -> list[Edit]:
+def sensible(subject: Any, suspect: int) -> list[Edit]:
     """Return the edits, without those that put an attribute in place of one of another type."""
     made = subject.build(subject.fitted(ONE))
     lines, found = subject.text.split("\n"), []
@@ -447,7 +448,7 @@ def in_turns(found: list[Edit], suspects: list[int]) -> Iterator[Edit]:
             yield from filter(None, turn)
 
 
-def edited(subject: Subject, edit: Edit) -> Subject | None:
+def edited(subject: Any, edit: Edit) -> Subject | None:
     """Return the subject with an edit of its definition, or None if that does not run."""
     function = subject.target.forward if subject.is_module else subject.target
     space: dict[str, Any] = dict(function.__globals__)

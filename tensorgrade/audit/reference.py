@@ -7,6 +7,7 @@ wrong result can be compared with all of them, and with pairs.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -55,7 +56,8 @@ class Mistake(Cause):
 
     def of(self, recipe: Recipe) -> Recipe:
         """Return a recipe with this mistake."""
-        return replace(recipe, **dict(self.change))
+        changed: dict[str, Any] = dict(self.change)
+        return replace(recipe, **changed)
 
 
 def known(name: str, sentence: str, where: str, **change: str) -> Mistake:
