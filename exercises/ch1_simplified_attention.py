@@ -12,7 +12,7 @@
 # The remedy is to let every token's vector take in something from its neighbours before it is used.
 # "Bank" next to "ducks" moves one way, next to "fortune" another. The result is called a
 # **context vector**: a vector for *this* token in *this* text. Computing context vectors is what
-# attention does, and this course does nothing else.
+# attention does, and everything in this course builds on it.
 #
 # ## Where the idea came from
 #
@@ -22,11 +22,11 @@
 # out badly: the beginning was overwritten by the end.
 #
 # [Bahdanau, Cho and Bengio (2015)](https://arxiv.org/abs/1409.0473) took that bottleneck away. They
-# kept the states of *all* words, and for each word of the translation let the network mix them
-# again, most of the mix coming from the words that mattered just then. The mix is a weighted sum,
-# and its weights were named *attention*. Self-attention turns the same mechanism on the text
-# itself: each token mixes all tokens of its own text, with no recurrent network left
-# ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762)).
+# kept the states of *all* words, and let the network mix them afresh for each word of the
+# translation, mostly from the words that mattered just then. The mix is a weighted sum, and its
+# weights were named *attention*. Self-attention turns the same mechanism on the text itself: each
+# token mixes all tokens of its own text, with no recurrent network left ([Vaswani et al.
+# 2017](https://arxiv.org/abs/1706.03762)).
 #
 #
 # In this chapter nothing is trained. Three steps take you from vectors to context vectors:
@@ -69,10 +69,9 @@ sentence = torch.tensor(
 #
 #     0.55 · 0.43 + 0.87 · 0.15 + 0.66 · 0.89 = 0.9544 .
 #
-# Why does it measure likeness? Because a · b = ‖ a ‖ ‖ b ‖ cos θ,
-# where θ is the angle between the two. It is large if both point the same way, zero at a
-# right angle, negative if they point apart. Length counts as well: a long vector gets large scores
-# from every vector of roughly the same direction.
+# Why does it measure likeness? Because a · b = ‖ a ‖ ‖ b ‖ cos θ, where θ is the angle between the two. The product is large if both point the same
+# way, zero at a right angle, negative if they point apart. Length counts as well: a long vector
+# gets large scores from every vector of roughly the same direction.
 #
 # [Picture: Three pairs of arrows, each 2 long: 30 degrees apart their dot product is 3.46, at a
 # right angle 0, 150 degrees apart -3.46.]
@@ -105,10 +104,10 @@ def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 # |---|---|---|---|---|---|---|
 # | score | 0.9544 | 1.4950 | 1.4754 | 0.8434 | 0.7070 | 1.0865 |
 #
-# "Journey" scores highest with itself, and "starts", its near twin, is close behind. "With" points
-# more nearly its way than "step" does (the cosines are 0.9817 and 0.9141), and yet scores less: its
-# length is 0.7026, that of "step" 0.9721. Do not read too much into who likes whom: the embeddings
-# are invented. The mechanism is what matters.
+# "Journey" scores highest with itself, and "starts", its near twin, is close behind. The token
+# "with" points more nearly in that direction than "step" does (the cosines are 0.9817 and 0.9141),
+# yet it scores less, because it is shorter: 0.7026 against 0.9721. Do not read too much into who
+# likes whom: the embeddings are invented. The mechanism is what matters.
 #
 # ## Step 2: from scores to shares
 #
@@ -138,8 +137,8 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
     """Return the softmax of a vector, computed just as the formula says.
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax or
-    torch.logsumexp: the exercise is to write them yourself. If your code names one of them,
-    half of the points are lost; if one shows only while it runs, a tenth.
+    torch.logsumexp: the exercise is to write softmax yourself. Naming one of them costs half of
+    the points; calling one in a way that shows only when the code runs costs a tenth.
 
     Shapes:
         x: (n,)
@@ -208,8 +207,8 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 # You will subtract one maximum per row from a whole matrix, and divide a matrix by one sum per row.
 # The shapes differ, and PyTorch lets you do it by
 # [broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html): it lines the two
-# shapes up *from the right*, and repeats a tensor along each axis where its size is 1, or that it
-# does not have. All other sizes must agree.
+# shapes up *from the right*, and repeats a tensor along each axis that it lacks or where its size
+# is 1. All other sizes must agree.
 #
 # | shape | combined with | lined up as | what happens |
 # |---|---|---|---|
@@ -230,8 +229,8 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Return the softmax of a tensor along one dimension, safe for scores of any size.
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax, any log_softmax
-    or torch.logsumexp: the exercise is to write them yourself. If your code names one of them,
-    half of the points are lost; if one shows only while it runs, a tenth.
+    or torch.logsumexp: the exercise is to write softmax yourself. Naming one of them costs half of
+    the points; calling one in a way that shows only when the code runs costs a tenth.
 
     Shapes:
         x: any shape; entries may be as large as 1e4 or more, or -inf (but not all along `dim`)
@@ -318,13 +317,14 @@ def context_vector(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 #
 #     S = X Xᵀ,    (n, d) (d, n) → (n, n),    S_ij = x_i · x_j .
 #
-# Row i holds the scores of query i. Softmax along each row gives W, and since the second step
-# of mixing is again "weights times rows", once per query, all context vectors are
+# Row i holds the scores of query i. Softmax along each row gives W, and since mixing is again
+# "weights times rows", once per query, all context vectors are
 #
 #     Z = W X,    (n, n) (n, d) → (n, d) .
 #
-# Two matrix products with a softmax in between: this is self-attention. No token waits for the one
-# before it, as in a recurrent network, and the first word is as near to the last as to the second.
+# Two matrix products with a softmax in between: this is self-attention. Unlike in a recurrent
+# network, no token waits for the one before it, and the first word is as near to the last as to the
+# second.
 #
 # The choice of `dim` is decided here. Weights of *one query* have to sum to 1, and a query is a
 # row. Since S is symmetric, softmax down the columns gives the transpose of W, which looks
@@ -383,7 +383,7 @@ def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch
 #
 # The second thing to know is the price. Every token is compared with every other one, and so the
 # table has n² entries: 36 for our six tokens, a million for a text of 1,000 tokens, ten billion for
-# 100,000. Twice as long a text takes four times the work. In return, any two tokens are one step
+# 100,000. A text twice as long takes four times the work. In return, any two tokens are one step
 # apart.
 
 # %% [markdown]
@@ -395,11 +395,11 @@ def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch
 # %% [markdown]
 # ## Find the bug
 #
-# Most of the time spent on a model goes into code that is there already, runs, and is wrong. The
-# last exercise of each chapter is of this kind: it gives you a complete function with one mistake.
-# Everything has the right shape, nothing crashes, and the checks are the only clue that you get.
-# Run them, find the mistake and fix it. Do not rewrite the function: a small fix is worth more
-# points than a right rewrite.
+# Most of the time spent on a model goes into code that is there already, runs, and is wrong. Each
+# chapter ends with one or two exercises of this kind. Each gives you a complete function with one
+# mistake. Everything has the right shape, nothing crashes, and the checks are your main clue. Run
+# them, find the mistake and fix it. Do not rewrite the function: a small fix is worth more points
+# than a right rewrite.
 #
 # This one computes the same as `simplified_self_attention`, with `torch.einsum`, which names the
 # axes of a product by letters. In `"id,jd->ij"` the first table has axes i and d, the second j and
@@ -425,8 +425,22 @@ def bug_simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, t
     return mixed, likeness
 
 # %% [markdown]
+# ## Three questions
+#
+# Answer them without running anything. The answers are below.
+#
+# 1. All scores of a query with six tokens are multiplied by 0. What is each weight?
+# 2. A query is compared with two tokens, and its two scores differ by ln 3. What is the larger
+#    weight?
+# 3. A text grows from 100 to 200 tokens. How many times as many entries has the table of weights?
+#
+# **Answers.** (1) **0.1667**: equal scores give equal shares, here 1/6. (2) **0.75**: the ratio of
+# two weights is e^(ln 3) = 3, and they sum to 1. (3) **4**: the table has n² entries.
+
+# %% [markdown]
 # ## What you can do now
 #
-# Turn any table of token vectors into context vectors: scores, a softmax that never overflows, and a
-# weighted sum, for one token or for all of them in two matrix products. Without looking it up you can
-# say which axis is summed away at each step, and what n² means for a long text.
+# You can turn any table of token vectors into context vectors: scores, a softmax that never
+# overflows, and a weighted sum, for one token or for all of them in two matrix products. Without
+# looking it up you can say which axis is summed away at each step, and what n² means for a long
+# text.

@@ -11,7 +11,8 @@
 # useless when it has to write, because then the next token does not exist yet.
 #
 # So we add one rule. **Token i may look at tokens 1, …, i, never at a later one.**
-# Attention that obeys it is called *causal*, or *masked*. You will
+# Attention that obeys it is called *causal*, or *masked* ([Vaswani et al.
+# 2017](https://arxiv.org/abs/1706.03762), sec. 3.2.3). You will
 #
 # 1. build the mask, and apply it in two ways that turn out to be the same;
 # 2. write dropout for attention weights, which is used in training only;
@@ -113,10 +114,10 @@ def causal_mask(context_length: int) -> torch.Tensor:
 # | future set to 0 | 0.2041 | 0.1659 | 0 | 0 | 0 | 0 | 0.3700 |
 # | divided by 0.3700 | 0.5517 | 0.4483 | 0 | 0 | 0 | 0 | 1 |
 #
-# Zeroing alone is not enough, and not just for tidiness. The weights came out of a softmax whose
-# denominator runs over *all* tokens, so the future has already reduced the visible ones. The
-# row's missing mass, 1 − 0.3700 = 0.6300, is exactly the weight that the future had: the
-# output would shrink or grow with words that are supposed to be invisible.
+# Zeroing alone is not enough, and the reason is not just tidiness. The weights came out of a
+# softmax whose denominator runs over *all* tokens, so the future has already reduced the visible
+# ones. The row's missing mass, 1 − 0.3700 = 0.6300, is exactly the weight that the future had:
+# the output would shrink or grow with words that are supposed to be invisible.
 #
 # Dividing each row by its remaining sum repairs this completely. Write s_ij for the scaled
 # scores, and split the softmax's denominator into the visible part V_i = ∑_(j ≤ i) e^(s_ij) and the future F_i = ∑_(j > i) e^(s_ij). For a visible j
@@ -156,7 +157,8 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 # | zeroed only | -0.0168, 0.0055 | -0.0130, 0.0043 |
 # | renormalised | -0.0872, 0.0286 | -0.0872, 0.0286 |
 #
-# Without renormalising, the first word's output depends on the sixth word. With it, it cannot.
+# Without renormalising, the first word's output depends on the sixth word. After renormalising, it
+# cannot.
 #
 # ## Second way: −∞ before the softmax
 #
@@ -182,9 +184,9 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 #   every shape still fits. (`masked_fill_`, with the underscore, changes the tensor in place; be
 #   sure that the tensor is yours to change.)
 #
-# Write it for any number of tables at once: all dimensions before the last two (a batch of
-# texts, say) stay unchanged. Counted from the end the keys are always in the same place, and the
-# class at the end of this chapter can then call your function.
+# Write it for any number of tables at once: all dimensions before the last two (a batch of texts,
+# say) stay unchanged. So count dimensions from the end: the keys are always the last. The class at
+# the end of this chapter can then call your function.
 
 # %%
 def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tensor:
@@ -210,7 +212,6 @@ def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tenso
 
 
 # %% [markdown]
-# The same weights, to within rounding. Compare your rows 2, 3 and 6:
 #
 # | row | Your | journey | starts | with | one | step |
 # |---|---|---|---|---|---|---|
@@ -224,20 +225,20 @@ def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tenso
 #
 # A model that depends on one single connection learns badly.
 # [Dropout](https://jmlr.org/papers/v15/srivastava14a.html) (Srivastava et al. 2014) makes that
-# risky: in training each attention weight is set to zero with probability p, drawn again
-# for every entry and every call. In use nothing is dropped.
+# risky: in training each attention weight is set to zero with probability p, drawn again for
+# every entry and every call. When the trained model is used, nothing is dropped.
 #
 # That alone would change the scale. If a fraction p of the weights disappears, a row sums to
-# about 1 − p in training but to 1 in use, and the following layers would see smaller inputs in
-# training than afterwards. So the kept entries are divided by 1 − p. The expected value of
-# an entry w is then
+# about 1 − p in training but to 1 afterwards, and the following layers would see smaller inputs
+# in training than afterwards. So the kept entries are divided by 1 − p. The expected value of an
+# entry w is then
 #
 #     p · 0 + (1 − p) · w / (1 − p) = w,
 #
-# just as without dropout. Since the correction is made in training and not afterwards, this
-# is called *inverted* dropout, and it lets `eval()` be the identity. (The 2014 paper's main text
-# scales down at test time instead, and its p is the chance to *keep*. In PyTorch, and here, p
-# is the chance to *drop*.)
+# just as without dropout. Since the correction is made in training and not afterwards, this is
+# called *inverted* dropout, and in `eval()` mode dropout then does nothing. (The 2014 paper's main
+# text scales down at test time instead, and its p is the chance to *keep*. In PyTorch, and here,
+# p is the chance to *drop*.)
 #
 # Only the average row sums to 1 after dropout; a single row does not, and it must not be
 # renormalised. And do not expect to see your neighbour's zeros: the pattern that a seed gives
@@ -278,10 +279,10 @@ def inverted_dropout(
 # Now everything becomes a module. Three things are new.
 #
 # **Batches.** `x` has shape (b, n, d_in). `nn.Linear` acts on the last dimension and leaves the
-# others alone, so queries and keys come out as (b, n, d_out). The scores of each text are a separate
-# matrix, (b, n, n), and `@` multiplies the last two dimensions for each text of the batch.
-# Therefore swap only the last two dimensions of the keys: `keys.transpose(1, 2)`, of
-# shape (b, d_out, n). `keys.T` would reverse all three, and tokens would meet texts.
+# others alone, so queries and keys come out as (b, n, d_out). The scores of each text are a
+# separate matrix, (b, n, n), and `@` multiplies the last two dimensions for each text of the batch.
+# Therefore swap only the last two dimensions of the keys: `keys.transpose(1, 2)`, of shape (b,
+# d_out, n). `keys.T` would reverse all three, and tokens would be multiplied with texts.
 #
 # **A buffer.** The mask belongs to the module, but it must not be trained. As a plain attribute it
 # would stay behind on the CPU when the model moves to a GPU; as an `nn.Parameter` it would be
@@ -321,9 +322,9 @@ class CausalAttention(nn.Module):
         dropout(softmax(mask(Q K^T) / sqrt(d_k))) V,  d_k = length of a key,
         with Q, K, V = x W^T (+ b), as nn.Linear computes them (PyTorch docs)
 
-    Attributes: W_query, W_key, W_value are nn.Linear layers with a bias only if qkv_bias (in
-    this order a seed gives them the lesson's numbers); dropout is an nn.Dropout; mask is a
-    buffer of shape (context_length, context_length).
+    Attributes: W_query, W_key, W_value are nn.Linear layers with a bias only if qkv_bias (create
+    them in this order, so that a seed gives the lesson's numbers); dropout is an nn.Dropout; mask
+    is a buffer of shape (context_length, context_length).
 
     In the example all scores are 0 and the values are the inputs, so each token
     gets the mean of the tokens up to itself.
@@ -365,12 +366,11 @@ class CausalAttention(nn.Module):
 # and the second text gives the same ones: texts of a batch do not see each other.
 
 # %% [markdown]
-# The module keeps the mask in its `state_dict` but not among its trained `parameters`. The
-# test that matters most for a causal layer: change each token in turn and note which outputs move.
-# Write that down as a table, with a row for each output and a column for each changed token: all
-# entries above the diagonal are zero. They are exact: no output depends on a later token. That makes
-# it fair to train on all positions at once, and a model can continue to write without computing
-# earlier outputs again.
+# `parameters`. The test that matters most for a causal layer is to change each token in turn and
+# note which outputs move. In a table with a row for each output and a column for each changed
+# token, all entries above the diagonal are exactly zero: no output depends on a later token. That
+# makes it fair to train on all positions at once, and a model can continue to write without
+# computing earlier outputs again.
 #
 # One such layer is a *head*: it has one set of weights, so it can look for one kind of thing at a
 # time. In chapter 4 you let several look at once.
@@ -428,8 +428,20 @@ def bug_inverted_dropout(
     return attn_weights * pattern
 
 # %% [markdown]
+# ## Three questions
+#
+# Answer them without running anything. The answers are below.
+#
+# 1. How many entries of the causal mask are `True` for 8 tokens?
+# 2. All scores are equal. Which weight does the fourth of six tokens give to the first one?
+# 3. In training, dropout with p = 0.25 keeps a weight of 0.3. What is it afterwards?
+#
+# **Answers.** (1) **28**: 8 · 7 / 2, all above the diagonal. (2) **0.25**: it sees four tokens, and
+# gives the same to each. (3) **0.4**: it is divided by 1 - 0.25.
+
+# %% [markdown]
 # ## What you can do now
 #
-# Keep a model from looking ahead. You have masked in two ways, can show that they agree, know both traps,
-# and have written dropout. Your `CausalAttention` takes a batch of texts, carries its mask along as
-# a buffer, and provably lets no output depend on a later token.
+# You can keep a model from looking ahead. You have masked in two ways, can show that they agree,
+# know both traps, and have written dropout. Your `CausalAttention` takes a batch of texts, carries
+# its mask along as a buffer, and provably lets no output depend on a later token.

@@ -14,9 +14,9 @@
 #                             x + attention(norm(x)),   then   x + feed_forward(norm(x))
 # ```
 #
-# The blocks use `MultiHeadAttention` of your own chapter 4. A check of this chapter puts a simple
-# substitute there, which mixes tokens without attending, so that a block can be right before
-# chapter 4 is. Each class here uses the ones above it.
+# The blocks use `MultiHeadAttention` from your own chapter 4. The checks of this chapter replace it
+# with a simple substitute that mixes tokens without attention, so a block can pass before chapter 4
+# does. Later classes here use earlier ones.
 
 # %%
 import torch
@@ -121,11 +121,11 @@ class FeedForward(nn.Module):
 #     x ← x + dropout(feed forward(norm_2(x)))
 #
 # The sum is the point. It is called a *residual connection* ([He et al.
-# 2016](https://arxiv.org/abs/1512.03385)). A part that has learned nothing yet adds next to
-# nothing, and its input goes through unharmed; and the gradient reaches the first block through all
-# the sums without a detour. The norm comes *before* each part, inside the frame (*pre-norm*, [Xiong
-# et al. 2020](https://arxiv.org/abs/2002.04745)), so that the sums form a direct path. The second
-# line normalises the new x, and adds to the new x.
+# 2016](https://arxiv.org/abs/1512.03385)). A part can learn to add next to nothing, so its input
+# goes through unharmed; and the gradient reaches the first block through all the sums without a
+# detour. The norm comes *before* each part, inside the frame (*pre-norm*, [Xiong et al.
+# 2020](https://arxiv.org/abs/2002.04745)), so that the sums form a direct path. The second line
+# normalises the new x, and adds to the new x.
 #
 # [Picture: The path of x through a block: norm, attention, then a sum with the block's input; norm,
 # feed forward, then a sum with the first sum. Dropout comes before each sum.]
@@ -175,7 +175,8 @@ class TransformerBlock(nn.Module):
 # come *next*.
 #
 # It answers at all positions at once. The row of position t has seen the tokens 0 … t and nothing
-# later, so its logits are an honest guess at token t + 1. One text of n tokens is n exercises.
+# later, so its logits are an honest guess at token t + 1. One text of n tokens gives n training
+# examples.
 
 # %%
 class SmallGPT(nn.Module):
@@ -223,10 +224,27 @@ class SmallGPT(nn.Module):
 
 
 # %% [markdown]
-# ## Training examples
+# ## Weight initialization
 #
-# A *tokenizer* turns the text into ids. Here it is the simplest one, an id for each character; the
-# course on tokens builds byte-pair encoding, the tokenizer of GPT.
+# Where do the weights begin? Not all at 0: then every column of a layer would get the same gradient,
+# and all would stay the same. So they are drawn at random. The size matters. With large weights the
+# logits are large, and the model is certain of nonsense; with small ones the numbers fade from layer
+# to layer ([Glorot & Bengio 2010](https://proceedings.mlr.press/v9/glorot10a.html)). `nn.Linear`
+# draws from ± 1 / √d_in, which suits a model as small as this one. GPT-2 draws all
+# weights with standard deviation 0.02, and makes those before each residual sum smaller still.
+#
+# There is a simple test. A new model knows nothing, so its loss should be near that of a uniform
+# guess, log V: for 65 characters 4.1744. If it is far above, the weights are too large.
+#
+# ## Tokenization
+#
+# A *tokenizer* turns the text into ids. Here it is the simplest one, an id for each character: a
+# small table, but long texts. An id for each word would give short texts, but a huge table, and no id
+# for a new word. GPT uses *byte-pair encoding* ([Sennrich et al.
+# 2016](https://arxiv.org/abs/1508.07909)) in between: common words become one token, rare ones a
+# few. The second course, *From text to tokens* (`courses/tokens/` in the repository), builds it.
+#
+# ## Training examples
 #
 # A training example needs no label: the text is its own. Cut out a window of `context_length`
 # tokens; the targets are the same window, one token later:
@@ -278,7 +296,7 @@ def batches(
 
 # %%
 def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return the mean of minus the logarithm of the probability of the right tokens.
+    """Return the mean of minus the log probability of the right token, over all rows.
 
     torch's own cross_entropy and nll_loss may not be called: the exercise is to write them
     yourself. log_softmax and logsumexp may.
@@ -300,13 +318,20 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 # %% [markdown]
 # ## One step
 #
-# Learning is one line of thought, repeated: predict, measure, ask each weight which way is down, go
-# a little. The *gradient* says which way is down, and the *optimizer* takes the step. Its *learning
-# rate* is how far it goes: too large, and the loss jumps about; too small, and nothing seems to
-# happen. We use [AdamW](https://arxiv.org/abs/1711.05101), which adapts the step to each weight;
-# 0.003 suits a model as small as this one.
+# Learning is one line of thought, repeated: predict, measure, ask each weight which way is down,
+# take a small step. torch remembers gradients and *adds* to them, so they are cleared first, each
+# time.
 #
-# torch remembers gradients and *adds* to them, so they are cleared first, each time.
+# ### Optimizer and learning rate
+#
+# The *gradient* points uphill, and the *optimizer* takes a step the other way. Its *learning rate* is
+# how far it goes: too large, and the loss jumps about; too small, and nothing seems to happen. We use
+# *AdamW* ([Loshchilov & Hutter 2019](https://arxiv.org/abs/1711.05101)), which adapts the step to
+# each weight, after *Adam* ([Kingma & Ba 2015](https://arxiv.org/abs/1412.6980)). A learning rate of
+# 0.003 suits a model as small as this one. Large models need a smaller one, which rises during the
+# first steps (*warm-up*) and falls towards the end.
+#
+# ### Overfit one batch first
 #
 # A good test of a new model: train it on the *same* batch again and again. Its loss must fall to
 # almost nothing, because it can learn the batch by heart. If it does not, look for a bug before you
@@ -327,9 +352,9 @@ def train_step(
         inputs, targets: (b, n) ids
         result: a float, the cross-entropy of the model's logits and the targets
 
-    Earlier gradients, from other steps or from elsewhere, have no effect: they are
-    cleared before `backward`. The model's parameters change, and its mode if you call
-    model.train(); nothing else does. torch.nn.functional.cross_entropy may be called here.
+    Earlier gradients, from other steps or from elsewhere, have no effect: they are cleared before
+    `backward`. Only the model's parameters and the optimizer's state change, and the model's mode
+    if you call model.train(). torch.nn.functional.cross_entropy may be called here.
     """
     raise NotImplementedError
 
@@ -382,12 +407,11 @@ def generate(
 # A task that cannot be solved without attention: five letters, a stroke, and the same letters
 # backwards, `dbaec|ceabd`. To write the last letter the model has to look at the first, ten
 # positions back. About three hundred steps are enough, a few seconds on a laptop; a cell of the
-# chapter's notebook takes them.
+# chapter's notebook runs them.
 
 # %% [markdown]
-# The loss cannot fall to 0: the first five letters are random, and no model can predict them. Four
-# of the ten targets cost log 5 = 1.6094 each, however good the model is; that makes 0.6438 on
-# average, and the rest can be learned.
+# predict them. The first of them is only an input, so four of the ten targets cost log 5 = 1.6094 each, however good the model is; that makes 0.6438 on average, and the rest can be
+# learned.
 #
 # That is a GPT. The famous ones differ from yours in size: more layers, wider rows, a
 # longer context, and far more text.
@@ -447,10 +471,9 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 
 
 # %% [markdown]
-# Once you have `my_model.safetensors`, let your model write: in a terminal with `tensorgrade talk
-# "ROMEO:"`, and `tensorgrade see "ROMEO: To be or not to be" --weights my_model.safetensors` shows
-# where each of its heads looks. Two of ours learned to look at the previous character; the table at
-# the end of `tensorgrade train` shows when.
+# `tensorgrade talk "ROMEO:"`. `tensorgrade see "ROMEO: To be or not to be" --weights
+# my_model.safetensors` shows where each of its heads looks. Two of ours learned to look at the
+# previous character; the table at the end of `tensorgrade train` shows when.
 
 # %% [markdown]
 # ## Find the bug, twice
@@ -511,8 +534,20 @@ def bug_batches(
     return rows[:, :-1], rows[:, 1:]
 
 # %% [markdown]
+# ## Three questions
+#
+# Answer them without running anything. The answers are below.
+#
+# 1. A model considers all of 100 tokens equally likely. What is its perplexity?
+# 2. How many trained numbers has `FeedForward(16)`, biases included?
+# 3. A text has 10 ids, and windows have 4. At how many places can a window of `batches` begin?
+#
+# **Answers.** (1) **100**: e^(log 100). (2) **2128**: 16 · 64 + 64 on the way up, 64 · 16 + 16
+# on the way down. (3) **6**: each window needs 5 ids, because its targets are one token later.
+
+# %% [markdown]
 # ## What you can do now
 #
-# Build a language model from plain tensors and train it: norms, blocks, two tables of vectors, a
-# loss, a step, and a way to let it write. You know its training examples, and how to see that it
-# looks back. Now let it learn: `tensorgrade train`.
+# You can build a language model from plain tensors and train it: norms, blocks, two tables of
+# vectors, a loss, a step, and a way to let it write. You know its training examples, and how to see
+# that it looks back. Now let it learn: `tensorgrade train`.

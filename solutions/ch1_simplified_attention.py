@@ -563,6 +563,19 @@ def bug_simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, t
 # 3. Say for each line what its letters or its `dim` mean: which axis is the query, which is the
 #    token that is looked at, and which axis is summed away?
 
+# %% [markdown]
+# ## Three questions
+#
+# Answer them without running anything. The answers are below.
+#
+# 1. All scores of a query with six tokens are multiplied by 0. What is each weight?
+# 2. A query is compared with two tokens, and its two scores differ by $\ln 3$. What is the larger
+#    weight?
+# 3. A text grows from 100 to 200 tokens. How many times as many entries has the table of weights?
+#
+# **Answers.** (1) **0.1667**: equal scores give equal shares, here 1/6. (2) **0.75**: the ratio of
+# two weights is $e^{\ln 3} = 3$, and they sum to 1. (3) **4**: the table has n² entries.
+
 # %% [markdown] ending=true
 # ## What you can do now
 #

@@ -657,6 +657,20 @@ def bug_scaled_dot_product_attention(
 # 3. Read the formula out loud, one sign at a time, and put a finger on the place in the code: the
 #    product, the division, what it is divided by, the softmax and its axis, the sum over the keys.
 
+# %% [markdown]
+# ## Three questions
+#
+# Answer them without running anything. The answers are below.
+#
+# 1. The queries have shape (5, 8), the keys (7, 8) and the values (7, 3). What is the shape of the
+#    result?
+# 2. The 64 entries of a query and of a key are drawn with mean 0 and variance 1. What is the
+#    standard deviation of their dot product, before it is scaled?
+# 3. How many trained numbers has `SelfAttention_v2(3, 2)`, without biases?
+#
+# **Answers.** (1) **(5, 3)**: a row for each query, as wide as a value. (2) **8**: the root of 64,
+# and so the scores are divided by it. (3) **18**: three matrices with 3 · 2 numbers each.
+
 # %% [markdown] ending=true
 # ## What you can do now
 #

@@ -20,7 +20,8 @@
 # useless when it has to write, because then the next token does not exist yet.
 #
 # So we add one rule. **Token $i$ may look at tokens $1, \dots, i$, never at a later one.**
-# Attention that obeys it is called *causal*, or *masked*. You will
+# Attention that obeys it is called *causal*, or *masked* ([Vaswani et al.
+# 2017](https://arxiv.org/abs/1706.03762), sec. 3.2.3). You will
 #
 # 1. build the mask, and apply it in two ways that turn out to be the same;
 # 2. write dropout for attention weights, which is used in training only;
@@ -607,6 +608,18 @@ def bug_inverted_dropout(
 # 2. With p = 0.5 several mistakes cannot be seen at all, since p and 1 - p are the same there.
 # 3. Three questions, one for each part: when does it do anything, which share does it keep, and by
 #    which number are the kept ones divided so that the mean stays?
+
+# %% [markdown]
+# ## Three questions
+#
+# Answer them without running anything. The answers are below.
+#
+# 1. How many entries of the causal mask are `True` for 8 tokens?
+# 2. All scores are equal. Which weight does the fourth of six tokens give to the first one?
+# 3. In training, dropout with p = 0.25 keeps a weight of 0.3. What is it afterwards?
+#
+# **Answers.** (1) **28**: 8 · 7 / 2, all above the diagonal. (2) **0.25**: it sees four tokens, and
+# gives the same to each. (3) **0.4**: it is divided by 1 - 0.25.
 
 # %% [markdown] ending=true
 # ## What you can do now

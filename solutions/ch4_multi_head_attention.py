@@ -18,7 +18,8 @@
 # "not" nearby. A single head has to answer with one compromise.
 #
 # So let several heads look, each with queries, keys and values of its own, and put their answers
-# side by side. You will build this twice:
+# side by side ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), sec. 3.2.2). You will build
+# this twice:
 #
 # 1. as a **wrapper** around several copies of chapter 3's `CausalAttention`: easy to see through;
 # 2. as **one** layer that splits wide projections into heads by reshaping: the form used in
@@ -581,6 +582,18 @@ def bug_merge_heads(x: torch.Tensor) -> torch.Tensor:
 #    contain?
 # 3. Each of the three lines can spoil that: how many heads there are, which one is taken when, and
 #    along which axis they are put together.
+
+# %% [markdown]
+# ## Three questions
+#
+# Answer them without running anything. The answers are below.
+#
+# 1. A layer has `d_out` = 768 and 12 heads. How many numbers does one head have for each token?
+# 2. `x` has shape (2, 5, 12), and there are 3 heads. What is the shape of the scores?
+# 3. A layer with `d_out` = 8 gets 4 heads instead of 2. How many trained numbers does it have more?
+#
+# **Answers.** (1) **64**: 768 / 12. (2) **(2, 3, 5, 5)**: a table of tokens by tokens for each head
+# of each text. (3) **0**: the heads share the same wide projections, only cut differently.
 
 # %% [markdown] ending=true
 # ## What you can do now

@@ -315,6 +315,8 @@ def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 # for queries and keys both work; with one for each, none.)
 #
 # Turning keeps lengths: rotary positions change no norm, and position 0 changes nothing at all.
+#
+# ![A query and a key as arrows in a circle, at positions 0 and 2 and again at 3 and 5: both have turned, and the angle between them is the same.](pictures/rotary.png)
 
 # %% exercise="rotate"
 def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
@@ -971,6 +973,21 @@ def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) 
 #    positions.
 # 3. Compare the two lines of the formula with the last line of the code. Which half gets which sign,
 #    and where are `positions` and `base` used?
+
+# %% [markdown]
+# ## Three questions
+#
+# Answer them without running anything. The answers are below.
+#
+# 1. A batch has texts of 2 and of 5 tokens, in rows of 5. How many entries of its padding mask are
+#    `True`?
+# 2. A layer with `d_out` = 8 and 2 heads has read a prompt of 5 tokens, then 3 more, of one text.
+#    What is the shape of the keys in its cache?
+# 3. A query is at position 3 and a key at 7. Both move 100 positions further. By how much does
+#    their dot product change with rotary positions?
+#
+# **Answers.** (1) **3**: the last three of the first row. (2) **(1, 2, 8, 4)**: the cache keeps all
+# 8 tokens, by head. (3) **0**: it depends only on the distance, which is still 4.
 
 # %% [markdown] ending=true
 # ## What you can do now

@@ -310,10 +310,27 @@ class SmallGPT(nn.Module):
 # print(sizes, "together", sum(p.numel() for p in model.parameters()))
 
 # %% [markdown]
-# ## Training examples
+# ## Weight initialization
 #
-# A *tokenizer* turns the text into ids. Here it is the simplest one, an id for each character; the
-# course on tokens builds byte-pair encoding, the tokenizer of GPT.
+# Where do the weights begin? Not all at 0: then every column of a layer would get the same gradient,
+# and all would stay the same. So they are drawn at random. The size matters. With large weights the
+# logits are large, and the model is certain of nonsense; with small ones the numbers fade from layer
+# to layer ([Glorot & Bengio 2010](https://proceedings.mlr.press/v9/glorot10a.html)). `nn.Linear`
+# draws from $\pm 1 / \sqrt{d_{in}}$, which suits a model as small as this one. GPT-2 draws all
+# weights with standard deviation 0.02, and makes those before each residual sum smaller still.
+#
+# There is a simple test. A new model knows nothing, so its loss should be near that of a uniform
+# guess, $\log V$: for 65 characters 4.1744. If it is far above, the weights are too large.
+#
+# ## Tokenization
+#
+# A *tokenizer* turns the text into ids. Here it is the simplest one, an id for each character: a
+# small table, but long texts. An id for each word would give short texts, but a huge table, and no id
+# for a new word. GPT uses *byte-pair encoding* ([Sennrich et al.
+# 2016](https://arxiv.org/abs/1508.07909)) in between: common words become one token, rare ones a
+# few. The second course, *From text to tokens* (`courses/tokens/` in the repository), builds it.
+#
+# ## Training examples
 #
 # A training example needs no label: the text is its own. Cut out a window of `context_length`
 # tokens; the targets are the same window, one token later:
@@ -407,13 +424,19 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 # ## One step
 #
 # Learning is one line of thought, repeated: predict, measure, ask each weight which way is down,
-# take a small step. The *gradient* points uphill, and the *optimizer* takes a step the other way.
-# Its
-# *learning rate* is how far it goes: too large, and the loss jumps about; too small, and nothing
-# seems to happen. We use [AdamW](https://arxiv.org/abs/1711.05101), which adapts the step to each
-# weight; 0.003 suits a model as small as this one.
+# take a small step. torch remembers gradients and *adds* to them, so they are cleared first, each
+# time.
 #
-# torch remembers gradients and *adds* to them, so they are cleared first, each time.
+# ### Optimizer and learning rate
+#
+# The *gradient* points uphill, and the *optimizer* takes a step the other way. Its *learning rate* is
+# how far it goes: too large, and the loss jumps about; too small, and nothing seems to happen. We use
+# *AdamW* ([Loshchilov & Hutter 2019](https://arxiv.org/abs/1711.05101)), which adapts the step to
+# each weight, after *Adam* ([Kingma & Ba 2015](https://arxiv.org/abs/1412.6980)). A learning rate of
+# 0.003 suits a model as small as this one. Large models need a smaller one, which rises during the
+# first steps (*warm-up*) and falls towards the end.
+#
+# ### Overfit one batch first
 #
 # A good test of a new model: train it on the *same* batch again and again. Its loss must fall to
 # almost nothing, because it can learn the batch by heart. If it does not, look for a bug before you
@@ -709,6 +732,18 @@ def bug_batches(
 # 2. Draw many batches and count where windows begin. Does every start occur, also the first and the
 #    last? Do the rows of one batch differ from one another?
 # 3. Draw twice from generators with the same seed: the two batches have to be the same.
+
+# %% [markdown]
+# ## Three questions
+#
+# Answer them without running anything. The answers are below.
+#
+# 1. A model considers all of 100 tokens equally likely. What is its perplexity?
+# 2. How many trained numbers has `FeedForward(16)`, biases included?
+# 3. A text has 10 ids, and windows have 4. At how many places can a window of `batches` begin?
+#
+# **Answers.** (1) **100**: $e^{\log 100}$. (2) **2128**: 16 · 64 + 64 on the way up, 64 · 16 + 16
+# on the way down. (3) **6**: each window needs 5 ids, because its targets are one token later.
 
 # %% [markdown] ending=true
 # ## What you can do now

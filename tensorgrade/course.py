@@ -65,7 +65,8 @@ class Chapter:
     """One lesson with several exercises: one file, one nbgrader assignment.
 
     ending: a sentence or two on what learners can do after this chapter. beside: the weight files
-    that a submission includes alongside the code, each with its maximum size in bytes.
+    that a submission includes alongside the code, each with its maximum size in bytes. due: the
+    deadline as learners read it; "" without one.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Chapter:
     exercises: tuple[Exercise, ...]
     ending: str = ""
     beside: dict[str, int] = field(default_factory=dict, hash=False)
+    due: str = ""
 
     @property
     def points(self) -> float:
@@ -139,21 +141,30 @@ class Scheme:
     """The rule that turns chapters into a grade for the term, in percent.
 
     drop_lowest: this many chapters with the lowest shares do not count. weights: the weights of
-    chapters, if they differ from their points. pass_mark: in percent; None if there is none.
-    decimals: of rounded grades; halves are rounded up.
+    chapters, if they differ from their points. bonus: chapters that add to the grade and are not
+    part of the 100 percent, so that it can be above 100. most: the highest grade in percent; None
+    if there is no limit. pass_mark: in percent; None if there is none. decimals: of rounded grades;
+    halves are rounded up.
     """
 
     drop_lowest: int = 0
     weights: dict[str, float] = field(default_factory=dict, hash=False)
     pass_mark: float | None = None
     decimals: int = 1
+    bonus: tuple[str, ...] = ()
+    most: float | None = None
 
     def complaints(self, chapters: list[str]) -> list[str]:
         """Return the errors in these settings, one sentence each."""
         found = [f"no chapter is named {name}" for name in self.weights if name not in chapters]
+        found += [f"no chapter is named {name}" for name in self.bonus if name not in chapters]
         found += [f"the weight of {n} is negative" for n, w in self.weights.items() if w < 0]
-        if self.drop_lowest < 0 or self.drop_lowest >= len(chapters):
-            found.append(f"drop_lowest is {self.drop_lowest}, of {len(chapters)} chapters")
+        counted = len(chapters) - len(set(self.bonus))
+        if self.drop_lowest < 0 or self.drop_lowest >= counted:
+            without = " without bonus" if self.bonus else ""
+            found.append(f"drop_lowest is {self.drop_lowest}, of {counted} chapters{without}")
+        if self.most is not None and self.most <= 0:
+            found.append(f"most is {self.most:g}; give percent above 0")
         if self.pass_mark is not None and not 0 <= self.pass_mark <= 100:
             found.append(f"pass_mark is {self.pass_mark:g}; give percent, 0 to 100")
         if not 0 <= self.decimals <= 6:
@@ -244,9 +255,12 @@ class Course:
         raise CourseError(f"no exercise is named {name}; there is {', '.join(close)}")
 
     def public_json(self) -> str:
-        """Return the data for learners' checks as JSON, without the seed and the dates."""
+        """Return the data for learners' checks as JSON, without the seed and the late penalties."""
         private = ("lateness", "scheme", "solutions_in_kit")
         told = {name: value for name, value in asdict(self).items() if name not in private}
+        for chapter in told["chapters"]:
+            if not chapter["due"]:
+                del chapter["due"]
         return json.dumps(told | {"seed": None}, indent=1) + "\n"
 
     @classmethod
@@ -272,4 +286,5 @@ def chapter_from(data: dict) -> Chapter:
     """Return one chapter of `course.json`."""
     exercises = (Exercise(**e | {"hints": tuple(e["hints"])}) for e in data["exercises"])
     ending, beside = data.get("ending", ""), data.get("beside", {})
-    return Chapter(data["name"], data["title"], tuple(exercises), ending, beside)
+    due = data.get("due", "")
+    return Chapter(data["name"], data["title"], tuple(exercises), ending, beside, due)

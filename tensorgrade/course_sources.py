@@ -148,7 +148,13 @@ def read_chapter(root: Path, name: str, settings: Settings) -> Chapter:
     taught = [exercise for exercise in exercises if exercise not in settings.off]
     stubs = parameters_in(lesson)
     read = each(lambda one: read_exercise(graders, name, one, settings.points, stubs), taught)
-    return Chapter(name, title[1], tuple(read), beside=settings.beside.get(name, {}))
+    return Chapter(
+        name,
+        title[1],
+        tuple(read),
+        beside=settings.beside.get(name, {}),
+        due=settings.lateness.told_due(name),
+    )
 
 
 def read_exercise(

@@ -20,6 +20,7 @@ class Lateness:
     - most: the largest share that can be lost.
     - grace_seconds: the delay that still counts as in time.
     - attempts: if there are several submissions, the `last` or the `best` counts.
+    - most_attempts: only a learner's first so many files for a chapter count. 0 means no limit.
     - hidden_runs_a_day: on Gradescope, the submissions a day that are graded with the hidden tests;
       later ones run the public checks. 0 means no limit.
     - feedback_from: until this time learners only see that a submission was received, and if it can
@@ -34,12 +35,27 @@ class Lateness:
     zone: str = ""
     feedback_from: str = ""
     hidden_runs_a_day: int = 0
+    most_attempts: int = 0
 
     def __post_init__(self) -> None:
         """Add the course's time zone to deadlines without one."""
         object.__setattr__(self, "feedback_from", with_zone(self.feedback_from, self.zone))
         dues = {name: with_zone(due, self.zone) for name, due in self.deadlines.items()}
         object.__setattr__(self, "deadlines", dues)
+
+    def told_due(self, chapter: str, own: str = "") -> str:
+        """Return a deadline as learners read it, in the course's time zone; "" without one.
+
+        own: a learner's own deadline.
+
+        >>> Lateness({"ch1": "2027-01-15 22:59 UTC"}, zone="Europe/Berlin").told_due("ch1")
+        '2027-01-15 23:59 Europe/Berlin'
+        """
+        try:
+            whole = in_zone(own or self.deadlines.get(chapter, ""), self.zone)
+        except ValueError:  # an unknown zone, which `complaints` reports
+            return ""
+        return re.sub(r"(\d\d:\d\d):00(?= )", r"\1", whole)
 
     def seconds_late(self, chapter: str, submitted: str | None, due: str | None = None) -> float:
         """Return the seconds between the deadline and the submission; 0 without either of them.
@@ -97,8 +113,9 @@ class Lateness:
         ]
         if self.grace_seconds < 0:
             found.append("grace_seconds is negative")
-        if self.hidden_runs_a_day < 0:
-            found.append("hidden_runs_a_day is negative")
+        for name in ("hidden_runs_a_day", "most_attempts"):
+            if getattr(self, name) < 0:
+                found.append(f"{name} is negative")
         if self.attempts not in (LAST, BEST):
             found.append(f"attempts is {self.attempts!r}; it is last or best")
         return found

@@ -65,9 +65,14 @@ def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool
     Cases whose weights could not be loaded come first: that is the cause of all other faults.
     """
     seen = public_stages(part, public)
-    if not raised:
+    if not raised or any(is_misshapen(one.observed) for one in seen):
         seen.sort(key=lambda one: not without_weights(one.case, one.observed))
     return seen
+
+
+def is_misshapen(seen: Observation) -> bool:
+    """Return True if a part of the module has parameters of another shape than the right one."""
+    return bool(seen.fact("load", "misshapen", default={}))
 
 
 def public_stages(part: ExerciseAttempt, public: References) -> list[Seen]:

@@ -7,6 +7,7 @@ answer may well be on a later line.
 """
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -33,6 +34,9 @@ from .divergence import (
 from .pairs import Pairs
 from .recognized import mistakes
 
+CALL = re.compile(r"([\w.]+)\(")
+SIZE = re.compile(r"\.shape\b|\.size\(|\blen\(")
+
 
 @dataclass(frozen=True)
 class Trail:
@@ -55,12 +59,16 @@ class Trails:
     made: the attributes of `self` that edited lines of `__init__` make; empty if the mistakes
     change a value or raise, because then their own lines are known by that. placed: True if the
     first wrong value of the edited solution is on an edited line, so that it serves for other texts
-    as well.
+    as well. texts: the code of the edited lines that the solution does not have. calls: the
+    functions that these lines call in a new way, if the mistakes change no traced value. Dropout,
+    for example, acts in no case whose values are traced.
     """
 
     by_case: dict[str, Trail]
     made: tuple[str, ...] = ()
     placed: bool = False
+    texts: frozenset[str] = frozenset()
+    calls: frozenset[str] = frozenset()
 
 
 @found_in_file
@@ -76,7 +84,8 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     found = trails(pairs, public, part.name, names)
     if found.by_case and (place := most_frequent(places(part, found, public))):
         return place
-    return place_in_making(part, found.made) or (divergence(part, False) if found.placed else None)
+    place = place_in_making(part, found.made) or same_line(part, found.texts)
+    return place or (divergence(part, False) if found.placed else only_call(part, found.calls))
 
 
 def places(part: ExerciseAttempt, found: Trails, public: References) -> Iterator[Divergence]:
@@ -105,21 +114,39 @@ def place_on(
     if without_weights(seen.case, seen.observed):
         return line_making_one_of(part, seen, without_weights(seen.case, seen.observed))
     way = read_trace(seen.observed).told_in(part.is_own_line)
+    compared = Comparison(seen, way, ways)
     at = first_on_trail(way, trail)
+    if at is None and (named := first_named(way, trail)) is not None:
+        at = first_wrong(compared, named)
     if at is None:
         return None
-    compared = Comparison(seen, way, ways)
-    at = scaled_before(compared, at)
+    at = misnamed_before(compared, at) or scaled_before(compared, at)
     return Divergence(way.stages[at].line, compared.told(at).stage)
+
+
+def misnamed_before(compared: Comparison, at: int) -> int | None:
+    """Return the first value before a wrong one that has the name of another right value.
+
+    For example, the queries are made by the projection for the keys.
+    """
+    found = compared.misnamed(at)
+    return found if found is not None and compared.way.stages[found].line else None
 
 
 def scaled_before(compared: Comparison, at: int) -> int:
     """Return the first value before a wrong one that is a right one times a factor, or that one.
 
-    Scores may be scaled before they are masked, or after.
+    Scores may be scaled before they are masked, or after. A factor on the way to a right value is
+    no mistake.
     """
     before = [one for one in compared.ancestors(at) if compared.way.stages[one].line]
-    values = ((one, compared.way.stages[one].value) for one in before if not compared.matches[one])
+    right = [one for one in before if compared.matches[one]]
+    fine = {one for made in right for one in compared.ancestors(made)}
+    values = (
+        (one, compared.way.stages[one].value)
+        for one in before
+        if not compared.matches[one] and one not in fine
+    )
     scaled = (one for one, value in values if value is not None and compared.right.multiples(value))
     return next(scaled, at)
 
@@ -136,13 +163,24 @@ def first_on_trail(way: Trace, trail: Trail) -> int | None:
         same = (at for at in own if is_same(way.stages[at].value, value))
         by_line.setdefault(line, set()).update(islice(same, 1))
     found = [min(places) for places in by_line.values() if is_one_line(way, places)]
-    found += [
-        at
-        for name, value in trail.named.items()
-        for at in own
-        if name in way.stages[at].names and is_same(way.stages[at].value, value)
-    ]
     return min(found, default=None)
+
+
+def first_named(way: Trace, trail: Trail) -> int | None:
+    """Return the first place at which an own line gives one of the trail's values its name."""
+    found = (
+        at
+        for at, stage in enumerate(way.stages)
+        for name, value in trail.named.items()
+        if stage.line and not stage.inside and name in stage.names and is_same(stage.value, value)
+    )
+    return next(found, None)
+
+
+def first_wrong(compared: Comparison, named: int) -> int:
+    """Return the first wrong value on the way to a named one, which many steps may have made."""
+    lost = compared.first_lost([named])
+    return named if lost is None else lost
 
 
 def is_one_line(way: Trace, places: set[int]) -> bool:
@@ -167,6 +205,35 @@ def place_in_making(part: ExerciseAttempt, made: tuple[str, ...]) -> Divergence 
     return Divergence(line) if line and text.is_making(line) else None
 
 
+def same_line(part: ExerciseAttempt, texts: frozenset[str]) -> Divergence | None:
+    """Return the only line of the learner's definition with the code of an edited line."""
+    text = part.attempt.handed_in
+    known = set(map(in_loop, texts))
+    found = [line for line in counted_lines(part) if in_loop(text.code(line).strip()) in known]
+    return Divergence(found[0]) if len(found) == 1 else None
+
+
+def in_loop(code: str) -> str:
+    """Return the code of a line without the name of a loop's variable.
+
+    >>> in_loop("for j in range(0, n, size):")
+    'for _ in range(0, n, size):'
+    """
+    return re.sub(r"^for \w+ in ", "for _ in ", code)
+
+
+def only_call(part: ExerciseAttempt, names: frozenset[str]) -> Divergence | None:
+    """Return the only line of the learner's definition, below `__init__`, that calls a function."""
+    text = part.attempt.handed_in
+    found = [
+        line
+        for line in counted_lines(part)
+        if not text.is_making(line)
+        and not names.isdisjoint(map(short, CALL.findall(text.code(line))))
+    ]
+    return Divergence(found[0]) if len(found) == 1 else None
+
+
 def trails(pairs: Pairs, public: References, exercise: str, names: tuple[str, ...]) -> Trails:
     """Return the trails of known mistakes of an exercise. They are the same for every learner."""
     if (exercise, names) not in pairs.trails:
@@ -182,7 +249,11 @@ def trails_of(pairs: Pairs, public: References, exercise: str, names: tuple[str,
     entries = [one for one in public.asked_for_stages if one[0].exercise == exercise]
     cases = [case for case, _ in entries]
     found, quiet, placed = {}, True, False
-    for (case, asked), one, other in zip(entries, wrong.run(cases), right.run(cases), strict=True):
+    runs = list(zip(entries, wrong.run(cases), right.run(cases), strict=True))
+    new = new_lines(right.source.text, text, edited)
+    if new and all(map(SIZE.search, new)):
+        edited |= users_of_sizes(runs, public, edited)
+    for (case, asked), one, other in runs:
         if strangers := without_weights(case, one):  # its values show nothing
             placed = placed or is_made_there(text, exercise, strangers, edited)
             continue
@@ -192,7 +263,58 @@ def trails_of(pairs: Pairs, public: References, exercise: str, names: tuple[str,
         placed = placed or is_placed(seen, ways, edited)
         quiet = quiet and not one.error and same_results(one, other)
     made = attributes(text, edited) if quiet else ()
-    return Trails(found, tuple(made), placed)
+    calls = frozenset() if found else new_calls(right.source.text, new)
+    return Trails(found, tuple(made), placed, new, calls)
+
+
+def users_of_sizes(runs: list, public: References, edited: dict[int, int]) -> dict[int, int]:
+    """Return the line of the first wrong value if edited lines make no tensor, but a size.
+
+    Several lines are none: then it is not clear where the size is used.
+    """
+    ways = [(Seen(case, asked, one), read_trace(one)) for (case, asked), one, _ in runs]
+    if any(stage.line in edited for _, way in ways for stage in way.stages):
+        return {}
+    found = (find_divergence(seen, way, public.ways[seen.case.id]) for seen, way in ways)
+    lines = {one.line for one in found if one and one.line and not one.since}
+    return {line: line for line in lines} if len(lines) == 1 else {}
+
+
+def new_lines(before: str, text: HandedIn, edited: dict[int, int]) -> frozenset[str]:
+    """Return the code of the edited lines that the text before the edits does not have.
+
+    Lines such as `pass` are in many texts and do nothing.
+    """
+    known = {line.strip() for line in before.splitlines()}
+    lines = {text.code(line).strip() for line in edited} - known
+    return frozenset(line for line in lines if "=" in line or "(" in line)
+
+
+def new_calls(before: str, lines: frozenset[str]) -> frozenset[str]:
+    """Return the names of functions that lines call and the lines most similar to them do not.
+
+    A torch function that the text calls elsewhere may be right in a learner's text.
+
+    >>> new_calls("y = f(x)\\nreturn y", frozenset(["y = f(x.detach())"]))
+    frozenset({'detach'})
+    """
+    known = [line.strip() for line in before.splitlines()]
+    elsewhere = {name for name in map(short, CALL.findall(before)) if "." not in name}
+    found: set[str] = set()
+    for line in lines:
+        similar = "".join(difflib.get_close_matches(line, known, n=1))
+        new = set(CALL.findall(line)) - set(CALL.findall(similar))
+        found |= set(map(short, new)) - elsewhere
+    return frozenset(found)
+
+
+def short(name: str) -> str:
+    """Return the name of a called function without its module.
+
+    >>> short("nn.functional.dropout"), short("self.dropout")
+    ('dropout', 'self.dropout')
+    """
+    return name if name.startswith("self.") else name.rpartition(".")[2]
 
 
 def edited_lines(before: str, after: str) -> dict[int, int]:

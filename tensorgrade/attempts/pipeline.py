@@ -124,6 +124,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     for add in () if hidden else DETAILS:
         diagnosis = add(part, diagnosis)
     names = () if unfinished else mistakes_on(part, diagnosis)
+    fact, fact_line = (None if unfinished or hidden else plain_fact(part)) or (None, None)
     return Finding(
         asks,
         diagnosis,
@@ -131,7 +132,8 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         trace=lambda: trace(part, diagnosis.case),
         find_divergence=lambda: None if unfinished else divergence_for(part, diagnosis),
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
-        fact=None if unfinished or part.attempt.references.hidden else plain_fact(part),
+        fact=fact,
+        fact_line=fact_line,
         line=None if hidden else line_to_show(part, diagnosis),
         place=part.attempt.place,
     )

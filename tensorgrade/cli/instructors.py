@@ -27,6 +27,7 @@ Isolation = Annotated[
 Roster = Annotated[
     Path | None, typer.Option(help="The class list as CSV, exported from the course system.")
 ]
+Section = Annotated[str, typer.Option(help="Only the learners of this section of the roster.")]
 DateOrder = Annotated[
     str, typer.Option(help="dmy or mdy, if the worksheet's dates do not show it.")
 ]
@@ -64,6 +65,7 @@ def grade(
     new_exercises: Annotated[
         str, typer.Option(help="For exercises added since the last run: count or ignore.")
     ] = "",
+    section: Section = "",
 ) -> None:
     """Grade a class and write a report."""
     from ..attempts.setup import Setup
@@ -71,9 +73,11 @@ def grade(
     from ..instructor.report.page import messages_in, write_report
     from ..instructor.roster import read_roster
     from ..instructor.run import Run, grade_class
+    from ..instructor.sections import learners_in
     from ..project import find_project
 
     project, listed = find_project(), read_roster(roster)
+    own = learners_in(listed, section)
     for note in listed.notes:
         typer.echo(f"note: {note}")
     setup = Setup(project.graders, isolation, device)
@@ -86,11 +90,13 @@ def grade(
         listed.folders,
         tuple(chapter or ()),
         new_exercises,
+        section=own,
     )
     goes_on = f"Results so far are in {out}; run the same command to continue."
     with ClassProgress() as progress, interruptible(goes_on):
         rows = grade_class(submitted, out, run, progress)
-    print_class(progress.console, project.course, rows)
+    shown = [row for row in rows if not own or row["student"] in own]
+    print_class(progress.console, project.course, shown)
     messages = messages_in(project.graders / "references")
     page = write_report(out, project.course, messages=messages)
     progress.say(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
@@ -174,14 +180,20 @@ def report(
     alike: Annotated[
         Path | None, typer.Option(help="Folder of submissions; list nearly identical answers.")
     ] = None,
+    roster: Roster = None,
+    section: Section = "",
     isolation: Annotated[
         str, typer.Option(help="Isolation level for reading files with --alike.")
     ] = "auto",
 ) -> None:
     """Write OUT/report.html, one page about the class."""
     from ..instructor.report.page import messages_in, watch_report, write_report
+    from ..instructor.roster import read_roster
+    from ..instructor.sections import learners_in
     from ..project import find_project
 
+    if watch and section:
+        raise CourseError("--watch shows the whole class; leave --section out")
     project, listed = find_project(), []
     course, messages = project.course, messages_in(project.graders / "references")
     if alike is not None:
@@ -191,7 +203,9 @@ def report(
             page = watch_report(out, course, hide_names, typer.echo, messages=messages)
             typer.echo(f"{page}")
     else:
-        typer.echo(f"{write_report(out, course, hide_names, listed, messages)}")
+        own = learners_in(read_roster(roster), section)
+        page = write_report(out, course, hide_names, listed, messages, section, own)
+        typer.echo(f"{page}")
 
 
 def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
@@ -221,6 +235,7 @@ def collect(
         str, typer.Option(help="Time zone of Moodle's worksheet, if it is not the course's own.")
     ] = "",
     date_order: DateOrder = "",
+    section: Section = "",
     preview: Annotated[
         bool, typer.Option("--preview", help="Only show which file belongs to whom.")
     ] = False,
@@ -230,16 +245,20 @@ def collect(
 
     from ..instructor.collecting import plan, short_note, some_of, table
     from ..instructor.roster import read_roster
+    from ..instructor.teams import add_teams, note_on
     from ..instructor.write_submissions import notes_on_second_folders, write
     from ..project import find_project
     from ..views.words import plural
 
     course = find_project().course
-    found = plan(layout, source, course, read_roster(roster, layout), chapter, zone, date_order)
-    found.notes += notes_on_second_folders(found, submitted)
+    listed = read_roster(roster, layout)
+    found = plan(layout, source, course, listed, chapter, zone, date_order, section)
+    found.notes += notes_on_second_folders(found, submitted) + note_on(found.teams)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     console.print(table(found, course.lateness.zone))
     stayed = [] if preview else write(found, submitted)
+    if not preview:
+        add_teams(submitted, found.teams)
     for note in found.told() + some_of(list(map(short_note, stayed))):
         console.print(f"note: {printable(note, len(note))}", markup=False, soft_wrap=True)
     done = "would be written" if preview else "written"
@@ -265,6 +284,7 @@ def export(
     partial: Annotated[
         bool, typer.Option("--partial", help="Export even if some are not graded yet.")
     ] = False,
+    section: Section = "",
 ) -> None:
     """Export points for course systems, or a page for each learner."""
     from ..instructor.exporting import export as write_export
@@ -275,7 +295,7 @@ def export(
     form = form or ("jsonl-annotations" if to == "jsonl" else "plain")
     course = find_project().course
     listed = read_roster(roster)
-    files, notes = write_export(out, course, to, form, listed, chapter, overwrite, partial)
+    files, notes = write_export(out, course, to, form, listed, chapter, overwrite, partial, section)
     shown = files if len(files) < 4 else [files[0].parent]
     for path in shown:
         typer.echo(f"{path}" if path in files else f"{len(files)} files in {path}")

@@ -32,6 +32,7 @@ def read(
     tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = Path("exercises"),
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("lessons.html"),
     show: Annotated[bool, typer.Option(help="Open it in a browser.")] = True,
+    live: Annotated[bool, typer.Option("--live", help="Check and reload after each save.")] = False,
 ) -> None:
     """Open the lessons as one page, with your own progress."""
     import webbrowser
@@ -39,6 +40,11 @@ def read(
     if not (tests / "references").is_dir():
         raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
     typer.echo("checking your progress …")
+    if live:
+        from ..learner.live_page import read_live
+
+        read_live(tests.resolve(), folder.resolve(), show)
+        return
     from ..learner.watch.checker import check_all
     from ..views.lessons import lessons_page
 
@@ -91,16 +97,14 @@ def edit(
     exercise: Annotated[str, typer.Argument(help="The exercise to open.")],
 ) -> None:
     """Open an exercise at its line, in $EDITOR or VS Code."""
-    from ..learner.kit import find_kit, line_to_edit, open_in_editor
+    from ..learner.kit import NO_EDITOR, find_kit, line_to_edit, open_in_editor
 
     kit = find_kit()
     chapter = kit.course.exercise(exercise)[0].name
     path, line = kit.path(chapter), line_to_edit(kit.text(chapter), exercise)
     if not open_in_editor(path, line):
         typer.echo(f"{shown(path)}:{line}")
-        typer.echo(
-            "No editor is known. Set the variable EDITOR, such as EDITOR=nano, or use VS Code."
-        )
+        typer.echo(NO_EDITOR)
 
 
 @app.command(rich_help_panel=LEARNERS)

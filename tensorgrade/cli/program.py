@@ -18,7 +18,7 @@ THIS_COURSE = "This course"
 EXTRAS = {LEARNERS: "learner", INSTRUCTORS: "instructor", AUTHORS: "author"}
 OPTIONAL = {  # packages that may be missing, by their import names
     *("bleach", "fsrs", "jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
-    *("openpyxl", "sqlalchemy", "traitlets", "watchfiles", "yaml"),
+    *("openpyxl", "pygments", "sqlalchemy", "traitlets", "watchfiles", "yaml"),
 }
 for audience in (
     "learners",

@@ -67,6 +67,10 @@ class ClassProgress:
     def __exit__(self, *exception: object) -> None:
         self.bar.stop()
 
+    def waits(self) -> None:
+        """Print that this run waits for another one."""
+        self.say("Another run is writing into this folder; waiting for its end …")
+
     def begin(self, total: int, left: int, notes: list[str]) -> None:
         """Print the notes and the number of submissions."""
         for note in notes:

@@ -8,7 +8,7 @@ import io
 import re
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,12 +28,13 @@ from ..sources.near_misses import (
     is_given,
     members_of,
 )
-from ..sources.submitted_files import shown
+from ..sources.submitted_files import escaped, shown
 from ..views.words import plural
 from .downloads import Entry, Unreadable, read_download
 from .folder_names import Claim, safe, unique_folders
 from .layouts import LAYOUTS, SUBMITTED_AT, Learner, Reading, Submitted
 from .roster import NAMED_BY, Roster
+from .sections import learners_in
 
 Meaning = tuple[str, str]  # a chapter and a kind
 Meant = tuple[Submitted, Meaning | None]
@@ -81,7 +82,8 @@ class Plan:
     layout: the course system. places: files that count. aside: files that are kept for learners
     without any file that counts. notes, left_out, lost: sentences about learners, about files that
     are not submissions, and about submissions that cannot be read, assigned or written. failed: the
-    number of files that could not be written.
+    number of files that could not be written. teams: the team of each member, by learner and
+    chapter.
     """
 
     layout: str = ""
@@ -91,6 +93,7 @@ class Plan:
     left_out: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     failed: int = 0
+    teams: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def told(self) -> list[str]:
         """Return all sentences, shortened, and at most a few of each kind."""
@@ -109,12 +112,13 @@ def plan(
     chapter: str = "",
     zone: str = "",
     date_order: str = "",
+    section: str = "",
 ) -> Plan:
     """Return the submissions in a download; write nothing.
 
     chapter: the only chapter to collect; it is assumed for files whose name shows none. zone,
     date_order: settings for Moodle's worksheet, if they differ from those of the course and of the
-    dates. Raises CourseError.
+    dates. section: the only section of the roster to collect. Raises CourseError.
     """
     if layout not in LAYOUTS:
         raise CourseError(f"--from is one of {', '.join(LAYOUTS)}, not {layout}")
@@ -130,19 +134,38 @@ def plan(
         raise CourseError(f"{source} does not look like a download from {layout}")
     learners = [*(one.learner for one in everything), *sorted(reading.texts, key=by_id)]
     folders, notes = folders_of(learners, roster)
+    if own := learners_in(roster, section):
+        others = {learner for learner, folder in folders.items() if escaped(folder) not in own}
+        everything = [one for one in everything if one.learner not in others]
+        reading.texts.difference_update(others)
+        if others:
+            reading.left_out.append(f"left out: {plural(len(others), 'learner')} of other sections")
     files = [one for one in everything if not one.entry.is_folder]
     found = Plan(layout, lost=reading.lost + lost_links(reading, course))
     check_roster(learners, roster)
     if layout == "moodle":
         check_dates(course, roster)
     submitted = add_places(found, files, folders, course, only)
+    found.teams = teams_in(found.places, only)
     empty = {one.learner for one in everything} - {one.learner for one in files}
     on_class = [*notes, *notes_on_times(files)]
-    on_class += notes_on_learners(submitted, reading.texts, empty, roster, folders)
+    on_class += notes_on_learners(submitted, reading.texts, empty, roster, folders, own)
     # First the notes that occur once, because only a limited number of the others is shown.
     found.notes = [*roster.notes, *reading.notes, *on_class, *found.notes]
     found.left_out += reading.left_out + reading.download.notes
     return found
+
+
+def teams_in(places: Iterable[Place], only: str) -> dict[tuple[str, str], str]:
+    """Return the team of each learner with a file of a team. only: the chapter of zips, if known.
+
+    A zip of unknown chapters is about all of them.
+    """
+    return {
+        (escaped(place.folder), place.chapter or only): place.submitted.team
+        for place in places
+        if place.submitted.team
+    }
 
 
 def check_roster(learners: Sequence[Learner], roster: Roster) -> None:
@@ -510,13 +533,16 @@ def notes_on_learners(
     empty: set[Learner],
     roster: Roster,
     folders: dict[Learner, str],
+    section: Collection[str] = (),
 ) -> list[str]:
     """Return notes on learners without a file, and on learners who are not on the roster.
 
-    texts, empty: learners with an online text, and with a folder that holds no file to collect.
+    section: the only learners that are collected; all if empty. texts, empty: learners with an
+    online text, and with a folder that holds no file to collect.
     """
     known = {learner.row for learner in submitted | texts | empty}
     absent = [folder for n, folder in enumerate(roster.folders) if n not in known]
+    absent = [folder for folder in absent if not section or escaped(folder) in section]
     strange = [folders[learner] for learner in submitted if learner.row is None and roster.rows]
     only_text = texts - submitted
     told = {

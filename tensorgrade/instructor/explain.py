@@ -38,6 +38,7 @@ from .grader import Grader
 from .overrides import as_found
 from .points_breakdown import account, is_changed
 from .store import Store
+from .teams import read_teams
 
 SHOWN = 3  # cases that differ, which are shown with their values
 LONGEST_CODE = 20_000  # characters of a definition; a normal answer has some hundred
@@ -133,7 +134,9 @@ def without(docstrings: list[str], code: str) -> str:
 
 def submission_of(grader: Grader, student: str, chapter: str, submitted: Path) -> SubmittedFiles:
     """Return a learner's submission for a chapter. Raises CourseError if there is none."""
-    submissions, _ = find_submissions(submitted, grader.maker.course)
+    course = grader.maker.course
+    teams = read_teams(submitted, course)
+    submissions, _ = find_submissions(submitted, course, share=teams.share)
     for submitted_files in submissions:
         if (submitted_files.student, submitted_files.chapter) == (
             student,

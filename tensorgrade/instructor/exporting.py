@@ -24,6 +24,7 @@ from .ledger import note_on_export
 from .points_breakdown import account, is_changed, late
 from .report.page import PAGES, STATES, Person, people_of, rows_of
 from .roster import Roster, as_csv, harmless, in_csv, is_formula
+from .sections import learners_in
 from .store import Store, set_meta
 from .term import Term, terms_of
 from .worksheet import IDENTIFIER, NO
@@ -36,7 +37,8 @@ LONGEST_NAME = 200  # bytes of a file's name; systems allow at most 255
 class Export:
     """The data to export. chapter: None for all. roster: may be empty.
 
-    overwrite: replace grades and comments that people typed. notes: sentences on the written files,
+    overwrite: replace grades and comments that people typed. section: the name of the section whose
+    rows these are; "" for the whole class. notes: sentences on the written files,
     for the instructor.
     """
 
@@ -46,12 +48,14 @@ class Export:
     roster: Roster
     chapter: Chapter | None = None
     overwrite: bool = False
+    section: str = ""
     notes: list[str] = field(default_factory=list)
 
     @property
     def folder(self) -> Path:
         """The folder for exported files."""
-        return self.store.out / "export"
+        whole = self.store.out / "export"
+        return whole / safe(self.section) if self.section else whole
 
     def only(self) -> Chapter:
         """Return the only chapter of a file. Raises CourseError if there are several."""
@@ -70,10 +74,12 @@ def export(
     chapter: str = "",
     overwrite: bool = False,
     partial: bool = False,
+    section: str = "",
 ) -> tuple[list[Path], list[str]]:
     """Write an export, and return its files and notes on their content. Raises CourseError.
 
-    partial: export even if some submissions are not graded yet.
+    partial: export even if some submissions are not graded yet. section: a section of the roster,
+    whose learners alone are exported, into a folder of its own.
     """
     if (to, form) not in WRITERS:
         known = "; ".join(f"--to {t} --format {f}" for t, f in WRITERS)
@@ -82,12 +88,14 @@ def export(
         raise CourseError(not_released(course))
     only = course.chapter(chapter) if chapter else None
     store = Store(out)
-    rows = [r for r in rows_of(store, course) if only is None or r["chapter"] == only.name]
+    learners = learners_in(roster, section)
+    rows = rows_of(store, course, learners)
+    rows = [row for row in rows if only is None or row["chapter"] == only.name]
     if not rows:
-        raise CourseError(f"{out} holds no rows of {chapter or 'this course'}")
+        raise CourseError(f"{out} holds no rows of {chapter or section or 'this course'}")
     notes = note_on_export(store, "exports do not read it")
-    notes += not_graded(store, only, partial)
-    what = Export(store, course, rows, roster, only, overwrite, [*roster.notes, *notes])
+    notes = [*roster.notes, *notes, *not_graded(store, only, partial, learners)]
+    what = Export(store, course, rows, roster, only, overwrite, section, notes)
     what.folder.mkdir(parents=True, exist_ok=True)
     return WRITERS[to, form](what), list(dict.fromkeys(what.notes))
 
@@ -105,9 +113,12 @@ def not_released(course: Course) -> str:
     )
 
 
-def not_graded(store: Store, only: Chapter | None, partial: bool) -> list[str]:
+def not_graded(
+    store: Store, only: Chapter | None, partial: bool, learners: Collection[str] = ()
+) -> list[str]:
     """Return a note on submissions that are not graded yet. Raises CourseError unless partial."""
-    left = sorted("/".join(a) for a in store.pending() if only is None or a[1] == only.name)
+    own = [a for a in store.pending() if not learners or a[0] in learners]
+    left = sorted("/".join(a) for a in own if only is None or a[1] == only.name)
     if not left:
         return []
     what = f"the last run was interrupted before it graded {plural(len(left), 'submission')}"
@@ -239,12 +250,14 @@ def canvas_csv(what: Export) -> list[Path]:
     most = [there[c.name] or c.points for c in chapters]
     possible: list[object] = ["    Points Possible", "", "", "", "", *most]
     points = points_by_learner(what)
+    own = learners_in(what.roster, what.section)
     lines: list[list[object]] = [
         [
             *(row.get(column.casefold(), "") for column in CANVAS),
             *(scaled(points.get((escaped(folder), c), ""), by) for c, by in scales.items()),
         ]
         for folder, row in what.roster.by_folder().items()
+        if not what.section or escaped(folder) in own
     ]
     note_unlisted(what, {student for student, _ in points})
     note_new_columns(what, list(columns.values()))

@@ -49,7 +49,8 @@ class Submitted:
 
     name: the file name that the learner gave. time: the submission time in lateness.py's format; ""
     if unknown. time_note: why `time` replaces the system's own time. turn: a number that is larger
-    for later versions. remark: a note for the table, such as "late, says Canvas".
+    for later versions. remark: a note for the table, such as "late, says Canvas". team: the name of
+    a team that submitted together; "" for one learner.
     """
 
     learner: Learner
@@ -59,6 +60,7 @@ class Submitted:
     time_note: str = ""
     turn: int = 0
     remark: str = ""
+    team: str = ""
 
 
 @dataclass(frozen=True)
@@ -198,10 +200,12 @@ def moodle_file(reading: Reading, entry: Entry, known_as: str, number: str, name
     """Return one file of the participant with this number, with the worksheet's time."""
     learner = moodle_learner(reading, known_as, number)
     moment = None if learner.row is None else reading.submitted_at.get(learner.row)
+    # Only worksheets of assignments with group submissions have this column.
+    team = "" if learner.row is None else reading.roster.rows[learner.row].get("group", "")
     if moment is None:
-        return Submitted(learner, name, entry)
+        return Submitted(learner, name, entry, team=team)
     said = reading.roster.rows[learner.row or 0][SUBMITTED_AT]
-    return Submitted(learner, name, entry, *checked(moment, said))
+    return Submitted(learner, name, entry, *checked(moment, said), team=team)
 
 
 CANVAS = re.compile(
@@ -263,8 +267,9 @@ def gradescope(reading: Reading) -> Iterator[Submitted]:
             unknown.add((root, key))
         else:
             kept = reading.download.visible(entry, entry.parts[at + 1 :])
+            team = key if len(people) > 1 else ""
             for learner, time, why in people:
-                yield Submitted(learner, entry.parts[-1], kept, time, why)
+                yield Submitted(learner, entry.parts[-1], kept, time, why, team=team)
     reading.left_out.extend(counted(others, "in no submission's folder"))
     if forged:
         why = "only the file beside the submissions counts as Gradescope's"

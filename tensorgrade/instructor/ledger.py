@@ -18,6 +18,7 @@ from ..course import CourseError
 from ..lateness import BEST, Lateness, in_zone, read_time
 from ..sources.finding import named
 from ..sources.submitted_files import NOTHING, WEIGHTS, SubmittedFiles, escaped
+from ..views.words import plural
 from . import store
 from .extensions import Extension
 from .history import OTHER_FILE, moves, record_of
@@ -34,7 +35,8 @@ class Ledger:
     overrides: an instructor's decisions against the graders. regraded: ids of messages; a row with
     one of them does not count as graded. exercises: the exercises of each chapter; a submission
     counts as graded only if each of them has a row. extensions: later deadlines of single learners.
-    notes: sentences about rows that are damaged or were imported.
+    teams: the team of each member. waits: called before this run waits for another one; None raises
+    CourseError instead. notes: sentences about rows that are damaged or were imported.
     """
 
     def __init__(
@@ -46,12 +48,15 @@ class Ledger:
         regraded: Collection[str] = (),
         exercises: Mapping[str, Collection[str]] | None = None,
         extensions: Mapping[About, Extension] | None = None,
+        teams: Mapping[About, str] | None = None,
+        waits: Callable[[], None] | None = None,
     ):
         make_folder(out)
-        self.out, self.lock = out, Lock(out / "in-use")
+        self.out, self.lock = out, Lock(out / "in-use", waits)
         self.digests, self.lateness = digests, lateness or Lateness()
         self.overrides, self.regraded = dict(overrides or {}), regraded
         self.exercises, self.extensions = exercises or {}, dict(extensions or {})
+        self.teams = teams or {}
         self.store = Store(out, writes=True)
         self.attempts, self.results = self.store.attempts(), self.store.results()
         self.groups = set(self.store.unnamed())
@@ -114,6 +119,7 @@ class Ledger:
         asked = {about(submitted_files) for submitted_files in submissions}
         self.note_incomplete(todo, asked)
         self.note_older(todo)
+        self.note_over_limit(todo)
         gone = [a for a in self.results if a[0] in forget and a not in asked]
         with self.store.transaction() as connection:
             self.run = store.begin_run(connection)
@@ -239,15 +245,43 @@ class Ledger:
         If the best attempt counts, only attempts judged by the same graders are compared, because
         earlier graders may have been wrong.
         """
-        newest = attempts[-1]
+        allowed = self.within_limit(attempts)
+        newest = allowed[-1]
         options = [newest]
         if self.lateness.attempts == BEST:
-            options += [one for one in attempts[:-1] if one.graders == newest.graders][::-1]
+            options += [one for one in allowed[:-1] if one.graders == newest.graders][::-1]
         dated = [(one, [self.dated(row) for row in one.rows]) for one in options]
         counted, rows = max(dated, key=lambda pair: points(pair[1]))  # the newest of equal ones
         later = self.added_since(counted, attempts)
         rows = [excused(row, ADDED_LATER) if row["exercise"] in later else row for row in rows]
+        if newest is not attempts[-1]:
+            rows = [row | {"most_attempts": self.lateness.most_attempts} for row in rows]
         return counted, [overridden(row, self.overrides) for row in rows]
+
+    def within_limit(self, attempts: list[Attempt]) -> list[Attempt]:
+        """Return the attempts at a learner's first files, up to the limit; all without a limit."""
+        most = self.lateness.most_attempts or len(attempts)
+        files = files_of(attempts)[:most]
+        allowed: list[Attempt] = []
+        for attempt in attempts:
+            if attempt.content in files or len(files_of(allowed)) < most:
+                allowed.append(attempt)
+        return allowed
+
+    def note_over_limit(self, todo: list[SubmittedFiles]) -> None:
+        """Note new files that do not count, because their learners submitted enough before."""
+        most = self.lateness.most_attempts
+        over = [
+            about(one)
+            for one in todo
+            if most
+            and not one.digest.startswith(NOTHING)
+            and one.digest not in (before := files_of(self.attempts.get(about(one), [])))[:most]
+            and len(before) >= most
+        ]
+        if over:
+            why = f"more than {plural(most, 'file')}, so the new one is graded and does not count"
+            self.notes.append(f"{why}: {whose(over)}")
 
     def new_exercises(self, chapters: Collection[str]) -> dict[str, list[str]]:
         """Return, by chapter, the exercises that are new since the earlier runs."""
@@ -332,7 +366,9 @@ class Ledger:
         return [f"old overrides still count: {named(sorted(old))}; {advice}"] if old else []
 
     def dated(self, row: dict) -> dict:
-        """Return a row with its late penalty, and with the learner's extension if there is one."""
+        """Return a row with its late penalty, and with the learner's team and extension."""
+        if team := self.teams.get(key(row)[:2]):
+            row = row | {"team": team}
         extension = self.extensions.get(key(row)[:2])
         if extension is None:
             return self.lateness.applied(row, row.get("submitted"))
@@ -406,6 +442,11 @@ IGNORED, OVERRIDES_SEEN, NAMES = "ignored exercises", "overrides", "names"
 ADDED_LATER = "this exercise was added after you submitted your file"
 
 
+def files_of(attempts: list[Attempt]) -> list[str]:
+    """Return the digests of a learner's different files, oldest first."""
+    return list(dict.fromkeys(a.content for a in attempts if not a.content.startswith(NOTHING)))
+
+
 def a_of(event: dict) -> About:
     """Return the student and the chapter of an event."""
     return event["student"], event["chapter"]
@@ -467,9 +508,10 @@ def identical_files(kept: Store) -> list[dict]:
     """Return `chapter` and `students` of each file that several learners share.
 
     Learners without any exercise begun are left out, because untouched stubs are always equal.
-    Weights are ignored, because learners may share them.
+    Weights are ignored, because learners may share them. A team counts as one learner.
     """
     groups = defaultdict(list)
+    teams = {key(row)[:2]: row["team"] for row in kept.rows() if row.get("team")}
     begun = {key(row)[:2] for row in kept.rows() if row["status"] != "not_attempted"}
     for a, own in sorted(kept.attempts().items()):
         content = own[-1].content.split(WEIGHTS)[0]
@@ -478,7 +520,7 @@ def identical_files(kept: Store) -> list[dict]:
     return [
         {"chapter": chapter, "students": students}
         for (chapter, _), students in groups.items()
-        if len(students) > 1
+        if len({teams.get((student, chapter), (student,)) for student in students}) > 1
     ]
 
 
@@ -495,10 +537,11 @@ def make_folder(out: Path) -> None:
 class Lock:
     """A lock that keeps a second run out of a folder while this process lives.
 
-    Forks do not hold it, so a worker that outlives the process blocks no other run.
+    Forks do not hold it, so a worker that outlives the process blocks no other run. waits: called
+    before this waits for another run; without it, another run is an error.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, waits: Callable[[], None] | None = None):
         try:
             import fcntl
         except ImportError:  # missing on Windows
@@ -510,7 +553,10 @@ class Lock:
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise CourseError(f"another run is writing into {path.parent} just now") from None
+            if waits is None:
+                raise CourseError(f"another run is writing into {path.parent} just now") from None
+            waits()
+            fcntl.flock(self.file, fcntl.LOCK_EX)
         register_after_fork(self, lambda lock: lock.file.close())
 
 

@@ -19,6 +19,10 @@ def account(row: dict) -> list[str]:
     lost = round(graded["max_points"] - found, 6)
     if lost > 0 and row["status" if "status" in row else "mistakes"] != "not_attempted":
         steps.append(f"Deduction{cause(row['mistakes'])}: {points(lost)}.")
+    if most := row.get("most_attempts"):
+        steps.insert(
+            0, f"Only your first {plural(most, 'file')} can count, so a later one does not."
+        )
     if extension := row.get("extension"):
         steps.append(f"Extension until {extension['due']}: {extension['reason'].rstrip('.')}.")
     if penalty := row.get("penalty"):
@@ -30,7 +34,7 @@ def account(row: dict) -> list[str]:
 
 def is_changed(row: dict) -> bool:
     """Return True if the points depend on more than the graders' results."""
-    return bool(row.get("penalty") or row.get("override") or row.get("extension"))
+    return any(map(row.get, ("penalty", "override", "extension", "most_attempts")))
 
 
 def cause(mistakes: list[str]) -> str:

@@ -16,7 +16,7 @@ from ..exchange.text import short
 from ..isolation.levels import choose_level, must_be_closed
 from ..messages.setting_aside import GRADERS_FAILED
 from ..project import check_seed
-from ..sources.finding import find_submissions, named
+from ..sources.finding import TEAMS, find_submissions, named
 from ..sources.submitted_files import SubmittedFiles
 from ..views.words import plural
 from .dependencies import digest_of
@@ -24,6 +24,7 @@ from .extensions import EXTENSIONS, read_extensions
 from .ledger import Ledger
 from .overrides import OVERRIDES, read_overrides, unknown
 from .retrying_workers import LocalWorkers, Workers, default_count, graded
+from .teams import Teams, read_teams
 from .write_submissions import identities
 
 LONGEST_NOTE = 300  # characters: two lines of a wide terminal
@@ -37,7 +38,8 @@ class Run:
     whose earlier rows are deleted. rescue: accept files with nearly the right name or place.
     roster: the learners of the class. chapters: the only ones to grade; all if empty. again: the
     only learner to grade, even files that are already graded. new_exercises: `count` or `ignore`,
-    for exercises that were added to a chapter since it was last graded.
+    for exercises that were added to a chapter since it was last graded. section: the only learners
+    to grade; all if empty.
     """
 
     setup: Setup
@@ -49,10 +51,18 @@ class Run:
     chapters: tuple[str, ...] = ()
     new_exercises: str = ""
     again: str = ""
+    section: frozenset[str] = frozenset()
+
+    def only(self, submissions: list[SubmittedFiles]) -> list[SubmittedFiles]:
+        """Return the submissions of the section."""
+        return [one for one in submissions if not self.section or one.student in self.section]
 
 
 class Progress(Protocol):
     """A receiver of progress callbacks: class_terminal.py, or a substitute."""
+
+    def waits(self) -> None:
+        """Receive that another run writes into the folder, so that this one waits for its end."""
 
     def begin(self, total: int, left: int, notes: list[str]) -> None:
         """Receive the numbers of all and of ungraded submissions, and notes on skipped files."""
@@ -75,7 +85,14 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     Raises CourseError for impossible options, and if nothing can be graded.
     """
     course, isolated = prepare_to_grade(submitted, out, run)
-    submissions, notes = find_submissions(submitted, course, run.rescue, run.roster)
+    teams = read_teams(submitted, course)
+    submissions, notes = find_submissions(
+        submitted, course, run.rescue, run.roster, lambda all_of: run.only(teams.share(all_of))
+    )
+    if run.roster and teams.strangers:
+        why = "who are not on the roster and have no folder"
+        raise CourseError(f"{submitted / TEAMS} names {named(teams.strangers)}, {why}")
+    notes += teams.notes
     notes += few_submitted(submissions)
     if only := {course.chapter(name).name for name in run.chapters}:
         submissions = [
@@ -85,18 +102,18 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         submissions = [
             submitted_files
             for submitted_files in submissions
-            if submitted_files.student == run.again
+            if run.again in teams.members(submitted_files.student, submitted_files.chapter)
         ]
     if not submissions:
         what = f"{run.again or '<student>'}/{' or '.join(run.chapters) or '<chapter>'}/"
         raise CourseError(f"{submitted} holds no {what} folder of this course")
-    ledger = ledger_of(out, course, run)
+    ledger = ledger_of(out, course, run, teams, progress)
     chapters = {submitted_files.chapter for submitted_files in submissions}
     notes += decide_new_exercises(ledger, run.new_exercises, course, chapters)
     submissions = [h for h in submissions if not (h.missing and ledger.holds(h, run.forget))]
     notes += ledger.rename(identities(submitted))
     notes += late_by_file(submissions, ledger)
-    notes += [] if run.again else notes_on_others(ledger, submissions, run)
+    notes += [] if run.again or run.section else notes_on_others(ledger, submissions, run)
     todo = ledger.prepare(submissions, run.forget, again=bool(run.again))
     notes += ledger.notes + ledger.old_overrides(submissions, points_in(course))
     if isolated:
@@ -129,13 +146,23 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
     return course, level.name != "none"
 
 
-def ledger_of(out: Path, course: Course, run: Run) -> Ledger:
-    """Return the results in a folder, for this run. Raises CourseError."""
+def ledger_of(out: Path, course: Course, run: Run, teams: Teams, progress: Progress) -> Ledger:
+    """Return the results in a folder, as soon as no other run writes. Raises CourseError."""
     digests = {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters}
     overrides = read_overrides(out, course)
     exercises = {c.name: [e.name for e in c.exercises] for c in course.chapters}
     extensions = read_extensions(out, course)
-    ledger = Ledger(out, digests, course.lateness, overrides, GRADERS_FAILED, exercises, extensions)
+    ledger = Ledger(
+        out,
+        digests,
+        course.lateness,
+        overrides,
+        GRADERS_FAILED,
+        exercises,
+        extensions,
+        teams.of,
+        progress.waits,
+    )
     ledger.must_know(run.forget)
     return ledger
 

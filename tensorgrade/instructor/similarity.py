@@ -12,6 +12,7 @@ from ..attempts.maker import AttemptMaker
 from ..runner.source import Unreadable
 from ..sources.finding import find_submissions
 from ..sources.submitted_files import SubmittedFiles
+from .teams import read_teams
 
 COMMON = 0.2  # an answer shared by more than this share of a class is the usual one
 TO_DO = "NotImplementedError"
@@ -33,12 +34,14 @@ class Alike:
 def answers_alike(maker: AttemptMaker, submitted: Path) -> list[Alike]:
     """Return groups of answers that differ only in names of variables, comments and spaces.
 
-    The rarest and longest come first, and common answers are left out. Raises CourseError if
-    learners' files cannot be read.
+    The rarest and longest come first, and common answers are left out. A team has one answer.
+
+    Raises CourseError if learners' files cannot be read.
     """
     same: dict[tuple[str, str], list[str]] = defaultdict(list)
     answers: dict[str, int] = defaultdict(int)
-    for submitted_files in find_submissions(submitted, maker.course)[0]:
+    teams = read_teams(submitted, maker.course)
+    for submitted_files in find_submissions(submitted, maker.course, share=teams.once)[0]:
         for exercise, shape in shapes_of(maker, submitted_files).items():
             same[exercise, shape].append(submitted_files.student)
             answers[exercise] += 1

@@ -50,16 +50,17 @@ def terms_of(rows: Iterable[dict], course: Course) -> dict[str, Term]:
 def term_of(sums: dict[str, list[float]], course: Course, scheme: Scheme) -> Term:
     """Return one learner's term. sums: points and maximum by chapter; 0 of 0 is excused."""
     shares = {c: 100 * points / most for c, (points, most) in sums.items() if most}
-    if not shares:
-        return Term({}, (), None, None)
-    lowest = sorted(shares, key=lambda chapter: shares[chapter])
+    counted = [chapter for chapter in shares if chapter not in scheme.bonus]
+    shown = {c: round_half_up(share, scheme.decimals) for c, share in shares.items()}
+    if not counted:
+        return Term(shown, (), None, None)
+    lowest = sorted(counted, key=lambda chapter: shares[chapter])
     dropped = lowest[: min(scheme.drop_lowest, len(lowest) - 1)]
     weights = {c: weight_of(c, course, scheme) for c in shares if c not in dropped}
-    whole = sum(weights.values())
+    whole = sum(weight for c, weight in weights.items() if c in counted)
     total = sum(shares[c] * weight for c, weight in weights.items()) / whole if whole else 0.0
-    rounded = round_half_up(total, scheme.decimals)
+    rounded = round_half_up(min(total, scheme.most or total), scheme.decimals)
     passed = None if scheme.pass_mark is None else rounded >= scheme.pass_mark
-    shown = {c: round_half_up(share, scheme.decimals) for c, share in shares.items()}
     return Term(shown, tuple(c for c in sums if c in dropped), rounded, passed)
 
 

@@ -17,6 +17,7 @@ COLUMNS = {
     "id number": "id-nummer; matrikelnummer; numéro d'identification; número de id;"
     "codice identificativo; número de identificação",
     "status": "estado; statut; stato",
+    "group": "gruppe; groupe; grupo; gruppo; groep",
     "username": "anmeldename; nutzername; benutzername; nom d'utilisateur; nombre de usuario;"
     "gebruikersnaam; nome de utilizador; nome de usuário",
     "grade": "bewertung; note; calificación; valutazione; cijfer; nota",

@@ -124,8 +124,8 @@ class Finding:
     shapes help. find_divergence: returns the place where values diverge from right answers, if
     known; it also runs cases again. said: returns the output of the code in the call, which runs
     again. earlier: a message about a wrong earlier exercise that is called here, in addition to
-    known mistakes. fact: something plain about the text that is probably the cause. line: where the
-    code fails, if known. place: converts a line to the learner's words.
+    known mistakes. fact: something plain about the text that is probably the cause, on fact_line.
+    line: where the code fails, if known. place: converts a line to the learner's words.
     """
 
     asks: str
@@ -136,6 +136,7 @@ class Finding:
     said: Callable[[], list[str]] = list
     earlier: Message | None = None
     fact: Message | None = None
+    fact_line: int | None = None
     line: int | None = None
     place: Callable[[int], str] = "line {}".format
 

@@ -153,10 +153,16 @@ def sums_to_one(tensor: torch.Tensor, dim: int) -> bool:
 
 
 def what_sums_to_one(actual: torch.Tensor) -> Message | None:
-    """Return a remark if columns or all entries sum to 1 instead of the rows, or None."""
+    """Return a remark if columns or all entries sum to 1 instead of the rows, or None.
+
+    If all rows but one are 0, the entries sum to 1 only by chance.
+
+    >>> what_sums_to_one(torch.tensor([[0.0, 0.0], [0.4, 0.6]]))
+    """
     if actual.ndim > 1 and sums_to_one(actual, -2):
         return ColumnsSumToOne()
-    if actual.ndim > 1 and abs(float(actual.double().sum()) - 1) < CLOSE:
+    rows = actual.double().sum(dim=-1)
+    if actual.ndim > 1 and abs(float(rows.sum()) - 1) < CLOSE < float((rows - 1).abs().min()):
         return EverythingSumsToOne()
     return None
 

@@ -905,10 +905,24 @@ class Comparison:
         if not stage.line or not names:
             return ""
         called = ((name, self.meant(name)) for name in stage.names)
+        same = [*names, *chain(*(self.names(before) for before in self.reshaped(at)))]
         return next(
-            (n for n, words in called if words and not any(one.startswith(words) for one in names)),
+            (n for n, words in called if words and not any(one.startswith(words) for one in same)),
             "",
         )
+
+    def reshaped(self, at: int) -> list[int]:
+        """Return the inputs of a value that has the same numbers in another shape."""
+        value = self.way.stages[at].value
+        inputs = [(one, self.way.stages[one].value) for one in self.way.stages[at].inputs]
+        return [
+            one
+            for one, other in inputs
+            if value is not None
+            and other is not None
+            and value.numel() == other.numel() > 1
+            and torch.equal(value.flatten(), other.flatten())
+        ]
 
     def meant(self, name: str) -> str:
         """Return the name in right answers that a local name means; "" if it is unclear.
@@ -1082,8 +1096,9 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> Message | None:
     filled = missed.unique()
     # A single number may be any score, and scores may be as low as hidden places.
     several = len(missed) > 1 or not yours.any()
-    if several and len(filled) == 1 and not bool((value[~asked] == filled[0]).any()):
-        return NotLowEnough(float(filled[0]))
+    if several and len(filled) == 1:
+        shown = bool((value[~asked] == filled[0]).any())
+        return None if shown else NotLowEnough(float(filled[0]))
     return HidesOthers(where_they_differ(yours ^ asked)) if yours.any() else HidesNothing()
 
 

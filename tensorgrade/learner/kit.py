@@ -21,6 +21,7 @@ NOT_WRITTEN = re.compile(r"^[ \t]+raise NotImplementedError\b", re.M)
 WITH_PLUS = {"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "kak", "joe", "gedit"}
 WITH_COLON = {"subl", "hx", "helix", "zed"}
 WITH_GOTO = {"code", "code-insiders", "codium", "cursor"}
+NO_EDITOR = "No editor is known. Set the variable EDITOR, such as EDITOR=nano, or use VS Code."
 
 
 @dataclass(frozen=True)

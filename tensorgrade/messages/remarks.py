@@ -79,7 +79,7 @@ class NearlyRight(Message):
     id = "nearly_right"
     template = (
         "it agrees with the expected result to about {digits} digits. Is something rounded on the "
-        "way, or is a small constant (such as eps) different?"
+        "way, or is a small constant different?"
     )
     digits: Annotated[int, FromLearner]
 

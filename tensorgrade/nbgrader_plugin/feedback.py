@@ -21,6 +21,7 @@ from nbconvert.filters import Highlight2HTML
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
+from ..instructor.points_breakdown import points as said
 from .names import take_names_literally
 from .sanitize import PICTURES, is_picture, member, read_notebook, resources_of, text_of
 
@@ -71,7 +72,37 @@ class CleanOutputs(Preprocessor):
         """Replace the outputs of one cell."""
         if cell.cell_type == "code":
             cell.outputs = [output for output in map(clean_output, cell.outputs) if output]
+            add_account(cell, resources.get("nbgrader") or {})
         return cell, resources
+
+
+def add_account(cell: NotebookNode, page: dict) -> None:
+    """Add to a card how its points become those that count, if a penalty or a person changed them.
+
+    page: nbgrader's sums of the notebook. The penalty is a share of every cell's points.
+    """
+    score, most = (cell.metadata.get("nbgrader", {}).get(name) for name in ("score", "points"))
+    cards = [output for output in cell.outputs if "text/html" in output.get("data", {})]
+    if score is None or len(cards) != 1:
+        return
+    penalty, left = page.get("late_penalty") or 0.0, page.get("score") or 0.0
+    less = score * penalty / (left + penalty) if penalty else 0.0
+    found = number_in(cards[0].data.get("text/plain", ""))
+    by_hand = f" Changed to {score:g}." if found is not None and abs(found - score) > 0.005 else ""
+    late = f" Late penalty: {said(round(less, 2))} less." if less else ""
+    if by_hand or late:
+        first = score if found is None else found
+        told = f"Found: {first:g} of {said(most)}.{by_hand}{late}"
+        told += f" What counts: {round(score - less, 2):g} of {said(most)}."
+        cards[0].data["text/html"] += f'<div style="margin-top:6px">{escape(told)}</div>'
+
+
+def number_in(text: str) -> float | None:
+    """Return the number in a graded cell's output; None if there is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 LONGEST_TEXT = 10_000  # longest cell text in characters that is rendered

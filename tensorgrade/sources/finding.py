@@ -7,7 +7,7 @@ so.
 
 import os
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from .submitted_files import (
 
 SUFFIXES = (".py", ".ipynb")
 MOST_NAMED = 10
+TEAMS = "teams.csv"  # next to the learners' folders
 MOST_STRAY = 20  # notes on stray files; more of them would tell the instructor nothing new
 
 
@@ -72,13 +73,18 @@ class Learner:
 
 
 def find_submissions(
-    submitted: Path, course: Course, rescue: bool = True, roster: Collection[str] = ()
+    submitted: Path,
+    course: Course,
+    rescue: bool = True,
+    roster: Collection[str] = (),
+    share: Callable[[list[SubmittedFiles]], list[SubmittedFiles]] | None = None,
 ) -> tuple[list[SubmittedFiles], list[str]]:
     """Return all submissions in a fixed order, and notes for the instructor.
 
     The notes name missing submissions, stray files and similar names of learners.
     rescue: accept files whose name or place is nearly right. roster: the learners of the class;
-    each of them gets a submission. Raises CourseError if SUBMITTED cannot be read.
+    each of them gets a submission. share: gives a team's submission to all its members. Raises
+    CourseError if SUBMITTED cannot be read.
     """
     chapters = {chapter.name for chapter in course.chapters}
     learners, outside = find_learners(submitted, course, chapters)
@@ -91,6 +97,7 @@ def find_submissions(
     found = [(chapter, one) for learner in learners for chapter, one in learner.submissions.items()]
     graded = sorted({chapter for chapter, submitted_files in found if not submitted_files.missing})
     submissions = [learner.submitted_files(chapter) for learner in learners for chapter in graded]
+    submissions = share(submissions) if share else submissions
     stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
     unknown = {learner.name for learner in learners if learner.damaged}
     notes = notes_on_missing([h for h in submissions if h.student not in unknown])
@@ -183,6 +190,7 @@ def find_learners(
         raise CourseError(f"{submitted} cannot be read: {error.strerror}") from None
     learners = [learner_in(e, course, chapters) for e in entries if is_learner(e, chapters)]
     outside = [e.name for e in entries if not is_learner(e, chapters) and e.name[0] != "."]
+    outside = [name for name in outside if name != TEAMS]
     return learners, [shown(name) for name in outside]
 
 

@@ -1,9 +1,11 @@
 """Write the lessons as one page for a browser: text, formulas, pictures and the progress.
 
-The page is complete in itself: it has no script, and loads nothing from a network.
+The page is complete in itself: its scripts are inside, and it loads nothing from a network. Without
+scripts it can still be read.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,33 +13,54 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
 from ..attempts.results import CheckResult, State, state_of
 from ..course import Chapter, Course, CourseError, Exercise
 from ..judging.diagnosis import PublicDiagnosis
+from ..runner.edits import definition_of
 from .comparison import LEGEND, Pair, labelled, pair_of
 from .formulas import in_mathml
 from .note import Sections
-from .pages import pages_in
+from .pages import VIEWS, pages_in
 from .points import Results, earned, how_earned
 from .summary import first_to_work_on, note_on
 
-TEMPLATE = pages_in().get_template("lessons.html")
-MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}
 PLACEHOLDER = "formula{}formula"
+PICTURE = re.compile(r'<p>(<img src="attachment:([\w-]+)\.png"[^>]*>)</p>')
+ANSWERS = re.compile(r"<p><strong>Answers?[.:]</strong>(.*?)</p>", re.S)
+WORDS_A_MINUTE = 180
+SHAPES = re.compile(r"^( +)Shapes:\n((?:\1 .*\n)+)", re.M)
+
+
+def coloured(code: str, language: str = "python", _: str = "") -> Markup:
+    """Return Python code as HTML, with a class for each kind of word; other code unchanged."""
+    if language != "python":
+        return Markup.escape(code)
+    return Markup(highlight(code, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)))
+
+
+MARKDOWN = MarkdownIt("commonmark", {"html": False, "highlight": coloured}).enable("table")
+PAGES = pages_in()
+PAGES.filters["coloured"] = coloured
+TEMPLATE = PAGES.get_template("lessons.html")
 
 
 @dataclass(frozen=True)
 class Block:
     """A piece of a lesson: `text` as HTML, or `code`; for an exercise its code and its state.
 
-    came_about: how its points came about. told: the note on the first failed check. labelled,
-    pair: the expected and the actual texts, shapes or values in it.
+    own: the learner's code, if the exercise is done. came_about: how its points came about. told:
+    the note on the first failed check. labelled, pair: the expected and the actual texts, shapes or
+    values in it.
     """
 
     text: str = ""
     code: str = ""
+    own: str = ""
     exercise: Exercise | None = None
     state: State | None = None
     points: float = 0
@@ -68,12 +91,16 @@ def notebook_of(root: Path, chapter: str) -> Path:
 
 
 def lessons_page(
-    course: Course, root: Path, by_exercise: Results, folder: Path = Path("exercises")
+    course: Course,
+    root: Path,
+    by_exercise: Results,
+    folder: Path = Path("exercises"),
+    version: int | None = None,
 ) -> str:
     """Return the page as HTML.
 
     root: the kit's or the course's folder. by_exercise: the results of the checks, if any. folder:
-    the learner's files.
+    the learner's files. version: the number of a page that is served and reloads; None for a file.
 
     Raises CourseError if a notebook is missing.
     """
@@ -82,15 +109,62 @@ def lessons_page(
         for chapter in course.chapters
     ]
     done = {chapter.name: finished(chapter, by_exercise) for chapter in course.chapters}
+    states = {name: state_of(checks) for name, checks in by_exercise.items()}
     first = first_to_work_on(course, by_exercise)
     return TEMPLATE.render(
         course=course,
         chapters=chapters,
         done=done,
+        states=states,
+        marks=MARKS,
+        minutes={chapter.name: minutes(blocks) for chapter, blocks in chapters},
+        shapes=cheat_sheet(chapters),
         checked=bool(by_exercise),
         first=first,
         legend=LEGEND[True],
+        version=version,
+        script=scripts(root / "exercises" / "pictures"),
     )
+
+
+def scripts(pictures: Path) -> Markup:
+    """Return the page's own script and those of the course's interactive pictures.
+
+    The script NAME.js replaces the still picture NAME.png of a lesson.
+    """
+    paths = [VIEWS / "lessons.js", *sorted(pictures.glob("*.js"))]
+    return Markup("\n".join(path.read_text(encoding="utf-8") for path in paths))
+
+
+def minutes(blocks: list[Block]) -> int:
+    """Return the minutes that it takes to read a chapter, without writing its exercises."""
+    text = " ".join(re.sub(r"<[^>]+>", " ", block.text) + block.code for block in blocks)
+    return math.ceil(len(text.split()) / WORDS_A_MINUTE)
+
+
+def cheat_sheet(chapters: list[tuple[Chapter, list[Block]]]) -> list[tuple[Chapter, list]]:
+    """Return the chapters with their exercises' names and the shapes that the docstrings name."""
+    found = [
+        (chapter, [(b.exercise.name, shapes_in(b.code)) for b in blocks if b.exercise])
+        for chapter, blocks in chapters
+    ]
+    named = [(chapter, [row for row in rows if row[1]]) for chapter, rows in found]
+    return [(chapter, rows) for chapter, rows in named if rows]
+
+
+def shapes_in(stub: str) -> list[tuple[str, str]]:
+    """Return the names and shapes in a docstring's section "Shapes", each up to its semicolon.
+
+    >>> shapes_in("    Shapes:\\n        x, y: (n, d); rows\\n        result: (n,)\\n")
+    [('x, y', '(n, d)'), ('result', '(n,)')]
+    """
+    found = SHAPES.search(stub)
+    if not found:
+        return []
+    indent = min(len(line) - len(line.lstrip()) for line in found[2].splitlines())
+    entries = re.sub(rf"\n {{{indent + 1},}}", " ", found[2])  # continued lines
+    rows = (line.strip().partition(": ") for line in entries.splitlines())
+    return [(name, text.partition(";")[0].rstrip(".")) for name, colon, text in rows if colon]
 
 
 def finished(chapter: Chapter, by_exercise: Results) -> int:
@@ -118,19 +192,39 @@ def blocks_of(
 def exercise_block(exercise: Exercise, stub: str, checks: list[CheckResult], path: Path) -> Block:
     """Return the block of an exercise. path: the learner's file."""
     if not checks:
-        return Block("", stub, exercise)
+        return Block("", stub, "", exercise)
     state, points, came_about = (
         state_of(checks),
         earned(checks),
         how_earned(checks, exercise.points),
     )
     if state != State.WRONG:
-        return Block("", stub, exercise, state, points, came_about)
+        own = own_code(path, exercise.name) if state == State.DONE else ""
+        return Block("", stub, own, exercise, state, points, came_about)
     note = note_on(exercise.name, checks, path)
     diagnosis = note.finding.diagnosis
     public = diagnosis if isinstance(diagnosis, PublicDiagnosis) else None
     values = (labelled(public), pair_of(public)) if public else ([], None)
-    return Block("", stub, exercise, state, points, came_about, note.sections, *values)
+    return Block("", stub, "", exercise, state, points, came_about, note.sections, *values)
+
+
+def own_code(path: Path, name: str) -> str:
+    """Return the learner's definition of a name; "" if there is none."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    node = definition_of(text, name, 0)
+    if node is None:
+        return ""
+    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+    return "\n".join(text.split("\n")[first - 1 : node.end_lineno])
+
+
+def folded(answers: re.Match) -> str:
+    """Return a paragraph of answers, (1) … (2) …, folded and with a line for each."""
+    lines = re.sub(r"\s(?=\([2-9]\) )", "</p><p>", answers[1])
+    return f"<details><summary>Answers</summary><p>{lines}</p></details>"
 
 
 def as_html(lesson: str, attachments: dict[str, dict[str, str]]) -> str:
@@ -143,7 +237,10 @@ def as_html(lesson: str, attachments: dict[str, dict[str, str]]) -> str:
         return f"\n\n{word}\n\n" if shown else word
 
     text = MARKDOWN.render(in_mathml(lesson, put))
-    text = re.sub(r"<p>(<img [^>]*>)</p>", r'<div class="wide picture">\1</div>', text)
+    text = PICTURE.sub(
+        r'<div class="picture">\1</div><figure class="try" data-picture="\2" hidden></figure>', text
+    )
+    text = ANSWERS.sub(folded, text)
     for number, formula in enumerate(formulas):
         text = text.replace(PLACEHOLDER.format(number), formula)
     for name, content in attachments.items():

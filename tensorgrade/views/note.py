@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..exchange.cases import spoken_shape
-from ..judging.diagnosis import Finding, Kind, PublicDiagnosis, Step
+from ..judging.diagnosis import Divergence, Finding, Kind, PublicDiagnosis, Step
 from ..messages.message import Clauses, render, sentence
 from .comparison import MOST, comparison, in_sentences
 
@@ -21,7 +21,7 @@ WIDTH, INDENT = 80, 2
 MOST_STEPS = 14
 MOST_LINES = 12
 SHAPES_HELP = (Kind.SHAPE, Kind.ERROR, Kind.VALUES, Kind.NAN)
-SECOND = "There is a second thing; it can wait until this one is right."
+SECOND = "There is a second mistake; it can wait until this one is right."
 LABEL = 9  # columns
 
 
@@ -61,23 +61,36 @@ class Note:
     def sections(self) -> Sections:
         """The note's texts. Some come from running the learner's code again."""
         finding, diagnosis = self.finding, self.finding.diagnosis
-        diverging = None if finding.mistakes else finding.find_divergence()
+        diverging = self.diverging
         name, message = next(iter(finding.mistakes.items()), ("", ""))
         told = Clauses((diagnosis.problem, diagnosis.where)) if name else None
         facts = (("checked", finding.asks), ("called", diagnosis.called), ("problem", render(told)))
         return Sections(
             message or sentence(diagnosis.problem),
             name,
-            self.where(diverging.line if diverging and diverging.said else None),
+            self.where(),
             tuple(self.thoughts(render(diverging.said) if diverging else "")),
             tuple((label, text) for label, text in facts if text),
             tuple(self.shapes() if diagnosis.kind in SHAPES_HELP else ()),
             tuple(shortly(finding.said())),
         )
 
-    def where(self, line: int | None) -> str:
-        """Return the place to look at. line: where values diverge from right ones, if known."""
-        line = line or self.finding.line or self.first_line
+    @cached_property
+    def diverging(self) -> Divergence | None:
+        """The first wrong value, if no known mistake explains the result."""
+        return None if self.finding.mistakes else self.finding.find_divergence()
+
+    @property
+    def line(self) -> int | None:
+        """The line to look at: where values diverge from right ones, if known."""
+        first = self.diverging
+        return (
+            (first.line if first and first.said else None) or self.finding.line or self.first_line
+        )
+
+    def where(self) -> str:
+        """Return the place to look at."""
+        line = self.line
         if self.path:
             return f"{self.path}:{line}" if line else self.path
         return self.finding.place(line) if line else ""

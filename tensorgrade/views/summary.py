@@ -36,7 +36,7 @@ WIDEST, NARROW, BAR, TITLE, NAME = 100, 100, 16, 39, 32
 START = "Read its docstring, replace `raise NotImplementedError` with your code, and save."
 FIX = "The given code has a mistake: find it, fix it, and save."
 MOST_WARNINGS = 3
-PART_DONE = "What was run is done; `pytest exercises/` runs it all."
+PART_DONE = "All selected exercises are done; `pytest exercises/` runs all exercises."
 AGAIN = "Then run this again. `tensorgrade watch` does that each time you save."
 AT_THE_END = (
     "You have written every exercise of the course. Next: submit your files, and read the lessons "

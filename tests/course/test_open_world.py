@@ -51,6 +51,6 @@ def test_the_table_counts_a_wrong_line_as_false(project, judged):
     solution = project.solution(case["chapter"]).read_text(encoding="utf-8")
     text = (FOLDER / f"{case['name']}.py").read_text(encoding="utf-8")
     found = judged(case["chapter"], case["exercise"], f"{solution}\n\n{text}")
-    *_, right, wrong = table([Judged(case, found, "")]), table([Judged(case, found, "return out")])
-    assert right.splitlines()[-1] == "| all |  | 1 of 1 | 1 of 1 | 0 of 1 | 0 of 1 |"
+    right, wrong = (table([Judged(case, found, line)]) for line in (case["line"], "return out"))
+    assert right.splitlines()[-1] == "| all |  | 1 of 1 | 1 of 1 | 1 of 1 | 0 of 1 |"
     assert wrong.splitlines()[-1] == "| all |  | 1 of 1 | 1 of 1 | 0 of 1 | 1 of 1 |"

@@ -1,7 +1,8 @@
-"""Several known mistakes cost at least as much as one of them, and at most their sum."""
+"""Several known mistakes cost at least as much as some of them, and at most their sum."""
 
 import random
 from collections.abc import Iterator
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import pytest
@@ -14,11 +15,11 @@ NAMELESS = {"trained_loss"}  # it passes earlier mistakes on
 
 
 class Sample(NamedTuple):
-    """Mistakes that can be made together: the text with each of them alone, and with all."""
+    """Mistakes that can be made together: the texts with some of them, and with all."""
 
     chapter: str
     exercise: str
-    alone: dict[str, str]
+    some: dict[tuple[str, ...], str]
     together: str
 
 
@@ -41,12 +42,13 @@ def samples(project, seed: int, count: int, size: int) -> Iterator[Sample]:
         except EditError:  # they change the same piece of the solution
             continue
         count -= 1
-        yield Sample(chapter, exercise, alone(text, exercise, chosen), together)
+        yield Sample(chapter, exercise, with_some(text, exercise, chosen), together)
 
 
-def alone(text: str, exercise: str, mistakes: list[Mistake]) -> dict[str, str]:
-    """Return a text with each of these mistakes alone, by their names."""
-    return {one.name: make(text, exercise, [one]) for one in mistakes}
+def with_some(text: str, exercise: str, mistakes: list[Mistake]) -> dict[tuple[str, ...], str]:
+    """Return a text with each of these mistakes alone, and with all but some, by their names."""
+    parts = chain(*(combinations(mistakes, size) for size in range(1, len(mistakes))))
+    return {tuple(m.name for m in some): make(text, exercise, [*some]) for some in parts}
 
 
 def complaint(judged, sample: Sample) -> str:
@@ -59,11 +61,13 @@ def complaint(judged, sample: Sample) -> str:
     found = judged(*where, sample.together, told=False)
     if found.points == found.max_points:
         return ""
-    costs = {name: cost_of(judged(*where, text, told=False)) for name, text in sample.alone.items()}
-    shown = set(found.mistakes) if costs.keys() > set(found.mistakes) else set()
-    cost, dearest = cost_of(found), max(costs[name] for name in shown or costs)
-    if cost > sum(costs.values()) + TINY or cost < dearest - TINY:
-        return f"{sample.exercise}: {cost:g} for {found.mistakes}, alone {costs}"
+    costs = {some: cost_of(judged(*where, text, told=False)) for some, text in sample.some.items()}
+    alone = {some[0]: cost for some, cost in costs.items() if len(some) == 1}
+    shown = set(found.mistakes) if alone.keys() > set(found.mistakes) else set()
+    of_shown = [cost for some, cost in costs.items() if set(some) <= (shown or alone.keys())]
+    cost = cost_of(found)
+    if cost > sum(alone.values()) + TINY or cost < max(of_shown) - TINY:
+        return f"{sample.exercise}: {cost:g} for {found.mistakes}, some of them {costs}"
     return ""
 
 
@@ -77,3 +81,17 @@ def cost_of(verdict: Verdict) -> float:
 def test_several_mistakes_cost_at_most_what_they_cost_alone(project, judged, size):
     found = [complaint(judged, sample) for sample in samples(project, 7, 6, size)]
     assert not [*filter(None, found)]
+
+
+# In 70 pairs and 30 triples: `softmax_over_columns` with `scores_from_keys_alone` in
+# scaled_dot_product_attention. `weights_transposed` with the latter gives the same results, so
+# neither pair is named and the checks alone decide.
+UNNAMED = 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_of_a_hundred_pairs_and_triples_one_costs_more_than_its_mistakes_alone(project, judged):
+    drawn = chain(samples(project, 7, 70, 2), samples(project, 7, 30, 3))
+    found = [*filter(None, (complaint(judged, sample) for sample in drawn))]
+    assert len(found) <= UNNAMED, found

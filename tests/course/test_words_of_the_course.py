@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-READ = {".py", ".html", ".css"}
+READ = {".py", ".html", ".css", ".js"}
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # The course's subject. A word also counts as a part of a longer name: `num_heads`, `HeadCount`.
@@ -53,6 +53,8 @@ ORDINARY_THERE = {
     ("instructor/report/learner.html", "head"),
     ("instructor/channel_run.py", "v1"),  # a version of a format
     ("views/lessons.html", "head"),  # the same
+    ("views/lessons.css", "rotate"),  # a style's
+    ("views/lessons.js", "querySelectorAll"),  # a browser's
 }
 
 

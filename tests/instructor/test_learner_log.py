@@ -35,7 +35,7 @@ def test_the_log_has_every_attempt_every_change_and_what_counts(term):
     assert f"{CH1}: graded, {MOST} of {MOST} points found; submitted 2027-01-15" in first
     assert f"graded, {MOST / 2:g} of {MOST} points found" in second
     assert len(changes) == len(COURSE.chapters[0].exercises)
-    assert all("by another file" in line and " → " in line for line in changes)
+    assert all("(another file)" in line and " → " in line for line in changes)
     assert standing == f"{CH1}: {MOST / 2:g} of {MOST} points count"
     with pytest.raises(CourseError, match="holds no rows of zoe"):
         log_of(term / "out", "zoe", COURSE)
@@ -61,3 +61,12 @@ def test_what_cannot_be_regraded_is_a_sentence(term):
         again(term, student="zoe")
     with pytest.raises(CourseError, match=f"holds no ada/{CH2}/ folder"):
         again(term, chapters=(CH2,))
+
+
+def test_a_reply_shows_points_before_and_after_an_override(term):
+    first = COURSE.chapters[0].exercises[0]
+    line = f"ada,{first.name},{first.points:g},a good idea\n"
+    (term / "out" / "overrides.csv").write_text(f"student,exercise,points,reason\n{line}")
+    reply = again(term)
+    assert f"Found: {first.points / 2:g} of {first.points:g} points." in reply
+    assert f"gave {first.points:g} points: a good idea. What counts: {first.points:g}" in reply

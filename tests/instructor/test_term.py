@@ -103,3 +103,25 @@ def test_a_scheme_that_changes_grades_no_learner_again(tmp_path):
         config.write_text(f"COURSE = Settings(seed=1{scheme})\n")
         texts.append(settings_in(config, set()))
     assert texts[0] == texts[1]
+
+
+def test_a_bonus_chapter_adds_to_the_grade_and_is_never_dropped():
+    """Chapter 3 is a bonus: (60 + 90 + 40) / 2, and 45 without any points in it."""
+    scheme = Scheme(weights=EVEN, bonus=(CH3,))
+    shares = {"ada": (0.6, 0.9, 0.4), "ben": (1.0, 0.9, 1.0), "chi": (0.9, 0.0, 0.0)}
+    assert {n: t[0] for n, t in totals(shares, scheme).items()} == {
+        "ada": 95.0,
+        "ben": 145.0,
+        "chi": 45.0,
+    }
+    lowest = replace(scheme, drop_lowest=1)
+    assert totals({"chi": (0.9, 0.5, 0.1)}, lowest) == {"chi": (100.0, None, (CH2,))}
+    assert totals(shares, replace(scheme, most=100.0))["ben"][0] == 100.0
+    assert totals({"ada": (None, None, 0.4)}, scheme)["ada"][0] is None
+
+
+def test_bonus_chapters_that_cannot_be_are_a_sentence():
+    scheme = Scheme(drop_lowest=1, bonus=(CH2, "ch9"), most=-1)
+    found = scheme.complaints([CH1, CH2])
+    assert "no chapter is named ch9" in found and "most is -1; give percent above 0" in found
+    assert "drop_lowest is 1, of 0 chapters without bonus" in found

@@ -326,7 +326,7 @@ def test_one_idea_at_a_time():
         for one in found.results
     ]
     page = Card(replace(found, results=results))._repr_html_()
-    assert "One thing." in page and "Another." not in page and "second thing" in page
+    assert "One thing." in page and "Another." not in page and "second mistake" in page
 
 
 def test_only_the_card_is_shown_in_a_notebook(monkeypatch):

@@ -1,6 +1,7 @@
 """`tensorgrade watch`: what is saved is checked at once, keys turn the pages, nothing hangs."""
 
 import io
+import re
 import time
 
 import pytest
@@ -60,7 +61,7 @@ def with_answer(project, line: str) -> str:
 def test_it_starts_with_where_to_begin(session, project, folder):
     text = save(session, folder, with_answer(project, "raise NotImplementedError  # soon"))
     assert "Start here: attention_scores" in text
-    assert "h hint   n next   e evidence   l list   q quit" in text
+    assert "h hint   n next   e evidence   o open   l list   q quit" in text
 
 
 @pytest.mark.slow
@@ -191,6 +192,30 @@ def test_a_terminal_is_drawn_again_only_for_another_size(project, folder, monkey
         assert made.drawn_for == (60, 24)
     finally:
         made.close()
+
+
+@pytest.mark.slow
+def test_a_key_opens_the_line_to_look_at_in_the_editor(session, project, folder, monkeypatch):
+    opened = []
+    monkeypatch.setattr(
+        "tensorgrade.learner.kit.subprocess.run", lambda command, **_: opened.append(command)
+    )
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "nano")
+    text = save(session, folder, with_answer(project, "return inputs @ inputs.T"))
+    place = re.search(rf"{CHAPTER}\.py:(\d+)", text)
+    assert session.press("o")
+    assert opened == [["nano", f"+{place[1]}", str(folder / f"{CHAPTER}.py")]]
+    assert f"opened line {place[1]}" in shown(session)
+
+
+@pytest.mark.slow
+def test_without_an_editor_the_key_says_what_to_set(session, monkeypatch):
+    for name in ("VISUAL", "EDITOR", "TERM_PROGRAM"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("tensorgrade.learner.kit.shutil.which", lambda _: None)
+    assert session.press("o")
+    assert "No editor is known" in shown(session)
 
 
 def test_only_q_ends_it(session):

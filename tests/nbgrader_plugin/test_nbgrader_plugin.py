@@ -13,7 +13,7 @@ from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.nbgrader_plugin import autograding
 from tensorgrade.nbgrader_plugin import script_to_notebook as conversion
 from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card, restore_graded_cells
-from tensorgrade.nbgrader_plugin.feedback import clean
+from tensorgrade.nbgrader_plugin.feedback import add_account, clean
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.reading import parts, source_in
 
@@ -256,3 +256,21 @@ def test_nbgrader_itself_never_imports_torch():
 )
 def test_learners_text_shows_no_picture_from_elsewhere_and_imitates_nothing(html, kept):
     assert clean(html) == kept
+
+
+@pytest.mark.parametrize(
+    "score, late, said",
+    [
+        (5.0, 0.0, ""),
+        (5.0, 2.0, "Found: 5 of 10 points. Late penalty: 1 point less. What counts: 4 of 10"),
+        (8.0, 0.0, "Found: 5 of 10 points. Changed to 8. What counts: 8 of 10 points."),
+    ],
+)
+def test_a_card_shows_points_before_and_after_a_penalty_or_a_change(score, late, said):
+    cell = graded_cell()
+    autograding.HiddenGraders().write(cell, [verdict(5)])
+    cell.metadata.nbgrader["score"] = score
+    before = cell.outputs[0].data["text/html"]
+    add_account(cell, {"score": 10.0 - late, "late_penalty": late})
+    added = cell.outputs[0].data["text/html"].removeprefix(before)
+    assert said in added and bool(said) == bool(added)

@@ -7,13 +7,16 @@ from ..divergence import counted_lines
 
 
 @found_in_file
-def plain_fact(part: ExerciseAttempt) -> Message | None:
-    """Return the only such fault in the exercise's own code; None if there is none or several."""
+def plain_fact(part: ExerciseAttempt) -> tuple[Message, int] | None:
+    """Return the only such fault in the exercise's own code, and its line.
+
+    None if there is none, or if there are several.
+    """
     text, place = part.attempt.handed_in, part.attempt.place
     lines = counted_lines(part)
     if part.given_code:  # finding the place of the mistake is the exercise
         return None
     idle, early = text.idle(lines), text.returns_in_loops(lines)
     if len(idle) == 1:
-        return NoEffect(place(idle[0]), text.code(idle[0]).strip())
-    return ReturnsInLoop(place(early[0])) if len(early) == 1 and not idle else None
+        return NoEffect(place(idle[0]), text.code(idle[0]).strip()), idle[0]
+    return (ReturnsInLoop(place(early[0])), early[0]) if len(early) == 1 and not idle else None

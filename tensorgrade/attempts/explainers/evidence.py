@@ -65,9 +65,11 @@ class Evidence:
         return Sentences((self.first.finding.message, names))
 
     def place(self) -> tuple[int | None, str | None]:
-        """Return the line and the stage where values diverge; else the line of the failed check."""
+        """Return the line of a plain fault, or where values diverge, or the failed line."""
         if self.status in (Status.KILLED, Status.NOT_ATTEMPTED) or not self.finding:
             return None, None
+        if self.finding.fact_line:
+            return self.place_of(Divergence(self.finding.fact_line))
         if found := self.finding.find_divergence():
             return self.place_of(found)
         diagnosis = self.finding.diagnosis

@@ -10,8 +10,12 @@ from .evidence import Evidence, Explanation
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Report the finding and, if it is known, where values first differ from right ones."""
-    found = evidence.finding.find_divergence() if evidence.finding else None
+    """Report the finding and, if it is known, where values first differ from right ones.
+
+    A plain fault in the text is reported already, and it is the cause of what differs later.
+    """
+    finding = evidence.finding
+    found = finding.find_divergence() if finding and not finding.fact_line else None
     said, other = found and found.said, other_version(evidence.part, evidence.status)
     message = evidence.seen()
     if said or other:

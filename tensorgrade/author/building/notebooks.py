@@ -31,6 +31,7 @@ POINTS = """\
 # Here the public checks run instead.
 points("{name}")"""
 LONGEST_ID = 50
+DUE = "**Due: {due}.** An extension of your own comes before it."
 
 
 def notebook_text(script: Script, chapter: Chapter) -> str:
@@ -39,11 +40,24 @@ def notebook_text(script: Script, chapter: Chapter) -> str:
     cells = [
         made for cell in script.notebook.cells for made in cells_for(cell, script, chapter, names)
     ]
+    first_lesson = next((cell for cell in cells if cell.cell_type == "markdown"), None)
+    if chapter.due and first_lesson:
+        first_lesson.source = with_due(first_lesson.source, chapter.due)
     first_code = next(i for i, cell in enumerate(cells) if cell.cell_type == "code")
     cells.insert(first_code, locked(new_code_cell(TOOLS), names.take("tools")))
     notebook = new_notebook(cells=cells, metadata=KERNEL)
     nbformat.validate(notebook)
     return nbformat.writes(notebook) + "\n"
+
+
+def with_due(lesson: str, due: str) -> str:
+    """Return the first lesson of a chapter with the deadline below its heading.
+
+    >>> with_due("# Attention\\n\\nText.", "2027-01-15 23:59 UTC").splitlines()[2]
+    '**Due: 2027-01-15 23:59 UTC.** An extension of your own comes before it.'
+    """
+    heading, line_end, rest = lesson.partition("\n")
+    return f"{heading}\n\n{DUE.format(due=due)}{line_end}{rest}"
 
 
 def cells_for(

@@ -4,7 +4,7 @@ import hashlib
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -20,6 +20,7 @@ from ...messages.setting_aside import NoChapterFile, NothingSubmitted
 from ...recognition.fingerprints import load_fingerprints
 from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
+from ..folder_names import safe
 from ..groups import Group, groups_of, without_names
 from ..ledger import identical_files, in_order, is_in_use
 from ..overrides import said
@@ -86,22 +87,29 @@ def write_report(
     hide_names: bool = False,
     alike: Sequence[Alike] = (),
     messages: Mapping[str, str] = NOTHING,
+    section: str = "",
+    learners: Collection[str] = (),
 ) -> Path:
     """Write the page for a folder of results, and return its path. Raises CourseError.
 
     hide_names: write a separate copy without any names. alike: similar answers for a human to
     review. messages: the course's messages about mistakes, by name. Other mistakes show the message
-    that a learner got.
+    that a learner got. section: the name of the section whose learners these are. Its page has no
+    history, because that is about the whole class.
     """
     store = Store(out)
-    rows = rows_of(store, course)
-    view = class_view(course, rows, identical_files(store), hide_names, store.history())
+    rows = rows_of(store, course, learners)
+    identical = identical_files(store)
+    if learners:
+        identical = [group for group in identical if set(group["students"]) & set(learners)]
+    history = [] if learners else store.history()
+    view = class_view(course, rows, identical, hide_names, history)
     view["mistakes"] = [
         one | {"message": messages.get(one["name"], one["message"])} for one in view["mistakes"]
     ]
     view |= {"groups": unnamed_groups(rows, store, hide_names), "alike": with_people(alike, view)}
     page = render(view, hide_names)
-    name = "report-without-names.html" if hide_names else "report.html"
+    name = f"report{f'-{safe(section)}' if section else ''}{'-without-names' * hide_names}.html"
     path, temporary = out / name, out / f"report-{os.getpid()}.tmp"  # a run may write it, too
     # Characters that cannot be UTF-8, such as in names of folders, become "?".
     temporary.write_bytes(page.encode("utf-8", "replace"))
@@ -136,13 +144,17 @@ def watch_report(
     return write_report(out, course, hide_names, messages=messages)
 
 
-def rows_of(store: Store, course: Course) -> list[dict]:
-    """Return the rows in a folder of results, in order. Raises CourseError if there are none."""
+def rows_of(store: Store, course: Course, learners: Collection[str] = ()) -> list[dict]:
+    """Return the rows in a folder of results, in order. Raises CourseError if there are none.
+
+    learners: the only ones; all if empty.
+    """
     rows = store.rows()
     if not rows:
         raise CourseError(f"{store.out} holds no results; `tensorgrade grade` makes them")
     order = [exercise.name for chapter in course.chapters for exercise in chapter.exercises]
-    return sorted((row for row in rows if known(row, course)), key=in_order(order))
+    own = [row for row in rows if not learners or row["student"] in learners]
+    return sorted((row for row in own if known(row, course)), key=in_order(order))
 
 
 def unnamed_groups(rows: list[dict], store: Store, hide_names: bool) -> list[Group]:

@@ -1,4 +1,4 @@
-"""Show a learner's history: one line for each day, and what is done by now."""
+"""Show a learner's history: one line for each day, what is done by now, and deadlines."""
 
 from collections import defaultdict
 from datetime import date
@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ...attempts.results import State
 from ...history import Entry, History
+from ...lateness import now, read_time
 from ...views.summary import bar
 from ...views.words import plural
 from ..kit import Kit
@@ -20,12 +21,14 @@ def show_progress(kit: Kit, console: Console) -> None:
         console.print(
             "Nothing is recorded yet. `tensorgrade watch` and `pytest exercises/` record your work."
         )
+        print_deadlines(kit, console)
         return
     for day, of_day in by_day(entries).items():
         console.print(Text(f"{day:%A, %d %B %Y}".replace(" 0", " "), "bold"))
         for line in lines_of(of_day):
             console.print(line)
     print_chapters(kit, {entry.exercise: entry for entry in entries}, console)
+    print_deadlines(kit, console)
 
 
 def by_day(entries: list[Entry]) -> dict[date, list[Entry]]:
@@ -62,3 +65,13 @@ def print_chapters(kit: Kit, last: dict[str, Entry], console: Console) -> None:
             done = sum(one.state == State.DONE for one in known)
             sums = f"{done:>3} of {plural(len(chapter.exercises), 'exercise')}"
             console.print(f"{chapter.title:<39} {bar(points, chapter.points)} {sums}")
+
+
+def print_deadlines(kit: Kit, console: Console) -> None:
+    """Print a line for each chapter with a deadline, as the kit knows it."""
+    dues = [chapter for chapter in kit.course.chapters if chapter.due]
+    if dues:
+        console.print("\nDue, unless you were given more time:")
+    for chapter in dues:
+        over = " (over)" if read_time(chapter.due) < now() else ""
+        console.print(Text(f"  {chapter.title:<37} {chapter.due}{over}"))

@@ -13,10 +13,11 @@ from rich.text import Text
 from watchfiles import watch as changes_in
 
 from ...attempts.results import CheckResult, State, state_of
-from ...course import Course
+from ...course import Course, CourseError
 from ...judging.diagnosis import Finding
 from ...views.points import Results
 from ...views.summary import first_to_work_on, print_progress
+from ..kit import NO_EDITOR, open_in_editor
 from .checker import Checker
 from .screen import KEYS, Keys, Page, View
 
@@ -47,6 +48,7 @@ class Watch:
         self.page: str | None = None
         self.view, self.status = View(), ""
         self.live: Live | None = None
+        self.keys = Keys()
         self.drawn_for: object = None
 
     def start(self) -> None:
@@ -124,8 +126,24 @@ class Watch:
         elif key == "n":
             self.open(self.following())
             return True
+        elif key == "o":
+            self.edit()
         self.draw()
         return True
+
+    def edit(self) -> None:
+        """Open the page's line in an editor, which has the terminal until it ends."""
+        page = Page(self.course, self.page, self.by_exercise, self.folder)
+        if self.live is not None:
+            self.live.stop()
+        try:
+            with self.keys.lent():
+                opened = open_in_editor(page.path, page.line)
+            self.status = f"opened line {page.line}" if opened else NO_EDITOR
+        except CourseError as error:
+            self.status = str(error)
+        if self.live is not None:
+            self.live.start()
 
     def following(self) -> str | None:
         """Return the next exercise that is not done; continue at the top after the last one."""
@@ -176,7 +194,7 @@ class Watch:
     def watch(self) -> None:
         """Draw on the terminal's other screen until `q` is pressed."""
         with ExitStack() as stack:
-            keys = stack.enter_context(Keys())
+            keys = stack.enter_context(self.keys)
             if not self.plain:
                 screen = Live(console=self.console, screen=True, auto_refresh=False)
                 self.live = stack.enter_context(screen)

@@ -8,7 +8,8 @@ import os
 import select
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +32,9 @@ from ...views.summary import (
     start_of,
 )
 from ...views.words import place_in_file
+from ..kit import line_to_edit
 
-KEYS = "h hint   n next   e evidence   l list   q quit"
+KEYS = "h hint   n next   e evidence   o open   l list   q quit"
 AGAIN = "This page follows each save."
 PLAIN_WIDTH = 80
 
@@ -73,6 +75,14 @@ class Page:
     def path(self) -> Path:
         """The learner's file."""
         return self.folder / f"{self.chapter.name}.py"
+
+    @property
+    def line(self) -> int:
+        """The line of the file to open in an editor."""
+        if self.note is not None and self.note.line:
+            return self.note.line
+        text = self.path.read_text(encoding="utf-8", errors="replace")
+        return line_to_edit(text, self.name) if self.name else 1
 
     def sentences(self, view: View) -> list[str]:
         """Return the page without drawing characters, for a screen reader."""
@@ -210,6 +220,8 @@ def in_parts(lines: list[Text], room: int) -> list[list[Text]]:
 class Keys:
     """The terminal's keys, as a context: `next(seconds)` returns a key, or None after that time."""
 
+    tty, before = False, None
+
     def __enter__(self) -> "Keys":
         self.tty = sys.stdin is not None and sys.stdin.isatty()
         self.before = None
@@ -226,6 +238,15 @@ class Keys:
             import termios
 
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self.before)
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Lend the terminal to another program, in its usual mode."""
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
 
     def next(self, seconds: float = 0.0) -> str | None:
         """Return the next key, waiting at most this many seconds."""

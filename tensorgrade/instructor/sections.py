@@ -1,0 +1,38 @@
+"""Sections of a class, from the roster: which learners a teaching assistant works with."""
+
+import re
+
+from ..course import CourseError
+from ..sources.submitted_files import escaped
+from .roster import Roster
+
+COLUMNS = ("section", "sections", "groups")  # of Canvas and Classroom 50, Gradescope, and Moodle
+
+
+def learners_in(roster: Roster, section: str) -> frozenset[str]:
+    """Return the learners of a section as rows name them; none for "". Raises CourseError."""
+    if not section:
+        return frozenset()
+    if not roster.rows:
+        raise CourseError("--section needs the class list; give it with --roster")
+    column = next((name for name in COLUMNS if name in roster.columns), "")
+    if not column:
+        there = ", ".join(roster.header)
+        raise CourseError(f"the roster has no column {' or '.join(COLUMNS)}; it has {there}")
+    of = {folder: sections_in(row[column]) for folder, row in roster.by_folder().items()}
+    own = [folder for folder, names in of.items() if section.casefold() in names]
+    if not own:
+        known = sorted({row[column] for row in roster.rows if row[column]})
+        raise CourseError(f"the roster has no section {section}; it has {', '.join(known)}")
+    return frozenset(map(escaped, own))
+
+
+def sections_in(cell: str) -> set[str]:
+    """Return the sections in a cell, in lower case. Canvas joins several with commas and `and`.
+
+    >>> sorted(sections_in("Lab 1 and Lab 2"))
+    ['lab 1', 'lab 1 and lab 2', 'lab 2']
+    """
+    whole = cell.casefold().strip()
+    parts = re.split(r"\s*[,;|]\s*(?:and\s+)?|\s+and\s+", whole)
+    return {whole, *parts} - {""}

@@ -1,0 +1,149 @@
+"""Learners who submit together: `SUBMITTED/teams.csv`, to which `collect` adds lines.
+
+    student,team,chapter
+    ada,falcons,
+    ben,falcons,
+    ben,owls,second_chapter
+
+A line without a chapter is about every chapter. A line on a chapter has priority over it.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..course import Course, CourseError
+from ..sources.finding import TEAMS, named
+from ..sources.submitted_files import NOT_HANDED_IN, SubmittedFiles
+from ..views.words import plural
+from .collecting import moment
+from .overrides import read_table
+from .roster import in_csv
+from .write_submissions import write_file
+
+COLUMNS = ("student", "team", "chapter")
+About = tuple[str, str]  # student, chapter
+
+
+@dataclass
+class Teams:
+    """The teams of a class. of: the team of each member, by learner and chapter.
+
+    After `share`, strangers are members without a folder who are not on the roster, and notes are
+    sentences on members and files.
+    """
+
+    of: dict[About, str] = field(default_factory=dict)
+    strangers: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def members(self, student: str, chapter: str) -> set[str]:
+        """Return a learner and all others in the learner's team for a chapter."""
+        team = self.of.get((student, chapter))
+        return {student} | {s for (s, c), own in self.of.items() if (c, own) == (chapter, team)}
+
+    def share(self, submissions: list[SubmittedFiles]) -> list[SubmittedFiles]:
+        """Return the submissions with one file for each team; a member without a file gets it."""
+        if not self.of:
+            return submissions
+        own = {(one.student, one.chapter): one for one in submissions}
+        self.note_strangers({student for student, _ in own})
+        graded = {chapter for _, chapter in own}
+        for (team, chapter), students in sorted(by_team(self.of).items()):
+            if chapter in graded:
+                nothing = SubmittedFiles("", chapter, reason=NOT_HANDED_IN, missing=True)
+                there = [own.get((student, chapter), nothing) for student in students]
+                counts = max(there, key=rank)
+                self.note_different(team, chapter, there, counts)
+                own |= {(s, chapter): replace(counts, student=s) for s in students}
+        return [own[about] for about in sorted(own)]
+
+    def note_strangers(self, students: set[str]) -> None:
+        """Add a note on members who have no folder and are not on the roster."""
+        self.strangers = sorted({student for student, _ in self.of} - students)
+        if self.strangers:
+            self.notes.append(
+                f"only {TEAMS} names {named(self.strangers)}, who have no folder. They get their "
+                "team's points; correct the file if a name is wrong"
+            )
+
+    def note_different(
+        self, team: str, chapter: str, there: list[SubmittedFiles], counts: SubmittedFiles
+    ) -> None:
+        """Add a note if members submitted different files."""
+        if len({one.digest for one in there if not one.missing}) > 1:
+            what = f"members of team {team} submitted different files for {chapter}"
+            self.notes.append(f"{what}; the one of {counts.student} counts for all")
+
+    def once(self, submissions: list[SubmittedFiles]) -> list[SubmittedFiles]:
+        """Return the submissions with only one member of each team."""
+        first: dict[tuple, SubmittedFiles] = {}
+        for one in self.share(submissions):
+            team = self.of.get((one.student, one.chapter))
+            first.setdefault((one.chapter, team or (one.student,)), one)
+        return list(first.values())
+
+
+def rank(one: SubmittedFiles) -> tuple[bool, bool, float]:
+    """Return the sort key of a team's files: the newest one that can be graded comes last."""
+    return not one.missing, not one.reason, moment(one.submitted)
+
+
+def by_team(teams: Mapping[About, str]) -> dict[tuple[str, str], list[str]]:
+    """Return the members of each team, by team and chapter."""
+    found = defaultdict(list)
+    for (student, chapter), team in sorted(teams.items()):
+        found[team, chapter].append(student)
+    return found
+
+
+def read_teams(submitted: Path, course: Course) -> Teams:
+    """Return the teams of a folder of submissions; none without a file. Raises CourseError."""
+    term: dict[About, str] = {}
+    single: dict[About, str] = {}
+    for number, line in read_table(submitted / TEAMS, COLUMNS[:2]):
+        try:
+            found = teams_in(line, course)
+            kind = single if line.get("chapter") else term
+            for about, team in found.items():
+                if kind.get(about, team) != team:
+                    student, other = about[0], kind[about]
+                    raise ValueError(f"{student} is in two teams, {other} and {team}")
+            kind |= found
+        except ValueError as error:
+            raise CourseError(f"{submitted / TEAMS}, line {number}: {error}") from None
+    both = term | single
+    alone = {key for key, students in by_team(both).items() if len(students) < 2}
+    return Teams({about: team for about, team in both.items() if (team, about[1]) not in alone})
+
+
+def teams_in(line: dict[str, str], course: Course) -> dict[About, str]:
+    """Return the memberships of one line. Raises ValueError with a sentence."""
+    student, team, name = line["student"], line["team"], line.get("chapter", "")
+    if not (student and team):
+        raise ValueError("name a learner and a team")
+    chapters = [chapter.name for chapter in course.chapters]
+    if name not in ("", *chapters):
+        raise ValueError(f"the course has no chapter {name!r}; leave it empty for every chapter")
+    return {(student, chapter): team for chapter in ([name] if name else chapters)}
+
+
+def add_teams(submitted: Path, teams: dict[About, str]) -> None:
+    """Write a download's teams into `teams.csv`, in place of these learners' earlier lines."""
+    if not teams:
+        return
+    before = [
+        [line.get(column, "") for column in COLUMNS]
+        for _, line in read_table(submitted / TEAMS, COLUMNS[:2])
+        if (line["student"], line.get("chapter", "")) not in teams
+    ]
+    new = [[student, team, chapter] for (student, chapter), team in sorted(teams.items())]
+    write_file(submitted / TEAMS, in_csv(COLUMNS, [*before, *new]).encode())
+
+
+def note_on(teams: dict[About, str]) -> list[str]:
+    """Return a note on the teams in a download."""
+    count = len(by_team(teams))
+    whole = [f"{', '.join(own)} ({team})" for (team, _), own in sorted(by_team(teams).items())]
+    return [f"{plural(count, 'team')} in {TEAMS}: {named(whole)}"] if count else []
