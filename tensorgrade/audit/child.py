@@ -8,7 +8,7 @@ import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -16,25 +16,18 @@ import torch
 
 from ..runner.edits import Edit, edits
 from ..runner.loading import load_module
-from .parts import Kind, kind_named, part_of, results
-from .relations import ATTENTION, PARTS, Relation, Skip, follows_formula
+from .masks import find_mask, is_causal
+from .parts import Part, kind_named, part_of, results
+from .relations import ATTENTION, PARTS, Broken, Formula, Relation, Skip, follows_formula
 from .relations.base import ONE
-from .subject import (
-    FIRST,
-    MEANINGS,
-    SHAPES,
-    SHAPES_OF_KEYS,
-    CannotRun,
-    Convention,
-    Subject,
-    dependence,
-    moved,
-    prepared,
-    raised,
-)
+from .subject import FIRST, CannotRun, Subject, attempt, error_text, line_raising, prepared, raised
 
 SECONDS = 1.5  # of the processor
+MOST_SUSPECTS = 4  # lines whose edits are tried before all others
+Definition = Subject | Part
 ATTENTION_NAME = re.compile(r"atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
+
+BLOCK_NAME = re.compile(r"Block|(En|De)coderLayer")
 
 
 def answer(request: dict) -> dict:
@@ -50,6 +43,8 @@ def answer(request: dict) -> dict:
         module, text, problems = loaded(request)
     except Exception as error:
         return {"audits": [], "problem": f"{type(error).__name__}: {error}"}
+    if problem := syntax_error(text):
+        return {"audits": [], "problem": problem}
     names = [request["name"]] if request["name"] else candidates(text)
     audits: list[dict] = []
     for name in names:
@@ -58,6 +53,8 @@ def answer(request: dict) -> dict:
         else:
             audits.append(audit(target, name, text, request["wishes"]))
             audits[-1]["is_class"] = inspect.isclass(target)
+        if audits[-1]["status"] == "not run" and (missing := missing_imports(problems)):
+            audits[-1] |= {"why": missing, "at": {}}
     if any(one["status"] != "not run" for one in audits) and not request["name"]:
         # Helper functions with a telling name are no reason to complain.
         audits = [one for one in audits if one["status"] != "not run" or one.pop("is_class", True)]
@@ -81,11 +78,31 @@ def loaded(request: dict) -> tuple[types.ModuleType, str, list[dict]]:
     return module, request["text"], problems
 
 
+def syntax_error(text: str) -> str:
+    """Return a file's syntax error in words, an empty text without one."""
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        return f"line {error.lineno} has a syntax error: {error.msg}"
+    return ""
+
+
+def missing_imports(problems: list[dict]) -> str:
+    """Return in words which imports of a file failed, an empty text if none did."""
+    errors = [one["error"] for one in problems]
+    said = [
+        f"line {one.get('line')}: {one.get('text')}"
+        for one in errors
+        if one.get("type") in ("ModuleNotFoundError", "ImportError")
+    ]
+    return f"an import of the file failed ({'; '.join(said)})" if said else ""
+
+
 def failed(name: str, text: str, why: str, problems: list[dict]) -> dict:
     """Return the audit of a definition that could not be run."""
     found = next((p["error"] for p in problems if name in p["names"]), None)
     if found:
-        why = f"loading it raises {found.get('type')}: {found.get('message')}"
+        why = f"loading it raises {found.get('type')}: {found.get('text')}"
     return {"name": name, "line": line_of(text, name), "status": "not run", "why": why}
 
 
@@ -95,24 +112,22 @@ def candidates(text: str) -> list[str]:
         tree = ast.parse(text)
     except SyntaxError:
         return []
-    found = []
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef) and "forward" in {
-            getattr(n, "name", "") for n in node.body
-        }:
-            words = ast.unparse(node)
-            if (
-                kind_named(node.name)
-                or ATTENTION_NAME.search(node.name)
-                or "softmax" in words
-                or "scaled_dot" in words
-            ) or re.search(r"Block|(En|De)coderLayer", node.name):
-                found.append(node.name)
-        elif isinstance(node, ast.FunctionDef):
-            three = len(node.args.args) >= 3
-            if kind_named(node.name) or (ATTENTION_NAME.search(node.name) and three):
-                found.append(node.name)
-    return found
+    aliases = re.findall(r"scaled_dot_product_attention as (\w+)", text)
+    signs = re.compile("|".join(["softmax", "scaled_dot", "MultiheadAttention", *aliases]))
+    return [node.name for node in tree.body if may_attend(node, signs)]  # type: ignore[attr-defined]
+
+
+def may_attend(node: ast.stmt, signs: re.Pattern[str]) -> bool:
+    """Return True if a statement defines attention or a part of it, by its name or its code."""
+    if isinstance(node, ast.FunctionDef):
+        named = ATTENTION_NAME.search(node.name) and len(node.args.args) >= 3
+        return bool(kind_named(node.name) or named)
+    if not isinstance(node, ast.ClassDef):
+        return False
+    if not any(getattr(one, "name", "") == "forward" for one in node.body):
+        return False
+    by_name = ATTENTION_NAME.search(node.name) or BLOCK_NAME.search(node.name)
+    return bool(kind_named(node.name) or by_name or signs.search(ast.unparse(node)))
 
 
 def line_of(text: str, name: str) -> int:
@@ -132,105 +147,126 @@ def text_of(text: str, name: str) -> str:
 def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
     """Return the audit of one definition."""
     line = line_of(text, name)
+    told: dict[str, Any] = {"name": name, "line": line}
     wished = wishes.get("as", "")
     is_part = wished or not (inspect.isclass(target) and ATTENTION_NAME.search(name))
-    if is_part and (kind := kind_named(wished or name)):
-        return audit_of_part(target, name, text, kind)
+    kind = kind_named(wished or name) if is_part else None
+    own = name, text_of(text, name), line
     try:
-        subject = prepared(target, name, text_of(text, name), line, wishes, follows_formula)
+        if kind:
+            told |= audit_of_part(part_of(target, *own, kind))
+        else:
+            told |= audit_of_attention(prepared(target, *own, wishes, follows_formula))
     except CannotRun as error:
-        return {"name": name, "line": line, "status": "not run", "why": str(error)}
+        at, fix = error.line, ""
+        if error.plan and error.line:
+            at, fix = repair_of_error(error.plan, error.line, is_right)
+        told |= not_run(str(error), at, fix)
     except Exception as error:
-        return {"name": name, "line": line, "status": "not run", "why": raised(error, target)}
+        told |= not_run(raised(error, target), line_raising(error, target))
+    if told.get("at"):
+        told["at"]["code"] = text.split("\n")[told["at"]["line"] - 1].strip()
+    return told
+
+
+def audit_of_attention(subject: Subject) -> dict:
+    """Return the audit of attention or of a block."""
+    wished = subject.wishes.get("as", "")
     subject.causal = "causal" in wished if wished else is_causal(subject)
     find_mask(subject)
-    relations = [relation(subject) for relation in ATTENTION]
-    found = [result_of(relation, subject) for relation in relations]
-    leave_out_consequences(found)
-    failing = [one for one in found if one["status"] == "fails"]
-    told = {
-        "name": name,
-        "line": line,
-        "status": "fails" if failing else "holds",
-        "kind": kind_of(subject),
-        "roles": roles_of(subject),
-        "relations": found,
-    }
-    return told | (cause_of(subject, text, relations, found) if failing else {})
+    found = tested(subject, ATTENTION)
+    return {"kind": kind_of(subject), "roles": roles_of(subject)} | verdict(subject, found)
 
 
-def audit_of_part(target: Any, name: str, text: str, kind: Kind) -> dict:
+def audit_of_part(part: Part) -> dict:
     """Return the audit of a softmax, a norm, positions or a loss."""
-    line = line_of(text, name)
-    try:
-        part = part_of(target, name, text_of(text, name), line, kind)
-    except CannotRun as error:
-        return {"name": name, "line": line, "status": "not run", "why": str(error)}
-    relations = [relation(part) for relation in PARTS]  # type: ignore[arg-type]
-    found = [result_of(relation, part) for relation in relations]
+    found = tested(part, PARTS)
     convention = results(part, PARTS[0].draws[0])[1]
-    told = {
-        "name": name,
-        "line": line,
-        "status": "fails" if any(one["status"] == "fails" for one in found) else "holds",
-        "kind": kind.name,
-        "roles": {"convention": convention} if convention else {},
-        "relations": found,
-    }
-    return told | (cause_of(part, text, relations, found) if told["status"] == "fails" else {})
+    roles = {"convention": convention} if convention else {}
+    return {"kind": part.kind.name, "roles": roles} | verdict(part, found)
 
 
-# A relation that fails only because another one does.
-CONSEQUENCES = {
-    "causality in training": "dropout is scaled",
-    "dropout only in training": "dropout is scaled",
-}
-
-
-def leave_out_consequences(results: list[dict]) -> None:
-    """Skip relations whose failure follows from another one's."""
-    by_name = {one["name"]: one for one in results}
-    for cause, follows in CONSEQUENCES.items():
-        if by_name[cause]["status"] == by_name[follows]["status"] == "fails":
-            by_name[follows] |= {"status": "skipped", "why": f"{cause} fails"}
-
-
-def cause_of(subject: Any, text: str, relations: list, results: list[dict]) -> dict:
-    """Return the known mistakes behind the failures, and the line."""
-    failing = [one for one in results if one["status"] == "fails"]
-    pairs = zip(relations, results, strict=True)
-    applied = {r: o["status"] == "fails" for r, o in pairs if o["status"] in ("fails", "holds")}
-    # One cause often breaks several relations: the formula's mistakes say most.
-    failing.sort(key=lambda one: -len(one["mistakes"]))
-    main = failing[0]
-    words = [word for one in failing for word in one["where"]]
-    at = place_of(subject, text, applied, words)
-    lines = text.split("\n")
-    at["code"] = lines[at["line"] - 1].strip() if at["line"] <= len(lines) else ""
-    named = [*dict.fromkeys(name for one in failing for name in one["mistakes"])]
-    said = [*dict.fromkeys(sentence for one in failing for sentence in one["explained"])]
-    return {"mistakes": named, "explained": said, "at": at, "main": main["name"]}
-
-
-def result_of(relation: Any, subject: Any) -> dict:
-    """Return what came of one relation."""
-    told = {"name": relation.name, "sentence": relation.sentence, "source": relation.source}
+def is_right(subject: Subject) -> bool:
+    """Return True if all relations hold, and among them equality with the formula."""
     try:
-        broken = relation.test()
+        found = audit_of_attention(subject)
+    except Exception:
+        return False
+    by_name = {one["name"]: one["status"] for one in found["relations"]}
+    return found["status"] == "holds" and by_name[Formula.name] == "holds"
+
+
+def not_run(why: str, line: int, fix: str = "") -> dict:
+    """Return the audit of a definition that could not be run. line: the one that raises."""
+    told = {"status": "not run", "why": why}
+    return told | {"at": {"line": line, "fix": fix}} if line else told
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What came of one relation: it holds, it is broken, or it was skipped with a reason."""
+
+    relation: Relation
+    broken: Broken | None = None
+    skipped: str = ""
+
+
+def tested(subject: Definition, relations: tuple[type[Relation], ...]) -> list[Tested]:
+    """Test the relations. One whose failure follows from another one's is skipped."""
+    found = [result_of(relation(subject)) for relation in relations]  # type: ignore[arg-type]
+    failing = {one.relation.name for one in found if one.broken}
+    return [
+        replace(one, broken=None, skipped=f"{cause} fails")
+        if (cause := next((c for c in one.relation.follows_from if c in failing), ""))
+        and one.broken
+        else one
+        for one in found
+    ]
+
+
+def result_of(relation: Relation) -> Tested:
+    """Test one relation. An error is a reason to skip it: the audit may have misread the code."""
+    try:
+        return Tested(relation, relation.test())
     except Skip as skip:
-        return told | {"status": "skipped", "why": str(skip)}
+        return Tested(relation, skipped=str(skip))
     except Exception as error:
-        return told | {"status": "skipped", "why": f"{type(error).__name__}: {error}"[:200]}
-    if broken is None:
-        return told | {"status": "holds"}
-    return told | {
-        "status": "advice" if relation.advice else "fails",
-        "why": broken.says,
-        "example": example_of(subject, broken.sizes),
-        "mistakes": list(broken.mistakes),
-        "explained": list(broken.sentences),
-        "where": list(broken.where),
+        return Tested(relation, skipped=error_text(error))
+
+
+def verdict(subject: Definition, found: list[Tested]) -> dict:
+    """Return the status, the relations, and the known mistakes and the line of a failure."""
+    told = {"relations": [told_of(one, subject) for one in found]}
+    applied = {
+        one.relation: one.broken for one in found if not one.skipped and not one.relation.advice
     }
+    broken = [one for one in applied.values() if one]
+    if not broken:
+        return told | {"status": "holds"}
+    causes = {cause.name: cause for one in broken for cause in one.causes}
+    line, fix = place_of(subject, applied)
+    mistakes = [
+        {
+            "name": cause.name,
+            "says": cause.sentence,
+            "line": line if len(causes) == 1 else line_of_cause(subject, cause.where),
+        }
+        for cause in causes.values()
+    ]
+    return told | {"status": "fails", "mistakes": mistakes, "at": {"line": line, "fix": fix}}
+
+
+def told_of(one: Tested, subject: Definition) -> dict:
+    """Return what came of one relation, in a form for JSON."""
+    relation = one.relation
+    told = {"name": relation.name, "sentence": relation.sentence, "source": relation.source}
+    if one.skipped:
+        return told | {"status": "skipped", "why": one.skipped}
+    if one.broken is None:
+        return told | {"status": "holds"}
+    status = "advice" if relation.advice else "fails"
+    says = " ".join([one.broken.says, *(c.sentence for c in one.broken.causes if relation.advice)])
+    return told | {"status": status, "why": says, "example": example_of(subject, one.broken.sizes)}
 
 
 def example_of(subject: Any, sizes: Any) -> str:
@@ -245,136 +281,6 @@ def example_of(subject: Any, sizes: Any) -> str:
     heads = f", {sizes.heads} head{'s' * (sizes.heads != 1)}"
     drop = f", dropout={sizes.dropout}" if sizes.dropout else ""
     return f"{told}{heads}{drop}, seed {sizes.seed}"
-
-
-CAUSAL_NAME = re.compile(r"causal|decoder|autoregress|masked_?(self|multi|att)|gpt", re.I)
-TRIANGLE = re.compile(r"\b(tril|triu)(_indices)?\b|is_causal\s*=\s*(?!False)|causal_mask")
-
-
-def is_causal(subject: Subject) -> bool:
-    """Return True if the name, the code or the results say that it is meant to be causal."""
-    if subject.given == "x, context" or subject.given == "q, k":
-        return False
-    if subject.has("causal") or (subject.is_module and subject.constructor_has("causal")):
-        return works_causally(subject)
-    if re.search(r"non_?causal|bidirectional", subject.name, re.I):
-        return False
-    if CAUSAL_NAME.search(subject.name) or has_triangle(subject):
-        return works_causally(subject)
-    if subject.given == "q, k, v" and subject.is_module:
-        return False
-    return behaves_causally(subject)
-
-
-def works_causally(subject: Subject) -> bool:
-    """Return True if the definition runs when it is called like a causal one.
-
-    Next to a mask, `is_causal` can be a hint on that mask, which means nothing alone.
-    """
-    if subject.has("causal") and subject.has("mask") and subject.is_module:
-        return behaves_causally(subject)
-    sizes = subject.batch_of(subject.fitted(FIRST))
-    subject.causal = True
-    try:
-        for training in (False, True):
-            subject.run(subject.build(sizes), subject.inputs(sizes), sizes, training=training)
-    except Exception:
-        return False
-    finally:
-        subject.causal = False
-    return True
-
-
-def has_triangle(subject: Subject) -> bool:
-    """Return True if a buffer is a triangle, or the code makes one and takes no mask."""
-    if not subject.is_module:
-        return bool(TRIANGLE.search(subject.text)) and not subject.has("mask")
-    made = subject.build(subject.fitted(FIRST))
-    for value in made.buffers():
-        square = (
-            value.reshape(value.shape[-2:])
-            if value.dim() >= 2 and value.numel() == value.shape[-1] * value.shape[-2]
-            else None
-        )
-        if square is None or square.shape[0] != square.shape[1] or square.shape[0] < 3:
-            continue
-        filled = square.double().nan_to_num(neginf=-1.0) != 0
-        if not torch.equal(filled, filled.mT) and (
-            torch.equal(filled, filled.tril()) or torch.equal(filled, filled.triu())
-        ):
-            return True
-    return bool(TRIANGLE.search(subject.text)) and not subject.has("mask")
-
-
-def behaves_causally(subject: Subject) -> bool:
-    """Return True if no token sees a later one, in evaluation or in training."""
-    sizes = subject.batch_of(subject.fitted(FIRST))
-    subject.causal = True
-    try:
-        for training in (False, True):
-            table = dependence(subject, sizes, training=training)
-            if not table.triu(1).any() and table.tril(-1).any():
-                return True
-    except Exception:
-        return False
-    finally:
-        subject.causal = False
-    return False
-
-
-def find_mask(subject: Subject) -> None:
-    """Find the parameter of a mask and its convention, by trial."""
-    for name, role in subject.call.items():
-        if role not in ("mask", "padding") or subject.mask is not None:
-            continue
-        subject.mask_parameter = name
-        shapes = SHAPES_OF_KEYS if role == "padding" else (*SHAPES, *SHAPES_OF_KEYS)
-        subject.mask = convention_of(subject, shapes)
-        if subject.mask is None and not mask_matters(subject, shapes):
-            subject.mask_parameter = ""
-
-
-def convention_of(subject: Subject, shapes: tuple[str, ...]) -> Convention | None:
-    """Return the first convention in which masked keys have no influence, and others have."""
-    from .relations.attention import drawn_mask, leaks
-
-    wished = subject.wishes.get("mask", "")
-    sizes = subject.batch_of(subject.fitted(FIRST))
-    for shape in shapes:
-        for meaning in (wished,) if wished else MEANINGS:
-            subject.mask = Convention(meaning, shape)
-            try:
-                visible = drawn_mask(subject, sizes)
-                made, inputs = subject.build(sizes), subject.inputs(sizes)
-                with torch.no_grad():
-                    out = subject.run(made, inputs, sizes, visible).value
-                if not out.isnan().any() and leaks(subject, sizes) is None:
-                    return subject.mask
-            except Exception:
-                continue
-    subject.mask = None
-    return None
-
-
-def mask_matters(subject: Subject, shapes: tuple[str, ...]) -> bool:
-    """Return True if a mask of booleans is accepted and changes results."""
-    from .relations.attention import drawn_mask
-
-    sizes = subject.batch_of(subject.fitted(FIRST))
-    made, inputs = subject.build(sizes), subject.inputs(sizes)
-    for shape in shapes:
-        subject.mask = Convention("true-hides", shape)
-        try:
-            with torch.no_grad():
-                one = subject.run(made, inputs, sizes, drawn_mask(subject, sizes)).value
-                other = subject.run(made, inputs, sizes).value
-        except Exception:
-            continue
-        finally:
-            subject.mask = None
-        if one.isfinite().all() and moved(one, other):
-            return True
-    return False
 
 
 def kind_of(subject: Subject) -> str:
@@ -408,31 +314,79 @@ def roles_of(subject: Subject) -> dict[str, str]:
     return told
 
 
-def place_of(
-    subject: Subject, text: str, relations: dict[Relation, bool], words: list[str]
-) -> dict:
-    """Return the `line` of a failure, and the `fix` if one edit of it makes all relations hold.
+def place_of(subject: Definition, relations: dict[Relation, Broken | None]) -> tuple[int, str]:
+    """Return the line of a failure, and its repair if one edit makes all relations hold.
 
-    text: the whole file. relations: those that apply, True for those that fail. words: operations
-    that the line is likely to have, the most telling first.
+    relations: those that apply, with what is broken. Lines are those of the file.
     """
-    suspect = line_with(subject, words)
-    failing = [one for one, fails in relations.items() if fails]
-    for edit, fixed in repaired(subject, text, failing, suspect):
+    broken = [one for one in relations.values() if one]
+    raising = [one.line for one in broken if one.line]
+    if raising:
+        return raising[0], ""
+    suspects = suspects_of(subject, words_of(broken))
+    failing = sorted(
+        (r for r, b in relations.items() if b),
+        key=lambda r: "formula" not in type(r).__name__.lower(),
+    )
+    for edit, fixed in repaired(subject, failing, suspects):
         if all(holds(type(one)(fixed, explain=False)) for one in relations):
-            return {"line": edit.line, "fix": edit.text.split("\n")[edit.line - 1].strip()}
-    return {"line": suspect, "fix": ""}
+            repair = edit.text.split("\n")[edit.line - 1].strip()
+            return subject.line + edit.line - 1, repair
+    return subject.line + suspects[0] - 1, ""
 
 
-def line_with(subject: Subject, words: list[str]) -> int:
-    """Return the first line of code with one of the words, the definition's own without one."""
-    for lines in code_lines(subject.text):
-        for word in words:
-            pattern = rf"(?<![\w]){re.escape(word)}" if word[0].isalpha() else re.escape(word)
-            for number, line in lines.items():
-                if re.search(pattern, line):
-                    return subject.line + number
-    return subject.line
+def repair_of_error(
+    plan: Subject, line: int, is_right: Callable[[Subject], bool]
+) -> tuple[int, str]:
+    """Return the line of an error, or that of an edit after which the definition is right."""
+    own = line - plan.line + 1
+    lines = plan.text.split("\n")
+    if not 0 < own <= len(lines):
+        return line, ""
+    names = set(re.findall(r"\w+", lines[own - 1])) - {"self", "torch", "nn"}
+    near = [
+        n for n, text in enumerate(lines, 1) if n != own and names & set(re.findall(r"\w+", text))
+    ]
+    until = time.process_time() + SECONDS
+    for edit in in_turns(edits(plan.text, plan.name, own), [own, *reversed(near)]):
+        if time.process_time() > until:
+            break
+        fixed = edited(plan, edit)
+        if fixed and runs(fixed) and is_right(fixed):
+            return plan.line + edit.line - 1, edit.text.split("\n")[edit.line - 1].strip()
+    return line, ""
+
+
+def runs(subject: Subject) -> bool:
+    """Return True if a definition runs."""
+    try:
+        attempt(subject, ONE)
+    except Exception:
+        return False
+    return True
+
+
+def words_of(broken: list[Broken]) -> list[str]:
+    """Return the operations to look at: those of known mistakes, or else of the failures."""
+    of_causes = [word for one in broken for cause in one.causes for word in cause.where]
+    return [*dict.fromkeys(of_causes or (word for one in broken for word in one.where))]
+
+
+def line_of_cause(subject: Definition, words: tuple[str, ...]) -> int:
+    """Return the line of the file that a known mistake is likely to be on."""
+    return subject.line + suspects_of(subject, list(words))[0] - 1
+
+
+def suspects_of(subject: Definition, words: list[str]) -> list[int]:
+    """Return lines of a definition with one of the words, likely ones first, or its own."""
+    calls, starts = code_lines(subject.text)
+    found = []
+    for word in words:
+        pattern = re.escape(word).replace("=", r"\s*=(?!=)").replace("@", r"\s*@")
+        pattern = rf"(?<!\w){pattern}" if word[0].isalpha() else pattern
+        for lines in (calls, starts):
+            found += [number + 1 for number, line in lines.items() if re.search(pattern, line)]
+    return [*dict.fromkeys(found)] or [1]
 
 
 def code_lines(text: str) -> tuple[dict[int, str], dict[int, str]]:
@@ -452,11 +406,11 @@ def code_lines(text: str) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def repaired(
-    subject: Subject, text: str, failing: list[Relation], suspect: int
-) -> Iterator[tuple[Edit, Subject]]:
-    """Yield edits after which the failing relations hold at one size, near the suspect first."""
+    subject: Any, failing: list[Relation], suspects: list[int]
+) -> Iterator[tuple[Edit, Any]]:
+    """Yield edits after which the failing relations hold at one size, on suspects' lines first."""
     until = time.process_time() + SECONDS
-    for edit in in_turns(sensible(subject, text, suspect), suspect):
+    for edit in in_turns(sensible(subject, suspects[0]), suspects):
         if time.process_time() > until:
             return
         fixed = edited(subject, edit)
@@ -464,39 +418,37 @@ def repaired(
             yield edit, fixed
 
 
-def sensible(subject: Subject, text: str, suspect: int) -> list[Edit]:
+def sensible(subject: Any, suspect: int) -> list[Edit]:
     """Return the edits, without those that put an attribute in place of one of another type."""
     made = subject.build(subject.fitted(ONE))
-    lines, found = text.split("\n"), []
-    for edit in edits(text, subject.name, suspect):
+    lines, found = subject.text.split("\n"), []
+    for edit in edits(subject.text, subject.name, suspect):
         before, after = lines[edit.line - 1], edit.text.split("\n")[edit.line - 1]
         old, new = (set(re.findall(r"self\.(\w+)", line)) for line in (before, after))
         kinds = [
             {type(getattr(made, name, None)) for name in names} for names in (old - new, new - old)
         ]
-        if new - old and kinds[0] != kinds[1]:
-            continue
-        found.append(edit)
+        if not new - old or kinds[0] == kinds[1]:
+            found.append(edit)
     return found
 
 
-def in_turns(found: list[Edit], suspect: int) -> Iterator[Edit]:
-    """Yield edits by their distance from a line; edits of different parts of a line take turns."""
-    near = [[one for one in found if test(abs(one.line - suspect))] for test in DISTANCES]
-    for group in near:
-        parts: dict[tuple[int, str], list[Edit]] = {}
-        for one in group:
-            parts.setdefault((one.line, one.idea), []).append(one)
-        for turn in zip_longest(*parts.values()):
+def in_turns(found: list[Edit], suspects: list[int]) -> Iterator[Edit]:
+    """Yield edits: those on suspects' lines, then by their distance from the first.
+
+    Edits of different parts of a line take turns.
+    """
+    groups: dict[int, dict[tuple[int, str], list[Edit]]] = {}
+    for one in found:
+        rank = suspects.index(one.line) if one.line in suspects[:MOST_SUSPECTS] else MOST_SUSPECTS
+        rank += rank == MOST_SUSPECTS and abs(one.line - suspects[0]) > 3
+        groups.setdefault(rank, {}).setdefault((one.line, one.idea), []).append(one)
+    for rank in sorted(groups):
+        for turn in zip_longest(*groups[rank].values()):
             yield from filter(None, turn)
 
 
-DISTANCES: tuple[Callable[[int], bool], ...] = (
-    lambda away: away == 0, lambda away: 0 < away < 4, lambda away: away > 3,
-)  # fmt: skip
-
-
-def edited(subject: Subject, edit: Edit) -> Subject | None:
+def edited(subject: Any, edit: Edit) -> Subject | None:
     """Return the subject with an edit of its definition, or None if that does not run."""
     function = subject.target.forward if subject.is_module else subject.target
     space: dict[str, Any] = dict(function.__globals__)

@@ -13,8 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from .reference import Cause
 from .roles import CALL, CONSTRUCTOR, Sizes, parameters_of, role_of
-from .subject import CannotRun, raised, scale_of
+from .subject import CannotRun, line_raising, raised, scale_of
 
 Formula = Callable[..., Tensor]
 CLOSE = 1e-5
@@ -28,6 +29,11 @@ class Wrong:
     sentence: str
     formula: Formula
     where: str = "return"
+
+    @property
+    def cause(self) -> Cause:
+        """Return the mistake without its formula."""
+        return Cause(self.name, self.sentence, tuple(self.where.split()))
 
 
 @dataclass(frozen=True)
@@ -520,7 +526,7 @@ def part_of(target: Any, name: str, text: str, line: int, kind: Kind) -> Part:
     except CannotRun:
         raise
     except Exception as error:
-        raise CannotRun(raised(error, target)) from error
+        raise CannotRun(raised(error, target), line_raising(error, target)) from error
     return part
 
 

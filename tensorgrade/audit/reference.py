@@ -5,15 +5,21 @@ wrong result can be compared with all of them, and with pairs.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How attention is calculated. The defaults are right, except that nothing is masked."""
+    """How attention is calculated. The defaults are right, except that nothing is masked.
+
+    odd: q, k or v, if one of them is split by a reshape alone. dropout: what is dropped in
+    training, at a rate.
+    """
 
     mask: str = "none"
     scale: str = "sqrt head_dim"
@@ -25,31 +31,42 @@ class Recipe:
     weights: str = "softmax"
     applied: str = "weights"
     output: str = "projected"
+    odd: str = ""
+    dropout: str = ""
+    rate: float = 0.0
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """A known mistake: the changed options, a name, a sentence, and words on the lines it is on.
+class Cause:
+    """A known mistake: a name, a sentence, and where to look.
 
-    where: names of operations, the most telling first; the line with one of them is shown.
+    where: operations on the line that it may be on, the most telling first.
     """
 
     name: str
     sentence: str
-    change: tuple[tuple[str, str], ...]
-    where: tuple[str, ...]
+    where: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mistake(Cause):
+    """A known mistake of the formula: the options of the recipe that it changes."""
+
+    change: tuple[tuple[str, str], ...] = ()
 
     def of(self, recipe: Recipe) -> Recipe:
         """Return a recipe with this mistake."""
-        return replace(recipe, **dict(self.change))
+        changed: dict[str, Any] = dict(self.change)
+        return replace(recipe, **changed)
 
 
 def known(name: str, sentence: str, where: str, **change: str) -> Mistake:
     """Return a mistake in a form that reads as a table."""
-    return Mistake(name, sentence, tuple(change.items()), tuple(where.split()))
+    return Mistake(name, sentence, tuple(where.split()), tuple(change.items()))
 
 
-SCALE = "sqrt rsqrt scale scaling ** scaled_dot_product_attention softmax"
+Variant = tuple[Recipe, tuple[Mistake, ...]]
+SCALE = "sqrt rsqrt scale scaling ** / scaled_dot_product_attention softmax"
 MASK = "masked_fill masked_fill_ where triu tril mask softmax scaled_dot_product_attention"
 SPLIT = "view reshape rearrange unflatten chunk"
 HEADS = f"{SPLIT} transpose permute"
@@ -79,31 +96,38 @@ MISTAKES = (
     ),
     known("softmax_over_heads", "The softmax runs over the heads.", "softmax sum", softmax="heads"),
     known("softmax_over_batch", "The softmax runs over the batch.", "softmax sum", softmax="batch"),
+    known("softmax_over_everything", "All weights of a head share one sum. Each query's own should sum to 1.", "softmax sum", softmax="queries and keys"),
+    known("softmax_over_everything", "All weights of all heads and sequences share one sum. Each query's own should sum to 1.", "softmax sum", softmax="everything"),
+    known("scaled_after_softmax", "The weights are scaled after the softmax. Scale the scores before it.", "sqrt scale ** softmax", weights="scaled", scale="none"),
     known("no_mask", "Nothing is masked: each token sees the tokens after it.", MASK, mask="none"),
-    known("mask_hides_the_past", "The mask hides the past and shows the future.", MASK, mask="past"),
-    known("mask_one_too_early", "The mask hides each token from itself too.", MASK, mask="itself too"),
-    known("mask_one_too_late", "The mask shows one token of the future.", MASK, mask="one too late"),
+    known("mask_hides_the_past", "The mask hides the past and shows the future.", "triu tril diagonal < > masked_fill where mask", mask="past"),
+    known("mask_one_too_early", "The mask hides each token from itself too.", "triu tril diagonal < > masked_fill where mask", mask="itself too"),
+    known("mask_one_too_late", "The mask shows one token of the future.", "triu tril diagonal < > masked_fill where mask", mask="one too late"),
     known(
         "mask_inverted",
         "The mask is inverted: what should be hidden is shown, and what should be shown is hidden.",
-        MASK,
+        "triu tril ~ == masked_fill where mask",
         mask="inverted",
     ),
     known(
         "masked_with_zero",
         "Hidden scores become 0 before the softmax, and e^0 = 1 is a weight like any other. "
         "Fill with -inf.",
-        MASK,
+        f"* {MASK}",
         mask="zero",
     ),
+    known("masked_with_minus_one", "Hidden scores become -1 before the softmax, and e^-1 is a weight like any other. Fill with -inf.", MASK, mask="minus one"),
+    known("masked_with_minus_one", "Hidden scores become -1 before they are scaled, and e to that power is a weight like any other. Fill with -inf.", MASK, mask="minus one, scaled"),
+    known("masked_with_one", "Hidden scores become 1 before the softmax, and e^1 is a weight like any other. Fill with -inf.", MASK, mask="one"),
+    known("mask_times_minus_inf", "The mask is multiplied with -inf, and 0 * -inf is NaN. Use masked_fill.", "inf masked_fill", mask="times -inf"),
+    known("minus_inf_after_softmax", "Weights, not scores, are set to -inf. Mask before the softmax.", "masked_fill inf", mask="-inf after"),
     known(
         "masked_after_softmax",
         "Weights are zeroed after the softmax, so the rows no longer sum to 1.",
         MASK,
         mask="after",
     ),
-    known("mask_fixed_at_the_end", "The mask of the last row is used for every query.", MASK, mask="last row"),
-    known("no_softmax", "There is no softmax: the scores themselves mix the values.", "@ matmul", weights="scores"),
+    known("no_softmax", "There is no softmax: the scores themselves mix the values.", "weights= attn= sqrt ** / @ matmul", weights="scores"),
     known("divided_by_sum", "The scores are divided by their sum, without an exponential.", "sum softmax", weights="shares"),
     known("log_softmax", "Logarithms of the weights mix the values.", "log_softmax", weights="log"),
     known("sigmoid", "A sigmoid takes the place of the softmax.", "sigmoid", weights="sigmoid"),
@@ -115,13 +139,18 @@ MISTAKES = (
     known("scores_mix_nothing", "The keys do not take part.", "@ matmul", operands="q q v"),
     known("keys_for_queries", "The keys take the place of the queries.", "@ matmul", operands="k k v"),
     known("queries_and_keys_swapped", "Queries and keys are swapped.", "@ matmul", operands="k q v"),
-    known("keys_as_values", "The keys are mixed instead of the values.", "@ matmul", operands="q k k"),
-    known("queries_as_values", "The queries are mixed instead of the values.", "@ matmul", operands="q k q"),
+    known("keys_as_values", "The keys are mixed instead of the values.", "weights@ attn@ @ matmul einsum", operands="q k k"),
+    known("queries_as_values", "The queries are mixed instead of the values.", "weights@ attn@ @ matmul einsum", operands="q k q"),
     known("values_as_keys", "The values are compared with the queries, not the keys.", "@ matmul", operands="q v v"),
+    known("first_sequences_values", "All sequences get the values of the first one.", "[:1] [0] [0,", operands="q k v0"),
+    known("first_sequences_keys", "All sequences get the keys of the first one.", "[:1] [0] [0,", operands="q k0 v"),
+    known("queries_split_differently", "The queries are split into heads by a reshape alone, unlike keys and values.", "queries.reshape queries.view q.reshape q.view queries= q= reshape view", odd="q"),
+    known("keys_split_differently", "The keys are split into heads by a reshape alone, unlike queries and values.", "keys.reshape keys.view k.reshape k.view keys= k= reshape view", odd="k"),
+    known("values_split_differently", "The values are split into heads by a reshape alone, unlike queries and keys.", "values.reshape values.view v.reshape v.view values= v= reshape view", odd="v"),
     known("keys_and_values_swapped", "Keys and values are swapped.", "@ matmul", operands="q v k"),
     known("values_as_queries", "The values take the place of the queries.", "@ matmul", operands="v k v"),
     known("queries_and_values_swapped", "Queries and values are swapped.", "@ matmul", operands="v k q"),
-    known("inputs_as_values", "The inputs are mixed instead of the projected values.", "@ matmul", operands="q k x"),
+    known("inputs_as_values", "The inputs are mixed instead of the projected values.", "values= values v=", operands="q k x"),
     known(
         "heads_by_reshape_alone",
         "Heads are split by a reshape alone, so that a head's row holds pieces of several tokens. "
@@ -166,6 +195,10 @@ MISTAKES = (
         "reshape view flatten",
         merge="reshape",
     ),
+    known("heads_added", "The heads' results are added. Join them side by side.", "sum + for", merge="sum"),
+    known("first_head_for_all", "The first head's result takes the place of all others.", "[0] cat for", merge="first"),
+    known("heads_averaged", "The heads' results are averaged. Join them side by side.", "mean", merge="mean"),
+    known("heads_in_reverse", "The heads are joined in reverse order.", "reversed flip [::-1] cat", merge="reverse"),
     known("heads_merged_interleaved", "Heads are merged in interleaved order.", "reshape view flatten", merge="interleaved"),
     known(
         "groups_tiled",
@@ -196,26 +229,44 @@ def attend(
     visible: (batch, queries, keys), True for visible, of a mask that is passed in.
     """
     tensors = {"q": q, "k": k, "v": v, "x": v if x is None else x}
+    tensors |= {"k0": k[:1].expand_as(k), "v0": v[:1].expand_as(v)}
     q, k, v = (tensors[name] for name in recipe.operands.split())
     kv_heads = kv_heads or heads
+    width = heads * (tensors["q"].shape[-1] // heads)
     one = recipe.split == "one head"
     q, k, v = (
-        split(t, 1 if one else heads if t.shape[-1] == q.shape[-1] else kv_heads, recipe)
-        for t in (q, k, v)
+        split(t, 1 if one else heads if t.shape[-1] == q.shape[-1] else kv_heads, recipe, name)
+        for name, t in (("q", q), ("k", k), ("v", v))
     )
     k, v = (grouped(t, q.shape[1], recipe) for t in (k, v))
-    width = heads * (tensors["q"].shape[-1] // heads)
-    scores = q @ k.transpose(-2, -1) * factor(recipe, q, heads, width, width_in)
-    weights = weighted(scores, recipe, visible)
+    if recipe.dropout == "values":
+        v = F.dropout(v, recipe.rate)
+    by = factor(recipe, q, heads, width, width_in)
+    scores = q @ k.transpose(-2, -1) * by
+    weights = dropped(weighted(scores, recipe, visible, q.shape[-1], by), recipe)
     if recipe.applied == "transposed":
         weights = weights.transpose(-2, -1)
     return merge(weights @ v, recipe, tensors["q"].shape)
 
 
-def split(value: torch.Tensor, heads: int, recipe: Recipe) -> torch.Tensor:
+def dropped(weights: torch.Tensor, recipe: Recipe) -> torch.Tensor:
+    """Return the weights after dropout, with the same random numbers as a module's own."""
+    p = recipe.rate
+    if recipe.dropout in ("heads share", "sequences share"):
+        one = weights[:, :1] if recipe.dropout == "heads share" else weights[:1]
+        return weights * F.dropout(torch.ones_like(one), p)
+    if recipe.dropout in ("", "scores", "values"):
+        return weights
+    weights = F.dropout(weights, p)
+    if recipe.dropout == "renormalized":
+        return weights / weights.sum(-1, keepdim=True).clamp_min(1e-9)
+    return weights * {"kept": 1.0, "not rescaled": 1 - p, "twice": 1 / (1 - p)}[recipe.dropout]
+
+
+def split(value: torch.Tensor, heads: int, recipe: Recipe, name: str) -> torch.Tensor:
     """Return (batch, heads, tokens, head_dim)."""
     b, n, _ = value.shape
-    if recipe.split == "reshape":
+    if recipe.split == "reshape" or recipe.odd == name:
         return value.reshape(b, heads, n, -1)
     if recipe.split == "reshape transposed":
         return value.reshape(b, heads, n, -1).transpose(1, 2)
@@ -241,6 +292,12 @@ def merge(value: torch.Tensor, recipe: Recipe, shape: torch.Size) -> torch.Tenso
         return value.reshape(b, n, -1)
     if recipe.split == "reshape transposed":
         return value.transpose(1, 2).reshape(b, n, -1)
+    if recipe.merge in ("sum", "mean"):
+        return value.sum(1) if recipe.merge == "sum" else value.mean(1)
+    if recipe.merge == "reverse":
+        value = value.flip(1)
+    if recipe.merge == "first":
+        value = value[:, :1].expand_as(value)
     if recipe.merge == "reshape":
         return value.reshape(b, n, -1)
     if recipe.merge == "interleaved":
@@ -268,42 +325,59 @@ def factor(recipe: Recipe, q: torch.Tensor, heads: int, width: int, width_in: in
     }[recipe.scale]
 
 
-def weighted(scores: torch.Tensor, recipe: Recipe, visible: torch.Tensor | None) -> torch.Tensor:
+def weighted(
+    scores: torch.Tensor,
+    recipe: Recipe,
+    visible: torch.Tensor | None,
+    head_dim: int,
+    by: float,
+) -> torch.Tensor:
     """Return the attention weights of scaled scores."""
-    n, m = scores.shape[-2:]
-    after = m - n  # queries are the last of the keys
     if recipe.weights == "negative":
         scores = -scores
     if recipe.weights == "uniform":
         scores = torch.zeros_like(scores)
-    hidden = torch.zeros(n, m, dtype=torch.bool)
-    ones = torch.ones(n, m, dtype=torch.bool)
-    if recipe.mask in ("causal", "zero", "after"):
-        hidden = ones.triu(1 + after)
-    elif recipe.mask in ("past", "itself too", "one too late"):
-        diagonal = {"past": 0, "itself too": 0, "one too late": 2}[recipe.mask] + after
-        hidden = ones.tril(diagonal - 1) if recipe.mask == "past" else ones.triu(diagonal)
-    elif recipe.mask == "inverted":
-        hidden = ones.tril(after)
-    elif recipe.mask == "last row":
-        hidden = hidden & False
-    if visible is not None and recipe.mask != "ignored":
-        flat = visible if visible.dim() == 2 else visible[:, None]
-        shown = flat if recipe.mask == "inverted" else ~flat
-        hidden = shown if recipe.mask == "inverted" else hidden | shown
-    if recipe.mask == "zero":
-        scores = scores.masked_fill(hidden, 0.0)
-    elif recipe.mask != "after":
-        scores = scores.masked_fill(hidden, -torch.inf)
-    weights = normalized(scores, recipe)
-    return weights.masked_fill(hidden, 0.0) if recipe.mask == "after" else weights
+    hidden = hidden_by(recipe.mask, *scores.shape[-2:])
+    if visible is not None:
+        shown = visible if visible.dim() == 2 else visible[:, None]
+        hidden = shown if recipe.mask == "inverted" else hidden | ~shown
+    if recipe.mask == "times -inf":
+        scores = scores + hidden.to(scores.dtype) * -torch.inf
+    elif recipe.mask not in AFTER:
+        fill = FILLS.get(recipe.mask, -torch.inf)
+        scores = scores.masked_fill(hidden, fill * by if "scaled" in recipe.mask else fill)
+    if recipe.dropout == "scores":
+        scores = F.dropout(scores, recipe.rate)
+    weights = normalized(scores, recipe, head_dim)
+    return weights.masked_fill(hidden, AFTER[recipe.mask]) if recipe.mask in AFTER else weights
 
 
-def normalized(scores: torch.Tensor, recipe: Recipe) -> torch.Tensor:
+AFTER = {"after": 0.0, "-inf after": -torch.inf}
+FILLS = {"zero": 0.0, "one": 1.0, "minus one": -1.0, "minus one, scaled": -1.0}
+
+
+def hidden_by(mask: str, n: int, m: int) -> torch.Tensor:
+    """Return (queries, keys) booleans, True for hidden; the queries are the last of the keys."""
+    ones, after = torch.ones(n, m, dtype=torch.bool), m - n
+    if mask == "none":
+        return ~ones
+    if mask == "past":
+        return ones.tril(after - 1)
+    if mask == "inverted":
+        return ones.tril(after)
+    return ones.triu({"itself too": 0, "one too late": 2}.get(mask, 1) + after)
+
+
+def normalized(scores: torch.Tensor, recipe: Recipe, head_dim: int) -> torch.Tensor:
     """Return the weights of masked scores."""
+    if recipe.softmax in ("everything", "queries and keys"):
+        flat = scores.flatten() if recipe.softmax == "everything" else scores.flatten(2)
+        return torch.softmax(flat, -1).view_as(scores)
     axis = {"keys": -1, "queries": -2, "heads": 1, "batch": 0}[recipe.softmax]
     if recipe.weights == "scores":
-        return scores.masked_fill(scores == -torch.inf, 0.0)
+        return scores
+    if recipe.weights == "scaled":
+        return torch.softmax(scores, axis) * head_dim**-0.5
     if recipe.weights == "shares":
         return scores / scores.sum(axis, keepdim=True)
     if recipe.weights == "log":
@@ -317,14 +391,25 @@ def normalized(scores: torch.Tensor, recipe: Recipe) -> torch.Tensor:
     return torch.softmax(scores, axis)
 
 
-def variants(right: Recipe) -> Iterator[tuple[Recipe, tuple[Mistake, ...]]]:
-    """Yield recipes with one mistake, then with two mistakes of different options."""
-    single = [one for one in MISTAKES if one.of(right) != right]
-    for one in single:
-        yield one.of(right), (one,)
+def single_variants(right: Recipe) -> list[Variant]:
+    """Return recipes with one mistake."""
+    return [(one.of(right), (one,)) for one in MISTAKES if one.of(right) != right]
+
+
+def double_variants(right: Recipe, masks: set[str] | None) -> Iterator[Variant]:
+    """Yield recipes with mistakes of two options. masks: those that the code may apply, if known."""
+    single = [one for _, (one,) in single_variants(right)]
     for one, other in combinations(single, 2):
-        if not {name for name, _ in one.change} & {name for name, _ in other.change}:
-            yield other.of(one.of(right)), (one, other)
+        recipe = other.of(one.of(right))
+        different = not {name for name, _ in one.change} & {name for name, _ in other.change}
+        if different and (masks is None or recipe.mask in masks):
+            yield recipe, (one, other)
 
 
-OPTIONS = tuple(one.name for one in fields(Recipe))
+def masks_with(table: torch.Tensor) -> set[str] | None:
+    """Return the masks that give a (queries, keys) table of dependence, None if none does."""
+    found = set()
+    for mask in ("none", "causal", "past", "itself too", "one too late", "inverted"):
+        if torch.equal(table, ~hidden_by(mask, *table.shape)):
+            found.add(mask)
+    return found | {*AFTER, *FILLS} if "none" in found else found or None

@@ -26,10 +26,10 @@ def report(found: dict) -> str:
     path = shown(found["file"])
     parts = ["\n".join(lines_of(one, path)) for one in found["audits"]]
     if found["problem"]:
-        parts.append(f"{path}:1 could not be run: {found['problem']}.")
+        parts.append(f"{path} could not be run: {found['problem']}.")
     elif not parts:
         parts.append(
-            f"{path}:1 has no class or function that looks like attention. Name one: "
+            f"{path} has no class or function that looks like attention. If one is, name it: "
             f"tensorgrade audit {path}:NAME"
         )
     return clean("\n\n".join(parts))
@@ -55,7 +55,9 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
     place = f"{path}:{audit['line']} {audit['name']}"
     if audit["status"] == "not run":
         yield f"{place}: could not be run"
-        yield f"  Tried: {audit['why']}."
+        yield f"  {sentence(audit['why'])}"
+        if audit.get("at"):
+            yield from place_of(audit["at"], path)
         return
     relations = audit["relations"]
     failing = [one for one in relations if one["status"] == "fails"]
@@ -65,7 +67,7 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
         yield f"{place}: WRONG, {len(failing)} of {len(failing) + len(holding)} relations fail"
     else:
         yield f"{place}: no mistake found, {len(holding)} relations hold"
-    roles = "; ".join(told_roles(audit["roles"]))
+    roles = "; ".join(f"{topic} {value}" for topic, value in audit["roles"].items())
     yield f"  Taken for {audit['kind']}" + (f": {roles}" if roles else "")
     if failing:
         yield from cause(audit, path)
@@ -75,27 +77,37 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
             yield f"      Smallest example: {one['example']}"
     for one in relations:
         if one["status"] == "advice":
-            yield f"  ! {one['name']}: {one['why']} {' '.join(one['explained'])}"
+            yield f"  ! {one['name']}: {one['why']}"
     if holding:
         yield f"  {MARKS['holds']} {', '.join(holding)}"
     if skipped:
         yield f"  – Does not apply: {', '.join(one['name'] for one in skipped)}"
 
 
-def told_roles(roles: dict[str, str]) -> list[str]:
-    """Return what was found out as phrases."""
-    return [f"{topic} {value}" for topic, value in roles.items()]
-
-
 def cause(audit: dict, path: str) -> Iterator[str]:
-    """Yield the known mistake, and the line with its repair."""
-    if audit["explained"]:
-        yield f"  Known mistake: {' '.join(audit['explained'])}"
-    line = f"  Look at {path}:{audit['at']['line']}"
-    code = audit["at"]["code"]
-    yield f"{line}    {code}" if code else line
-    if audit["at"]["fix"]:
-        yield f"      With this line every relation holds:    {audit['at']['fix']}"
+    """Yield the known mistakes, and the line with its repair."""
+    mistakes, at = audit["mistakes"], audit["at"]
+    if len(mistakes) == 1:
+        yield f"  Known mistake: {mistakes[0]['says']}"
+    elif mistakes:
+        yield "  Known mistakes:"
+        for one in mistakes:
+            yield f"    {path}:{one['line']} {one['says']}"
+    yield from place_of(at, path)
+
+
+def place_of(at: dict, path: str) -> Iterator[str]:
+    """Yield the line to look at, and its repair."""
+    yield f"  Look at {path}:{at['line']}    {at['code']}"
+    if at["fix"] == "pass":
+        yield "      Without this line every relation holds."
+    elif at["fix"]:
+        yield f"      With this line every relation holds:    {at['fix']}"
+
+
+def sentence(text: str) -> str:
+    """Return a text with a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def annotations(found: dict) -> Iterator[str]:
@@ -105,7 +117,7 @@ def annotations(found: dict) -> Iterator[str]:
         if audit["status"] != "fails":
             continue
         failing = [one for one in audit["relations"] if one["status"] == "fails"]
-        said = " ".join([*audit["explained"], *(one["why"] for one in failing)])
+        said = " ".join([*(m["says"] for m in audit["mistakes"]), *(one["why"] for one in failing)])
         title = escaped(f"{audit['name']}: {failing[0]['name']}").replace(",", "%2C")
         title = title.replace(":", "%3A")
         yield f"::error file={path},line={audit['at']['line']},title={title}::{escaped(said)}"

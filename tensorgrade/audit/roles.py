@@ -156,7 +156,7 @@ def parameters_of(target: Any) -> list[inspect.Parameter]:
     return [one for one in found if one.kind not in starred]
 
 
-KEPT_DEFAULTS = {"bias", "dtype", "device", "eps", "base", "batch_first_off"}
+KEPT_DEFAULTS = {"bias", "dtype", "device", "eps", "base"}
 
 
 def construction(target: Any, sizes: Sizes, equal: bool, guesses: dict[str, str]) -> dict[str, Any]:

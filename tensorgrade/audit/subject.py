@@ -28,7 +28,15 @@ Mask = Callable[[torch.Tensor], torch.Tensor]
 
 
 class CannotRun(Exception):
-    """The definition could not be run; the text says what was tried."""
+    """The definition could not be run; the text says what was tried.
+
+    line: the line that raises an error for every input that was tried, 0 if there is none. plan:
+    the way to call it that got furthest.
+    """
+
+    def __init__(self, said: str, line: int = 0, plan: "Subject | None" = None):
+        super().__init__(said)
+        self.line, self.plan = line, plan
 
 
 @dataclass(frozen=True)
@@ -144,12 +152,13 @@ class Subject:
         parts = self.build(sizes).modules()
         return any(getattr(part, name, 1) == sizes.heads for part in parts for name in names)
 
-    def build(self, sizes: Sizes) -> Any:
-        """Return a module with drawn weights, or the function."""
+    def build(self, sizes: Sizes, options: dict[str, Any] | None = None) -> Any:
+        """Return a module with drawn weights, or the function. options: arguments by name."""
         if not self.is_module:
             return self.target
         torch.default_generator.manual_seed(sizes.seed)
-        made = self.target(**construction(self.target, sizes, self.equal, self.guesses))
+        arguments = construction(self.target, sizes, self.equal, self.guesses)
+        made = self.target(**(arguments | (options or {})))
         if not isinstance(made, nn.Module):
             raise TypeError("the class makes no nn.Module")
         draw_weights(made, sizes.seed)
@@ -392,13 +401,13 @@ def prepared(
     subject.call = call_roles(target)
     if not subject.is_module and "q" not in subject.given:
         raise CannotRun("a function of attention takes queries, keys and values")
-    tried: list[str] = []
+    tried: list[tuple[Exception, Subject]] = []
     ran: list[Subject] = []
     for plan in plans(subject):
         try:
             out = attempt(plan, FIRST)
         except Exception as error:  # any code may raise anything
-            tried.append(raised(error, target))
+            tried.append((error, plan))
             continue
         if out and subject.is_module:
             return with_layout(plan)
@@ -407,24 +416,72 @@ def prepared(
         ran.append(plan)
     if ran:
         return with_layout(ran[0])
+    raise why_not_run(tried, target)
+
+
+def why_not_run(tried: list[tuple[Exception, Subject]], target: Any) -> CannotRun:
+    """Return what is said about a definition if every call that was tried raises an error.
+
+    Of several errors, the one on the last line counts: a call with wrong inputs fails earlier.
+    """
     if not tried:
-        raise CannotRun("it takes no tensors that could be drawn")
-    often = max(tried, key=tried.count)
-    count = f"{len(tried)} combinations of arguments and layouts" if len(tried) > 1 else "one call"
-    raise CannotRun(f"{count}; {often}")
+        return CannotRun("it takes no tensors that could be drawn")
+    lines = [line_raising(error, target) for error, _ in tried]
+    furthest, plan = tried[max(range(len(tried)), key=lines.__getitem__)]
+    if takes_anything(target):
+        return CannotRun(f"nothing is known about its `*` arguments; {raised(furthest, target)}")
+    if needed := needed_without_value(plan):
+        return CannotRun(f"a call needs `{needed}`, and an audit has no value for it")
+    ways = f"{len(tried)} combinations of arguments and layouts were tried"
+    if not all(lines):  # some call ran, and gave no result for each token
+        furthest = tried[lines.index(0)][0]
+        return CannotRun(f"{ways}: {raised(furthest, target)}")
+    said = f"{ways}, and each raises an error: {raised(furthest, target)}"
+    return CannotRun(said, max(lines), plan)
+
+
+def needed_without_value(subject: Subject) -> str:
+    """Return a parameter without a default for which a call passes None, or an empty text."""
+    called = subject.target.forward if subject.is_module else subject.target
+    parameters = inspect.signature(called).parameters
+    return next(
+        (
+            name
+            for name, role in subject.call.items()
+            if role in ("mask", "padding", "cache")
+            and parameters[name].default is inspect.Parameter.empty
+        ),
+        "",
+    )
+
+
+def takes_anything(target: Any) -> bool:
+    """Return True if the signature of a class or function names none of its arguments."""
+    signature = inspect.signature(target)
+    return bool(signature.parameters) and not parameters_of(target)
 
 
 def raised(error: Exception, target: Any) -> str:
     """Return an error in words, with the line of the audited file that raised it."""
+    line = line_raising(error, target)
+    return f"line {line} raises {error_text(error)}" if line else error_text(error)
+
+
+def error_text(error: Exception) -> str:
+    """Return the type of an error and the first line of its message."""
     if isinstance(error, CannotRun):
         return str(error)
-    said = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:160]}"
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:160]}"
+
+
+def line_raising(error: Exception, target: Any) -> int:
+    """Return the last line of the audited file that an error passed, 0 if it passed none."""
     called = target.forward if inspect.isclass(target) and hasattr(target, "forward") else target
     path = getattr(getattr(called, "__code__", None), "co_filename", "")
-    lines = [
+    passed = [
         line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == path
     ]
-    return f"line {lines[-1]} raises {said}" if lines else said
+    return passed[-1] if passed else 0
 
 
 def plans(subject: Subject) -> Iterator[Subject]:
@@ -504,13 +561,14 @@ def mixes_tokens(subject: Subject) -> bool:
 
 def moved(before: torch.Tensor, after: torch.Tensor) -> bool:
     """Return True if two results differ by more than rounding."""
-    same = (before - after).abs() <= NOTHING * scale_of(before)
-    return not bool((same | before.isnan() & after.isnan()).all())
+    near = (before - after).abs() <= NOTHING * scale_of(before)
+    return not bool((near | (before == after) | before.isnan() & after.isnan()).all())
 
 
 def scale_of(value: torch.Tensor) -> float:
     """Return the size of a tensor's entries, to compare differences with."""
-    return max(float(value.abs().mean()), 1e-3)
+    finite = value[value.isfinite()]
+    return max(float(finite.abs().mean()), 1e-3) if finite.numel() else 1e-3
 
 
 def dependence(subject: Subject, sizes: Sizes, **how: Any) -> torch.Tensor:

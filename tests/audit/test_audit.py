@@ -17,6 +17,8 @@ from ..commands import ROOT
 from ..sampling import first_of_each
 
 HERE = Path(__file__).parent
+WRONG = ROOT / "benchmarks" / "open_world"
+HEADER = "import torch\nfrom torch import nn\n\n\n"
 CONVENTIONS = (HERE / "conventions.py").read_text(encoding="utf-8")
 NAMES = [
     node.name
@@ -27,7 +29,7 @@ NAMES = [
 
 def audited(text: str, name: str = "", **wishes: str) -> dict:
     """Audit a text in this process; return the audit of its only or named definition."""
-    header = "" if "import torch" in text else "import torch\nfrom torch import nn\n\n\n"
+    header = "" if "import torch" in text else HEADER
     request = {"text": header + text, "filename": "code.py", "name": name, "wishes": wishes}
     found = answer(request) | {"file": "code.py"}
     assert len(found["audits"]) == 1, found
@@ -39,14 +41,19 @@ def failing(found: dict) -> set[str]:
     return {one["name"] for one in found["relations"] if one["status"] == "fails"}
 
 
+def names(found: dict) -> list[str]:
+    """Return the names of the known mistakes."""
+    return [one["name"] for one in found["mistakes"]]
+
+
 def wrong(name: str) -> dict:
     """Audit a file of wrong code."""
-    return audited((HERE / "wrong" / f"{name}.py").read_text(encoding="utf-8"))
+    return audited((WRONG / f"{name}.py").read_text(encoding="utf-8"))
 
 
 def line_with(name: str, piece: str) -> int:
-    """Return the first line of a file of wrong code that contains a piece."""
-    lines = (HERE / "wrong" / f"{name}.py").read_text(encoding="utf-8").split("\n")
+    """Return the first line of a file of wrong code, after the header, that contains a piece."""
+    lines = (HEADER + (WRONG / f"{name}.py").read_text(encoding="utf-8")).split("\n")
     return next(number for number, line in enumerate(lines, 1) if piece in line)
 
 
@@ -68,7 +75,7 @@ def test_correct_code_raises_no_alarm(name):
 def test_a_mask_skipped_in_training_is_found():
     found = wrong("masked_in_evaluation_only")
     assert failing(found) == {"causality in training"}
-    assert found["mistakes"] == ["mask_only_in_evaluation"]
+    assert names(found) == ["mask_only_in_evaluation"]
     assert found["at"]["line"] == line_with("masked_in_evaluation_only", "if not self.training")
 
 
@@ -78,40 +85,113 @@ def test_a_mask_skipped_while_dropout_is_active_is_found():
 
 
 def test_a_missing_mask_without_a_cache_is_found():
-    found = wrong("no_mask_without_cache")
+    found = wrong("no_mask_without_a_cache")
     assert {"causality in evaluation", "cache equals no cache"} <= failing(found)
-    assert "no_mask" in found["mistakes"]
+    assert "no_mask" in names(found)
 
 
 def test_heads_cut_by_a_reshape_alone_are_found():
-    found = wrong("heads_by_reshape_alone")
+    found = wrong("heads_cut_by_a_reshape")
     assert "causality in evaluation" in failing(found)
-    assert "heads_by_reshape_then_over_heads" in found["mistakes"]
+    assert "heads_by_reshape_then_over_heads" in names(found)
 
 
 @pytest.mark.parametrize(
     "name, mistake, piece",
     [
-        ("scaled_by_sqrt_width", "scaled_by_sqrt_width", "self.d_out**0.5"),
+        ("scaled_after_the_mask", "scaled_by_sqrt_width", "self.d_out**0.5"),
         ("scaled_by_heads", "scaled_by_sqrt_heads", "num_heads**-0.5"),
-        ("heads_interleaved", "heads_interleaved", "self.head_dim, self.num_heads)"),
+        ("every_second_feature", "heads_interleaved", "self.head_dim, self.num_heads)"),
     ],
 )
 def test_a_known_mistake_is_named_with_its_line(name, mistake, piece):
     found = wrong(name)
-    assert found["mistakes"] == [mistake]
+    assert names(found) == [mistake]
     assert found["at"]["line"] == line_with(name, piece)
+
+
+TWO_MISTAKES = """
+class CausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, num_heads, dropout=0.0):
+        super().__init__()
+        self.num_heads, self.head_dim = num_heads, d_out // num_heads
+        self.qkv = nn.Linear(d_in, 3 * d_out)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", torch.ones(context_length, context_length).triu(1).bool())
+
+    def forward(self, x):
+        b, n, _ = x.shape
+        q, k, v = (t.view(b, n, self.num_heads, -1).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        scores = q @ k.mT
+        if {condition}:
+            scores = scores.masked_fill(self.mask[:n, :n], -torch.inf)
+        weights = self.dropout(torch.softmax(scores / self.{scale}**0.5, dim={axis}))
+        return self.out_proj((weights @ v).transpose(1, 2).flatten(2))
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    "condition, scale, axis, mistakes",
+    [
+        ("not self.training", "num_heads", -1, {"mask_only_in_evaluation", "scaled_by_sqrt_heads"}),
+        ("False", "num_heads", -1, {"no_mask", "scaled_by_sqrt_heads"}),
+        ("False", "head_dim", -2, {"no_mask", "softmax_over_queries"}),
+    ],
+)
+def test_two_mistakes_are_both_named_each_with_its_line(condition, scale, axis, mistakes):
+    text = TWO_MISTAKES.format(condition=condition, scale=scale, axis=axis)
+    found = audited(text)
+    assert set(names(found)) == mistakes
+    assert len({one["line"] for one in found["mistakes"]}) == 2
+
+
+@pytest.mark.parametrize(
+    "old, new, mistake",
+    [
+        ("q @ k.mT", "q @ k.mT", ""),
+        (
+            "self.dropout(torch",
+            "(1 - self.dropout.p) * self.dropout(torch",
+            "dropout_rescaled_always",
+        ),
+        (
+            "scores = q @ k.mT",
+            "torch.manual_seed(0)\n        scores = q @ k.mT",
+            "dropout_seed_fixed",
+        ),
+        ("-torch.inf", "-100.0", "mask_fill_not_low_enough"),
+    ],
+)
+def test_mistakes_of_dropout_and_of_fills_are_named(old, new, mistake):
+    right = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
+    found = audited(right.replace(old, new))
+    assert (names(found) == [mistake]) if mistake else (found["status"] == "holds")
+
+
+def test_an_option_for_biases_without_effect_is_named():
+    text = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
+    found = audited(text.replace("dropout=0.0", "dropout=0.0, qkv_bias=False"))
+    assert names(found) == ["bias_option_ignored"]
+
+
+def test_an_edit_repairs_code_that_raises_for_every_input():
+    text = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
+    found = audited(text.replace("k.mT", "k.mT.mT"))
+    assert found["status"] == "not run"
+    assert found["at"]["code"] == "scores = q @ k.mT.mT"
+    assert "scores = (q) @ ((k.mT.mT).transpose(-2, -1))" in found["at"]["fix"]
 
 
 def test_an_unknown_scale_is_found_by_regression():
     text = "def attention(q, k, v):\n    return torch.softmax(q @ k.mT * 0.3, -1) @ v\n"
     found = audited(text)
-    assert found["mistakes"] == ["another_scale"]
-    assert "multiplied by 0.3," in " ".join(found["explained"])
+    assert names(found) == ["another_scale"]
+    assert "multiplied by 0.3," in found["mistakes"][0]["says"]
 
 
 def test_one_edit_that_repairs_the_code_is_shown():
-    assert "self.head_dim**0.5" in wrong("scaled_by_sqrt_width")["at"]["fix"]
+    assert "self.head_dim**0.5" in wrong("scaled_after_the_mask")["at"]["fix"]
 
 
 def test_a_mask_that_hides_nothing_is_reported():
@@ -135,7 +215,7 @@ def test_the_caller_settles_what_it_is():
         "def attention(q, k, v):\n    return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v\n"
     )
     assert audited(text)["status"] == "holds"
-    assert "no_mask" in audited(text, **{"as": "causal_attention"})["mistakes"]
+    assert "no_mask" in names(audited(text, **{"as": "causal_attention"}))
 
 
 PART = {
@@ -175,7 +255,7 @@ PART = {
 @pytest.mark.parametrize("part", PART)
 def test_mistakes_in_other_parts_are_named(part):
     text, mistake = PART[part]
-    assert mistake in audited(text)["mistakes"]
+    assert mistake in names(audited(text))
 
 
 def test_both_conventions_of_rotary_positions_are_right():
@@ -194,7 +274,33 @@ def test_code_that_cannot_be_run_is_reported_with_its_line():
     text = "import torch\n\n\ndef attention(q, k, v):\n    return q @ missing @ v\n"
     found = audited(text)
     assert found["status"] == "not run"
-    assert "line 5 raises NameError" in found["why"]
+    assert "each raises an error: line 5 raises NameError" in found["why"]
+    assert found["at"]["line"] == 5
+
+
+def test_a_failed_import_is_the_reason_why_code_cannot_run():
+    text = (
+        "import torch\nfrom no_such_package import mix\n\n\n"
+        "def attention(q, k, v):\n    return mix(q, k, v)\n"
+    )
+    found = audited(text)
+    assert found["status"] == "not run"
+    assert "line 2: No module named 'no_such_package'" in found["why"]
+
+
+def test_a_syntax_error_is_reported_with_its_line():
+    request = {"text": "x = 1\ndef f(:\n", "filename": "a.py", "name": "", "wishes": {}}
+    found = answer(request) | {"file": "a.py"}
+    assert "a.py could not be run: line 2 has a syntax error" in report(found)
+
+
+def test_code_that_needs_a_mask_is_said_to_need_it():
+    text = (
+        "def attention(q, k, v, mask):\n"
+        "    scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(mask == 0, -1e9)\n"
+        "    return torch.softmax(scores, -1) @ v\n"
+    )
+    assert "a call needs `mask`" in audited(text)["why"]
 
 
 def test_the_report_begins_with_the_verdict_and_ends_with_its_status():

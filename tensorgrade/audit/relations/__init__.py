@@ -4,10 +4,10 @@ from .attention import RELATIONS as OF_ATTENTION
 from .base import Broken, Relation, Skip
 from .blocks import RELATIONS as OF_BLOCKS
 from .formula import RELATIONS as OF_FORMULA
-from .formula import follows_formula
+from .formula import Formula, follows_formula
 from .modules import RELATIONS as OF_MODULES
 from .parts import RELATIONS as PARTS
 
 ATTENTION: tuple[type[Relation], ...] = (*OF_ATTENTION, *OF_FORMULA, *OF_BLOCKS, *OF_MODULES)
 
-__all__ = ["ATTENTION", "PARTS", "Broken", "Relation", "Skip", "follows_formula"]
+__all__ = ["ATTENTION", "PARTS", "Broken", "Formula", "Relation", "Skip", "follows_formula"]

@@ -8,17 +8,18 @@ import torch
 from torch import Tensor, nn
 
 from ..mapping import mapping_of
+from ..reference import Cause
 from ..subject import (
     CannotRun,
     Output,
     Subject,
     attributes_read,
     dependence,
+    line_raising,
     moved,
     raised,
-    scale_of,
 )
-from .base import DRAWS, LARGE, SINGLE, Broken, Relation, Sizes, Skip
+from .base import DRAWS, LARGE, NO_MAXIMUM, SINGLE, Broken, Relation, Sizes, Skip
 
 
 class Shape(Relation):
@@ -30,17 +31,21 @@ class Shape(Relation):
 
     def check(self, sizes: Sizes) -> Broken | None:
         subject = self.subject
-        made, inputs = subject.build(sizes), subject.inputs(sizes)
-        try:
-            value = subject.run(made, inputs, sizes).value
-        except CannotRun as error:
-            return Broken(f"{error}.")
-        except Exception as error:
-            shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in inputs.items())
-            return Broken(f"With {shapes}, {raised(error, subject.target)}.")
+        inputs = subject.inputs(sizes)
+        for training in (True, False) if subject.is_module else (False,):
+            try:
+                value = subject.run(subject.build(sizes), inputs, sizes, training=training).value
+            except CannotRun as error:
+                return Broken(f"{error}.", where=("return",))
+            except Exception as error:
+                shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in inputs.items())
+                during = " in training" if training else ""
+                said = f"With {shapes}, {raised(error, subject.target)}{during}."
+                return Broken(said, line=line_raising(error, subject.target))
         wide = (sizes.width, sizes.heads * sizes.width)  # the width may be that of each head
         if subject.constructor_has("d_out") and value.shape[-1] not in wide:
-            return Broken(f"The result is {value.shape[-1]} wide instead of {sizes.width}.")
+            said = f"The result is {value.shape[-1]} wide instead of {sizes.width}."
+            return Broken(said, where=("return",))
         return None
 
 
@@ -86,9 +91,7 @@ class LargeScores(Finite):
     def broken(self, said: str) -> Broken:
         return Broken(
             f"{said} if the inputs are 1000 times as large.",
-            mistakes=("no_maximum",),
-            sentences=("The exponential is taken without subtracting the maximum first.",),
-            where=("exp", "softmax"),
+            causes=(NO_MAXIMUM,),
         )
 
 
@@ -136,6 +139,7 @@ class Causality(Relation):
     source = "Vaswani et al. 2017, section 3.2.3"
     draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, LARGE)
     training = False
+    factor = 1.0  # of the inputs
 
     def check(self, sizes: Sizes) -> Broken | None:
         if not self.subject.causal:
@@ -167,7 +171,8 @@ class Causality(Relation):
     def at_the_end(self, sizes: Sizes) -> Broken | None:
         """Check long texts with one change, of the last token."""
         subject = self.subject
-        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        made = subject.build(sizes)
+        inputs = {name: value * self.factor for name, value in subject.inputs(sizes).items()}
         changed = {name: value.clone() for name, value in inputs.items()}
         for value in changed.values():
             value[:, -1] = 1 - value[:, -1]
@@ -178,8 +183,37 @@ class Causality(Relation):
             )
         if not moved(before, after):
             return None
+        if not before.isfinite().all():
+            raise Skip("its results are not finite")
         first = int(((before - after).abs().amax((0, 2)) > 1e-9).nonzero()[0])
         return self.broken(first, sizes.tokens - 1)
+
+
+class CausalityOfLargeScores(Causality):
+    """No token sees a later one if scores are large."""
+
+    name = "causality at large scores"
+    sentence = "A token's result does not depend on later tokens if inputs are ten times as large."
+    draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0], LARGE)
+    follows_from = ("causality in evaluation",)
+    factor = 10.0
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        if not self.subject.causal:
+            raise Skip("it is not causal")
+        return self.at_the_end(sizes)
+
+    def broken(self, seeing: int, seen: int) -> Broken:
+        told = super().broken(seeing, seen)
+        said = f"{told.says.rstrip('.')} if the inputs are ten times as large."
+        return replace(told, says=said, causes=(FILL_NOT_LOW_ENOUGH,))
+
+
+FILL_NOT_LOW_ENOUGH = Cause(
+    "mask_fill_not_low_enough",
+    "Hidden scores get a number that other scores can be lower than. Fill with -inf.",
+    ("masked_fill", "where", "-1"),
+)
 
 
 class CausalityInTraining(Causality):
@@ -194,20 +228,39 @@ class CausalityInTraining(Causality):
 
     def broken(self, seeing: int, seen: int) -> Broken:
         told = super().broken(seeing, seen)
-        in_evaluation = Causality(self.subject)
-        if not self.explain or any(
-            in_evaluation.check(in_evaluation.fitted(sizes)) for sizes in DRAWS
-        ):
+        if not self.explain or not mask_only_in_evaluation(self.subject):
             return told
-        return replace(
-            told,
-            mistakes=("mask_only_in_evaluation",),
-            sentences=(
-                "The mask has no effect in training, so a model learns from the tokens that it "
-                "should predict.",
-            ),
-            where=("training", "if p", "dropout.p", *told.where),
-        )
+        return replace(told, causes=(MASK_ONLY_IN_EVALUATION,))
+
+
+MASK_ONLY_IN_EVALUATION = Cause(
+    "mask_only_in_evaluation",
+    "The mask has no effect in training, so a model learns from the tokens that it should predict.",
+    (
+        "training",
+        "if p",
+        "dropout.p",
+        "masked_fill",
+        "triu",
+        "tril",
+        "where",
+        "softmax",
+        "is_causal",
+    ),
+)
+
+
+def mask_only_in_evaluation(subject: Subject) -> bool:
+    """Return True if no token sees later ones in evaluation, and all are seen in training."""
+    in_evaluation = Causality(subject)
+    if any(in_evaluation.check(in_evaluation.fitted(sizes)) for sizes in DRAWS):
+        return False
+    sizes = replace(in_evaluation.fitted(DRAWS[0]), dropout=0.1)
+    with torch.no_grad():
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        if not subject.run(made, inputs, sizes, training=True).value.isfinite().all():
+            return False
+    return bool(dependence(subject, sizes, training=True).triu(1).any(0)[1:].all())
 
 
 def unknown_formula(subject: Subject) -> None:
@@ -282,43 +335,6 @@ def snake(name: str) -> str:
     'apply_rotary_emb'
     """
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-
-
-def drawn_mask(subject: Subject, sizes: Sizes) -> torch.Tensor:
-    """Return (batch, queries, keys) booleans that show at least one key to each query."""
-    inputs = subject.inputs(sizes)
-    n = next(iter(inputs.values())).shape[1]
-    m = next((inputs[k].shape[1] for k in ("k", "context") if k in inputs), n)
-    chance = torch.Generator().manual_seed(sizes.seed + 7)
-    of_keys = subject.mask is not None and "queries" not in subject.mask.shape
-    visible = torch.rand(sizes.batch, 1 if of_keys else n, m, generator=chance) < 0.5
-    if subject.mask is not None and "batch" not in subject.mask.shape:
-        visible = visible[:1]
-    visible[..., 0] = True
-    return visible.expand(sizes.batch, n, m).clone()
-
-
-def leaks(subject: Subject, sizes: Sizes) -> tuple[int, int] | None:
-    """Return (query, key) of a masked key that has an influence, or None."""
-    visible = drawn_mask(subject, sizes)
-    made, inputs = subject.build(sizes), subject.inputs(sizes)
-    names: list[str] = [name for name in ("context", "k", "v") if name in inputs] or ["x"]
-    with torch.no_grad():
-        before = subject.run(made, inputs, sizes, visible).value
-        for key in range(visible.shape[2]):
-            changed = dict(inputs)
-            for name in names:
-                changed[name] = inputs[name].clone()
-                changed[name][:, key] = 1 - inputs[name][:, key]
-            after = subject.run(made, changed, sizes, visible).value
-            hidden = ~visible[..., key]
-            if names == ["x"]:
-                hidden[:, key] = False  # it changes as a query
-            difference = (before - after).abs().amax(-1)
-            wrong = hidden & ~(difference <= 1e-6 * scale_of(before)) & ~after.isnan().any(-1)
-            if wrong.any():
-                return int(wrong.nonzero()[0, 1]), key
-    return None
 
 
 class Weights(Relation):
@@ -398,6 +414,7 @@ class Cache(Relation):
 
 
 RELATIONS: tuple[type[Relation], ...] = (
-    Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining, Permutation,
+    Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining,
+    CausalityOfLargeScores, Permutation,
     Weights, Cache,
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from ..reference import Cause
 from ..roles import Sizes
 from ..subject import Subject
 
@@ -22,6 +23,11 @@ SMALL = (
     Sizes(batch=1, tokens=2, heads=2, head_dim=2, kv_heads=1, tokens_of_context=2),
     Sizes(batch=2, tokens=3, heads=2, head_dim=2, kv_heads=1, tokens_of_context=4),
 )
+NO_MAXIMUM = Cause(
+    "no_maximum",
+    "The exponential is taken without subtracting the maximum first.",
+    ("exp", "softmax"),
+)
 
 
 class Skip(Exception):
@@ -32,15 +38,16 @@ class Skip(Exception):
 class Broken:
     """A relation that fails at some sizes.
 
-    says: what was seen, in a sentence. sizes: the smallest sizes at which it fails. mistakes: names
-    of known mistakes whose results match. where: operations on the line that it may be on.
+    says: what was seen, in a sentence. sizes: the smallest sizes at which it fails. causes: known
+    mistakes whose results match. where: operations on the line that it may be on, if there are no
+    causes. line: the line that raises an error, if one does.
     """
 
     says: str
     sizes: Sizes | None = None
-    mistakes: tuple[str, ...] = ()
-    sentences: tuple[str, ...] = ()
+    causes: tuple[Cause, ...] = ()
     where: tuple[str, ...] = ()
+    line: int = 0
 
 
 class Relation:
@@ -53,6 +60,7 @@ class Relation:
     sentence: ClassVar[str]
     source: ClassVar[str] = VASWANI
     draws: ClassVar[tuple[Sizes, ...]] = DRAWS
+    follows_from: ClassVar[tuple[str, ...]] = ()  # relations whose failure breaks this one too
     advice: ClassVar[bool] = False  # a failure is mentioned, and does not make the code wrong
 
     def __init__(self, subject: Subject, explain: bool = True):
@@ -88,7 +96,7 @@ class Relation:
                 other = self.check(self.fitted(small))
             except Exception:
                 continue
-            if other and other.mistakes == found.mistakes:
+            if other and other.causes == found.causes:
                 return replace(other, sizes=self.fitted(small))
         return replace(found, sizes=self.fitted(sizes))
 

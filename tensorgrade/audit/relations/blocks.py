@@ -8,12 +8,14 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from ..reference import Cause
 from ..roles import Sizes
 from .attention import snake
 from .base import DRAWS, Broken, Relation, Skip
 from .formula import agrees
 
 Step = Callable[[Tensor], Tensor]
+WHERE = ("x = x +", "norm", "return")
 ATTENTION = re.compile(
     r"(self_|causal_|masked_)*(attn|attention|mha|sa|att)(_heads?|_layer|\d)?|sa_heads"
 )
@@ -168,8 +170,15 @@ class Block(Relation):
             said = f"The results differ by up to {gap:.2g} from those of its parts, put together."
             for name, (sentence, formula) in WRONG.items() if self.explain else ():
                 if any(agrees(actual, formula(inputs["x"], p)) for p in both):
-                    return Broken(said, sizes, (name,), (sentence,), ("x = x +", "norm", "return"))
-        return Broken(said, sizes, where=("x = x +", "norm", "return"))
+                    return Broken(said, sizes, (Cause(name, sentence, where_of(name)),))
+        return Broken(said, sizes, where=WHERE)
+
+
+def where_of(name: str) -> tuple[str, ...]:
+    """Return the operations that a mistake of a block is about, by its name."""
+    if "feed_forward" in name:
+        return ("feed_forward", "ffn", "ffwd", "ff", "mlp", *WHERE)
+    return ("attention", "attn", "sa", *WHERE) if "attention" in name else WHERE
 
 
 RELATIONS: tuple[type[Relation], ...] = (Block,)

@@ -1,23 +1,31 @@
 """Equality with the formula of attention, and the known mistake whose results match."""
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import inf
+from math import inf, isfinite
 from typing import ClassVar
-from weakref import WeakKeyDictionary
 
 import torch
 
-from ..mapping import expected, mapping_of, readings
-from ..reference import Mistake, Recipe, attend, variants
-from ..subject import Subject, scale_of
-from .attention import drawn_mask, leaks, unknown_formula
+from ..mapping import Mapping, expected, mapping_of, readings
+from ..masks import drawn_mask, leaks
+from ..reference import (
+    Cause,
+    Mistake,
+    Recipe,
+    Variant,
+    attend,
+    double_variants,
+    masks_with,
+    single_variants,
+)
+from ..subject import Subject, dependence, scale_of
+from .attention import unknown_formula
 from .base import DRAWS, LARGE, Broken, Relation, Sizes, Skip
 
 CLOSE = 1e-4
 SECONDS = 0.8  # of the processor, for pairs of mistakes
-
 UNNAMED = ("softmax", "scaled_dot_product_attention", "return")
 
 
@@ -25,8 +33,8 @@ def follows_formula(subject: Subject) -> bool:
     """Return True if a function gives the right results, causal or not."""
     try:
         sizes = subject.batch_of(subject.fitted(DRAWS[0]))
-        masks = ("none", "causal")
-        return any(compared(subject, sizes, Recipe(mask=mask))[1] is None for mask in masks)
+        run = run_of(subject, sizes, False, subject.causal)
+        return any(run.agrees(Recipe(mask=mask)) for mask in ("none", "causal"))
     except Exception:
         return False
 
@@ -37,24 +45,24 @@ class Formula(Relation):
     name = "equality with F.scaled_dot_product_attention"
     sentence = "With the same weights, torch's own attention gives the same results."
     draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, LARGE)
+    masked = False
+    said = "The results differ"
 
     def check(self, sizes: Sizes) -> Broken | None:
         unknown_formula(self.subject)
-        actual, closest = compared(self.subject, sizes, self.right())
-        if closest is None:
+        right = Recipe(mask="causal" if self.subject.causal else "none")
+        run = run_of(self.subject, sizes, self.masked, self.subject.causal)
+        if run.agrees(right):
             return None
-        matched = matching(self.subject, sizes, self.right()) if self.explain else ()
-        gap = float((actual - closest).abs().max())
+        of_this_width = [one for one in run.results(right) if one.shape == run.actual.shape]
+        matched = matching(run, right) if self.explain else ()
+        if not of_this_width and not matched:
+            raise Skip("its widths do not fit the formula")
         return Broken(
-            f"The results differ by up to {gap:.2g} from those of the same formula in torch.",
-            mistakes=tuple(one.name for one in matched),
-            sentences=tuple(one.sentence for one in matched),
-            where=tuple(word for one in matched for word in one.where) or UNNAMED,
+            self.said + gap_to(run.actual, of_this_width),
+            causes=matched,
+            where=UNNAMED,
         )
-
-    def right(self) -> Recipe:
-        """Return the right recipe for the definition."""
-        return Recipe(mask="causal" if self.subject.causal else "none")
 
 
 class MaskedFormula(Formula):
@@ -63,22 +71,62 @@ class MaskedFormula(Formula):
     name = "equality with a mask"
     sentence = "With the same mask, torch's own attention gives the same results."
     draws: ClassVar[tuple[Sizes, ...]] = DRAWS
+    masked = True
+    said = "With a mask the results differ"
 
     def check(self, sizes: Sizes) -> Broken | None:
         if not self.subject.mask:
             raise Skip("it takes no mask")
-        unknown_formula(self.subject)
-        visible = drawn_mask(self.subject, sizes)
-        if self.subject.causal:
-            visible[..., 0] = True
-        actual, closest = compared(self.subject, sizes, self.right(), visible)
-        if closest is None:
-            return None
-        gap = float((actual - closest).abs().max())
-        return Broken(
-            f"With a mask the results differ by up to {gap:.2g} from torch's.",
-            where=("masked_fill", "where", "mask", "softmax"),
-        )
+        return super().check(sizes)
+
+
+class DropoutOfWeights(Relation):
+    """Dropout acts on the weights, each for itself, and rescales them once."""
+
+    name = "dropout of the weights"
+    sentence = "Dropout acts on each weight, and the others are scaled by 1 / (1 - rate) once."
+    source = "Srivastava et al. 2014, section 10; Vaswani et al. 2017, section 5.4"
+    draws: ClassVar[tuple[Sizes, ...]] = DRAWS[:2]
+
+    def fitted(self, sizes: Sizes) -> Sizes:
+        return replace(super().fitted(sizes), dropout=0.3)
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        if not subject.is_module or not subject.constructor_has("dropout"):
+            raise Skip("it is told no dropout")
+        unknown_formula(subject)
+        right = Recipe(mask="causal" if subject.causal else "none")
+        if not run_of(subject, sizes, False, subject.causal).agrees(right):
+            raise Skip("it has another formula in evaluation")
+        trained = run_of(subject, sizes, False, subject.causal, True)
+        for dropout, cause in {**dict.fromkeys(["", "kept"]), **DROPOUTS}.items():
+            if trained.agrees(replace(right, dropout=dropout, rate=sizes.dropout)):
+                said = "In training the results are those of another kind of dropout."
+                return Broken(said, causes=(cause,)) if cause else None
+        raise Skip("its random numbers are not understood")
+
+
+DROPOUTS = {
+    what: Cause(name, says, ("1 - ", "dropout"))
+    for what, name, says in (
+        ("scores", "dropout_on_scores", "Scores are dropped, not weights."),
+        ("values", "dropout_on_values", "Values are dropped, not weights."),
+        ("not rescaled", "dropout_not_rescaled", "What stays is not scaled up."),
+        ("twice", "dropout_rescaled_twice", "What stays is scaled by 1 / (1 - rate) twice."),
+        ("renormalized", "dropout_renormalized", "What stays is divided by its sum."),
+        ("heads share", "dropout_pattern_shared", "All heads drop the same weights."),
+        ("sequences share", "dropout_pattern_shared", "All sequences drop the same weights."),
+    )
+}  # fmt: skip
+
+
+def gap_to(actual: torch.Tensor, expected_ones: list[torch.Tensor]) -> str:
+    """Return in words how far results are from the closest expected ones."""
+    gaps = [float((actual - one).abs().max()) for one in expected_ones]
+    largest = min(filter(isfinite, gaps), default=inf)
+    by = f" by up to {largest:.2g}" if isfinite(largest) else ""
+    return f"{by} from those of the same formula in torch."
 
 
 class Masked(Relation):
@@ -108,109 +156,131 @@ class Masked(Relation):
         )
 
 
-def compared(
-    subject: Subject, sizes: Sizes, recipe: Recipe, visible: torch.Tensor | None = None
-) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Return the actual results, and the closest expected ones if none agree."""
+@dataclass(frozen=True)
+class Run:
+    """One run of a definition, to compare with many recipes."""
+
+    subject: Subject
+    sizes: Sizes
+    inputs: dict[str, torch.Tensor]
+    mapping: Mapping | None
+    visible: torch.Tensor | None
+    actual: torch.Tensor
+
+    def results(self, recipe: Recipe) -> list[torch.Tensor]:
+        """Return the results by a recipe, one for each reading of the weights."""
+        sizes = self.sizes
+        torch.default_generator.manual_seed(sizes.seed + 2)  # for dropout, as in Subject.run
+        if self.mapping is None:
+            q, k, v = (self.inputs[name] for name in "qkv")
+            return [attend(q, k, v, sizes.heads, recipe, self.visible, kv_heads=sizes.kv_heads)]
+        found = []
+        for reading in readings(self.mapping):
+            try:
+                made = expected(self.mapping, reading, self.inputs, sizes, recipe, self.visible)
+            except (RuntimeError, IndexError):
+                continue
+            found.append(made)
+        return found
+
+    def agrees(self, recipe: Recipe) -> bool:
+        """Return True if a recipe gives the definition's results."""
+        return any(agrees(self.actual, one) for one in self.results(recipe))
+
+
+@lru_cache(maxsize=16)
+def run_of(
+    subject: Subject, sizes: Sizes, masked: bool, causal: bool, training: bool = False
+) -> Run:
+    """Run a definition, with a mask or without. causal: the subject's own, which may change."""
     with torch.no_grad():
         made, inputs = subject.build(sizes), subject.inputs(sizes)
-        actual = subject.run(made, inputs, sizes, visible).value
-        closest: torch.Tensor | None = None
-        for found in possible(subject, made, inputs, sizes, recipe, visible):
-            if agrees(actual, found):
-                return actual, None
-            if found.shape == actual.shape and (
-                closest is None or (actual - found).norm() < (actual - closest).norm()
-            ):
-                closest = found
-    if closest is None:
-        raise Skip("its widths do not fit the formula")
-    return actual, closest
-
-
-def possible(subject, made, inputs, sizes, recipe, visible=None) -> list[torch.Tensor]:  # type: ignore[no-untyped-def]
-    """Return the results by a recipe, one for each reading of the weights."""
-    if not subject.is_module:
-        q, k, v = (inputs[name] for name in "qkv")
-        return [attend(q, k, v, sizes.heads, recipe, visible, kv_heads=sizes.kv_heads)]
-    mapping, found = mapping_of(made), []
-    for reading in readings(mapping):
-        try:
-            found.append(expected(mapping, reading, inputs, sizes, recipe, visible))
-        except RuntimeError:
-            continue
-    return found
+        visible = drawn_mask(subject, sizes) if masked else None
+        actual = subject.run(made, inputs, sizes, visible, training).value
+        mapping = mapping_of(made) if subject.is_module else None
+    return Run(subject, sizes, inputs, mapping, visible, actual)
 
 
 def agrees(actual: torch.Tensor, found: torch.Tensor) -> bool:
     """Return True if two results are equal but for rounding in single precision."""
     if actual.shape != found.shape:
         return False
-    return bool(((actual - found).abs() <= CLOSE * max(scale_of(actual), 1e-2)).all())
+    known = ~found.isnan()  # what torch makes of rows without a visible key differs
+    near = (actual - found).abs() <= CLOSE * max(scale_of(actual), 1e-2)
+    return bool(known.any()) and bool((near | (actual == found) | ~known).all())
 
 
-def matching(subject: Subject, sizes: Sizes, right: Recipe) -> tuple[Mistake, ...]:
-    """Return the known mistakes whose results match, at these sizes and at others."""
-    until = time.process_time() + SECONDS
+def matching(run: Run, right: Recipe) -> tuple[Mistake, ...]:
+    """Return the known mistakes whose results match, at these sizes and at others.
+
+    One mistake is tried before two, and first those under the mask that the code really applies.
+    """
+    subject, masked = run.subject, run.visible is not None
+    others = [subject.batch_of(subject.fitted(other)) for other in DRAWS]
+
+    def matches(recipe: Recipe) -> bool:
+        try:
+            return run.agrees(recipe) and all(
+                run_of(subject, other, masked, subject.causal).agrees(recipe) for other in others
+            )
+        except Exception:  # the code or the recipe does not run at one of the sizes
+            return False
+
     with torch.no_grad():
-        for recipe, mistakes in variants(right):
-            if len(mistakes) == 2 and time.process_time() > until:
-                break
-            if fits(subject, sizes, recipe) and all(
-                fits(subject, subject.batch_of(subject.fitted(other)), recipe) for other in DRAWS
-            ):
+        for recipe, mistakes in single_variants(right):
+            if matches(recipe):
                 return mistakes
-            if len(mistakes) == 2 and (scale := other_scale(subject, sizes, right)):
-                return (scale,)
+        masks = applied_masks(run)
+        until = time.process_time() + SECONDS
+        for recipe, mistakes in double_variants(right, masks):
+            if matches(recipe):
+                return mistakes
+            if time.process_time() > until:
+                break
+        for recipe, mistakes in right_except_for_masks(right, masks):
+            if scale := other_scale(run, recipe):
+                return (*mistakes, scale)
     return ()
 
 
-def other_scale(subject: Subject, sizes: Sizes, right: Recipe) -> Mistake | None:
+def right_except_for_masks(right: Recipe, masks: set[str] | None) -> list[Variant]:
+    """Return the right recipe under each mask that the code may apply."""
+    found: list[Variant] = [] if masks and right.mask not in masks else [(right, ())]
+    every = single_variants(right) if masks else []
+    return found + [
+        (r, one) for r, one in every if r.mask != right.mask and r.mask in (masks or ())
+    ]
+
+
+def applied_masks(run: Run) -> set[str] | None:
+    """Return the masks that the code may apply, by which token its results depend on."""
+    if not run.subject.causal:
+        return None
+    try:
+        return masks_with(dependence(run.subject, run.sizes))
+    except Exception:
+        return None
+
+
+def other_scale(run: Run, right: Recipe) -> Mistake | None:
     """Find the factor of the scores by regression; return it if the results then agree."""
-    if subject in SCALES:
-        return SCALES[subject]
-    made, inputs, actual = run_once(subject, sizes)
 
     def gap(power: float) -> float:
-        recipe = replace(right, scale=f"x{2.0**power}")
-        every = possible(subject, made, inputs, sizes, recipe)
-        return min(
-            (float((actual - one).norm()) for one in every if one.shape == actual.shape),
-            default=inf,
-        )
+        found = run.results(replace(right, scale=f"x{2.0**power}"))
+        same = [one for one in found if one.shape == run.actual.shape]
+        return min((float((run.actual - one).norm()) for one in same), default=inf)
 
     best = min((step / 4 for step in range(-48, 33)), key=gap)
     low, high = best - 0.25, best + 0.25
     for _ in range(40):
         one, other = low + (high - low) / 3, high - (high - low) / 3
         low, high = (low, other) if gap(one) < gap(other) else (one, high)
-    SCALES[subject] = None
-    if gap(low) <= CLOSE * float(actual.norm()):
-        head_dim = sizes.head_dim
-        right_one = f"{head_dim**-0.5:.4g} = 1 / sqrt({head_dim})"
-        said = f"The scores are multiplied by {2.0**low:.4g}, not by {right_one}."
-        where = ("sqrt", "rsqrt", "scale", "scaling", "**", "/ ", "softmax")
-        SCALES[subject] = Mistake("another_scale", said, (), where)
-    return SCALES[subject]
+    if not gap(low) <= CLOSE * float(run.actual.norm()):
+        return None
+    right_one = f"{run.sizes.head_dim**-0.5:.4g} = 1 / sqrt({run.sizes.head_dim})"
+    said = f"The scores are multiplied by {2.0**low:.4g}, not by {right_one}."
+    where = ("sqrt", "rsqrt", "scale", "scaling", "**", "/ ", "softmax")
+    return Mistake("another_scale", said, where)
 
 
-SCALES: WeakKeyDictionary = WeakKeyDictionary()
-
-
-def fits(subject: Subject, sizes: Sizes, recipe: Recipe) -> bool:
-    """Return True if a recipe gives the definition's results."""
-    try:
-        made, inputs, actual = run_once(subject, sizes)
-        return any(agrees(actual, one) for one in possible(subject, made, inputs, sizes, recipe))
-    except Exception:
-        return False
-
-
-@lru_cache(maxsize=16)
-def run_once(subject: Subject, sizes: Sizes):  # type: ignore[no-untyped-def]
-    """Return the module, the inputs and the result at some sizes, for many comparisons."""
-    made, inputs = subject.build(sizes), subject.inputs(sizes)
-    return made, inputs, subject.run(made, inputs, sizes).value
-
-
-RELATIONS: tuple[type[Relation], ...] = (Masked, Formula, MaskedFormula)
+RELATIONS: tuple[type[Relation], ...] = (Masked, Formula, MaskedFormula, DropoutOfWeights)

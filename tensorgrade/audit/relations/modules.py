@@ -6,6 +6,8 @@ from typing import ClassVar
 import torch
 
 from ..mapping import mapping_of
+from ..reference import Cause
+from ..roles import CONSTRUCTOR, parameters_of, role_of
 from ..subject import attributes_read, moved
 from .base import DRAWS, Broken, Relation, Sizes, Skip
 
@@ -33,22 +35,48 @@ class DropoutInTraining(Relation):
         with torch.no_grad():
             one = subject.run(made, inputs, sizes).value
             other = subject.run(made, inputs, replace(sizes, seed=sizes.seed + 50)).value
-            trained = subject.run(made, inputs, sizes, training=True).value
+            trained, again = (
+                subject.run(made, inputs, replace(sizes, seed=seed), training=True).value
+                for seed in (sizes.seed, sizes.seed + 50)
+            )
+            without = replace(sizes, dropout=0.0)
+            plain = subject.run(subject.build(without), inputs, without).value
+        if not one.isfinite().all():
+            raise Skip("its results are not finite")
         if moved(one, other):
+            return Broken("In evaluation two calls give different results.", causes=(ALWAYS_ON,))
+        if one.shape == plain.shape and moved(one, plain):
             return Broken(
-                "In evaluation two calls give different results.",
-                mistakes=("dropout_always_on",),
-                sentences=("Dropout is active in evaluation too.",),
-                where=("dropout", "scaled_dot_product_attention"),
+                f"In evaluation other results come out with dropout={DROP} than without dropout.",
+                causes=(RESCALED,),
             )
         if sizes.tokens > 2 and not moved(one, trained):
             return Broken(
-                f"In training, with dropout={DROP}, nothing is dropped.",
-                mistakes=("dropout_left_out",),
-                sentences=("Dropout is left out, switched off, or its result is thrown away.",),
-                where=("dropout", "softmax", "scaled_dot_product_attention"),
+                f"In training, with dropout={DROP}, nothing is dropped.", causes=(LEFT_OUT,)
             )
+        if sizes.tokens > 2 and not moved(trained, again):
+            return Broken("In training two calls drop the same.", causes=(SEED_FIXED,))
         return None
+
+
+SEED_FIXED = Cause(
+    "dropout_seed_fixed", "Dropout drops the same in each call.", ("seed", "Generator", "dropout")
+)
+ALWAYS_ON = Cause(
+    "dropout_always_on",
+    "Dropout is active in evaluation too.",
+    ("dropout", "scaled_dot_product_attention"),
+)
+RESCALED = Cause(
+    "dropout_rescaled_always",
+    "The rate of dropout has an effect in evaluation too, where nothing is dropped.",
+    ("1 - ", "dropout.p", "dropout"),
+)
+LEFT_OUT = Cause(
+    "dropout_left_out",
+    "Dropout is left out, switched off, or its result is thrown away.",
+    ("dropout", "softmax", "scaled_dot_product_attention"),
+)
 
 
 class DropoutScaled(Relation):
@@ -57,6 +85,7 @@ class DropoutScaled(Relation):
     name = "dropout is scaled"
     sentence = "On average, results in training are those of evaluation."
     source = "Srivastava et al. 2014, section 10 (inverted dropout)"
+    follows_from = ("causality in training", "dropout only in training", "dropout of the weights")
     draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0],)
 
     def fitted(self, sizes: Sizes) -> Sizes:
@@ -89,6 +118,35 @@ class DropoutScaled(Relation):
         return None
 
 
+class Options(Relation):
+    """An option for biases decides if there are biases."""
+
+    name = "option for biases"
+    sentence = "With the option for biases there are more weights than without it."
+    source = "torch: nn.Linear(bias=False)"
+    draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0],)
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        options = [
+            one.name
+            for one in (parameters_of(subject.target) if subject.is_module else ())
+            if isinstance(one.default, bool) and role_of(one.name, CONSTRUCTOR) == "bias"
+        ]
+        if not options:
+            raise Skip("it has no such option")
+        for name in options:
+            with_it, without = (
+                len([*subject.build(sizes, {name: value}).parameters()]) for value in (True, False)
+            )
+            if with_it == without:
+                said = f"There are as many weights with `{name}` as without it."
+                where = (f"{name}", "bias", "Linear")
+                cause = Cause("bias_option_ignored", f"The option `{name}` has no effect.", where)
+                return Broken(said, causes=(cause,))
+        return None
+
+
 class Gradients(Relation):
     """Gradients reach the weights and the input."""
 
@@ -109,10 +167,9 @@ class Gradients(Relation):
                 raise
             missing = self.missing(made, inputs, value)
             if missing:
-                return Broken(
-                    f"No gradient reaches {missing}{'' if training else ' in evaluation'}.",
-                    where=("detach", "no_grad", "data", "item", "tensor"),
-                )
+                said = f"No gradient reaches {missing}{'' if training else ' in evaluation'}."
+                cut = attributes_read(subject.text) & {*DETACHED.where}
+                return Broken(said, causes=(DETACHED,) if cut else (), where=DETACHED.where)
         return None
 
     def missing(self, made, inputs, value) -> str:  # type: ignore[no-untyped-def]
@@ -136,6 +193,13 @@ class Gradients(Relation):
             return "`x`" if grads[0] is None else ""
         pairs = zip(named, grads, strict=True)
         return next((f"`{n}`" for n, g in pairs if g is None or not bool((g != 0).any())), "")
+
+
+DETACHED = Cause(
+    "detached",
+    "A value is cut off from the weights that made it, so these never learn.",
+    ("detach", "no_grad", "inference_mode", "data", "item", "tensor"),
+)
 
 
 class StateDict(Relation):
@@ -214,5 +278,5 @@ class InputsUnchanged(Relation):
 
 
 RELATIONS: tuple[type[Relation], ...] = (
-    DropoutInTraining, DropoutScaled, Gradients, StateDict, Types, InputsUnchanged,
+    DropoutInTraining, DropoutScaled, Options, Gradients, StateDict, Types, InputsUnchanged,
 )  # fmt: skip

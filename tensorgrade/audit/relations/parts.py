@@ -6,7 +6,7 @@ import torch
 
 from ..parts import CROSS_ENTROPY, ROTARY, SOFTMAX, Part, at_other_sizes, close, results
 from ..roles import Sizes
-from .base import Broken, Relation, Skip
+from .base import NO_MAXIMUM, Broken, Relation, Skip
 
 PART_DRAWS = (
     Sizes(batch=2, tokens=5, heads=2, head_dim=3, seed=1),
@@ -37,8 +37,7 @@ class PartFormula(Relation):
         for wrong in self.subject.kind.wrong if self.explain else ():
             every = [sizes, *at_other_sizes(sizes)]
             if all(results(self.subject, s, {"": wrong.formula})[1] is not None for s in every):
-                where = tuple(wrong.where.split())
-                return Broken(said, sizes, (wrong.name,), (wrong.sentence,), where)
+                return Broken(said, sizes, (wrong.cause,))
         return Broken(said, sizes, where=("return",))
 
 
@@ -61,10 +60,7 @@ class LargeNumbers(Relation):
             value = part.run(made, inputs | {name: inputs[name] * 1000})
         if value.isfinite().all():
             return None
-        said = ("The exponential is taken without subtracting the maximum first.",)
-        return Broken(
-            "Numbers of a thousand give NaN or infinity.", sizes, ("no_maximum",), said, ("exp",)
-        )
+        return Broken("Numbers of a thousand give NaN or infinity.", sizes, (NO_MAXIMUM,))
 
 
 class PartInputs(Relation):
