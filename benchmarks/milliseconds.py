@@ -29,7 +29,7 @@ PARTS = {
     "sending the file and the cases": (Child, "send"),
     "reading and checking the replies": (in_child, "read_observation"),
     "ending the child": (Child, "close"),
-    "recognising mistakes": (recognition, "imprints_of"),
+    "recognizing mistakes": (recognition, "imprints_of"),
 }
 
 

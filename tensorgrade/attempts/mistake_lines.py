@@ -73,7 +73,7 @@ class Trails:
 
 @found_in_file
 def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
-    """Return the line of the recognised mistakes and its stage; None if it is not certain."""
+    """Return the line of the recognized mistakes and its stage; None if it is not certain."""
     pairs, public = part.attempt.pairs(), part.attempt.public()
     if pairs is None or public is None:
         return None
@@ -386,7 +386,7 @@ def only_one_line(found: list[tuple[int, int]], edited: dict[int, int]) -> list[
 
 
 def is_telling(stage: Stage) -> bool:
-    """Return True if a value can be recognised: several numbers, or one that is not an integer."""
+    """Return True if a value can be recognized: several numbers, or one that is not an integer."""
     value = stage.value
     if value is None or not value.numel():
         return False

@@ -66,7 +66,7 @@ DETAILS: tuple[Callable[[ExerciseAttempt, Diagnosis], Diagnosis], ...] = (
     cut_gradient.add,
     state_between_calls.add,
 )
-# Statuses of wrong answers that are grouped if no mistake is recognised.
+# Statuses of wrong answers that are grouped if no mistake is recognized.
 UNNAMED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
 
 

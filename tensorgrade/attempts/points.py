@@ -116,7 +116,7 @@ def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Check
 
 
 def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
-    """Return True if a check passed, or failed on a case that serves to recognise mistakes."""
+    """Return True if a check passed, or failed on a case that serves to recognize mistakes."""
     if check.passed or check.finding is None:
         return check.passed
     failed = check.finding.diagnosis.case
@@ -141,7 +141,7 @@ def price(part: ExerciseAttempt, cost: float) -> float:
 
 
 def share_taken(part: ExerciseAttempt, checks: list[CheckResult]) -> float:
-    """Return the share of an exercise that its checks deduct, on cases that recognise mistakes."""
+    """Return the share of an exercise that its checks deduct, on cases that recognize mistakes."""
     earned, most = sums([check for check in checks if is_explained(part, check)])
     return 1 - earned / most if most else 0.0
 

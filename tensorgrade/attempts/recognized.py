@@ -13,7 +13,7 @@ from ..recognition.fingerprints import (
     digest_of,
     imprints_of,
     in_order_for,
-    recognise,
+    recognize,
     right_imprints,
 )
 from ..recognition.signatures import UNSEEN
@@ -27,7 +27,7 @@ from .public_side import on_public_cases
 def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
     """Return the known mistakes whose fingerprints match the results, if any do."""
     prints, own = part.attempt.fingerprints, part.attempt.own.signatures
-    return recognise(part.name, part.claimed, prints, own, lambda: pair_of_mistakes(part))
+    return recognize(part.name, part.claimed, prints, own, lambda: pair_of_mistakes(part))
 
 
 def pair_of_mistakes(part: ExerciseAttempt) -> tuple[str, ...]:

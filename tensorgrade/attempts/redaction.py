@@ -55,7 +55,7 @@ def sentences(part: ExerciseAttempt, worth: list[float]) -> int:
 
     Rows with a known mistake, or with one of the pairs that public cases show, count separately,
     because their sentence is the mistake's own. For them, the count includes the possible failures
-    on cases that do not recognise mistakes, and the check of names.
+    on cases that do not recognize mistakes, and the check of names.
     """
     prints = part.attempt.fingerprints.by_exercise.get(part.name, [])
     mistakes = {one.mistakes for one in prints if len(one.mistakes) == 1}

@@ -58,7 +58,7 @@ class Verdict:
 
     message_id and params: the main message and its parameters. line: the place of the fault in the
     submitted file (for a notebook, in its cell). stage: the name of the first wrong value. sure:
-    the certainty of that. group: a name shared by unrecognised wrong answers with the same results.
+    the certainty of that. group: a name shared by unrecognized wrong answers with the same results.
     code: the text of the learner; it is stored for one submission of each group and in no row.
 
     A verdict stays small however much learner code claims, so rows, reports and cards stay small

@@ -195,15 +195,15 @@ def received(rows: list[dict], lateness: Lateness) -> str:
 def gradescope_test(row: dict) -> dict:
     """Return the test of one exercise. Text of a learner is escaped."""
     passed = row["status"] == Status.PASSED
-    recognised = (
-        f"<p>Recognised: {escape(', '.join(row['mistakes']))}</p>" if row["mistakes"] else ""
+    recognized = (
+        f"<p>Recognized: {escape(', '.join(row['mistakes']))}</p>" if row["mistakes"] else ""
     )
     return {
         "name": row["exercise"],
         "score": row["points"],
         "max_score": row["max_points"],
         "status": "passed" if passed else "failed",
-        "output": f"<p>{escape(row['message'])}</p>{recognised}",
+        "output": f"<p>{escape(row['message'])}</p>{recognized}",
         "output_format": "html",
         "visibility": "visible",
     }

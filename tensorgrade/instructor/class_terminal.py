@@ -161,7 +161,7 @@ def mistakes_line(rows: list[dict]) -> str:
     made = {(row["student"], name) for row in rows for name in row["mistakes"]}
     counts = Counter(name for _, name in sorted(made))
     if not counts:
-        return "\nNo known mistake was recognised."
+        return "\nNo known mistake was recognized."
     named = ", ".join(f"{name} ({count})" for name, count in counts.most_common(6))
     return f"\nMost frequent mistakes (learners who made them): {named}"
 

@@ -196,7 +196,7 @@ def print_verdict(console: Console, explanation: Explanation) -> None:
     console.print(Text(title, "bold"))
     console.print(Padding(Text(verdict.message), (0, 2)))
     mistakes = ", ".join(verdict.mistakes) or "none"
-    console.print(Text(f"  mistakes recognised: {mistakes}; isolation: {verdict.isolation}"))
+    console.print(Text(f"  mistakes recognized: {mistakes}; isolation: {verdict.isolation}"))
     if difference := differs_from_record(explanation):
         console.print(Text(f"  {difference}", "bold red"))
     console.print(Text(f"  {submitted_at(explanation)}"))
@@ -244,7 +244,7 @@ def for_learner(explanation: Explanation) -> str:
     lines += [f"Changed {change}" for change in explanation.changes]
     lines += ["", verdict.message]
     if verdict.mistakes:
-        lines += ["", f"Recognised: {', '.join(verdict.mistakes)}"]
+        lines += ["", f"Recognized: {', '.join(verdict.mistakes)}"]
     if explanation.code:
         lines += ["", "What you wrote:", "", *(f"    {x}" for x in explanation.code.split("\n"))]
     return "\n".join(lines)

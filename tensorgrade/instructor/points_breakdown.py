@@ -9,16 +9,16 @@ def account(row: dict) -> list[str]:
 
     >>> row = {"points": 3.2, "max_points": 5.0, "penalty": 0.8, "late_seconds": 3600.0}
     >>> account(row | {"mistakes": ["no_scale"]})[:2]
-    ['Found: 4 of 5 points.', 'Deduction for the mistake no_scale: 1 point.']
+    ['Graded: 4 of 5 points.', 'Lost for the mistake no_scale: 1 point.']
     >>> account(row | {"mistakes": []})[2:]
     ['1 hour late: 0.8 points less.', 'What counts: 3.2 of 5 points.']
     """
     graded = as_found(row)
     found = round(graded["points"] + graded.get("penalty", 0.0), 6)
-    steps = [f"Found: {found:g} of {points(graded['max_points'])}."]
+    steps = [f"Graded: {found:g} of {points(graded['max_points'])}."]
     lost = round(graded["max_points"] - found, 6)
     if lost > 0 and row["status" if "status" in row else "mistakes"] != "not_attempted":
-        steps.append(f"Deduction{cause(row['mistakes'])}: {points(lost)}.")
+        steps.append(f"Lost{cause(row['mistakes'])}: {points(lost)}.")
     if most := row.get("most_attempts"):
         steps.insert(
             0, f"Only your first {plural(most, 'file')} can count, so a later one does not."
@@ -53,15 +53,15 @@ def points(number: float) -> str:
 
 
 def late(seconds: float) -> str:
-    """Return a delay in words.
+    """Return a delay in words, in begun units, as days late are counted.
 
-    >>> late(90), late(3 * 3600), late(200_000)
-    ('1 minute', '3 hours', '2 days')
+    >>> late(61), late(3 * 3600), late(200_000)
+    ('2 minutes', '3 hours', '3 days')
     """
     size, unit = next(
         (size, unit)
         for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute"), (0, "minute"))
         if seconds >= 1.0 * size
     )
-    count = int(seconds // (size or 60)) or 1
+    count = -int(-seconds // (size or 60)) or 1
     return plural(count, unit)

@@ -275,7 +275,7 @@ class Store:
             return {*connection.execute("SELECT student, chapter FROM pending")}
 
     def unnamed(self) -> dict[str, dict]:
-        """Return a record of one wrong answer of each unrecognised group, by the group's name."""
+        """Return a record of one wrong answer of each unrecognized group, by the group's name."""
         with self.connected() as connection:
             lines = connection.execute("SELECT name, record FROM unnamed ORDER BY rowid").fetchall()
         return {name: json.loads(record) for name, record in lines}

@@ -119,7 +119,7 @@ class Step(NamedTuple):
 class Finding:
     """Everything to say about one failed check, joined once, for every view to render.
 
-    asks: the check's own line. mistakes: messages of the recognised mistakes, by name. trace:
+    asks: the check's own line. mistakes: messages of the recognized mistakes, by name. trace:
     returns the shapes of the values in the call. It runs the call again, so it is used only if
     shapes help. find_divergence: returns the place where values diverge from right answers, if
     known; it also runs cases again. said: returns the output of the code in the call, which runs

@@ -17,7 +17,7 @@ from ..exchange.observation import CaughtError, Observation, Outcome, OwnParamet
 from ..exchange.references import References, Seen
 from ..messages.message import Clauses, Message
 from ..messages.names import ByNameOnly, OtherOrder, StubCalls
-from ..recognition.fingerprints import Fingerprints, imprints_of, recognise, right_imprints
+from ..recognition.fingerprints import Fingerprints, imprints_of, recognize, right_imprints
 from ..runner.binding import BY_NAME, POSITIONAL, Parameters, in_order
 from ..runner.names import likeness
 from ..runner.steps import Construct, Duplicate, Passing
@@ -167,7 +167,7 @@ def is_known_mistake(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]
     own = attempt.own.signatures
     imprints, right = imprints_of(claimed, own), right_imprints(claimed, own)
     tells = any(not one.is_error and not one.matches(right[c]) for c, one in imprints.items())
-    return tells and bool(recognise(exercise, claimed, attempt.fingerprints, own))
+    return tells and bool(recognize(exercise, claimed, attempt.fingerprints, own))
 
 
 def is_better(order: Order, seen: list[Seen], best: list[Seen]) -> bool:

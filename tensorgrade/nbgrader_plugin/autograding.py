@@ -146,7 +146,7 @@ padding:10px 14px;max-width:900px;background:#ffffff;color:#202124;font:14px/1.4
 <div style="margin-top:6px">{{ message }}</div>
 {% endif %}
 {% if mistakes %}
-<div style="margin-top:6px;color:#5f6368">recognised: {{ mistakes | join(", ") }}</div>
+<div style="margin-top:6px;color:#5f6368">recognized: {{ mistakes | join(", ") }}</div>
 {% endif %}
 {% if isolation == "none" %}
 <div style="margin-top:6px;color:#8a5a00">graded without isolation</div>

@@ -92,7 +92,7 @@ def add_account(cell: NotebookNode, page: dict) -> None:
     late = f" Late penalty: {said(round(less, 2))} less." if less else ""
     if by_hand or late:
         first = score if found is None else found
-        told = f"Found: {first:g} of {said(most)}.{by_hand}{late}"
+        told = f"Graded: {first:g} of {said(most)}.{by_hand}{late}"
         told += f" What counts: {round(score - less, 2):g} of {said(most)}."
         cards[0].data["text/html"] += f'<div style="margin-top:6px">{escape(told)}</div>'
 

@@ -190,7 +190,7 @@ def digest_of(exercise: str, imprints: dict[str, Imprint], secret: bytes) -> str
 LETTERS = str.maketrans("0123456789abcdef", "klmnopqrstuvwxyz")
 
 
-def recognise(
+def recognize(
     exercise: str,
     seen: list[Seen],
     fingerprints: Fingerprints | None,

@@ -125,7 +125,7 @@ def test_what_may_be_sent_has_the_points_that_count_and_every_step_to_them(
     grade_by_content(monkeypatch, tmp_path / "in", out, rule)
     path.write_text((ROOT / "solutions" / f"{CH1}.py").read_text("utf-8"), encoding="utf-8")
     os.utime(path, (1_800_000_000,) * 2)
-    steps = "Found: 10 of 10 points. 1 hour late: 2 points less. What counts: 8 of 10 points."
+    steps = "Graded: 10 of 10 points. 1 hour late: 2 points less. What counts: 8 of 10 points."
 
     def told() -> str:
         return for_learner(explain(grader, "ann", "softmax", tmp_path / "in", out))
@@ -143,5 +143,5 @@ def test_what_may_be_sent_has_the_points_that_count_and_every_step_to_them(
     grade_by_content(monkeypatch, tmp_path / "in", out, rule)
     path.write_text((ROOT / "solutions" / f"{CH1}.py").read_text("utf-8"), encoding="utf-8")
     assert "points (an override)." in told() and "8 → 9" in told()
-    steps = "Found: 10 of 10 points. Your instructor gave 9 points: ill. What counts: 9 of 10"
+    steps = "Graded: 10 of 10 points. Your instructor gave 9 points: ill. What counts: 9 of 10"
     assert all(steps in text for text in everywhere())

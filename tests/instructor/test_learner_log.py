@@ -68,5 +68,5 @@ def test_a_reply_shows_points_before_and_after_an_override(term):
     line = f"ada,{first.name},{first.points:g},a good idea\n"
     (term / "out" / "overrides.csv").write_text(f"student,exercise,points,reason\n{line}")
     reply = again(term)
-    assert f"Found: {first.points / 2:g} of {first.points:g} points." in reply
+    assert f"Graded: {first.points / 2:g} of {first.points:g} points." in reply
     assert f"gave {first.points:g} points: a good idea. What counts: {first.points:g}" in reply

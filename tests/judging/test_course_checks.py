@@ -75,7 +75,7 @@ def test_a_signature_tells_mistakes_apart(tmp_path):
         imprint(case, seen, seen, {})
 
 
-def test_a_mistake_is_recognised_by_it(tmp_path):
+def test_a_mistake_is_recognized_by_it(tmp_path):
     own = written(tmp_path, POSITIVE)
     attempt = attempt_that_gives(torch.tensor([1.0, -2.0]), own)
     (case, expected), seen = attempt.references.entries[0], attempt.negate.seen

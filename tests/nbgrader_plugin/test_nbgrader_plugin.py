@@ -262,8 +262,8 @@ def test_learners_text_shows_no_picture_from_elsewhere_and_imitates_nothing(html
     "score, late, said",
     [
         (5.0, 0.0, ""),
-        (5.0, 2.0, "Found: 5 of 10 points. Late penalty: 1 point less. What counts: 4 of 10"),
-        (8.0, 0.0, "Found: 5 of 10 points. Changed to 8. What counts: 8 of 10 points."),
+        (5.0, 2.0, "Graded: 5 of 10 points. Late penalty: 1 point less. What counts: 4 of 10"),
+        (8.0, 0.0, "Graded: 5 of 10 points. Changed to 8. What counts: 8 of 10 points."),
     ],
 )
 def test_a_card_shows_points_before_and_after_a_penalty_or_a_change(score, late, said):

@@ -18,7 +18,7 @@ from tensorgrade.recognition.fingerprints import (
     in_order_for,
     load_fingerprints,
     nearly,
-    recognise,
+    recognize,
     right_imprints,
     save_fingerprints,
 )
@@ -90,24 +90,24 @@ def test_a_mistake_is_known_by_all_cases_or_by_all_but_another_error():
         (DOUBLED, ("doubled",)),  # a value where the other form raises
         (RIGHT, ()),  # right where the mistake is wrong
     ]:
-        assert recognise("f", seen(DOUBLED, DOUBLED, DOUBLED, last), prints, {}) == named
+        assert recognize("f", seen(DOUBLED, DOUBLED, DOUBLED, last), prints, {}) == named
 
 
 def test_errors_alone_and_two_wrong_cases_are_not_enough():
     prints = known(doubled=[DOUBLED, DOUBLED, SIZES, SIZES], fails=[SIZES] * 4)
-    assert recognise("f", seen(DOUBLED, DOUBLED, SIZES, "another"), prints, {}) == ()
-    assert recognise("f", seen(*["another"] * 4), prints, {}) == ()
-    assert recognise("f", seen(*["too large (8)"] * 4), prints, {}) == ()  # other sizes
+    assert recognize("f", seen(DOUBLED, DOUBLED, SIZES, "another"), prints, {}) == ()
+    assert recognize("f", seen(*["another"] * 4), prints, {}) == ()
+    assert recognize("f", seen(*["too large (8)"] * 4), prints, {}) == ()  # other sizes
 
 
 def test_where_two_mistakes_match_but_for_errors_none_is_named():
     prints = known(one=[DOUBLED] * 3 + [SIZES], other=[DOUBLED] * 3 + ["else"])
-    assert recognise("f", seen(DOUBLED, DOUBLED, DOUBLED, "third"), prints, {}) == ()
+    assert recognize("f", seen(DOUBLED, DOUBLED, DOUBLED, "third"), prints, {}) == ()
 
 
 def test_a_right_answer_has_no_name_and_nothing_is_near_it():
     prints = known(doubled=[DOUBLED, RIGHT, RIGHT, RIGHT])
-    assert recognise("f", seen(*[RIGHT] * 4), prints, {}) == ()
+    assert recognize("f", seen(*[RIGHT] * 4), prints, {}) == ()
     assert nearly("f", seen(*[RIGHT] * 4), prints, {}) == []
 
 

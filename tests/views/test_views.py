@@ -358,7 +358,7 @@ def test_explain_shows_cases_differences_and_near_misses(project, grader, tmp_pa
     print_explanation(console, explain(grader, "ann", "attention_weights", tmp_path))
     text = " ".join(console.file.getvalue().split())
     assert "ann, attention_weights: partial, 7 of 10 points" in text
-    assert "mistakes recognised: scaled_by_a_constant" in text
+    assert "mistakes recognized: scaled_by_a_constant" in text
     assert "✗ 2.8 of 4 Softmax of scaled scores, for every d_k." in text
     assert "times as large as it should be" in text and "≠ differs" in text
     assert "12 of 12 cases scaled_by_a_constant" in text

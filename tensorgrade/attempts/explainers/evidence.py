@@ -49,7 +49,7 @@ class Evidence:
 
     @property
     def mistakes(self) -> tuple[str, ...]:
-        """The recognised mistakes."""
+        """The recognized mistakes."""
         return mistakes(self.part)
 
     @property

@@ -158,7 +158,7 @@ def rows_of(store: Store, course: Course, learners: Collection[str] = ()) -> lis
 
 
 def unnamed_groups(rows: list[dict], store: Store, hide_names: bool) -> list[Group]:
-    """Return the largest groups of unrecognised wrong answers, with hidden names if asked for."""
+    """Return the largest groups of unrecognized wrong answers, with hidden names if asked for."""
     groups = groups_of(rows, store)[:MOST_GROUPS]
     if not hide_names:
         return groups
