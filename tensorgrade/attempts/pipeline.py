@@ -121,8 +121,9 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
     unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
     hidden = part.attempt.references.hidden
-    for add in () if hidden else DETAILS:
-        diagnosis = add(part, diagnosis)
+    if not hidden:
+        for add in DETAILS:
+            diagnosis = add(part, diagnosis)
     names = () if unfinished else mistakes_on(part, diagnosis)
     fact, fact_line = (None if unfinished or hidden else plain_fact(part)) or (None, None)
     return Finding(
@@ -231,10 +232,10 @@ def for_learner(
 ) -> list[CheckResult]:
     """Return the checks as a learner may see them: redacted if they are on hidden cases."""
     first = first_failure(checks)
-    ended_early = status in (Status.PASSED, Status.TIMEOUT, Status.KILLED)
-    if not part.attempt.references.hidden or not first or not first.finding or ended_early:
+    nothing_said = status in (Status.PASSED, Status.TIMEOUT, Status.KILLED)
+    if not part.attempt.references.hidden or not first or not first.finding or nothing_said:
         return checks
-    if part.excused_by or is_fixed(part, status, first):
+    if part.excused_by or has_constant_message(part, status, first):
         return checks
     public = public_checks(part)
     if first.about != About.NAMES:  # reported only if the rest is right on hidden cases
@@ -244,7 +245,7 @@ def for_learner(
     return [told, *(check for check in checks if is_missing_file(check))]
 
 
-def is_fixed(part: ExerciseAttempt, status: Status, check: CheckResult) -> bool:
+def has_constant_message(part: ExerciseAttempt, status: Status, check: CheckResult) -> bool:
     """Return True if the message of a failed check depends on nothing that the code does."""
     if part.attempt.loaded.status != Outcome.LOADED or check.about == About.REPAIR_SIZE:
         return True

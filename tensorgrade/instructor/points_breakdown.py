@@ -17,7 +17,7 @@ def account(row: dict) -> list[str]:
     found = round(graded["points"] + graded.get("penalty", 0.0), 6)
     steps = [f"Graded: {found:g} of {points(graded['max_points'])}."]
     lost = round(graded["max_points"] - found, 6)
-    if lost > 0 and row["status" if "status" in row else "mistakes"] != "not_attempted":
+    if lost > 0 and row.get("status") != "not_attempted":
         steps.append(f"Lost{cause(row['mistakes'])}: {points(lost)}.")
     if most := row.get("most_attempts"):
         steps.insert(
