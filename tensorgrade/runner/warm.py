@@ -246,7 +246,10 @@ class Children:
                 signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
     def report_end(self, pidfd: int) -> None:
+        """Report that a child has ended, and end what it has started in its process group."""
         child_id, pid = self.ids.pop(pidfd)
+        with suppress(OSError):
+            os.killpg(pid, signal.SIGKILL)  # before waitpid, which frees the number for others
         _, status = os.waitpid(pid, 0)
         os.close(pidfd)
         if pidfd in self.users:

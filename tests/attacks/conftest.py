@@ -224,7 +224,7 @@ def attacked(classroom, listener, tmp_path_factory):
     for name in attacks():
         room.hand_in_attack(name)
     before = digest_of_tree(room.course.parent), shared_segments()
-    ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)  # orphans of the run become ours
+    adopt_orphans()
     known = own_children()
     bystander = subprocess.Popen(["sleep", "1000"])
     room.grade(tmp_path_factory.mktemp("out"))
@@ -245,6 +245,11 @@ def digest_of_tree(folder: Path) -> dict[str, str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     }
+
+
+def adopt_orphans() -> None:
+    """Become the parent of all processes below whose own parent ends."""
+    ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)
 
 
 def own_children() -> set[int]:

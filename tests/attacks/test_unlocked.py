@@ -5,7 +5,7 @@ Only those run here that do no harm when they succeed.
 
 import pytest
 
-from .conftest import CHAPTER
+from .conftest import CHAPTER, adopt_orphans, left_behind, own_children
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 REACHED = [
@@ -27,7 +27,10 @@ def unlocked(classroom, listener, tmp_path_factory):
     for name in [*REACHED, "look_for_answers"]:
         room.hand_in_attack(name)
     seen = len(listener.callers)
+    adopt_orphans()
+    known = own_children()
     room.grade(tmp_path_factory.mktemp("out"), "--isolation", "none")
+    room.left = left_behind(known)
     del listener.callers[seen:]
     return room
 
@@ -36,6 +39,11 @@ def unlocked(classroom, listener, tmp_path_factory):
 def test_attack_succeeds_without_isolation(unlocked, name):
     """The very file that reaches nothing in the sandbox says here that it has."""
     assert "ACHIEVED" in unlocked.rows[name][CHAPTER, "attention_scores"]["message"]
+
+
+def test_no_process_outlives_the_grading(unlocked):
+    """Without isolation too, what a learner's code has started ends with it."""
+    assert unlocked.left == []
 
 
 def test_answers_are_found_without_isolation(unlocked):

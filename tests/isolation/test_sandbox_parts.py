@@ -138,6 +138,32 @@ def test_a_child_ends_and_its_end_is_known(level):
 
 
 @pytest.mark.slow
+def test_what_a_child_started_ends_with_it_even_if_the_child_ends_first(tmp_path):
+    """Without a process namespace, the kernel does not see to that."""
+    told = tmp_path / "pid"
+    text = f"""
+import os, sys
+started = os.posix_spawn(sys.executable, [sys.executable, "-c", "while 1: pass"], {{}})
+open({str(told)!r}, "w").write(str(started))
+os._exit(0)
+"""
+    with WarmProcess(Limits()) as warm:
+        InChild(Submission("a", Source(text, "a.py")), warm, warm.limits).try_to_load()
+        started, deadline = Path("/proc") / told.read_text(), time.monotonic() + 10
+        while is_running(started) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not is_running(started)
+
+
+def is_running(process: Path) -> bool:
+    """Return True if a process exists and has not ended. process: its folder in /proc."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.slow
 def test_a_warm_process_that_was_killed_is_replaced_whoever_was_leaving_it():
     """After the warm process is gone, the end of an abandoned child is not reported."""
     with WarmProcess(Limits()) as warm:
