@@ -3,6 +3,7 @@
 import functools
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType
@@ -65,14 +66,19 @@ def add_commands_of_the_course(called: str) -> None:
     """Add the commands of the course in this folder. Raises CourseError for a broken one.
 
     called: the command to run. Only that one is imported; for the others the help shows the
-    descriptions in their files. The engine's own commands have precedence.
+    descriptions in their files. The engine's own commands have precedence. An unknown command
+    outside a course raises CourseError too, unless it resembles one of the engine's.
     """
     ours = taken_names()
     if called in ours:
         return
     from ..course_sources import described_command, load_command, own_commands
 
-    for name, path in own_commands(Path.cwd()).items():
+    there = own_commands(Path.cwd())
+    if not there and called and not called.startswith("-") and not get_close_matches(called, ours):
+        where = "if it belongs to a course, go to the course's folder first"
+        raise CourseError(f"there is no command {called!r} here; {where}")
+    for name, path in there.items():
         if name in ours:
             continue
         if name == called:

@@ -100,6 +100,13 @@ def test_elsewhere_there_are_none(course):
     assert tensorgrade("greet", "Ada", cwd=course.parent).returncode == 2
 
 
+def test_elsewhere_an_unknown_command_asks_for_the_courses_folder(tmp_path):
+    ran = run("tensorgrade.cli", "train", cwd=tmp_path)
+    assert ran.returncode == 2 and "go to the course's folder first" in ran.stderr
+    ran = run("tensorgrade.cli", "graed", cwd=tmp_path)
+    assert ran.returncode == 2 and "Did you mean 'grade'" in ran.stderr
+
+
 def test_a_build_refuses_a_name_that_is_taken(course):
     (course / "course_config.py").write_text("COURSE = None\n", encoding="utf-8")
     seen = tensorgrade("build", cwd=course)
