@@ -75,4 +75,4 @@ class NamesCost(Message):
     points: float
 
     def wording(self) -> str:
-        return "{names} (costs {points:g}  " + ("point)" if self.points == 1 else "points)")
+        return "{names} (costs {points:g} " + ("point)" if self.points == 1 else "points)")

@@ -94,13 +94,13 @@ def test_eight_names_and_another_order_cost_one_point_and_are_all_reported(judge
         "Right. The stub's order is `context_length, dropout, num_heads`; "
         "yours is `num_head, context_len, droupout`; "
     )
-    assert verdict.message.endswith(" (1 point).")
+    assert verdict.message.endswith(" (costs 1 point).")
     for pair in (
         "`q_proj` should be called `W_query`",
-        "`k_proj` `W_key`",
-        "`v_proj` `W_value`",
-        "`out` `out_proj`",
-        "`causal` `mask`",
+        "`k_proj` should be `W_key`",
+        "`v_proj` should be `W_value`",
+        "`out` should be `out_proj`",
+        "`causal` should be `mask`",
     ):
         assert pair in verdict.message, verdict
 
@@ -144,7 +144,7 @@ def test_a_mistake_under_other_names_is_named_and_both_are_reported(judged):
             CH2,
             "SelfAttention_v2",
             {"self.W_key": "self.keys", "self.W_value": "self.values"},
-            "`keys` should be called `W_key`, `values` `W_value`",
+            "`keys` should be called `W_key`, `values` should be `W_value`",
         ),
         (
             CH3,
@@ -186,14 +186,14 @@ TABLE = {
         (
             "LayerNorm",
             {"self.scale": "self.gamma", "self.shift": "self.beta"},
-            "`gamma` should be called `scale`, `beta` `shift`",
+            "`gamma` should be called `scale`, `beta` should be `shift`",
         ),
         (
             "TransformerBlock",
             {"self.attention": "self.att", "self.feed_forward": "self.ff"},
-            "`att` should be called `attention`, `ff` `feed_forward`",
+            "`att` should be called `attention`, `ff` should be `feed_forward`",
         ),
-        ("FeedForward", APART, "`fc1` should be called `layers.0`, `fc2` `layers.2`"),
+        ("FeedForward", APART, "`fc1` should be called `layers.0`, `fc2` should be `layers.2`"),
         (
             "SmallGPT",
             TABLE,
@@ -206,7 +206,7 @@ def test_another_name_costs_once_where_it_is(grade, project, exercise, edits, sa
     charged = {name: v.message for name, v in found.items() if v.points < v.max_points}
     cost = min(1, found[exercise].max_points / 10)
     points = "point" if cost == 1 else "points"
-    assert charged == {exercise: f"Right. {said} ({cost:g} {points})."}
+    assert charged == {exercise: f"Right. {said} (costs {cost:g} {points})."}
     assert found[exercise].points == pytest.approx(found[exercise].max_points - cost)
 
 
@@ -230,7 +230,7 @@ def test_names_within_a_part_are_paid_for_where_that_part_is_made(grade, project
     whose = {"TransformerBlock": "`norm1` and `norm2`", "SmallGPT": "`final_norm`"}
     for name in charged:
         said = f"Right. {whose[name]} should be your own `LayerNorm`, not torch's `nn.LayerNorm`"
-        assert found[name].message == f"{said} (1 point)."
+        assert found[name].message == f"{said} (costs 1 point)."
 
 
 @pytest.mark.slow
@@ -238,7 +238,7 @@ def test_a_name_of_its_own_is_charged_beside_that_of_a_part(grade, project):
     found = grade(CH6, edited_solution(project, CH6, APART | {"self.feed_forward": "self.ff"}))
     charged = {name: v.message for name, v in found.items() if v.points < v.max_points}
     assert charged.keys() == {"FeedForward", "TransformerBlock"}
-    said = "Right. `ff` should be called `feed_forward` (1 point)."
+    said = "Right. `ff` should be called `feed_forward` (costs 1 point)."
     assert charged["TransformerBlock"] == said
 
 
@@ -267,7 +267,7 @@ def test_parameters_in_another_order_go_by_their_names(judged):
     verdict = judged(CH1, "attention_scores", text)
     assert (verdict.points, verdict.mistakes) == (4.5, [])
     assert verdict.message == (
-        "Right. The stub's order is `query, inputs`; yours is `inputs, the_query` (0.5 points)."
+        "Right. The stub's order is `query, inputs`; yours is `inputs, the_query` (costs 0.5 points)."
     )
 
 

@@ -11,7 +11,7 @@ SWAPPED = Order(("x", "d", "n"), ("x", "n", "d"), {"x": "x", "d": "d", "n": "n"}
 
 def test_of_many_names_the_first_are_reported_and_how_many_more_there_are():
     said = render(MANY.sentence)
-    assert said.startswith("`own_0` should be called `name_0`, `own_1` `name_1`, ")
+    assert said.startswith("`own_0` should be called `name_0`, `own_1` should be `name_1`, ")
     told = said.count("`own_")
     assert said.endswith(f" and {40 - told} more") and 5 < told < 20
 
@@ -25,8 +25,8 @@ def test_a_finding_says_what_names_cost_and_if_nothing_else_is_wrong():
     names = Names({"width": "w"}, (SWAPPED,))
     differ = "he stub's order is `d, n`; yours is `n, d`; `w` should be called `width`"
     half, whole = (sentence(names.finding(*one).diagnosis.problem) for one in ((0.5, 0), (1, 1)))
-    assert half == f"T{differ} (0.5 points)."
-    assert whole == f"Right. T{differ} (1 point)."
+    assert half == f"T{differ} (costs 0.5 points)."
+    assert whole == f"Right. T{differ} (costs 1 point)."
 
 
 def test_nothing_is_said_of_names_that_are_the_stubs():
