@@ -101,13 +101,13 @@ class Names:
 
         >>> from tensorgrade.messages.message import render
         >>> render(Names({"width": "w", "part.0.width": "part.0.w", "rows": "x"}).renamed)
-        '`w` should be called `width`, `x` `rows`'
+        '`w` should be called `width`, `x` should be `rows`'
         """
         own = (asked for asked in self.understood if asked.rpartition(".")[0] not in self.library)
         differ = dict.fromkeys(map(self.within, own))
         if not differ:
             return None
-        ends = accumulate(len(f"`{own}` as `{asked}`, ") for asked, own in differ)
+        ends = accumulate(len(f"`{own}` should be `{asked}`, ") for asked, own in differ)
         fit = max(1, sum(end - len(", ") <= LONGEST for end in ends))
         names = [Renamed(own, asked, first=n == 0) for n, (asked, own) in enumerate(differ)]
         told = Clauses(tuple(names[:fit]), ", ")
