@@ -209,8 +209,8 @@ EDITED = [
         "SelfAttention_v1",
         "x @ self.W_key, x",
         "x @ self.W_key.data, x",
-        "`W_key` is missing: no differentiable operation connects it to the result; none "
-        "flows back through `data` on line 12.",
+        "`W_key` is missing: no differentiable operation connects that tensor to the result; "
+        "`data` on line 12 lets no gradient through.",
         "plain tensor",
     ),
     (
@@ -259,7 +259,7 @@ EDITED = [
         "CausalAttention",
         ".triu(1).bool()",
         ".triu(1)",
-        "the mask has to hold True and False, and this one holds numbers",
+        "the mask has to hold True and False, but this one holds numbers",
         "misspelt",
     ),
     (
