@@ -127,7 +127,7 @@ def place_on(
 def misnamed_before(compared: Comparison, at: int) -> int | None:
     """Return the first value before a wrong one that has the name of another right value.
 
-    For example, the queries are made by the projection for the keys.
+    For example, one result is made by the layer that is meant for another.
     """
     found = compared.misnamed(at)
     return found if found is not None and compared.way.stages[found].line else None

@@ -49,7 +49,7 @@ def test_rows_without_isolation_stay_with_a_note_in_a_run_with_more(monkeypatch,
     monkeypatch.setattr(running, "must_be_closed", lambda *_: None)
     rows, notes = grade_by_content(monkeypatch, tmp_path / "in", out)
     (note,) = [note for note in notes if "--isolation none" in note]
-    assert note.startswith("rows of 1 submission were graded") and "of ada; `--forget NAME`" in note
+    assert note.startswith("results of 1 submission") and "kept: ada; `--forget NAME`" in note
     _, notes = grade_by_content(monkeypatch, tmp_path / "in", out, forget=("ada",))
     assert rows and not any("--isolation none" in note for note in notes)
 

@@ -53,7 +53,7 @@ def notebook_text(script: Script, chapter: Chapter) -> str:
 def with_due(lesson: str, due: str) -> str:
     """Return the first lesson of a chapter with the deadline below its heading.
 
-    >>> with_due("# Attention\\n\\nText.", "2027-01-15 23:59 UTC").splitlines()[2]
+    >>> with_due("# First steps\\n\\nText.", "2027-01-15 23:59 UTC").splitlines()[2]
     '**Due: 2027-01-15 23:59 UTC.** An extension of your own comes before it.'
     """
     heading, line_end, rest = lesson.partition("\n")
