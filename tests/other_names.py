@@ -89,7 +89,8 @@ def inverted_dropout(x, rate=0.2, training=True):
         "ch6_small_gpt",
         "SmallGPT",
         19,
-        "Right. The stub's order is `context_length, d`; yours is `n_embd, block_size` (costs 1 point).",
+        "Right. The stub's order is `context_length, d`; yours is `n_embd, block_size` "
+        "(costs 1 point).",
         """
 class SmallGPT(nn.Module):
     def __init__(self, vocab_size, n_embd, block_size, n_head, n_layer, dropout=0.0):
@@ -207,7 +208,8 @@ def attention_scores(a, b):
         "ch3_causal_attention",
         "inverted_dropout",
         9,
-        "Right. `rate` is called `p` in the stub, and it can be passed by name only (costs 1 point).",
+        "Right. `rate` is called `p` in the stub, and it can be passed by name only "
+        "(costs 1 point).",
         """
 def inverted_dropout(x, *, rate=0.2, training=True):
     if not training:

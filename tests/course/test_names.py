@@ -267,7 +267,8 @@ def test_parameters_in_another_order_go_by_their_names(judged):
     verdict = judged(CH1, "attention_scores", text)
     assert (verdict.points, verdict.mistakes) == (4.5, [])
     assert verdict.message == (
-        "Right. The stub's order is `query, inputs`; yours is `inputs, the_query` (costs 0.5 points)."
+        "Right. The stub's order is `query, inputs`; yours is `inputs, the_query` "
+        "(costs 0.5 points)."
     )
 
 
