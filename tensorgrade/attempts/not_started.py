@@ -1,4 +1,4 @@
-"""Recognise exercises that are not begun, and run one of their cases instead of all.
+"""Recognize exercises that are not begun, and run one of their cases instead of all.
 
 A learner who starts a course has forty such exercises and waits for the first result. All cases of
 such an exercise would give the same message.

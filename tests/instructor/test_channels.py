@@ -124,7 +124,7 @@ def test_gradescopes_record_has_a_test_for_each_exercise_and_obeys_no_learner():
     check_gradescope(results)
     assert results["score"] == MOST - rows[1]["max_points"]
     assert results["tests"][1]["output"] == (
-        "<p>&lt;b&gt;no&lt;/b&gt;</p><p>Recognised: a&lt;script&gt;</p>"
+        "<p>&lt;b&gt;no&lt;/b&gt;</p><p>Recognized: a&lt;script&gt;</p>"
     )
 
 
