@@ -15,13 +15,20 @@ from ..commands import ROOT
 CHAPTER = "ch1_simplified_attention"
 
 
+def heed_ctrl_c() -> None:
+    """Undo that the tests themselves may have been started in the background, which ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal")
 def test_the_command_follows_a_save_and_ends_quietly(project, tmp_path):
     shutil.copy(project.exercises / f"{CHAPTER}.py", tmp_path)
     command = [sys.executable, "-m", "tensorgrade.cli", "read", tmp_path, "--live", "--no-show"]
-    served = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    served = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c
+    )
 
     def got(path: str) -> str:
         with urllib.request.urlopen(address + path) as answer:
