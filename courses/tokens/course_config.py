@@ -1,6 +1,6 @@
 """The course: chapters, seed, tolerances and limits, and nbgrader's settings.
 
-This file contains all decisions of the instructor. The exercises are in `solutions/`, and their
+This file contains the settings of the whole course. The exercises are in `solutions/`, and their
 points are next to the tests in `graders/`. `tensorgrade build` copies the settings to every derived
 file. nbgrader reads this file through `nbgrader_config.py`.
 """

@@ -107,8 +107,10 @@ def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests
 def passes(
     part: ExerciseAttempt, solution: Path, way: Path, wrong: list[str], again: Again
 ) -> bool:
-    """Return True if all checks pass against a right answer that calls the wrong exercises in "
-    "this way."""
+    """Return True if all checks pass against an answer that calls wrong exercises in this way.
+
+    The answer itself is right.
+    """
     helpers = Helpers(part.attempt, wrong)
     try:
         seen = judged_beside(part, helpers, expected_with(part, solution, way, helpers))

@@ -298,7 +298,7 @@ def print_stages(console: Console, explanation: Explanation) -> None:
     console.print(Text("\nStages", "bold"))
     reached = ", ".join(found.reached) or "none"
     console.print(Text(f"  reached as in right answers: {reached}"))
-    console.print(Text(f"    first missing or wrong: {found.stage or 'a value without a name'}"))
+    console.print(Text(f"  first missing or wrong: {found.stage or 'a value without a name'}"))
     if found.what:
         console.print(Text(f"  instead: {render(found.what)}"))
     print_around(console, part, found.line)

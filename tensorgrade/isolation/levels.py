@@ -33,8 +33,8 @@ FULL = Level(
     "full",
     LOCKED | OWN_NAMESPACES | {"landlock"},
     "Learner code sees Python, torch and an empty folder. It cannot reach other files, other "
-    "processes, their memory, or the network. Files, processes and the network "
-    "are each protected by two layers.",
+    "processes, their memory, or the network. Files, processes and the network are each protected "
+    "by two layers.",
 )
 NAMESPACES = Level(
     "namespaces",

@@ -55,8 +55,7 @@ class Budget:
         return self.bytes_left <= 0
 
     def takes(self, count: int) -> bool:
-        """Return True if bytes are left after a reply of this size. After one refusal, refuse "
-        "all others."""
+        """Return True if bytes are left after a reply of this size. Refuse all after a refusal."""
         self.bytes_left = self.bytes_left - count if count <= self.bytes_left else 0
         return self.bytes_left > 0
 

@@ -125,8 +125,10 @@ def echoed(case: Case, result: torch.Tensor) -> bool:
 
 
 def weighted(tensors: list[torch.Tensor], pace: float) -> float:
-    """Return a weighted sum of all entries, divided by the root of their number; no two entries "
-    "have the same factor."""
+    """Return a weighted sum of all entries, divided by the root of their number.
+
+    No two entries have the same factor.
+    """
     if not tensors:
         return 0.0
     flat = torch.cat([t.double().flatten() for t in tensors])

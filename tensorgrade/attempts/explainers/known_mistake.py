@@ -24,10 +24,10 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 def line_that_failed(evidence: Evidence) -> Divergence | None:
     """Return the line of a plain fault, of a change in place, or of an error in `__init__`."""
-    diagnosis = evidence.finding.diagnosis if evidence.finding else None
-    if diagnosis is None:
+    finding = evidence.finding
+    if finding is None:
         return None
-    line = evidence.finding.fact_line if evidence.finding else None
+    diagnosis, line = finding.diagnosis, finding.fact_line
     if isinstance(diagnosis.problem, ChangesInput):
         line = diagnosis.line
     if diagnosis.error and diagnosis.error.verb == "construct":
