@@ -180,7 +180,9 @@ class Watch:
         foot += [*([Text(self.status, "dim")] if self.status else []), Text(KEYS, "bold")]
         if self.plain:
             told = [*page.sentences(self.view), "", *(line.plain for line in foot)]
-            self.console.print("\n".join(told), markup=False)
+            # A path stays in one piece, so that it can be clicked or copied.
+            text = "\n".join(told)
+            self.console.print(text, markup=False, overflow="ignore", crop=False)
             return
         width, height = self.console.size
         colour = self.console.color_system is not None
