@@ -132,7 +132,7 @@ class InChild:
         """Load the file in a fresh child, and return the result or how that failed."""
         child = self.fresh_child()
         request = self.submission.load_request(self.device, self.definitions_only)
-        request |= {"seconds": self.limits.case_seconds}
+        request |= {"limits": (self.limits.case_seconds, self.limits.reply_bytes)}
         try:
             self.begin(child, pack(request, self.submission.files()))
             return read_loaded(child.receive(self.limits.load_seconds, self.limits.reply_bytes))
