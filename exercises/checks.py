@@ -234,7 +234,15 @@ def dropped_weights(case, expected, seen) -> Imprint:
     halves = halves_agree(in_parts(runs[1], number_of_parts(case)))
     leaks = leaks_in_training(expected.tensors["plain"], *runs)
     words = f"{without.words} halves={halves} columns={whole_columns(*runs)} leaks={leaks}"
+    words += f" mostly right={is_mostly_right(case, *runs)}"
     return Imprint(words, without.numbers)
+
+
+def is_mostly_right(case, plain: torch.Tensor, dropped: torch.Tensor) -> bool:
+    """Return True if most of the entries that are left are scaled up as they should be."""
+    kept = (plain.abs() > 1e-12) & (dropped != 0)
+    right = torch.isclose(dropped[kept].double() * (1 - rate(case)), plain[kept].double(), 1e-3)
+    return bool(right.double().mean() > 0.5)
 
 
 def halves_agree(tensor: torch.Tensor) -> bool:

@@ -227,7 +227,7 @@ MISTAKES = [
     ),
     mistake(
         "float32_inside",
-        "The result is always float32; it should have the dtype of the input.",
+        "The result is float32; it should have the dtype of the input.",
         ("torch.exp(shifted)", "torch.exp(shifted.float())"),
     ),
     mistake(
