@@ -271,7 +271,7 @@ def gradescope(reading: Reading) -> Iterator[Submitted]:
                 yield Submitted(learner, entry.parts[-1], kept, time, why, team=team)
     reading.left_out.extend(counted(others, "in no submission's folder"))
     if forged:
-        why = "only the file beside the submissions counts as Gradescope's"
+        why = "only the file next to the submissions counts as Gradescope's"
         reading.notes.append(f"learners submitted {plural(forged, 'file')} named {METADATA}; {why}")
     if unknown:
         some = ", ".join(key for _, key in sorted(unknown)[:3])

@@ -41,7 +41,8 @@ def test_every_folder_of_the_engine_is_on_the_page():
 def test_pages_give_the_kill_matrix_number_of_known_mistakes():
     """The command that writes the kill matrix counts them."""
     matrix = (ROOT / "docs" / "reference" / "kill_matrix.md").read_text(encoding="utf-8")
-    number = f"{int(re.search(r'^(\d+) mistakes', matrix, re.MULTILINE)[1]):,}"
+    found = re.search(r"^(\d+) mistakes", matrix, re.MULTILINE)
+    number = f"{int(found[1]):,}"
     evidence = (ROOT / "docs" / "explanation" / "evidence.md").read_text(encoding="utf-8")
     assert f"{number} of {number}" in evidence
     assert f"{number} known mistakes" in (ROOT / "README.md").read_text(encoding="utf-8")

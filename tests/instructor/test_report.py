@@ -368,7 +368,7 @@ def test_what_moved_is_shown_and_names_are_hidden_there_too():
     rows = hand_in("ada-lovelace")
     history = [moved("ada-lovelace", "another file"), moved("ada-lovelace")]
     page = Page(render(class_view(COURSE, rows, [], history=history)))
-    assert "1 row (other graders)" in page.text and "0 → 5" in page.text
+    assert "1 result (other graders)" in page.text and "0 → 5" in page.text
     assert "another file" not in page.text, "only what the last run moved"
     assert "Run by run" in page.text and "25%" in page.text
     hidden = render(class_view(COURSE, rows, [], True, history), hide_names=True)
