@@ -3,6 +3,7 @@
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from operator import itemgetter
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -102,7 +103,11 @@ class ClassProgress:
         return f"{rate:.1f}/s, {minutes}:{seconds:02} left, {self.trouble} with problems"
 
     def moved(self, moves: list[dict]) -> None:
-        """Print the changed points and the cause of each change."""
+        """Print the changed points and the cause of each change, by learner.
+
+        The order in which workers finished says nothing.
+        """
+        moves = sorted(moves, key=itemgetter("student", "chapter"))
         for why, what in CHANGED.items():
             own = [one for one in moves if one["why"] == why]
             if own:
