@@ -70,8 +70,8 @@ def test_what_cannot_be_read_is_a_sentence_and_the_code_counts(found, tmp_path, 
 
 
 SAID = {
-    "nothing": f"There is no {FILE} beside",
-    "a folder": f"There is no {FILE} beside",
+    "nothing": f"There is no {FILE} next to",
+    "a folder": f"There is no {FILE} next to",
     "a link": f"{FILE} is a link",
     "too large": f"{FILE} has more than 1048576 bytes",
     "empty": f"{FILE} is empty",
