@@ -102,7 +102,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         submissions = [
             submitted_files
             for submitted_files in submissions
-            if run.again in teams.members(submitted_files.student, submitted_files.chapter)
+            if teams.are_one(run.again, submitted_files.student, submitted_files.chapter)
         ]
     if not submissions:
         what = f"{run.again or '<student>'}/{' or '.join(run.chapters) or '<chapter>'}/"
