@@ -126,6 +126,22 @@ def test_the_page_follows_a_run_until_its_end(tmp_path):
     assert [path.name for path in tmp_path.glob("*.tmp")] == []
 
 
+def test_the_page_of_a_section_follows_a_run_in_its_own_learners_only(tmp_path):
+    rows, said, names = [], [], iter(["ada", "bao"])
+    run = [Lock(tmp_path / "in-use")]
+
+    def wait(seconds: float) -> None:
+        name = next(names, None) or run.pop().file.close() or "chi"
+        rows.extend(hand_in(name))
+        put_rows(tmp_path, rows)
+
+    own = frozenset(["bao", "chi"])
+    page = watch_report(tmp_path, COURSE, False, said.append, wait, section="Lab 1", learners=own)
+    assert page.name == "report-Lab 1.html" and len(said) == 1
+    text = page.read_text(encoding="utf-8")
+    assert ">bao<" in text and ">chi<" in text and ">ada<" not in text
+
+
 def test_where_no_run_is_the_page_is_written_once(tmp_path):
     put_rows(tmp_path, hand_in("ada"))
     assert watch_report(tmp_path, COURSE, False, print, lambda _: 1 / 0).exists()
