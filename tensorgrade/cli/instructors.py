@@ -144,7 +144,7 @@ def extensions(
 ) -> None:
     """Add the extensions in Moodle's worksheet to OUT/extensions.csv."""
     from ..instructor.extensions import import_extensions
-    from ..instructor.ledger import make_folder
+    from ..instructor.results_folder import make_folder
     from ..instructor.roster import read_roster
     from ..project import find_project
 

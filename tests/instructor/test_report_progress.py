@@ -11,8 +11,8 @@ from rich.console import Console
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.instructor.class_terminal import ClassProgress
 from tensorgrade.instructor.history import OTHER_DATES, OTHER_GRADERS
-from tensorgrade.instructor.ledger import Lock, is_in_use
 from tensorgrade.instructor.report.page import watch_report
+from tensorgrade.instructor.results_folder import Lock, is_in_use
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .runs import put_rows

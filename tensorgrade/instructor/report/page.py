@@ -22,10 +22,10 @@ from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
 from ..folder_names import safe
 from ..groups import Group, groups_of, without_names
-from ..ledger import identical_files, in_order, is_in_use
 from ..overrides import said
 from ..points_breakdown import account, is_changed, late
-from ..similarity import Alike
+from ..results_folder import in_order, is_in_use
+from ..similarity import Alike, identical_files
 from ..store import Store
 
 # By status: a mark that needs no colour, and words.
