@@ -43,7 +43,7 @@ def works_causally(subject: Subject) -> bool:
     """
     if subject.has("causal") and subject.has("mask") and subject.is_module:
         return behaves_causally(subject)
-    sizes = subject.batch_of(subject.fitted(FIRST))
+    sizes = subject.fitted(FIRST)
     subject.causal = True
     try:
         for training in (False, True):
@@ -78,7 +78,7 @@ def has_triangle(subject: Subject) -> bool:
 
 def behaves_causally(subject: Subject) -> bool:
     """Return True if no token sees a later one, in evaluation or in training."""
-    sizes = subject.batch_of(subject.fitted(FIRST))
+    sizes = subject.fitted(FIRST)
     subject.causal = True
     try:
         for training in (False, True):
@@ -107,7 +107,7 @@ def find_mask(subject: Subject) -> None:
 def convention_of(subject: Subject, shapes: tuple[str, ...]) -> Convention | None:
     """Return the first convention in which masked keys have no influence, and others have."""
     wished = subject.wishes.get("mask", "")
-    sizes = subject.batch_of(subject.fitted(FIRST))
+    sizes = subject.fitted(FIRST)
     for shape in shapes:
         for meaning in (wished,) if wished else MEANINGS:
             subject.mask = Convention(meaning, shape)
@@ -126,7 +126,7 @@ def convention_of(subject: Subject, shapes: tuple[str, ...]) -> Convention | Non
 
 def mask_matters(subject: Subject, shapes: tuple[str, ...]) -> bool:
     """Return True if a mask of booleans is accepted and changes results."""
-    sizes = subject.batch_of(subject.fitted(FIRST))
+    sizes = subject.fitted(FIRST)
     made, inputs = subject.build(sizes), subject.inputs(sizes)
     for shape in shapes:
         subject.mask = Convention("true-hides", shape)

@@ -80,7 +80,7 @@ class Relation:
 
     def fitted(self, sizes: Sizes) -> Sizes:
         """Return sizes that the definition can have."""
-        return self.subject.batch_of(self.subject.fitted(sizes))
+        return self.subject.fitted(sizes)
 
     def fails(self, sizes: Sizes) -> bool:
         """Return True if the relation is broken at these sizes; an error is no proof."""

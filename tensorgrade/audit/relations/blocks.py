@@ -8,9 +8,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from ..other_formulas import snake
 from ..reference import Cause
 from ..roles import Sizes
-from .attention import snake
 from .base import DRAWS, Broken, Relation, Skip
 from .formula import agrees
 

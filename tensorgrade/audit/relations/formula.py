@@ -32,7 +32,7 @@ UNNAMED = ("softmax", "scaled_dot_product_attention", "return")
 def follows_formula(subject: Subject) -> bool:
     """Return True if a function gives the right results, causal or not."""
     try:
-        sizes = subject.batch_of(subject.fitted(DRAWS[0]))
+        sizes = subject.fitted(DRAWS[0])
         run = run_of(subject, sizes, False, subject.causal)
         return any(run.agrees(Recipe(mask=mask)) for mask in ("none", "causal"))
     except Exception:
@@ -216,7 +216,7 @@ def matching(run: Run, right: Recipe) -> tuple[Mistake, ...]:
     One mistake is tried before two, and first those under the mask that the code really applies.
     """
     subject, masked = run.subject, run.visible is not None
-    others = [subject.batch_of(subject.fitted(other)) for other in DRAWS]
+    others = [subject.fitted(other) for other in DRAWS]
 
     def matches(recipe: Recipe) -> bool:
         try:

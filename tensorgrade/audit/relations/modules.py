@@ -6,13 +6,13 @@ from typing import ClassVar
 import torch
 
 from ..mapping import mapping_of
+from ..other_formulas import attributes_read
 from ..reference import Cause
 from ..roles import CONSTRUCTOR, parameters_of, role_of
-from ..subject import attributes_read, moved
+from ..subject import moved
 from .base import DRAWS, Broken, Relation, Sizes, Skip
 
 DROP = 0.5
-DROPS = ("dropout", "Dropout", "drop", "dropout_p")
 
 
 class DropoutInTraining(Relation):
