@@ -7,13 +7,13 @@ import re
 import time
 import types
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from ..runner.loading import load_module
-from .errors import CannotRun, error_text, line_raising, raised
+from .errors import KNOWN_ERRORS, CannotRun, error_text, line_raising, raised
 from .formulas import kind_named
 from .locate import Definition, place_of, repair_of_error, suspects_of
 from .masks import find_mask, is_causal
@@ -43,19 +43,31 @@ def answer(request: dict) -> dict:
     if problem := syntax_error(text):
         return {"audits": [], "problem": problem}
     names = [request["name"]] if request["name"] else candidates(text)
-    audits: list[dict] = []
-    for name in names:
-        if (target := getattr(module, name, None)) is None:
-            audits.append(failed(name, text, f"the file defines no `{name}`", problems))
-        else:
-            audits.append(audit(target, name, text, request["wishes"]))
-            audits[-1]["is_class"] = inspect.isclass(target)
-        if audits[-1]["status"] == "not run" and (missing := missing_imports(problems)):
-            audits[-1] |= {"why": missing, "at": {}}
-    if any(one["status"] != "not run" for one in audits) and not request["name"]:
+    audits = [audit_of_name(name, module, text, request["wishes"], problems) for name in names]
+    ran = any(one["status"] != "not run" for one in audits)
+    if ran and not request["name"]:
         # Helper functions with a telling name are no reason to complain.
-        audits = [one for one in audits if one["status"] != "not run" or one.pop("is_class", True)]
+        helpers = [name for name in names if inspect.isfunction(getattr(module, name, None))]
+        audits = [a for a in audits if a["status"] != "not run" or a["name"] not in helpers]
     return {"audits": audits, "problem": "", "seconds": time.monotonic() - begun}
+
+
+def audit_of_name(
+    name: str, module: types.ModuleType, text: str, wishes: dict[str, str], problems: list[dict]
+) -> dict:
+    """Return the audit of one definition of a module. problems: those of loading the module."""
+    target = getattr(module, name, None)
+    if target is not None:
+        found = audit(target, name, text, wishes)
+    else:
+        error = next((one["error"] for one in problems if name in one["names"]), None)
+        why = f"the file defines no `{name}`"
+        if error:
+            why = f"loading it raises {error.get('type')}: {error.get('text')}"
+        found = {"name": name, "line": line_of(text, name)} | not_run(why, 0)
+    if found["status"] == "not run" and (missing := missing_imports(problems)):
+        found |= {"why": missing, "at": {}, "mistakes": []}
+    return found
 
 
 def audit_of(target: Any) -> dict:
@@ -93,14 +105,6 @@ def missing_imports(problems: list[dict]) -> str:
         if one.get("type") in ("ModuleNotFoundError", "ImportError")
     ]
     return f"an import of the file failed ({'; '.join(said)})" if said else ""
-
-
-def failed(name: str, text: str, why: str, problems: list[dict]) -> dict:
-    """Return the audit of a definition that could not be run."""
-    found = next((p["error"] for p in problems if name in p["names"]), None)
-    if found:
-        why = f"loading it raises {found.get('type')}: {found.get('text')}"
-    return {"name": name, "line": line_of(text, name), "status": "not run", "why": why}
 
 
 def candidates(text: str) -> list[str]:
@@ -156,7 +160,7 @@ def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
             told |= audit_of_attention(prepared(target, *own, wishes, follows_formula))
     except CannotRun as error:
         at, fix = error.line, ""
-        if error.plan and error.line:
+        if error.plan:
             at, fix = repair_of_error(error.plan, error.line, is_right)
         told |= not_run(str(error), at, fix)
     except Exception as error:
@@ -179,7 +183,7 @@ def audit_of_part(part: Part) -> dict:
     """Return the audit of a softmax, a norm, positions or a loss."""
     found = tested(part, PARTS)
     form = compared(part, PARTS[0].draws[0])[1]
-    convention = part.kind.right.get(form or "", "") if form is not None else ""
+    convention = "" if form is None else part.kind.right[form]
     roles = {"convention": convention} if convention else {}
     return {"kind": part.kind.name, "roles": roles} | verdict(part, found)
 
@@ -196,8 +200,15 @@ def is_right(subject: Subject) -> bool:
 
 def not_run(why: str, line: int, fix: str = "") -> dict:
     """Return the audit of a definition that could not be run. line: the one that raises."""
-    told = {"status": "not run", "why": why}
-    return told | {"at": {"line": line, "fix": fix}} if line else told
+    told: dict[str, Any] = {"status": "not run", "why": why, "mistakes": []}
+    if line:
+        told["at"] = {"line": line, "fix": fix}
+        told["mistakes"] = [
+            {"name": cause.name, "says": cause.sentence, "line": line}
+            for sign, cause in KNOWN_ERRORS.items()
+            if sign in why
+        ]
+    return told
 
 
 @dataclass(frozen=True)
@@ -213,13 +224,11 @@ def tested(subject: Definition, relations: tuple[type[Relation], ...]) -> list[T
     """Test the relations. One whose failure follows from another one's is skipped."""
     found = [result_of(relation(subject)) for relation in relations]  # type: ignore[arg-type]
     failing = {one.relation.name for one in found if one.broken}
-    return [
-        replace(one, broken=None, skipped=f"{cause} fails")
-        if (cause := next((c for c in one.relation.follows_from if c in failing), ""))
-        and one.broken
-        else one
-        for one in found
-    ]
+    for place, one in enumerate(found):
+        earlier = [name for name in one.relation.follows_from if name in failing]
+        if one.broken and earlier:
+            found[place] = Tested(one.relation, skipped=f"{earlier[0]} fails")
+    return found
 
 
 def result_of(relation: Relation) -> Tested:
@@ -244,15 +253,11 @@ def verdict(subject: Definition, found: list[Tested]) -> dict:
     causes = {cause.name: cause for one in broken for cause in one.causes}
     line, fix = place_of(subject, applied)
     mistakes = [
-        {
-            "name": cause.name,
-            "says": cause.sentence,
-            "line": line
-            if len(causes) == 1
-            else subject.line + suspects_of(subject, cause.where)[0] - 1,
-        }
-        for cause in causes.values()
+        {"name": cause.name, "says": cause.sentence, "line": line} for cause in causes.values()
     ]
+    if len(causes) > 1:  # each has its own line
+        for told_one, cause in zip(mistakes, causes.values(), strict=True):
+            told_one["line"] = subject.line + suspects_of(subject, cause.where)[0] - 1
     return told | {"status": "fails", "mistakes": mistakes, "at": {"line": line, "fix": fix}}
 
 

@@ -4,6 +4,24 @@ import inspect
 from traceback import walk_tb
 from typing import Any
 
+from .reference import Cause
+
+# Known mistakes by a part of the error's text.
+KNOWN_ERRORS = {
+    "before Module.__init__() call": Cause(
+        "super_init_not_called",
+        "`super().__init__()` has to be called before the first layer is made.",
+    ),
+    "'super' object needs an argument": Cause(
+        "super_without_brackets", "`super` lacks its brackets: `super().__init__()`."
+    ),
+    "'module' object is not callable": Cause(
+        "module_called",
+        "A Python module is called like a function or class. Compare `nn.parameter`, a module, "
+        "with `nn.Parameter`, a class.",
+    ),
+}
+
 
 class CannotRun(Exception):
     """The definition could not be run; the text says what was tried.

@@ -29,39 +29,52 @@ def place_of(subject: Definition, relations: dict[Relation, Broken | None]) -> t
     raising = [one.line for one in broken if one.line]
     if raising:
         return raising[0], ""
-    words = [word for one in broken for cause in one.causes for word in cause.where]
-    suspects = suspects_of(subject, words or [word for one in broken for word in one.where])
-    failing = sorted(
-        (r for r, b in relations.items() if b),
-        key=lambda r: "formula" not in type(r).__name__.lower(),
-    )
-    for edit, fixed in repaired(subject, failing, suspects):
-        if all(holds(type(one)(fixed, explain=False)) for one in relations):
-            repair = edit.text.split("\n")[edit.line - 1].strip()
-            return subject.line + edit.line - 1, repair
+    of_causes = [word for one in broken for cause in one.causes for word in cause.where]
+    suspects = suspects_of(subject, of_causes or [word for one in broken for word in one.where])
+    formulas = [one for one in relations if one.name.startswith(("equality", "formula"))]
+    # Without a formula, an edit can make relations hold by leaving out the calculation.
+    if formulas or not of_causes:
+        failing = sorted((r for r, b in relations.items() if b), key=lambda r: r not in formulas)
+        for edit, fixed in repaired(subject, failing, suspects):
+            if all(holds(type(one)(fixed, explain=False)) for one in relations):
+                return subject.line + edit.line - 1, line_in(edit)
     return subject.line + suspects[0] - 1, ""
+
+
+def line_in(edit: Edit) -> str:
+    """Return the edited line."""
+    return edit.text.split("\n")[edit.line - 1].strip()
 
 
 def repair_of_error(
     plan: Subject, line: int, is_right: Callable[[Subject], bool]
 ) -> tuple[int, str]:
-    """Return the line of an error, or that of an edit after which the definition is right."""
-    own = line - plan.line + 1
+    """Return the line of an error, or that of an edit after which the definition is right.
+
+    line: that of the file, 0 if a result has a wrong shape.
+    """
     lines = plan.text.split("\n")
+    own = line - plan.line + 1 if line else suspects_of(plan, ["return"])[0]
     if not 0 < own <= len(lines):
         return line, ""
-    names = set(re.findall(r"\w+", lines[own - 1])) - {"self", "torch", "nn"}
-    near = [
-        n for n, text in enumerate(lines, 1) if n != own and names & set(re.findall(r"\w+", text))
-    ]
+    names = words_in(lines[own - 1]) - {"self", "torch", "nn"}
+    numbers = [number for number in range(len(lines), 0, -1) if number != own]
+    assigned = [n for n in numbers if names & words_in(lines[n - 1].rpartition("=")[0])]
+    near = [n for n in numbers if names & words_in(lines[n - 1])]
     until = time.process_time() + SECONDS
-    for edit in in_turns(edits(plan.text, plan.name, own), [own, *reversed(near)]):
+    suspects = [*dict.fromkeys([own, *assigned, *near])]
+    for edit in in_turns(edits(plan.text, plan.name, own), suspects):
         if time.process_time() > until:
             break
         fixed = edited(plan, edit)
         if fixed and holds_once(Shape(fixed)) and is_right(fixed):
-            return plan.line + edit.line - 1, edit.text.split("\n")[edit.line - 1].strip()
+            return plan.line + edit.line - 1, line_in(edit)
     return line, ""
+
+
+def words_in(line: str) -> set[str]:
+    """Return the names and keywords on a line."""
+    return set(re.findall(r"\w+", line))
 
 
 def suspects_of(subject: Definition, words: Iterable[str]) -> list[int]:

@@ -57,23 +57,20 @@ def works_causally(subject: Subject) -> bool:
 
 def has_triangle(subject: Subject) -> bool:
     """Return True if a buffer is a triangle, or the code makes one and takes no mask."""
-    if not subject.is_module:
-        return bool(TRIANGLE.search(subject.text)) and not subject.has("mask")
-    made = subject.build(subject.fitted(FIRST))
-    for value in made.buffers():
-        square = (
-            value.reshape(value.shape[-2:])
-            if value.dim() >= 2 and value.numel() == value.shape[-1] * value.shape[-2]
-            else None
-        )
-        if square is None or square.shape[0] != square.shape[1] or square.shape[0] < 3:
-            continue
-        filled = square.double().nan_to_num(neginf=-1.0) != 0
-        if not torch.equal(filled, filled.mT) and (
-            torch.equal(filled, filled.tril()) or torch.equal(filled, filled.triu())
-        ):
-            return True
+    if subject.is_module and any(map(is_triangle, subject.build(subject.fitted(FIRST)).buffers())):
+        return True
     return bool(TRIANGLE.search(subject.text)) and not subject.has("mask")
+
+
+def is_triangle(buffer: torch.Tensor) -> bool:
+    """Return True if a buffer is one square matrix that is filled on one side only."""
+    size = buffer.shape[-1] if buffer.dim() >= 2 else 0
+    if size < 3 or buffer.shape[-2] != size or buffer.numel() != size * size:
+        return False
+    square = buffer.reshape(size, size).double().nan_to_num(neginf=-1.0) != 0
+    if torch.equal(square, square.mT):
+        return False
+    return torch.equal(square, square.tril()) or torch.equal(square, square.triu())
 
 
 def behaves_causally(subject: Subject) -> bool:

@@ -65,9 +65,11 @@ class Part:
     def run(self, made: Any, inputs: dict[str, Any]) -> Tensor:
         """Call the definition with arguments by role, and return its result."""
         if self.kind is SINUSOIDAL and self.is_module:
-            x = torch.zeros(2, inputs["count"], inputs["width"], dtype=torch.float64)
-            out = made(x)
-            return out[0] if out.dim() == 3 else out
+            count = inputs["count"]  # also of sequences, so that either axis can be the tokens'
+            out = made(torch.zeros(count, count, inputs["width"], dtype=torch.float64))
+            if out.dim() == 3:
+                return out[:, 0] if torch.equal(out[0], out[0, :1].expand_as(out[0])) else out[0]
+            return out
         called = self.target.forward if self.is_module else self.target
         parameters = parameters_of(called)[1 if self.is_module else 0 :]
         roles = list(inputs)

@@ -1,6 +1,7 @@
 """Ways to build and call a definition, found by trial."""
 
 import inspect
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
@@ -20,6 +21,7 @@ LAYOUTS_OF_FUNCTIONS = (
     "tokens",
     "heads, tokens",
 )
+SECONDS = 4.0  # of the processor, for trials of a definition that does not run
 GUESSES = ("width", "heads", "dropout", "context", "d_out", "head_dim")
 
 
@@ -42,7 +44,10 @@ def prepared(
         raise CannotRun("a function of attention takes queries, keys and values")
     tried: list[tuple[Exception, Subject]] = []
     ran: list[Subject] = []
+    until = time.process_time() + SECONDS
     for plan in plans(subject):
+        if tried and time.process_time() > until:
+            break
         try:
             attempt(plan)
         except Exception as error:  # any code may raise anything
@@ -72,9 +77,10 @@ def why_not_run(tried: list[tuple[Exception, Subject]], target: Any) -> CannotRu
     if needed := needed_without_value(plan):
         return CannotRun(f"a call needs `{needed}`, and an audit has no value for it")
     ways = f"{len(tried)} combinations of arguments and layouts were tried"
-    if not all(lines):  # some call ran, and gave no result for each token
-        furthest = tried[lines.index(0)][0]
-        return CannotRun(f"{ways}: {raised(furthest, target)}")
+    if not all(lines):
+        furthest, plan = tried[lines.index(0)]
+        ran = isinstance(furthest, CannotRun) and furthest.plan  # no result for each token
+        return CannotRun(f"{ways}: {raised(furthest, target)}", plan=plan if ran else None)
     said = f"{ways}, and each raises an error: {raised(furthest, target)}"
     return CannotRun(said, max(lines), plan)
 
@@ -185,10 +191,11 @@ def mixes_others(subject: Subject) -> bool:
         before = subject.run(made, inputs, sizes).value
         changed = {name: value.clone() for name, value in inputs.items()}
         for value in changed.values():
+            # A norm would not show a constant that is added.
             if "heads" in subject.layout:
-                value[..., : sizes.head_dim] += 1
+                value[..., : sizes.head_dim] = 1 - value[..., : sizes.head_dim]
             else:
-                value[-1] += 1
+                value[-1] = 1 - value[-1]
         after = subject.run(made, changed, sizes).value
     if "heads" in subject.layout:
         return moved(before[..., sizes.head_dim :], after[..., sizes.head_dim :])

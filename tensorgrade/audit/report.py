@@ -57,7 +57,7 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
         yield f"{place}: could not be run"
         yield f"  {sentence(audit['why'])}"
         if audit.get("at"):
-            yield from place_of(audit["at"], path)
+            yield from cause(audit, path)
         return
     relations = audit["relations"]
     failing = [one for one in relations if one["status"] == "fails"]
