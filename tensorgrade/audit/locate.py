@@ -33,7 +33,7 @@ def place_of(subject: Definition, relations: dict[Relation, Broken | None]) -> t
     suspects = suspects_of(subject, of_causes or [word for one in broken for word in one.where])
     formulas = [one for one in relations if one.name.startswith(("equality", "formula"))]
     # Without a formula, an edit can make relations hold by leaving out the calculation.
-    if formulas or not of_causes:
+    if formulas:
         failing = sorted((r for r, b in relations.items() if b), key=lambda r: r not in formulas)
         for edit, fixed in repaired(subject, failing, suspects):
             if all(holds(type(one)(fixed, explain=False)) for one in relations):

@@ -41,7 +41,10 @@ def prepared(
     subject = Subject(name, target, text, line, wishes=wishes)
     subject.call = call_roles(target)
     if not subject.is_module and "q" not in subject.given:
-        raise CannotRun("a function of attention takes queries, keys and values")
+        raise CannotRun(
+            "a function is audited if it takes queries, keys and values; this one takes "
+            + (", ".join(subject.call) or "nothing")
+        )
     tried: list[tuple[Exception, Subject]] = []
     ran: list[Subject] = []
     until = time.process_time() + SECONDS
