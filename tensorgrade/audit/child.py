@@ -172,9 +172,7 @@ def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
 
 def audit_of_attention(subject: Subject) -> dict:
     """Return the audit of attention or of a block."""
-    wished = subject.wishes.get("as", "")
-    subject.causal = "causal" in wished if wished else is_causal(subject)
-    find_mask(subject)
+    find_masks(subject)
     found = tested(subject, ATTENTION)
     return {"kind": kind_of(subject), "roles": roles_of(subject)} | verdict(subject, found)
 
@@ -188,14 +186,23 @@ def audit_of_part(part: Part) -> dict:
     return {"kind": part.kind.name, "roles": roles} | verdict(part, found)
 
 
+def find_masks(subject: Subject) -> None:
+    """Find out if a definition is causal, and the convention of its mask."""
+    wished = subject.wishes.get("as", "")
+    subject.causal = "causal" in wished if wished else is_causal(subject)
+    find_mask(subject)
+
+
 def is_right(subject: Subject) -> bool:
     """Return True if all relations hold, and among them equality with the formula."""
     try:
-        found = audit_of_attention(subject)
-    except Exception:
+        find_masks(subject)
+        if Formula(subject, explain=False).test():
+            return False
+    except Exception:  # also Skip
         return False
-    by_name = {one["name"]: one["status"] for one in found["relations"]}
-    return found["status"] == "holds" and by_name[Formula.name] == "holds"
+    found = [result_of(relation(subject, explain=False)) for relation in ATTENTION]
+    return not any(one.broken and not one.relation.advice for one in found)
 
 
 def not_run(why: str, line: int, fix: str = "") -> dict:

@@ -15,7 +15,7 @@ from .relations import Broken, Relation, Shape
 from .relations.base import ONE
 from .subject import Subject
 
-SECONDS = 1.5  # of the processor
+SECONDS = 2.5  # of the processor
 MOST_SUSPECTS = 4  # lines whose edits are tried before all others
 Definition = Subject | Part
 
@@ -62,7 +62,7 @@ def repair_of_error(
     assigned = [n for n in numbers if names & words_in(lines[n - 1].rpartition("=")[0])]
     near = [n for n in numbers if names & words_in(lines[n - 1])]
     until = time.process_time() + SECONDS
-    suspects = [*dict.fromkeys([own, *assigned, *near])]
+    suspects = [*dict.fromkeys([own, *conditions_around(lines, own), *assigned, *near])]
     for edit in in_turns(edits(plan.text, plan.name, own), suspects):
         if time.process_time() > until:
             break
@@ -70,6 +70,16 @@ def repair_of_error(
         if fixed and holds_once(Shape(fixed)) and is_right(fixed):
             return plan.line + edit.line - 1, line_in(edit)
     return line, ""
+
+
+def conditions_around(lines: list[str], own: int) -> list[int]:
+    """Return the line of the innermost `if` around a line, if there is one."""
+    depth = len(lines[own - 1]) - len(lines[own - 1].lstrip())
+    for number in range(own - 1, 0, -1):
+        line = lines[number - 1]
+        if line.strip() and len(line) - len(line.lstrip()) < depth:
+            return [number] if re.match(r"\s*(el)?if\b", line) else []
+    return []
 
 
 def words_in(line: str) -> set[str]:
@@ -83,6 +93,7 @@ def suspects_of(subject: Definition, words: Iterable[str]) -> list[int]:
     found = []
     for word in words:
         pattern = re.escape(word).replace("=", r"\s*=(?!=)").replace("@", r"\s*@")
+        pattern = r"(?<!/)/(?!/)" if word == "/" else pattern
         pattern = rf"(?<!\w){pattern}" if word[0].isalpha() else pattern
         for lines in (calls, starts):
             found += [number + 1 for number, line in lines.items() if re.search(pattern, line)]

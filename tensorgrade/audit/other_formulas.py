@@ -12,8 +12,18 @@ OTHER_FORMULAS = re.compile(
 )
 
 
+# The same in the name of the definition.
+OTHER_ATTENTION = re.compile(
+    r"linear|linformer|performer|nystrom|kernel|sparse|local|axial|focal|fast|efficient|agent|cosine"
+    r"|relative|differential|gated|retention|hyper|lambda",
+    re.I,
+)
+
+
 def own_formula(subject: Subject) -> str:
     """Return a name in the code that speaks of another formula, or an empty text."""
+    if OTHER_ATTENTION.search(subject.name):
+        return subject.name
     return next(filter(OTHER_FORMULAS.search, map(snake, attributes_read(subject.text))), "")
 
 
