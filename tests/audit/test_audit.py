@@ -188,11 +188,19 @@ def test_an_edit_repairs_code_that_raises_for_every_input():
     assert "scores = (q) @ ((k.mT.mT).transpose(-2, -1))" in found["at"]["fix"]
 
 
+@pytest.mark.slow
 def test_an_error_is_repaired_on_the_line_that_makes_the_layer():
-    text = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
-    found = audited(text.replace("nn.Linear(d_out, d_out)", "nn.Linear(d_out + 1, d_out)"))
-    assert "each raises an error: line 22 raises RuntimeError" in found["why"]
-    assert found["at"]["fix"] == "self.out_proj = nn.Linear((d_out), d_out)"
+    text = (
+        "class SelfAttention(nn.Module):\n    def __init__(self, d_in, d_out):\n"
+        "        super().__init__()\n        self.q = nn.Linear(d_in, d_out)\n"
+        "        self.k = nn.Linear(d_in + 1, d_out)\n        self.v = nn.Linear(d_in, d_out)\n"
+        "    def forward(self, x):\n        q = self.q(x)\n        k = self.k(x)\n"
+        "        return torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, -1) @ self.v(x)\n"
+    )
+    found = audited(text)
+    assert "each raises an error: line 13 raises RuntimeError" in found["why"]
+    assert found["at"]["code"] == "self.k = nn.Linear(d_in + 1, d_out)"
+    assert found["at"]["fix"] == "self.k = nn.Linear((d_in), d_out)"
 
 
 def test_an_error_that_shows_its_mistake_is_named():
