@@ -9,7 +9,6 @@ from typing import ClassVar
 import torch
 
 from ..mapping import Mapping, expected, mapping_of, readings
-from ..masks import drawn_mask, leaks
 from ..reference import (
     Cause,
     Mistake,
@@ -21,6 +20,7 @@ from ..reference import (
     single_variants,
 )
 from ..subject import Subject, dependence, scale_of
+from ..trials import drawn_mask, leaks
 from .attention import unknown_formula
 from .base import DRAWS, LARGE, Broken, Relation, Sizes, Skip
 
