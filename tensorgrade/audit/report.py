@@ -80,13 +80,12 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
             yield f"  ! {one['name']}: {one['why']}"
     if holding:
         yield f"  {MARKS['holds']} {', '.join(holding)}"
-    for one in skipped:
-        if one["name"].startswith("equality with F."):
-            yield f"  – Not tested: {one['name']}, because {one['why']}"
-            skipped.remove(one)
-            break
-    if skipped:
-        yield f"  – Does not apply: {', '.join(one['name'] for one in skipped)}"
+    formula = [one for one in skipped if one["name"].startswith("equality with F.")]
+    for one in formula:
+        yield f"  – Not tested: {one['name']}, because {one['why']}"
+    others = [one["name"] for one in skipped if one not in formula]
+    if others:
+        yield f"  – Does not apply: {', '.join(others)}"
 
 
 def cause(audit: dict, path: str) -> Iterator[str]:
