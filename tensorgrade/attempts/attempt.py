@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cached_property, wraps
+from itertools import chain
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from ..course import Chapter, Course, Tolerance
@@ -94,7 +95,10 @@ class Attempt:
     def run(self, names: Collection[str] = ()) -> None:
         """Load the file and run the cases of these exercises (default: all), each case once."""
         if self.loaded.status == Outcome.UNREACHED:
-            self.loaded = self.with_own_lines(self.backend.load())
+            # Errors get the line numbers of the submitted file.
+            loaded = self.backend.load()
+            problems = (replace(p, error=self.handed_in.in_place(p.error)) for p in loaded.problems)
+            self.loaded = replace(loaded, problems=tuple(problems))
         asked = [part for name, part in self.exercises.items() if not names or name in names]
         new = [part for part in asked if not part.seen]
         self.saw_hidden = self.saw_hidden or (bool(new) and self.references.hidden)
@@ -110,11 +114,6 @@ class Attempt:
     def handed_in(self) -> HandedIn:
         """The learner's text."""
         return HandedIn(self.backend.source.text)
-
-    def with_own_lines(self, loaded: Loaded) -> Loaded:
-        """Return the loading result with the line numbers of the submitted file in its errors."""
-        problems = (replace(p, error=self.handed_in.in_place(p.error)) for p in loaded.problems)
-        return replace(loaded, problems=tuple(problems))
 
     def in_place(self, claimed: Seen) -> Seen:
         """Return a case's result with the submitted file's line number in its error."""
@@ -248,11 +247,6 @@ class Attempt:
         """By exercise, the names in the learner's text that it does not define itself."""
         return self.backend.names()
 
-    def names_at(self, line: int) -> set[str]:
-        """Return the names that are bound by the top-level statements around a line."""
-        spans = self.definitions
-        return {name for first, last, names in spans if first <= line <= last for name in names}
-
     def place(self, line: int) -> str:
         """Return the name of a line's place, as the learner knows it."""
         return self.backend.source.place(line)
@@ -337,7 +331,8 @@ class ExerciseAttempt(CheckedExercise):
         theirs = exercises.union(*(attempt.loaded.calls.get(one, ()) for one in called))
         others = theirs - {self.name}
         inside = 0 < line <= len(attempt.handed_in.lines)
-        return inside and others.isdisjoint(attempt.names_at(line))
+        around = [names for first, last, names in attempt.definitions if first <= line <= last]
+        return inside and others.isdisjoint(chain.from_iterable(around))
 
 
 Find: TypeAlias = Callable[Concatenate[ExerciseAttempt, Arguments], Found]

@@ -7,7 +7,6 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.traces import Trace, read_trace
-from ..judging.diagnosis import Diagnosis
 from ..judging.passing_cases import only_where_passed, right_and_wrong
 from ..judging.trace_comparison import Divergence, divergence_sentence, find_divergence
 from ..messages.divergence import (
@@ -26,15 +25,6 @@ MOST_READ = 3  # values that a line reads, whose own lines are reported
 MOST_OF_A_SIGNATURE = 20  # lines of a function's signature
 DEFINES = ("class ", "def ", "async ", "@")
 Strangers = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
-
-
-def divergence_for(part: ExerciseAttempt, diagnosis: Diagnosis) -> Divergence | None:
-    """Return where values diverge for a failed check; None if that cannot be found out.
-
-    If the check failed with an error, only the path to an error counts. That line is certain, and
-    values that diverge elsewhere would distract from it.
-    """
-    return divergence(part, bool(diagnosis.error and diagnosis.error.line))
 
 
 @found_in_file
@@ -65,14 +55,9 @@ def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool
     Cases whose weights could not be loaded come first: that is the cause of all other faults.
     """
     seen = public_stages(part, public)
-    if not raised or any(is_misshapen(one.observed) for one in seen):
+    if not raised or any(one.observed.fact("load", "misshapen", default={}) for one in seen):
         seen.sort(key=lambda one: not without_weights(one.case, one.observed))
     return seen
-
-
-def is_misshapen(seen: Observation) -> bool:
-    """Return True if a part of the module has parameters of another shape than the right one."""
-    return bool(seen.fact("load", "misshapen", default={}))
 
 
 def public_stages(part: ExerciseAttempt, public: References) -> list[Seen]:
@@ -161,14 +146,11 @@ def is_innocent(statement: str, name: str, line: int, correct: frozenset[tuple[i
 def known_names(case: Case, way: Trace) -> set[str]:
     """Return the names whose values are known to be right where values diverge."""
     known = {name for stage in way.stages for name in stage.names}
-    known |= {f"self.{name}" for name in made_by_weights(case)}
-    return known | {name for name, _ in case.passed}
-
-
-def made_by_weights(case: Case) -> set[str]:
-    """Return the parts of the module that hold only a case's weights, or one layer with weights."""
+    # Parts of the module that hold only the case's weights, or one layer with weights.
     deep = {name.partition(".")[0] for name in case.weights if name.count(".") > 1}
-    return {name.partition(".")[0] for name in case.weights} - deep
+    made = {name.partition(".")[0] for name in case.weights} - deep
+    known |= {f"self.{name}" for name in made}
+    return known | {name for name, _ in case.passed}
 
 
 def is_idle(part: ExerciseAttempt, line: int, case: Case) -> bool:
@@ -235,7 +217,7 @@ def line_making(
         return Divergence(line, said=Sentences((MakesPart(place, owner),)))
     right = tuple(seen.case.tensors[seen.case.weights[parameter]].shape)
     # A name deeper inside belongs to a class that may not be the learner's.
-    weight, deep = own if inner else "", is_deep(inner)
+    weight, deep = own if inner else "", sum(not word.isdigit() for word in inner.split(".")) > 1
     said = MakesPartOfShape(place, owner, tuple(shape), right, weight, deep)
     return Divergence(line, said=Sentences((said,)))
 
@@ -255,11 +237,6 @@ def counted_lines(part: ExerciseAttempt) -> list[int]:
     starts = [n for n, (first, _) in enumerate(spans) if text.code(first).startswith(DEFINES)]
     spans = spans[starts[-1] :] if starts else spans
     return [line for first, last in spans for line in range(first, last + 1)]
-
-
-def is_deep(inner: str) -> bool:
-    """Return True if a name is nested in a part of a part, without counting indices of lists."""
-    return sum(not word.isdigit() for word in inner.split(".")) > 1
 
 
 def is_shape(told: object) -> bool:

@@ -130,7 +130,8 @@ class InChild:
 
     def try_to_load(self) -> Loaded:
         """Load the file in a fresh child, and return the result or how that failed."""
-        child = self.fresh_child()
+        self.close()
+        self.child = child = self.warm.fork(self.budget, self.submission.compiles)
         request = self.submission.load_request(self.device, self.definitions_only)
         request |= {"seconds": self.limits.case_seconds}
         try:
@@ -145,12 +146,6 @@ class InChild:
         except (TimedOut, Ended, BadMessage) as end:
             self.close()
             return Loaded(how_it_ended(end))
-
-    def fresh_child(self) -> Child:
-        """Start a new child that replaces any other."""
-        self.close()
-        self.child = self.warm.fork(self.budget, self.submission.compiles)
-        return self.child
 
     def begin(self, child: Child, request: bytes) -> None:
         """Send the request to load the file; if files are still unread, receive their text first.

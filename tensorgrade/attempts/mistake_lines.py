@@ -117,7 +117,8 @@ def place_on(
     compared = Comparison(seen, way, ways)
     at = first_on_trail(way, trail)
     if at is None and (named := first_named(way, trail)) is not None:
-        at = first_wrong(compared, named)
+        lost = compared.first_lost([named])
+        at = named if lost is None else lost
     if at is None:
         return None
     at = misnamed_before(compared, at) or scaled_before(compared, at)
@@ -175,12 +176,6 @@ def first_named(way: Trace, trail: Trail) -> int | None:
         if stage.line and not stage.inside and name in stage.names and is_same(stage.value, value)
     )
     return next(found, None)
-
-
-def first_wrong(compared: Comparison, named: int) -> int:
-    """Return the first wrong value on the way to a named one, which many steps may have made."""
-    lost = compared.first_lost([named])
-    return named if lost is None else lost
 
 
 def is_one_line(way: Trace, places: set[int]) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..course import CourseError, Exercise
-from ..exchange.observation import CaughtError, Outcome
+from ..exchange.observation import Outcome
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..messages.details import OtherCodeRuns
 from ..messages.errors import NotWritten
@@ -26,7 +26,7 @@ from ..messages.verdicts import NotTold, SeenThenWhere, WhichCounted
 from .attempt import Attempt, ExerciseAttempt
 from .details import cut_gradient, in_place, state_between_calls, unreachable
 from .details.plain_facts import plain_fact
-from .divergence import divergence_for
+from .divergence import divergence
 from .explainers import (
     earlier_exercise,
     ended_early,
@@ -40,7 +40,7 @@ from .explainers import (
 from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
 from .inherited_errors import Results, once
-from .points import settled, share_taken
+from .points import is_explained, settled, sums
 from .public_side import printed_lines, public_checks, trace
 from .recognized import mistakes, mistakes_on, same_answers
 from .redaction import redacted
@@ -110,7 +110,9 @@ def share_alone(attempt: Attempt, tests: Tests, exercise: str, mistake: str) -> 
         alone = Attempt(backend, attempt.course, attempt.references, own=attempt.own)
         alone.run([exercise])
         checks = tests.call(alone, exercise)[exercise]
-        tests.shares[key] = share_taken(alone.exercises[exercise], checks)
+        part = alone.exercises[exercise]
+        earned, most = sums([check for check in checks if is_explained(part, check)])
+        tests.shares[key] = 1 - earned / most if most else 0.0
     return tests.shares.get(key)
 
 
@@ -125,13 +127,16 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         for add in DETAILS:
             diagnosis = add(part, diagnosis)
     names = () if unfinished else mistakes_on(part, diagnosis)
+    # Only the path to an error counts then: its line is certain, and values that diverge elsewhere
+    # would distract from it.
+    raised = bool(diagnosis.error and diagnosis.error.line)
     fact, fact_line = (None if unfinished or hidden else plain_fact(part)) or (None, None)
     return Finding(
         asks,
         diagnosis,
         {name: part.attempt.fingerprints.messages[name] for name in names},
         trace=lambda: trace(part, diagnosis.case),
-        find_divergence=lambda: None if unfinished else divergence_for(part, diagnosis),
+        find_divergence=lambda: None if unfinished else divergence(part, raised),
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
         fact=fact,
         fact_line=fact_line,
@@ -290,15 +295,11 @@ def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
         return Status.ERROR
     if is_replaced(part):
         return Status.PARTIAL if points else Status.FAILED
-    if is_as_given(part) or all(error and not_there(error) for error in errors):
+    missing = [error and (error.missing or error.is_unwritten) for error in errors]
+    if is_as_given(part) or all(missing):
         return Status.NOT_ATTEMPTED
     if all(errors):
         return Status.ERROR
     if points >= most:
         return Status.PASSED
     return Status.PARTIAL if points else Status.FAILED
-
-
-def not_there(error: CaughtError) -> bool:
-    """Return True if the name is missing in the file, or if its stub says that it is to do."""
-    return bool(error.missing) or error.is_unwritten

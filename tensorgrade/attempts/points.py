@@ -140,12 +140,6 @@ def price(part: ExerciseAttempt, cost: float) -> float:
     return min(sum(prices), max((cost, *prices)))
 
 
-def share_taken(part: ExerciseAttempt, checks: list[CheckResult]) -> float:
-    """Return the share of an exercise that its checks deduct, on cases that recognize mistakes."""
-    earned, most = sums([check for check in checks if is_explained(part, check)])
-    return 1 - earned / most if most else 0.0
-
-
 def price_of(part: ExerciseAttempt, mistake: str, cost: float) -> float:
     """Return the deduction for one mistake: the course's, or else the checks' within bounds.
 

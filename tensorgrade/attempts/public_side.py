@@ -8,7 +8,6 @@ from ..exchange.observation import Observation, Outcome
 from ..judging.diagnosis import Step
 from ..judging.learner_names import Names
 from ..judging.parameter_order import assign
-from ..messages.message import Message
 from .attempt import ExerciseAttempt, found_in_file, found_once, quietly
 
 DEFINITION = re.compile(r"( *)(?:async )?(?:def|class) (\w+)")
@@ -38,12 +37,6 @@ def public_checks(part: ExerciseAttempt) -> list:
     other = public.attempt
     names = [*other.called_before(part.name), part.name]
     return [one for one in part.attempt.checked(other, names) if one.exercise == part.name]
-
-
-def noted_in_public(part: ExerciseAttempt) -> Message | None:
-    """Return the public cases' message on a wrong earlier exercise that this one calls, if any."""
-    public = on_public_cases(part) if public_checks(part) else None
-    return public.noted if public else None
 
 
 @found_once
@@ -118,7 +111,9 @@ def printed_lines(part: ExerciseAttempt, case: str) -> list[str]:
     """Run a case again and return the first lines that the learner's own code prints."""
     may_print = part.attempt.handed_in.prints_when_called
     observed = part.attempt.again(part.name, case, aloud=True) if may_print else None
-    return read_said(observed) if observed else []
+    told = [facts.get("said") for facts in observed.facts.values()] if observed else []
+    lines = [line for one in told if isinstance(one, list) for line in one]
+    return [line for line in lines if isinstance(line, str)]  # a claim of the child's
 
 
 def read_trace(observed: Observation) -> list[tuple[int, str, tuple[int, ...] | int]]:
@@ -135,13 +130,6 @@ def read_trace(observed: Observation) -> list[tuple[int, str, tuple[int, ...] | 
         for line, name, size in entries
         if isinstance(line, int) and isinstance(name, str) and is_size(size)
     ]
-
-
-def read_said(observed: Observation) -> list[str]:
-    """Return the lines that a case's calls printed. They are a claim, so only strings are kept."""
-    told = [facts.get("said") for facts in observed.facts.values()]
-    lines = [line for one in told if isinstance(one, list) for line in one]
-    return [line for line in lines if isinstance(line, str)]
 
 
 def is_size(told: object) -> bool:

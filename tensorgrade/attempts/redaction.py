@@ -30,7 +30,7 @@ from ..messages.message import Message
 from .attempt import ExerciseAttempt
 from .divergence import divergence
 from .pairs import MOST_SHOWN
-from .public_side import noted_in_public, on_public_cases, public_checks
+from .public_side import on_public_cases, public_checks
 from .recognized import is_only_squeezed, mistakes
 from .repair import repair
 from .results import CheckResult, first_failure
@@ -133,7 +133,8 @@ def told_mistakes(part: ExerciseAttempt) -> dict[str, str]:
 
 def earlier(part: ExerciseAttempt) -> Message | None:
     """Return the message about a wrong earlier exercise, if this one has known mistakes too."""
-    return noted_in_public(part) if mistakes(part) else None
+    public = on_public_cases(part) if mistakes(part) and public_checks(part) else None
+    return public.noted if public else None
 
 
 def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -> Diagnosis:

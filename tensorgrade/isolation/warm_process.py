@@ -170,7 +170,7 @@ class WarmProcess:
         try:
             self.launch()
         except NotStarted:
-            if not was_killed(self.process.returncode):
+            if 0 <= self.process.returncode <= 128:  # no signal ended it; bubblewrap adds 128
                 raise
             self.launch()
 
@@ -235,7 +235,9 @@ class WarmProcess:
 
         compiles: the child will need torch's compiler.
         """
-        self.take_leave()
+        # Record the ends reported so far.
+        while not self.lost and select.select([self.control], [], [], 0)[0]:
+            self.take_report()
         if not self.alive():
             self.restart()
         if compiles:
@@ -328,11 +330,6 @@ class WarmProcess:
         else:
             self.ended[report["ended"]] = report["status"]
 
-    def take_leave(self) -> None:
-        """Record all ends reported so far."""
-        while not self.lost and select.select([self.control], [], [], 0)[0]:
-            self.take_report()
-
     def alive(self) -> bool:
         """Return True if the process can still fork: it has not ended or stopped answering."""
         return not self.lost and self.process.poll() is None
@@ -351,11 +348,6 @@ class WarmProcess:
 
     def __exit__(self, *exception: Any) -> None:
         self.close()
-
-
-def was_killed(status: int) -> bool:
-    """Return True if an exit status shows a signal: negative, or above 128 (from bubblewrap)."""
-    return status < 0 or status > 128
 
 
 class NotStarted(CourseError):

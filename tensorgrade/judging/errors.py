@@ -81,7 +81,7 @@ def is_of_another(error: CaughtError, exercise: str) -> bool:
 
 def raised(error: CaughtError, place: Place) -> Message:
     """Return an error's own words, with the learner's line and the usual cause."""
-    text = without_advice(error.text).rstrip(".")
+    text = ENOUGH.sub(r"\1", error.text).rstrip(".")
     said = errors.Raised(error.type, text, at_line(error, place))
     return Clauses((said, usual_cause(error)))
 
@@ -135,11 +135,6 @@ CALLED: dict[str, Message] = {
     "int": errors.NumberIsCalled(),
     "float": errors.NumberIsCalled(),
 }
-
-
-def without_advice(text: str) -> str:
-    """Return an error's text without the part that does not help a learner."""
-    return ENOUGH.sub(r"\1", text)
 
 
 def usual_cause(error: CaughtError) -> Message | None:

@@ -223,11 +223,6 @@ class RightValues:
         values = (stage.value for way in self.ways for stage in way.stages)
         return {tuple(value.squeeze().shape) for value in values if value is not None}
 
-    def is_other_constant(self, value: torch.Tensor) -> bool:
-        """Return True if right answers have constants of this shape, but not this one."""
-        known = self.constants.get(value.shape, set())
-        return bool(known) and float(normal(value).flatten()[0]) not in known
-
     def has_copied(self, value: torch.Tensor) -> bool:
         """Return True if a value consists of several copies of a right value."""
         return any(
@@ -465,8 +460,10 @@ class Comparison:
     def is_other_filler(self, stage: Stage) -> bool:
         """Return True if a constant of the file differs from all right constants of that shape."""
         value = stage.value
-        known = stage.line > 0 and value is not None and value.numel() > 0
-        return known and value is not None and self.right.is_other_constant(value)
+        if stage.line <= 0 or value is None or value.numel() == 0:
+            return False
+        known = self.right.constants.get(value.shape, set())
+        return bool(known) and float(normal(value).flatten()[0]) not in known
 
     def is_made_of_constants(self, lost: int) -> bool:
         """Return True if a wrong value comes only from constants: an earlier step is missing."""

@@ -77,7 +77,7 @@ def test_where_a_mistake_is_known_the_first_check_speaks_that_came_to_an_answer(
 
 @pytest.mark.parametrize(
     "module, lost",
-    [(pipeline, "divergence_for"), (points, "is_only_squeezed"), (evidence, "repair")],
+    [(pipeline, "divergence"), (points, "is_only_squeezed"), (evidence, "repair")],
 )
 def test_an_answer_that_cannot_be_explained_costs_nothing(
     project, grader, monkeypatch, caplog, module, lost

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from ...exchange.observation import Outcome
 from ...judging.diagnosis import Finding
 from ...judging.trace_comparison import Divergence
 from ...messages.message import Message, Sentences
@@ -96,8 +95,3 @@ class Evidence:
         if self.mistakes:
             return Sure.NAMED
         return Sure.OBSERVED if line is None else Sure.PLACED
-
-    @property
-    def is_unreadable(self) -> bool:
-        """True if the file could not be read."""
-        return self.part.attempt.loaded.status == Outcome.UNREADABLE
