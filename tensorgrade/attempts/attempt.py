@@ -326,7 +326,7 @@ class ExerciseAttempt(CheckedExercise):
         that calls the helper is blamed. Another exercise that is called here has its own messages.
         """
         attempt = self.attempt
-        exercises = {one.name for chapter in attempt.course.chapters for one in chapter.exercises}
+        exercises = set(attempt.course.exercise_names)
         called = exercises.intersection(attempt.loaded.calls.get(self.name, ()))
         theirs = exercises.union(*(attempt.loaded.calls.get(one, ()) for one in called))
         others = theirs - {self.name}

@@ -15,11 +15,6 @@ DIMENSIONS = {
 }
 
 
-def dimension_name(dim: int, rank: int) -> str:
-    """Return the common name of a dimension, such as `column`, or else `dimension 4, index`."""
-    return DIMENSIONS[rank][dim] if rank in DIMENSIONS else f"dimension {dim}, index"
-
-
 def python_index(index: str, dim: int, rank: int) -> str:
     """Return what Python writes to take slices along a dimension.
 

@@ -397,7 +397,7 @@ def names_in(function: ast.FunctionDef) -> list[str]:
     return names
 
 
-def is_self(node: ast.expr) -> bool:
+def is_self(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
 
