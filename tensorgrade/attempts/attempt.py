@@ -97,7 +97,8 @@ class Attempt:
         if self.loaded.status == Outcome.UNREACHED:
             # Errors get the line numbers of the submitted file.
             loaded = self.backend.load()
-            problems = (replace(p, error=self.handed_in.in_place(p.error)) for p in loaded.problems)
+            own = self.handed_in.with_source_line
+            problems = (replace(p, error=own(p.error)) for p in loaded.problems)
             self.loaded = replace(loaded, problems=tuple(problems))
         asked = [part for name, part in self.exercises.items() if not names or name in names]
         new = [part for part in asked if not part.seen]
@@ -115,12 +116,12 @@ class Attempt:
         """The learner's text."""
         return HandedIn(self.backend.source.text)
 
-    def in_place(self, claimed: Seen) -> Seen:
+    def with_source_line(self, claimed: Seen) -> Seen:
         """Return a case's result with the submitted file's line number in its error."""
         error = claimed.observed.error
         if error is None:
             return claimed
-        own = replace(claimed.observed, error=self.handed_in.in_place(error))
+        own = replace(claimed.observed, error=self.handed_in.with_source_line(error))
         return claimed._replace(observed=own)
 
     @cached_property
@@ -285,7 +286,7 @@ class ExerciseAttempt(CheckedExercise):
         stand_ins: sources that replaced some of the learner's own definitions in that run.
         """
         self.claimed, self.stand_ins = claimed, stand_ins or {}
-        self.seen = [self.attempt.in_place(seen) for seen in claimed]
+        self.seen = [self.attempt.with_source_line(seen) for seen in claimed]
         self.found_in_results.clear()
 
     @property

@@ -28,7 +28,7 @@ from ..exchange.observation import (
     read_tries,
 )
 from ..isolation.warm_process import Budget, Child, Ended, TimedOut, WarmProcess
-from ..runner.messages import BadMessage, pack, unpack
+from ..runner.wire import BadMessage, pack, unpack
 from ..sources.submission import Source, Submission, Unreadable
 from ..sources.submitted_files import SubmittedFiles
 from .backend import OUT_OF_TIME, Spans
@@ -255,7 +255,7 @@ class InChild:
         """Return the results of some small edits of a definition, nearest to a line first."""
         child = None if self.is_over else self.child_with_file()
         request = self.requests.of(case)
-        asked = {"do": "mend", "id": request.number, "name": name, "line": line}
+        asked = {"do": "try_edits", "id": request.number, "name": name, "line": line}
         asked |= {"first": first, "most": most, "seconds": SECONDS_OF_SEARCH}
         asked |= {"steps": encoded(case)}
         try:

@@ -108,7 +108,7 @@ def place_on(
 ) -> Divergence | None:
     """Return the learner's line that does what the mistakes do on a case."""
     if error := seen.observed.error:
-        line = part.attempt.handed_in.in_place(error).line
+        line = part.attempt.handed_in.with_source_line(error).line
         same = error.type == trail.raises and line and part.is_own_line(line)
         return Divergence(line) if same and line else None
     if without_weights(seen.case, seen.observed):

@@ -44,7 +44,7 @@ from .points import is_explained, settled, sums
 from .public_side import printed_lines, public_checks, trace
 from .recognized import mistakes, mistakes_on, same_answers
 from .redaction import redacted
-from .results import About, CheckResult, State, first_failure, is_wrong, state_of
+from .results import CheckResult, State, Topic, first_failure, is_wrong, state_of
 from .verdict import Status, Verdict
 
 # Explainers in the order in which they are tried. The first answer counts; the last always has one.
@@ -243,8 +243,8 @@ def for_learner(
     if part.excused_by or has_constant_message(part, status, first):
         return checks
     public = public_checks(part)
-    if first.about != About.NAMES:  # reported only if the rest is right on hidden cases
-        public = [check for check in public if check.about != About.NAMES]
+    if first.about != Topic.NAMES:  # reported only if the rest is right on hidden cases
+        public = [check for check in public if check.about != Topic.NAMES]
     finding = redacted(part, checks, first, public)
     told = replace(first, finding=finding)
     return [told, *(check for check in checks if is_missing_file(check))]
@@ -252,7 +252,7 @@ def for_learner(
 
 def has_constant_message(part: ExerciseAttempt, status: Status, check: CheckResult) -> bool:
     """Return True if the message of a failed check depends on nothing that the code does."""
-    if part.attempt.loaded.status != Outcome.LOADED or check.about == About.REPAIR_SIZE:
+    if part.attempt.loaded.status != Outcome.LOADED or check.about == Topic.REPAIR_SIZE:
         return True
     return is_missing_file(check) or (status == Status.NOT_ATTEMPTED and is_plain_stub(part, check))
 
@@ -260,7 +260,7 @@ def has_constant_message(part: ExerciseAttempt, status: Status, check: CheckResu
 def is_missing_file(check: CheckResult) -> bool:
     """Return True if a check failed because a companion file is missing."""
     found = check.finding
-    return found is not None and check.is_to_do and not (found.is_to_mend or found.diagnosis.error)
+    return found is not None and check.is_to_do and not (found.is_to_fix or found.diagnosis.error)
 
 
 def is_plain_stub(part: ExerciseAttempt, check: CheckResult) -> bool:

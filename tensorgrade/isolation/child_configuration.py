@@ -6,7 +6,7 @@ from .readable import DEVICES, readable_paths
 from .seccomp import call_filter
 
 
-def orders(limits: Limits, layers: frozenset[str]) -> dict:
+def configuration(limits: Limits, layers: frozenset[str]) -> dict:
     """Return the configuration of the runner's `lockdown`, in a form for JSON. Raises NoFilter."""
     inside = "bubblewrap" in layers
     readable = [*readable_paths(), SHOWN_RUNNER if inside else str(RUNNER)]

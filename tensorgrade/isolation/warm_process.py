@@ -14,8 +14,8 @@ from math import inf
 from typing import IO, Any, Self
 
 from ..course import CourseError, Limits
-from ..runner.messages import LENGTH
-from .child_configuration import orders
+from ..runner.wire import LENGTH
+from .child_configuration import configuration
 from .command import ENVIRONMENT, HIDDEN_GPUS, runner_command, sandboxed_command
 from .levels import CUDA, NONE, Level
 from .probing import last_line
@@ -155,7 +155,7 @@ class WarmProcess:
         self.limits, self.level = limits, level
         # Without this layer children share a process table, so one could stop another that waits.
         self.forks_ahead = "pid" in level.layers
-        self.orders = orders(limits, level.layers)
+        self.configuration = configuration(limits, level.layers)
         self.numbers = itertools.count(1)
         self.starts = 0
         self.start()
@@ -204,8 +204,8 @@ class WarmProcess:
         """Return the command line for the isolation level."""
         if "bubblewrap" in self.level.layers:
             network = "net" not in self.level.layers
-            return sandboxed_command("warm", control_fd, self.orders, network=network)
-        return runner_command("warm", control_fd, self.orders)
+            return sandboxed_command("warm", control_fd, self.configuration, network=network)
+        return runner_command("warm", control_fd, self.configuration)
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables of the process.

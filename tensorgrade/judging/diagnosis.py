@@ -157,7 +157,7 @@ class Finding:
         return self.diagnosis.kind == Kind.TO_DO
 
     @property
-    def is_to_mend(self) -> bool:
+    def is_to_fix(self) -> bool:
         """True if the finding is about given code that the learner has not changed yet."""
         return self.is_to_do and isinstance(self.diagnosis.problem, NotFixedYet)
 

@@ -82,7 +82,7 @@ class HandedIn:
             "print" in line and (line.startswith(inside) or "lambda" in line) for line in self.lines
         )
 
-    def in_place(self, error: CaughtError) -> CaughtError:
+    def with_source_line(self, error: CaughtError) -> CaughtError:
         """Return an error with its line of the submitted text, or without a line if it has none."""
         if error.line is None or error.line > len(self.lines):
             return replace(error, line=None, source="", called=None)

@@ -524,7 +524,7 @@ class Comparison:
         if left is not None and not self.has_own_name(left):
             return self.told_unused(left)
         unused = 0 if left is None else self.way.stages[left].line
-        found = self.parting_before(roots)
+        found = self.divergence_before(roots)
         return replace(found, unused=unused) if found and found.line != unused else found
 
     def correct_operations(self) -> frozenset[tuple[int, str]]:
@@ -568,7 +568,7 @@ class Comparison:
         gap = (own.double() - right).abs()
         return bool(gap.numel()) and float(gap.max()) > SAME_DIGITS * float(right.abs().max())
 
-    def parting_before(self, roots: list[int]) -> Divergence | None:
+    def divergence_before(self, roots: list[int]) -> Divergence | None:
         """Return the divergence at the first wrong value before wrong results, or at its cause."""
         lost = self.first_lost(roots)
         if lost is None:
@@ -743,13 +743,13 @@ class Comparison:
             if at not in left
         }
         told = [at for at in self.way.unused if self.way.stages[at].line]
-        return next((at for at in told if self.is_gone(self.matches[at], had)), None)
+        return next((at for at in told if self.is_missing(self.matches[at], had)), None)
 
     def has_own_name(self, at: int) -> bool:
         """Return True if the attempt names a value outside of the definitions that it calls."""
         return bool(self.way.stages[at].names) and not self.way.stages[at].inside
 
-    def is_gone(self, matches: list[tuple[Trace, int]], had: set[tuple[int, int]]) -> bool:
+    def is_missing(self, matches: list[tuple[Trace, int]], had: set[tuple[int, int]]) -> bool:
         """Return True if these right values are missing elsewhere, with everything made from them.
 
         It is enough if one reference trace has such values and all of them are missing.

@@ -330,7 +330,7 @@ def start_of(name: str, where: str, first: CheckResult | None, again: str) -> li
     first: the result of its first failed check. again: how to check the exercise afterwards.
     """
     problem = first.finding.diagnosis.problem if first and first.finding else NotWritten()
-    to_fix = bool(first and first.finding and first.finding.is_to_mend)
+    to_fix = bool(first and first.finding and first.finding.is_to_fix)
     begun = not isinstance(problem, NotWritten) and not to_fix
     title = f"{name} is written" if begun else f"Start here: {name}"
     todo = sentence(Clauses((problem, GoOnThere()), ": ")) if begun else START

@@ -25,8 +25,8 @@ from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.values import plain, shown, sized, spelled
 from tensorgrade.judging.value_comparison import ValueJudge, side_by_side
 from tensorgrade.runner.edits import Idea
-from tensorgrade.runner.messages import BadMessage, pack, receive, unpack
 from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
+from tensorgrade.runner.wire import BadMessage, pack, receive, unpack
 
 LENGTH = struct.Struct("<Q")
 WORDS = st.text(max_size=8)

@@ -90,5 +90,5 @@ def test_no_stub_has_code_before_it_says_that_it_is_to_do(project):
 
 def test_lines_are_counted_as_python_counts_them():
     text = "a = 1\x0cb = 2\x85\n# \u2028 one line\r\n1 / 0\r2 / 0"
-    told = [HandedIn(text).in_place(CaughtError("E", line=n)).source for n in (3, 4)]
+    told = [HandedIn(text).with_source_line(CaughtError("E", line=n)).source for n in (3, 4)]
     assert told == ["1 / 0", "2 / 0"]

@@ -16,7 +16,7 @@ from ...exchange.references import case_to_json
 from ...folders import RECORDED_WITH, digest_of_files, engine_files
 from ...grader_files import syntax_of
 from ...judging.course_checks import FILE
-from ...runner.messages import pack
+from ...runner.wire import pack
 from ..reaching import DEFINITIONS, reached
 from .references import Recording
 
