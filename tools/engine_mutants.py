@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# What a test run needs beyond the tracked files: built references and fingerprints.
+# What a test run needs beyond the tracked files: references, fingerprints and cached builds.
 BUILT = ["graders/references", "exercises/references", ".tensorgrade"]
+COURSES = [Path(), *(path.relative_to(ROOT) for path in (ROOT / "courses").iterdir())]
 SECONDS = 1200  # for one test run; a mutant may loop forever
 OPERATORS = {
     ast.Eq: "!=",
@@ -124,7 +125,7 @@ def replacements(node: ast.expr) -> Iterator[str]:
 
 def copy_repository(folder: Path) -> None:
     """Copy the tracked files and what is built from them."""
-    for path in [*tracked(), *(Path(name) for name in BUILT)]:
+    for path in [*tracked(), *(course / name for course in COURSES for name in BUILT)]:
         there = folder / path
         there.parent.mkdir(parents=True, exist_ok=True)
         if (ROOT / path).is_dir():

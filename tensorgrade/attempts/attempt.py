@@ -249,7 +249,7 @@ class Attempt:
         return self.backend.names()
 
     def place(self, line: int) -> str:
-        """Return the name of a line's place, as the learner knows it."""
+        """Return what the learner calls a line: `line 9`, or `cell 3, line 2`."""
         return self.backend.source.place(line)
 
     def is_in_cell(self, line: int) -> bool:
