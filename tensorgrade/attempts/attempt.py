@@ -24,7 +24,7 @@ from ..judging.checks import bind_checks
 from ..judging.course_checks import CourseChecks
 from ..judging.learner_names import in_asked_names
 from ..judging.parameter_order import Order, assign, in_best_order
-from ..judging.submitted_text import HandedIn
+from ..judging.submitted_text import SubmittedText
 from ..judging.tensor_comparison import disagreement
 from ..messages.message import Message
 from ..recognition.fingerprints import Fingerprints
@@ -97,7 +97,7 @@ class Attempt:
         if self.loaded.status == Outcome.UNREACHED:
             # Errors get the line numbers of the submitted file.
             loaded = self.backend.load()
-            own = self.handed_in.with_source_line
+            own = self.submitted.with_source_line
             problems = (replace(p, error=own(p.error)) for p in loaded.problems)
             self.loaded = replace(loaded, problems=tuple(problems))
         asked = [part for name, part in self.exercises.items() if not names or name in names]
@@ -112,16 +112,16 @@ class Attempt:
         return self.prints()
 
     @cached_property
-    def handed_in(self) -> HandedIn:
+    def submitted(self) -> SubmittedText:
         """The learner's text."""
-        return HandedIn(self.backend.source.text)
+        return SubmittedText(self.backend.source.text)
 
     def with_source_line(self, claimed: Seen) -> Seen:
         """Return a case's result with the submitted file's line number in its error."""
         error = claimed.observed.error
         if error is None:
             return claimed
-        own = replace(claimed.observed, error=self.handed_in.with_source_line(error))
+        own = replace(claimed.observed, error=self.submitted.with_source_line(error))
         return claimed._replace(observed=own)
 
     @cached_property
@@ -240,7 +240,7 @@ class Attempt:
     @cached_property
     def definitions(self) -> list[tuple[int, int, list[str]]]:
         """(first line, last line, names) of each top-level statement of the learner's text."""
-        most = len(self.handed_in.lines)
+        most = len(self.submitted.lines)
         return [(a, b, names) for names, a, b in self.backend.spans() if b <= most]
 
     @cached_property
@@ -331,7 +331,7 @@ class ExerciseAttempt(CheckedExercise):
         called = exercises.intersection(attempt.loaded.calls.get(self.name, ()))
         theirs = exercises.union(*(attempt.loaded.calls.get(one, ()) for one in called))
         others = theirs - {self.name}
-        inside = 0 < line <= len(attempt.handed_in.lines)
+        inside = 0 < line <= len(attempt.submitted.lines)
         around = [names for first, last, names in attempt.definitions if first <= line <= last]
         return inside and others.isdisjoint(chain.from_iterable(around))
 

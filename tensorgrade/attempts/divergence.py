@@ -88,7 +88,7 @@ def divergence_on(
 
 def names(part: ExerciseAttempt, name: str) -> bool:
     """Return True if the exercise's own code has this name. A helper may use other names."""
-    text, word = part.attempt.handed_in, re.compile(rf"\b{re.escape(name)}\b")
+    text, word = part.attempt.submitted, re.compile(rf"\b{re.escape(name)}\b")
     return any(word.search(text.code(line)) for line in counted_lines(part))
 
 
@@ -96,7 +96,7 @@ def from_loop(part: ExerciseAttempt, found: Divergence) -> Divergence:
     """Narrow the lines in question to the function, or to the loop if it stops too early."""
     if not found.since:
         return found
-    text = part.attempt.handed_in
+    text = part.attempt.submitted
     since = found.since if found.since > 1 else text.body(found.line).start or found.line
     early = isinstance(found.what, ComesTooEarly)
     loop = text.above(since, "for", "while") if early else 0
@@ -110,7 +110,7 @@ def with_sources(part: ExerciseAttempt, found: Divergence, case: Case, way: Trac
     """
     if found.raised or isinstance(found.what, SaysAll) or found.unused:
         return found
-    text, known = part.attempt.handed_in, known_names(case, way)
+    text, known = part.attempt.submitted, known_names(case, way)
     spans = [span for span in part.attempt.definitions if span[0] <= found.line <= span[1]]
     made = [
         (name, made)
@@ -156,7 +156,7 @@ def known_names(case: Case, way: Trace) -> set[str]:
 def is_idle(part: ExerciseAttempt, line: int, case: Case) -> bool:
     """Return True if a line makes a dropout and the case runs in evaluation."""
     training = any(step.training for step in case.steps if isinstance(step, Mode))
-    return "Dropout(" in part.attempt.handed_in.code(line) and not training
+    return "Dropout(" in part.attempt.submitted.code(line) and not training
 
 
 def raises_on_a_line(part: ExerciseAttempt) -> bool:
@@ -168,7 +168,7 @@ def raises_on_a_line(part: ExerciseAttempt) -> bool:
 def wrong_default(part: ExerciseAttempt) -> Divergence | None:
     """Return the line of a default, if the exercise is right whenever that argument is passed."""
     name = only_where_passed(*right_and_wrong(part.seen, part.attempt.tolerances))
-    lines, text = counted_lines(part), part.attempt.handed_in
+    lines, text = counted_lines(part), part.attempt.submitted
     starts = (line for line in lines if text.code(line).lstrip().startswith("def "))
     made = (text.default(name, range(at, at + MOST_OF_A_SIGNATURE)) for at in starts)
     line = next(filter(None, made), 0) if name else 0
@@ -209,7 +209,7 @@ def line_making(
     """Return the line that makes the part of the module that holds a parameter of a wrong shape."""
     own = own_name(parameter, seen.observed)
     owner, _, inner = own.partition(".")
-    line = part.attempt.handed_in.making(f"self.{owner}", counted_lines(part))
+    line = part.attempt.submitted.making(f"self.{owner}", counted_lines(part))
     if not line:
         return None
     place = part.attempt.place(line)
@@ -233,7 +233,7 @@ def own_name(parameter: str, observed: Observation) -> str:
 
 def counted_lines(part: ExerciseAttempt) -> list[int]:
     """Return the lines that define the exercise, without an older definition that is replaced."""
-    text, spans = part.attempt.handed_in, part.own_lines
+    text, spans = part.attempt.submitted, part.own_lines
     starts = [n for n, (first, _) in enumerate(spans) if text.code(first).startswith(DEFINES)]
     spans = spans[starts[-1] :] if starts else spans
     return [line for first, last in spans for line in range(first, last + 1)]

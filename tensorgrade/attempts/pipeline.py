@@ -204,7 +204,7 @@ def verdict(
         stage=explanation.stage,
         sure=explanation.sure,
         group=group,
-        code=part.attempt.handed_in.text if group else "",
+        code=part.attempt.submitted.text if group else "",
     )
 
 
@@ -265,7 +265,7 @@ def is_missing_file(check: CheckResult) -> bool:
 
 def is_plain_stub(part: ExerciseAttempt, check: CheckResult) -> bool:
     """Return True if an exercise is unwritten and has no code around the line that raises."""
-    diagnosis, text = check.finding and check.finding.diagnosis, part.attempt.handed_in
+    diagnosis, text = check.finding and check.finding.diagnosis, part.attempt.submitted
     if not diagnosis or not isinstance(diagnosis.problem, NotWritten):
         return False
     line = diagnosis.error.line if diagnosis.error else None

@@ -56,7 +56,7 @@ def own_names(part: ExerciseAttempt) -> Names:
 
 def library_parts(part: ExerciseAttempt, names: Names) -> dict[str, str]:
     """Return the module's parts of a class of torch that should be the learner's own exercise."""
-    text, found = part.attempt.handed_in, {}
+    text, found = part.attempt.submitted, {}
     lines = [at for first, last in part.own_lines[-1:] for at in range(first, last + 1)]
     for holder in dict.fromkeys(asked.rpartition(".")[0] for asked in names.understood):
         made = re.search(r"\bnn\.(\w+)\(", text.code(text.making(f"self.{holder}", lines)))
@@ -82,7 +82,7 @@ def names_to_report(part: ExerciseAttempt) -> Names:
 def trace(part: ExerciseAttempt, case: str) -> list[Step]:
     """Run a case again and return the tensors that the learner's own code computes."""
     observed = part.attempt.again(part.name, case, trace=True)
-    lines = part.attempt.handed_in.lines
+    lines = part.attempt.submitted.lines
     return [
         Step(line, name, size, part.attempt.place(line), function_at(lines, line))
         for line, name, size in (read_trace(observed) if observed else [])
@@ -109,7 +109,7 @@ def function_at(lines: Sequence[str], line: int) -> str:
 
 def printed_lines(part: ExerciseAttempt, case: str) -> list[str]:
     """Run a case again and return the first lines that the learner's own code prints."""
-    may_print = part.attempt.handed_in.prints_when_called
+    may_print = part.attempt.submitted.prints_when_called
     observed = part.attempt.again(part.name, case, aloud=True) if may_print else None
     told = [facts.get("said") for facts in observed.facts.values()] if observed else []
     lines = [line for one in told if isinstance(one, list) for line in one]

@@ -33,7 +33,7 @@ def repair(part: ExerciseAttempt) -> Edit | None:
     for first in range(0, MOST_TRIES, TRIES_AT_ONCE):
         part.attempt.forget_hidden()
         tries = backend.tries(part.name, line, wrong[0], first, TRIES_AT_ONCE)
-        ours = [one for one in tries if one[0].quotes(part.attempt.handed_in.text)]
+        ours = [one for one in tries if one[0].quotes(part.attempt.submitted.text)]
         good = [edit for edit, seen in ours if part.is_right(*wrong, seen)]
         if found := next((edit for edit in good[:MOST_VERIFIED] if holds(part, edit)), None):
             return found

@@ -277,7 +277,7 @@ class Recording:
                 written = len(version.mistakes) < 2  # pairs are combined automatically
                 if written:
                     self.refuse_no_python(version)
-                seen = observe_submission(self.handed_in(source), cases)
+                seen = observe_submission(self.submission(source), cases)
                 if written:
                     self.refuse_endless(version, cases, seen)
                 yield version, seen
@@ -309,7 +309,7 @@ class Recording:
         """Return a description of a version."""
         return " in ".join(filter(None, [*version.mistakes, version.form]))
 
-    def handed_in(self, text: str) -> Submission:
+    def submission(self, text: str) -> Submission:
         """Return a version as a submission with the solution's companion files."""
         return replace(self.bare, source=Source(text, f"{self.chapter}.py"))
 
