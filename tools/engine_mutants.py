@@ -1,11 +1,13 @@
 """Put small mistakes into the engine, one at a time, and count those that the tests notice.
 
-    python tools/engine_mutants.py [--count 50] [--seed 1] [--everything]
+    python tools/engine_mutants.py [--count 50] [--seed 1] [--everything] [--near]
 
 Each mutant is one edit of one expression, in a copy of the repository. The tests that import the
 edited module run first. If they pass, the rest of the default run decides. --everything: run the
-slow tests as well. Mutants that survive are listed with their edit: each is a missing test, or an
-edit that changes nothing.
+slow tests as well. --near: stop after the tests that import the module, which is a lower bound.
+
+Mutants that survive are listed with their edit: each is a missing test, or an edit that changes
+nothing.
 """
 
 import argparse
@@ -65,6 +67,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=50, help="how many mutants")
     parser.add_argument("--seed", type=int, default=1, help="which ones")
     parser.add_argument("--everything", action="store_true", help="run the slow tests, too")
+    parser.add_argument("--near", action="store_true", help="run only the module's own tests")
     asked = parser.parse_args()
     chosen = random.Random(asked.seed).sample([*all_mutants()], asked.count)
     caught = 0
@@ -72,7 +75,7 @@ def main() -> int:
         copy = Path(folder)
         copy_repository(copy)
         for mutant in chosen:
-            how = try_out(copy, mutant, asked.everything)
+            how = try_out(copy, mutant, asked.everything, asked.near)
             caught += bool(how)
             print(f"{how or 'SURVIVED':22} {mutant}", flush=True)
     print(f"{caught} of {len(chosen)} caught")
@@ -134,7 +137,7 @@ def copy_repository(folder: Path) -> None:
             shutil.copy2(ROOT / path, there, follow_symlinks=False)
 
 
-def try_out(copy: Path, mutant: Mutant, everything: bool) -> str:
+def try_out(copy: Path, mutant: Mutant, everything: bool, only_near: bool) -> str:
     """Return which tests notice a mutant: "" if none do."""
     path = copy / mutant.path
     text = path.read_bytes()
@@ -144,6 +147,8 @@ def try_out(copy: Path, mutant: Mutant, everything: bool) -> str:
         near = [str(one) for one in tests_of(mutant.path)]
         if near and fails(copy, [*near, *options]):
             return "caught by its tests"
+        if only_near:
+            return ""
         return "caught by another test" if fails(copy, ["tests", *options]) else ""
     finally:
         path.write_bytes(text)
