@@ -297,6 +297,7 @@ def test_the_weights_of_the_kit_are_known_however_they_are_cut(trained, kit, way
     assert CHECKS["of_the_kit"](hidden) == "looking.safetensors"
 
 
+@pytest.mark.slow
 def test_other_weights_are_not_taken_for_those_of_the_kit(trained):
     """Trained ones, and 200 files of random, even, huge, tiny or broken numbers."""
     tensors, chance = load(trained), torch.Generator().manual_seed(4)

@@ -226,6 +226,7 @@ TRIED |= {"values": st.dictionaries(WORDS, st.fixed_dictionaries({"json": TREES}
 A_TRY = {"line": 1, "idea": "name", "code": "", "text": "", "facts": {}, "error": None}
 
 
+@pytest.mark.slow
 @given(st.lists(st.fixed_dictionaries(TRIED), max_size=3))
 @example([A_TRY | {"values": {"a": {"json": {"tuple": None}}}}])
 def test_any_reply_to_a_search(tries):
