@@ -35,7 +35,7 @@ OPERATORS = {
     ast.Gt: ">=",
     ast.GtE: ">",
     ast.In: "not in",
-    ast.NotIn: "in",
+    ast.NotIn: "in",  # codespell:ignore notin
     ast.Is: "is not",
     ast.IsNot: "is",
     ast.Add: "-",
