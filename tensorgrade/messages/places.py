@@ -6,12 +6,12 @@ from typing import Annotated
 
 from .message import FromLearner, Message, listed
 
-# What people call the dimensions of a tensor, by how many it has.
+# What people call the slices along each dimension of a tensor, by how many dimensions it has.
 DIMENSIONS = {
     1: ("entry",),
     2: ("row", "column"),
-    3: ("batch row", "row", "column"),
-    4: ("batch row", "block", "row", "column"),
+    3: ("slice", "row", "column"),
+    4: ("slice", "slice", "row", "column"),
 }
 
 

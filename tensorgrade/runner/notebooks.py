@@ -158,7 +158,7 @@ def which_counted(name: str, chosen: Cell, others: list[Cell]) -> str:
     """Return a sentence that names the definition that counts, and those that do not."""
     said = f"`{name}` is taken from {chosen.place}"
     if not chosen.is_code:
-        said += ", which is no code cell any more"
+        said += ", which is no longer a code cell"
     elsewhere = " and ".join(cell.place for cell in others[-2:])
     return f"{said}, not from {elsewhere}." if others else f"{said}."
 
