@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# What a test run needs beyond the tracked files: references, fingerprints and cached builds.
+# Untracked folders that a test run needs: references, fingerprints and cached builds.
 BUILT = ["graders/references", "exercises/references", ".tensorgrade"]
 COURSES = [Path(), *(path.relative_to(ROOT) for path in (ROOT / "courses").iterdir())]
 SECONDS = 1200  # for one test run; a mutant may loop forever
@@ -127,7 +127,7 @@ def replacements(node: ast.expr) -> Iterator[str]:
 
 
 def copy_repository(folder: Path) -> None:
-    """Copy the tracked files and what is built from them."""
+    """Copy the tracked files and the files built from them."""
     for path in [*tracked(), *(course / name for course in COURSES for name in BUILT)]:
         there = folder / path
         there.parent.mkdir(parents=True, exist_ok=True)

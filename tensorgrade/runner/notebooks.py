@@ -69,7 +69,7 @@ def code_cells(text: str, filename: str) -> list[Cell]:
         numbered = zip(cells, numbers, strict=True)
         return [read_cell(cell, number) for cell, number in numbered if is_read(cell)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise Unreadable(f"{filename} is no notebook: it cannot be read as one.") from None
+        raise Unreadable(f"{filename} is not a notebook: it cannot be read as one.") from None
 
 
 def source_of(cell: dict) -> str:

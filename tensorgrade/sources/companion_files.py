@@ -60,7 +60,7 @@ def of_content(name: str, content: bytes) -> CompanionFile:
 def missing(name: str) -> CompanionFile:
     """Return the result for a file that does not exist."""
     return CompanionFile(
-        name, reason=f"There is no {name} beside the chapter's file.", missing=True
+        name, reason=f"There is no {name} next to the chapter's file.", missing=True
     )
 
 

@@ -75,7 +75,7 @@ def print_summary(
 
 
 def is_plain(terminal: TerminalReporter, config: Config) -> bool:
-    """Return True for sentences without drawings: if asked, or if the output is no terminal."""
+    """Return True for sentences without drawings: if asked, or if the output is not a terminal."""
     asked, writer = config.getoption("plain"), terminal._tw
     return not (writer.hasmarkup or terminal.isatty) if asked is None else asked
 
