@@ -241,6 +241,11 @@ class Course:
         raise CourseError(f"there is no chapter named {name}; the course has {names}")
 
     @property
+    def exercise_names(self) -> list[str]:
+        """Return the names of all exercises, in the course's order."""
+        return [exercise.name for chapter in self.chapters for exercise in chapter.exercises]
+
+    @property
     def beside(self) -> dict[str, tuple[str, int]]:
         """Return the chapter and the maximum bytes of each companion file, by its name."""
         return {
@@ -255,7 +260,7 @@ class Course:
             for exercise in chapter.exercises:
                 if exercise.name == name:
                     return chapter, exercise
-        names = [exercise.name for chapter in self.chapters for exercise in chapter.exercises]
+        names = self.exercise_names
         close = get_close_matches(name, names, 3, 0.5) or names
         raise CourseError(f"no exercise is named {name}; there is {', '.join(close)}")
 

@@ -103,22 +103,14 @@ def complaints_on_files(beside: dict[str, dict[str, int]], chapters: Collection[
     File names must be unique, because a file's name shows which chapter it belongs to.
     """
     names = [name for files in beside.values() for name in files]
+    strange = [name for name in names if not WEIGHTS.fullmatch(name)]
     sizes = [most for files in beside.values() for most in files.values()]
     return [
         *(f"{one} is not a chapter" for one in beside if one not in chapters),
-        *(
-            f"{one!r} is not a name like my_model.safetensors"
-            for one in names
-            if not is_weights(one)
-        ),
+        *(f"{one!r} is not a name like my_model.safetensors" for one in strange),
         *(f"{one} belongs to two chapters" for one in {n for n in names if names.count(n) > 1}),
         *(f"{one!r} is not a number of bytes" for one in sizes if type(one) is not int or one <= 0),
     ]
-
-
-def is_weights(name: str) -> bool:
-    """Return True if a file of weights may have this name."""
-    return bool(WEIGHTS.fullmatch(name))
 
 
 def written(root: Path, chapter: str) -> list[str]:

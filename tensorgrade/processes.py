@@ -56,15 +56,11 @@ def start(begin: Callable[..., object] | None, arguments: tuple) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a fork inherits its parent's handler
     gc.freeze()  # otherwise every collection scans all imported objects
-    leave_with_parent()
-    if begin is not None:
-        begin(*arguments)
-
-
-def leave_with_parent() -> None:
-    """Exit this process when its parent is gone, for whatever reason."""
+    # Exit when the parent is gone, for whatever reason.
     if (parent := multiprocessing.parent_process()) is not None:
         threading.Thread(target=end_after, args=(parent.sentinel,), daemon=True).start()
+    if begin is not None:
+        begin(*arguments)
 
 
 def end_after(sentinel: int) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .course import Course, CourseError
 from .course_sources import load_config
 from .grader_files import BUG, grader_path, import_from
-from .sources.companion_files import Beside, files_beside
+from .sources.companion_files import CompanionFile, companion_files
 
 if TYPE_CHECKING:  # the first imports pytest, the second torch
     from .marker import FindTheBug
@@ -67,10 +67,10 @@ class Project:
         names = {exercise.name: "" for exercise in own.exercises}
         return Submission(chapter, text, given, rebind, names, self.beside(chapter), own.parameters)
 
-    def beside(self, chapter: str) -> tuple[Beside, ...]:
+    def beside(self, chapter: str) -> tuple[CompanionFile, ...]:
         """Return the companion files of a chapter's solution."""
         files = self.course.chapter(chapter).beside
-        return files_beside(files, self.solution(chapter).parent)
+        return companion_files(files, self.solution(chapter).parent)
 
     def grader(self, chapter: str, exercise: str) -> ModuleType:
         """Import the file with an exercise's cases, tests and mistakes."""

@@ -56,16 +56,11 @@ def is_in_course(path: Path, ini: Path | None) -> bool:
     """
     path = Path(os.path.normpath(path))
     for folder in (path, *path.parents):
-        if is_course(folder):
+        if any(holds(folder / name, words) for name, words in SIGNS.items()):
             return True
         if ini and folder == ini.parent:
             return False
     return False
-
-
-def is_course(folder: Path) -> bool:
-    """Return True if a folder is the root of a course or of a learner's kit."""
-    return any(holds(folder / name, words) for name, words in SIGNS.items())
 
 
 def holds(path: Path, words: bytes) -> bool:

@@ -29,14 +29,16 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="name what is counted, too")
     asked = parser.parse_args()
     engine, tests = modules("tensorgrade"), modules("tests")
-    small, known = called_once(engine), imported_modules(tests.values(), engine)
+    small, known = used_once(engine), imported_modules(tests.values(), engine)
+    once = plain_calls(engine, small)
     found = [word for word in WORDS if any(word in path.as_posix() for path in engine)]
     table = Table("what", "number")
     rows = [
         ("engine: lines", lines(engine)),
         ("engine: statements", sum(map(statements, engine.values()))),
         ("engine: modules", len(engine)),
-        (f"engine: functions of at most {FEW_LINES} lines with one caller", len(small)),
+        (f"engine: functions of at most {FEW_LINES} lines with one use", len(small)),
+        ("those that only one call uses: no hook, override or cache", len(once)),
         (f"search terms found among its file names ({len(WORDS)})", len(found)),
         ("tests: lines", lines(tests)),
         ("tests: modules of the engine that they import", len(known)),
@@ -45,7 +47,7 @@ def main() -> None:
         table.add_row(what, f"{number:,}")
     Console().print(table)
     if asked.list:
-        print(*small, *sorted(known), sep="\n")
+        print(*once, *sorted(known), sep="\n")
 
 
 def modules(folder: str) -> dict[Path, ast.Module]:
@@ -72,7 +74,7 @@ def is_text(statement: ast.AST) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def called_once(engine: dict[Path, ast.Module]) -> list[str]:
+def used_once(engine: dict[Path, ast.Module]) -> list[str]:
     """Return the place and name of each small function that the engine uses in one place."""
     nodes = [node for module in engine.values() for node in ast.walk(module)]
     used = Counter(node.id for node in nodes if isinstance(node, ast.Name))
@@ -84,6 +86,21 @@ def called_once(engine: dict[Path, ast.Module]) -> list[str]:
         if isinstance(node, FUNCTIONS) and used[node.name] == 1 and is_small(node)
         if not node.name.startswith("__")
     ]
+
+
+def plain_calls(engine: dict[Path, ast.Module], small: list[str]) -> list[str]:
+    """Return those small functions that could be written where they are called.
+
+    The others are passed on as values, are decorated, or share their name with other methods, as
+    the `wording` of each message does: their callers need a function.
+    """
+    nodes = [node for module in engine.values() for node in ast.walk(module)]
+    functions = [node for node in nodes if isinstance(node, FUNCTIONS)]
+    called = {ast.unparse(node.func).split(".")[-1] for node in nodes if isinstance(node, ast.Call)}
+    several = Counter(node.name for node in functions)
+    decorated = {node.name for node in functions if node.decorator_list}
+    names = {name for name in called - decorated if several[name] == 1}
+    return [place for place in small if place.split()[-1] in names]
 
 
 def is_small(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

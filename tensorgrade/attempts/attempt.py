@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import cached_property, wraps
+from itertools import chain
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from ..course import Chapter, Course, Tolerance
@@ -23,7 +24,7 @@ from ..judging.checks import bind_checks
 from ..judging.course_checks import CourseChecks
 from ..judging.learner_names import in_asked_names
 from ..judging.parameter_order import Order, assign, in_best_order
-from ..judging.submitted_text import HandedIn
+from ..judging.submitted_text import SubmittedText
 from ..judging.tensor_comparison import disagreement
 from ..messages.message import Message
 from ..recognition.fingerprints import Fingerprints
@@ -94,7 +95,11 @@ class Attempt:
     def run(self, names: Collection[str] = ()) -> None:
         """Load the file and run the cases of these exercises (default: all), each case once."""
         if self.loaded.status == Outcome.UNREACHED:
-            self.loaded = self.with_own_lines(self.backend.load())
+            # Errors get the line numbers of the submitted file.
+            loaded = self.backend.load()
+            own = self.submitted.with_source_line
+            problems = (replace(p, error=own(p.error)) for p in loaded.problems)
+            self.loaded = replace(loaded, problems=tuple(problems))
         asked = [part for name, part in self.exercises.items() if not names or name in names]
         new = [part for part in asked if not part.seen]
         self.saw_hidden = self.saw_hidden or (bool(new) and self.references.hidden)
@@ -107,21 +112,16 @@ class Attempt:
         return self.prints()
 
     @cached_property
-    def handed_in(self) -> HandedIn:
+    def submitted(self) -> SubmittedText:
         """The learner's text."""
-        return HandedIn(self.backend.source.text)
+        return SubmittedText(self.backend.source.text)
 
-    def with_own_lines(self, loaded: Loaded) -> Loaded:
-        """Return the loading result with the line numbers of the submitted file in its errors."""
-        problems = (replace(p, error=self.handed_in.in_place(p.error)) for p in loaded.problems)
-        return replace(loaded, problems=tuple(problems))
-
-    def in_place(self, claimed: Seen) -> Seen:
+    def with_source_line(self, claimed: Seen) -> Seen:
         """Return a case's result with the submitted file's line number in its error."""
         error = claimed.observed.error
         if error is None:
             return claimed
-        own = replace(claimed.observed, error=self.handed_in.in_place(error))
+        own = replace(claimed.observed, error=self.submitted.with_source_line(error))
         return claimed._replace(observed=own)
 
     @cached_property
@@ -240,18 +240,13 @@ class Attempt:
     @cached_property
     def definitions(self) -> list[tuple[int, int, list[str]]]:
         """(first line, last line, names) of each top-level statement of the learner's text."""
-        most = len(self.handed_in.lines)
+        most = len(self.submitted.lines)
         return [(a, b, names) for names, a, b in self.backend.spans() if b <= most]
 
     @cached_property
     def names(self) -> dict[str, list[str]]:
         """By exercise, the names in the learner's text that it does not define itself."""
         return self.backend.names()
-
-    def names_at(self, line: int) -> set[str]:
-        """Return the names that are bound by the top-level statements around a line."""
-        spans = self.definitions
-        return {name for first, last, names in spans if first <= line <= last for name in names}
 
     def place(self, line: int) -> str:
         """Return what the learner calls a line: `line 9`, or `cell 3, line 2`."""
@@ -291,7 +286,7 @@ class ExerciseAttempt(CheckedExercise):
         stand_ins: sources that replaced some of the learner's own definitions in that run.
         """
         self.claimed, self.stand_ins = claimed, stand_ins or {}
-        self.seen = [self.attempt.in_place(seen) for seen in claimed]
+        self.seen = [self.attempt.with_source_line(seen) for seen in claimed]
         self.found_in_results.clear()
 
     @property
@@ -332,12 +327,13 @@ class ExerciseAttempt(CheckedExercise):
         that calls the helper is blamed. Another exercise that is called here has its own messages.
         """
         attempt = self.attempt
-        exercises = {one.name for chapter in attempt.course.chapters for one in chapter.exercises}
+        exercises = set(attempt.course.exercise_names)
         called = exercises.intersection(attempt.loaded.calls.get(self.name, ()))
         theirs = exercises.union(*(attempt.loaded.calls.get(one, ()) for one in called))
         others = theirs - {self.name}
-        inside = 0 < line <= len(attempt.handed_in.lines)
-        return inside and others.isdisjoint(attempt.names_at(line))
+        inside = 0 < line <= len(attempt.submitted.lines)
+        around = [names for first, last, names in attempt.definitions if first <= line <= last]
+        return inside and others.isdisjoint(chain.from_iterable(around))
 
 
 Find: TypeAlias = Callable[Concatenate[ExerciseAttempt, Arguments], Found]

@@ -7,7 +7,6 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.traces import Trace, read_trace
-from ..judging.diagnosis import Diagnosis
 from ..judging.passing_cases import only_where_passed, right_and_wrong
 from ..judging.trace_comparison import Divergence, divergence_sentence, find_divergence
 from ..messages.divergence import (
@@ -26,15 +25,6 @@ MOST_READ = 3  # values that a line reads, whose own lines are reported
 MOST_OF_A_SIGNATURE = 20  # lines of a function's signature
 DEFINES = ("class ", "def ", "async ", "@")
 Strangers = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
-
-
-def divergence_for(part: ExerciseAttempt, diagnosis: Diagnosis) -> Divergence | None:
-    """Return where values diverge for a failed check; None if that cannot be found out.
-
-    If the check failed with an error, only the path to an error counts. That line is certain, and
-    values that diverge elsewhere would distract from it.
-    """
-    return divergence(part, bool(diagnosis.error and diagnosis.error.line))
 
 
 @found_in_file
@@ -66,7 +56,7 @@ def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool
     with an option of 1, such as one head, come last: there a wrong reshape changes nothing.
     """
     seen = sorted(public_stages(part, public), key=lambda one: has_size_one(one.case))
-    if not raised or any(is_misshapen(one.observed) for one in seen):
+    if not raised or any(one.observed.fact("load", "misshapen", default={}) for one in seen):
         seen.sort(key=lambda one: not without_weights(one.case, one.observed))
     return seen
 
@@ -75,11 +65,6 @@ def has_size_one(case: Case) -> bool:
     """Return True if a step of a case passes the integer 1 for an argument."""
     passed = (step.arguments.values() for step in case.steps if isinstance(step, Passing))
     return any(type(value) is int and value == 1 for values in passed for value in values)
-
-
-def is_misshapen(seen: Observation) -> bool:
-    """Return True if a part of the module has parameters of another shape than the right one."""
-    return bool(seen.fact("load", "misshapen", default={}))
 
 
 def public_stages(part: ExerciseAttempt, public: References) -> list[Seen]:
@@ -110,7 +95,7 @@ def divergence_on(
 
 def names(part: ExerciseAttempt, name: str) -> bool:
     """Return True if the exercise's own code has this name. A helper may use other names."""
-    text, word = part.attempt.handed_in, re.compile(rf"\b{re.escape(name)}\b")
+    text, word = part.attempt.submitted, re.compile(rf"\b{re.escape(name)}\b")
     return any(word.search(text.code(line)) for line in counted_lines(part))
 
 
@@ -118,7 +103,7 @@ def from_loop(part: ExerciseAttempt, found: Divergence) -> Divergence:
     """Narrow the lines in question to the function, or to the loop if it stops too early."""
     if not found.since:
         return found
-    text = part.attempt.handed_in
+    text = part.attempt.submitted
     since = found.since if found.since > 1 else text.body(found.line).start or found.line
     early = isinstance(found.what, ComesTooEarly)
     loop = text.above(since, "for", "while") if early else 0
@@ -132,7 +117,7 @@ def with_sources(part: ExerciseAttempt, found: Divergence, case: Case, way: Trac
     """
     if found.raised or isinstance(found.what, SaysAll) or found.unused:
         return found
-    text, known = part.attempt.handed_in, known_names(case, way)
+    text, known = part.attempt.submitted, known_names(case, way)
     spans = [span for span in part.attempt.definitions if span[0] <= found.line <= span[1]]
     made = [
         (name, made)
@@ -168,20 +153,17 @@ def is_innocent(statement: str, name: str, line: int, correct: frozenset[tuple[i
 def known_names(case: Case, way: Trace) -> set[str]:
     """Return the names whose values are known to be right where values diverge."""
     known = {name for stage in way.stages for name in stage.names}
-    known |= {f"self.{name}" for name in made_by_weights(case)}
-    return known | {name for name, _ in case.passed}
-
-
-def made_by_weights(case: Case) -> set[str]:
-    """Return the parts of the module that hold only a case's weights, or one layer with weights."""
+    # Parts of the module that hold only the case's weights, or one layer with weights.
     deep = {name.partition(".")[0] for name in case.weights if name.count(".") > 1}
-    return {name.partition(".")[0] for name in case.weights} - deep
+    made = {name.partition(".")[0] for name in case.weights} - deep
+    known |= {f"self.{name}" for name in made}
+    return known | {name for name, _ in case.passed}
 
 
 def is_idle(part: ExerciseAttempt, line: int, case: Case) -> bool:
     """Return True if a line makes a dropout and the case runs in evaluation."""
     training = any(step.training for step in case.steps if isinstance(step, Mode))
-    return "Dropout(" in part.attempt.handed_in.code(line) and not training
+    return "Dropout(" in part.attempt.submitted.code(line) and not training
 
 
 def raises_on_a_line(part: ExerciseAttempt) -> bool:
@@ -193,7 +175,7 @@ def raises_on_a_line(part: ExerciseAttempt) -> bool:
 def wrong_default(part: ExerciseAttempt) -> Divergence | None:
     """Return the line of a default, if the exercise is right whenever that argument is passed."""
     name = only_where_passed(*right_and_wrong(part.seen, part.attempt.tolerances))
-    lines, text = counted_lines(part), part.attempt.handed_in
+    lines, text = counted_lines(part), part.attempt.submitted
     starts = (line for line in lines if text.code(line).lstrip().startswith("def "))
     made = (text.default(name, range(at, at + MOST_OF_A_SIGNATURE)) for at in starts)
     line = next(filter(None, made), 0) if name else 0
@@ -234,7 +216,7 @@ def line_making(
     """Return the line that makes the part of the module that holds a parameter of a wrong shape."""
     own = own_name(parameter, seen.observed)
     owner, _, inner = own.partition(".")
-    line = part.attempt.handed_in.making(f"self.{owner}", counted_lines(part))
+    line = part.attempt.submitted.making(f"self.{owner}", counted_lines(part))
     if not line:
         return None
     place = part.attempt.place(line)
@@ -242,7 +224,7 @@ def line_making(
         return Divergence(line, said=Sentences((MakesPart(place, owner),)))
     right = tuple(seen.case.tensors[seen.case.weights[parameter]].shape)
     # A name deeper inside belongs to a class that may not be the learner's.
-    weight, deep = own if inner else "", is_deep(inner)
+    weight, deep = own if inner else "", sum(not word.isdigit() for word in inner.split(".")) > 1
     said = MakesPartOfShape(place, owner, tuple(shape), right, weight, deep)
     return Divergence(line, said=Sentences((said,)))
 
@@ -258,15 +240,10 @@ def own_name(parameter: str, observed: Observation) -> str:
 
 def counted_lines(part: ExerciseAttempt) -> list[int]:
     """Return the lines that define the exercise, without an older definition that is replaced."""
-    text, spans = part.attempt.handed_in, part.own_lines
+    text, spans = part.attempt.submitted, part.own_lines
     starts = [n for n, (first, _) in enumerate(spans) if text.code(first).startswith(DEFINES)]
     spans = spans[starts[-1] :] if starts else spans
     return [line for first, last in spans for line in range(first, last + 1)]
-
-
-def is_deep(inner: str) -> bool:
-    """Return True if a name is nested in a part of a part, without counting indices of lists."""
-    return sum(not word.isdigit() for word in inner.split(".")) > 1
 
 
 def is_shape(told: object) -> bool:

@@ -28,7 +28,7 @@ from ..exchange.observation import (
     read_tries,
 )
 from ..isolation.warm_process import Budget, Child, Ended, TimedOut, WarmProcess
-from ..runner.messages import BadMessage, pack, unpack
+from ..runner.wire import BadMessage, pack, unpack
 from ..sources.submission import Source, Submission, Unreadable
 from ..sources.submitted_files import SubmittedFiles
 from .backend import OUT_OF_TIME, Spans
@@ -130,7 +130,8 @@ class InChild:
 
     def try_to_load(self) -> Loaded:
         """Load the file in a fresh child, and return the result or how that failed."""
-        child = self.fresh_child()
+        self.close()
+        self.child = child = self.warm.fork(self.budget, self.submission.compiles)
         request = self.submission.load_request(self.device, self.definitions_only)
         request |= {"limits": (self.limits.case_seconds, self.limits.reply_bytes)}
         try:
@@ -145,12 +146,6 @@ class InChild:
         except (TimedOut, Ended, BadMessage) as end:
             self.close()
             return Loaded(how_it_ended(end))
-
-    def fresh_child(self) -> Child:
-        """Start a new child that replaces any other."""
-        self.close()
-        self.child = self.warm.fork(self.budget, self.submission.compiles)
-        return self.child
 
     def begin(self, child: Child, request: bytes) -> None:
         """Send the request to load the file; if files are still unread, receive their text first.
@@ -260,7 +255,7 @@ class InChild:
         """Return the results of some small edits of a definition, nearest to a line first."""
         child = None if self.is_over else self.child_with_file()
         request = self.requests.of(case)
-        asked = {"do": "mend", "id": request.number, "name": name, "line": line}
+        asked = {"do": "try_edits", "id": request.number, "name": name, "line": line}
         asked |= {"first": first, "most": most, "seconds": SECONDS_OF_SEARCH}
         asked |= {"steps": encoded(case)}
         try:

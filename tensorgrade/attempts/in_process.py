@@ -21,8 +21,8 @@ from ..runner import serve
 from ..runner.case_runner import CaseRunner
 from ..runner.changes import changes
 from ..runner.errors import OutOfTime, describe_error, may_be_ended
-from ..runner.messages import pack, plain
 from ..runner.reading import foreign_names, spans
+from ..runner.wire import pack, plain
 from ..sources.submission import Source, Submission
 from .backend import Spans
 from .not_started import briefly

@@ -54,7 +54,8 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
     results = dict(results)
     for exercise in attempt.chapter.exercises:
         name, checks = exercise.name, results.get(exercise.name, [])
-        wrong = wrong_ones_called(attempt, name, results)
+        called = attempt.called_before(name)
+        wrong = [one for one in called if state_of(results.get(one, [])) == State.WRONG]
         part = attempt.exercises[name]
         if not wrong or part.given_code or state_of(checks) != State.WRONG:
             continue
@@ -71,12 +72,6 @@ def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Resul
         part.noted = None if right else EarlierIsWrong(root)
         results[name] = [noted(check, root, right) for check in checks]
     return results
-
-
-def wrong_ones_called(attempt: Attempt, name: str, results: Results) -> list[str]:
-    """Return the wrong earlier exercises that this one calls, as the learner's process reports."""
-    called = attempt.called_before(name)
-    return [one for one in called if state_of(results.get(one, [])) == State.WRONG]
 
 
 def noted(check: CheckResult, root: str, right: bool) -> CheckResult:

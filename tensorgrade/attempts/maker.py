@@ -14,7 +14,7 @@ from ..isolation.levels import choose_level, must_be_closed
 from ..isolation.warm_process import WarmProcess
 from ..judging.course_checks import load_checks
 from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fingerprints
-from ..sources.companion_files import Beside, files_beside
+from ..sources.companion_files import CompanionFile, companion_files
 from ..sources.submission import Source, Submission, Unreadable, read_given, read_source
 from ..sources.submitted_files import SubmittedFiles
 from .answer_files import private_paths
@@ -85,7 +85,7 @@ class AttemptMaker:
         beside = (
             source.beside
             if isinstance(source, SubmittedFiles)
-            else self.files_beside(chapter, folder)
+            else self.companion_files(chapter, folder)
         )
         parameters = self.course.chapter(chapter).parameters
         submission = Submission(chapter, source, *self.given_for(chapter), beside, parameters)
@@ -99,11 +99,11 @@ class AttemptMaker:
             self.given[chapter] = *given, self.names_in(chapter)
         return self.given[chapter]
 
-    def files_beside(self, chapter: str, folder: Path | None) -> tuple[Beside, ...]:
+    def companion_files(self, chapter: str, folder: Path | None) -> tuple[CompanionFile, ...]:
         """Return the companion files of a text. A self-check searches the current folder too."""
         here = () if self.is_hidden(chapter) else (Path.cwd(),)
         places = (*([folder] if folder else ()), *here)
-        return files_beside(self.course.chapter(chapter).beside, *places) if places else ()
+        return companion_files(self.course.chapter(chapter).beside, *places) if places else ()
 
     def attempt_from(self, chapter: str, backend: Backend) -> Attempt:
         """Return the attempt behind a backend."""
@@ -131,7 +131,7 @@ class AttemptMaker:
 
     def solution(self, chapter: str, text: str) -> Submission:
         """Return a version of a chapter's solution as it would be submitted."""
-        beside = self.files_beside(chapter, self.tests.parent / "solutions")
+        beside = self.companion_files(chapter, self.tests.parent / "solutions")
         parameters = self.course.chapter(chapter).parameters
         source = Source(text, f"{chapter}.py")
         return Submission(chapter, source, *self.given_for(chapter), beside, parameters)

@@ -18,7 +18,7 @@ import torch
 from ..exchange.observation import Observation
 from ..exchange.references import References, Seen
 from ..exchange.traces import Stage, Trace, read_trace
-from ..judging.submitted_text import HandedIn
+from ..judging.submitted_text import SubmittedText
 from ..judging.trace_comparison import Comparison, Divergence, close, find_divergence, tells
 from ..messages.divergence import ShouldComeBack
 from ..recognition.mistakes import place_of
@@ -108,7 +108,7 @@ def place_on(
 ) -> Divergence | None:
     """Return the learner's line that does what the mistakes do on a case."""
     if error := seen.observed.error:
-        line = part.attempt.handed_in.in_place(error).line
+        line = part.attempt.submitted.with_source_line(error).line
         same = error.type == trail.raises and line and part.is_own_line(line)
         return Divergence(line) if same and line else None
     if without_weights(seen.case, seen.observed):
@@ -117,7 +117,8 @@ def place_on(
     compared = Comparison(seen, way, ways)
     at = first_on_trail(way, trail)
     if at is None and (named := first_named(way, trail)) is not None:
-        at = first_wrong(compared, named)
+        lost = compared.first_lost([named])
+        at = named if lost is None else lost
     if at is None:
         return None
     at = misnamed_before(compared, at) or scaled_before(compared, at)
@@ -177,12 +178,6 @@ def first_named(way: Trace, trail: Trail) -> int | None:
     return next(found, None)
 
 
-def first_wrong(compared: Comparison, named: int) -> int:
-    """Return the first wrong value on the way to a named one, which many steps may have made."""
-    lost = compared.first_lost([named])
-    return named if lost is None else lost
-
-
 def is_one_line(way: Trace, places: set[int]) -> bool:
     """Return True if all places of a trace, one or more, are on the same line."""
     return len({way.stages[at].line for at in places}) == 1
@@ -200,14 +195,14 @@ def is_same(value: torch.Tensor | None, other: torch.Tensor) -> bool:
 
 def place_in_making(part: ExerciseAttempt, made: tuple[str, ...]) -> Divergence | None:
     """Return the only line of the learner's definition that makes one of these attributes."""
-    text, lines = part.attempt.handed_in, counted_lines(part)
+    text, lines = part.attempt.submitted, counted_lines(part)
     line = next(filter(None, (text.making(f"self.{name}", lines) for name in made)), 0)
     return Divergence(line) if line and text.is_making(line) else None
 
 
 def same_line(part: ExerciseAttempt, texts: frozenset[str]) -> Divergence | None:
     """Return the only line of the learner's definition with the code of an edited line."""
-    text = part.attempt.handed_in
+    text = part.attempt.submitted
     known = set(map(in_loop, texts))
     found = [line for line in counted_lines(part) if in_loop(text.code(line).strip()) in known]
     return Divergence(found[0]) if len(found) == 1 else None
@@ -224,7 +219,7 @@ def in_loop(code: str) -> str:
 
 def only_call(part: ExerciseAttempt, names: frozenset[str]) -> Divergence | None:
     """Return the only line of the learner's definition, below `__init__`, that calls a function."""
-    text = part.attempt.handed_in
+    text = part.attempt.submitted
     found = [
         line
         for line in counted_lines(part)
@@ -244,7 +239,7 @@ def trails(pairs: Pairs, public: References, exercise: str, names: tuple[str, ..
 def trails_of(pairs: Pairs, public: References, exercise: str, names: tuple[str, ...]) -> Trails:
     """Run the solution with the mistakes on public cases, and without them."""
     wrong, right = pairs.made(exercise, names), pairs.made(exercise, ())
-    text = HandedIn(wrong.source.text)
+    text = SubmittedText(wrong.source.text)
     edited = edited_lines(right.source.text, wrong.source.text)
     entries = [one for one in public.asked_for_stages if one[0].exercise == exercise]
     cases = [case for case, _ in entries]
@@ -280,7 +275,7 @@ def users_of_sizes(runs: list, public: References, edited: dict[int, int]) -> di
     return {line: line for line in lines} if len(lines) == 1 else {}
 
 
-def new_lines(before: str, text: HandedIn, edited: dict[int, int]) -> frozenset[str]:
+def new_lines(before: str, text: SubmittedText, edited: dict[int, int]) -> frozenset[str]:
     """Return the code of the edited lines that the text before the edits does not have.
 
     Lines such as `pass` are in many texts and do nothing.
@@ -338,7 +333,7 @@ def edited_lines(before: str, after: str) -> dict[int, int]:
 
 
 def is_made_there(
-    text: HandedIn, exercise: str, strangers: Strangers, edited: dict[int, int]
+    text: SubmittedText, exercise: str, strangers: Strangers, edited: dict[int, int]
 ) -> bool:
     """Return True if an edited line makes the first part of a wrong shape."""
     first, last = place_of(text.text, exercise)
@@ -416,7 +411,7 @@ def same_results(yours: Observation, asked: Observation) -> bool:
     )
 
 
-def attributes(text: HandedIn, edited: dict[int, int]) -> Iterator[str]:
+def attributes(text: SubmittedText, edited: dict[int, int]) -> Iterator[str]:
     """Yield the attributes of `self` that edited lines of `__init__` make."""
     for line in sorted(edited):
         target, sign, _ = text.code(line).partition("=")

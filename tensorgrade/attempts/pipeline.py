@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..course import CourseError, Exercise
-from ..exchange.observation import CaughtError, Outcome
+from ..exchange.observation import Outcome
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..messages.checks import SetsASeed, StartsWithOneNumber
 from ..messages.details import OtherCodeRuns
@@ -27,7 +27,7 @@ from ..messages.verdicts import NotTold, SeenThenWhere, WhichCounted
 from .attempt import Attempt, ExerciseAttempt
 from .details import cut_gradient, in_place, state_between_calls, unreachable
 from .details.plain_facts import plain_fact
-from .divergence import divergence_for
+from .divergence import divergence
 from .explainers import (
     earlier_exercise,
     ended_early,
@@ -41,11 +41,11 @@ from .explainers import (
 from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
 from .inherited_errors import Results, once
-from .points import settled, share_taken
+from .points import is_explained, settled, sums
 from .public_side import printed_lines, public_checks, trace
 from .recognized import mistakes, mistakes_on, same_answers
 from .redaction import redacted
-from .results import About, CheckResult, State, first_failure, is_wrong, state_of
+from .results import CheckResult, State, Topic, first_failure, is_wrong, state_of
 from .verdict import Status, Verdict
 
 # Explainers in the order in which they are tried. The first answer counts; the last always has one.
@@ -111,7 +111,9 @@ def share_alone(attempt: Attempt, tests: Tests, exercise: str, mistake: str) -> 
         alone = Attempt(backend, attempt.course, attempt.references, own=attempt.own)
         alone.run([exercise])
         checks = tests.call(alone, exercise)[exercise]
-        tests.shares[key] = share_taken(alone.exercises[exercise], checks)
+        part = alone.exercises[exercise]
+        earned, most = sums([check for check in checks if is_explained(part, check)])
+        tests.shares[key] = 1 - earned / most if most else 0.0
     return tests.shares.get(key)
 
 
@@ -127,6 +129,9 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         for add in DETAILS:
             diagnosis = add(part, diagnosis)
     names = () if unfinished else mistakes_on(part, diagnosis)
+    # Only the path to an error counts then: its line is certain, and values that diverge elsewhere
+    # would distract from it.
+    raised = bool(diagnosis.error and diagnosis.error.line)
     fact, fact_line = (None if unfinished or hidden else plain_fact(part)) or (None, None)
     return Finding(
         asks,
@@ -134,7 +139,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         {name: part.attempt.fingerprints.messages[name] for name in names},
         trace=lambda: trace(part, diagnosis.case),
         # Other initial weights give other values everywhere, which says nothing about a line.
-        find_divergence=lambda: None if unfinished or starts else divergence_for(part, diagnosis),
+        find_divergence=lambda: None if unfinished or starts else divergence(part, raised),
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
         fact=fact,
         fact_line=fact_line,
@@ -202,7 +207,7 @@ def verdict(
         stage=explanation.stage,
         sure=explanation.sure,
         group=group,
-        code=part.attempt.handed_in.text if group else "",
+        code=part.attempt.submitted.text if group else "",
     )
 
 
@@ -241,8 +246,8 @@ def for_learner(
     if part.excused_by or has_constant_message(part, status, first):
         return checks
     public = public_checks(part)
-    if first.about != About.NAMES:  # reported only if the rest is right on hidden cases
-        public = [check for check in public if check.about != About.NAMES]
+    if first.about != Topic.NAMES:  # reported only if the rest is right on hidden cases
+        public = [check for check in public if check.about != Topic.NAMES]
     finding = redacted(part, checks, first, public)
     told = replace(first, finding=finding)
     return [told, *(check for check in checks if is_missing_file(check))]
@@ -250,7 +255,7 @@ def for_learner(
 
 def has_constant_message(part: ExerciseAttempt, status: Status, check: CheckResult) -> bool:
     """Return True if the message of a failed check depends on nothing that the code does."""
-    if part.attempt.loaded.status != Outcome.LOADED or check.about == About.REPAIR_SIZE:
+    if part.attempt.loaded.status != Outcome.LOADED or check.about == Topic.REPAIR_SIZE:
         return True
     return is_missing_file(check) or (status == Status.NOT_ATTEMPTED and is_plain_stub(part, check))
 
@@ -258,12 +263,12 @@ def has_constant_message(part: ExerciseAttempt, status: Status, check: CheckResu
 def is_missing_file(check: CheckResult) -> bool:
     """Return True if a check failed because a companion file is missing."""
     found = check.finding
-    return found is not None and check.is_to_do and not (found.is_to_mend or found.diagnosis.error)
+    return found is not None and check.is_to_do and not (found.is_to_fix or found.diagnosis.error)
 
 
 def is_plain_stub(part: ExerciseAttempt, check: CheckResult) -> bool:
     """Return True if an exercise is unwritten and has no code around the line that raises."""
-    diagnosis, text = check.finding and check.finding.diagnosis, part.attempt.handed_in
+    diagnosis, text = check.finding and check.finding.diagnosis, part.attempt.submitted
     if not diagnosis or not isinstance(diagnosis.problem, NotWritten):
         return False
     line = diagnosis.error.line if diagnosis.error else None
@@ -293,15 +298,11 @@ def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
         return Status.ERROR
     if is_replaced(part):
         return Status.PARTIAL if points else Status.FAILED
-    if is_as_given(part) or all(error and not_there(error) for error in errors):
+    missing = [error and (error.missing or error.is_unwritten) for error in errors]
+    if is_as_given(part) or all(missing):
         return Status.NOT_ATTEMPTED
     if all(errors):
         return Status.ERROR
     if points >= most:
         return Status.PASSED
     return Status.PARTIAL if points else Status.FAILED
-
-
-def not_there(error: CaughtError) -> bool:
-    """Return True if the name is missing in the file, or if its stub says that it is to do."""
-    return bool(error.missing) or error.is_unwritten

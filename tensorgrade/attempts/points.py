@@ -19,7 +19,7 @@ from .attempt import ExerciseAttempt
 from .given_code import MOST_CHANGED, is_as_given, is_rewritten
 from .public_side import own_names
 from .recognized import is_only_squeezed, mistakes, unnamed_combinations
-from .results import About, CheckResult, Rule, State, state_of
+from .results import CheckResult, Rule, State, Topic, state_of
 
 ASKS_LITTLE = "The repair is small: the given code is fixed, not rewritten."
 LEAST, MOST = 0.1, 0.5  # bounds of the share of an exercise that one known mistake costs
@@ -37,7 +37,7 @@ def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResul
         return checks
     try:
         if part.given_code:
-            return mended(part, checks)
+            return repaired(part, checks)
         return with_names(own_names(part), by_shares(at_its_price(part, checks)))
     except CourseError:
         raise  # the course is at fault, for all learners
@@ -51,7 +51,7 @@ def sums(checks: list[CheckResult]) -> tuple[float, float]:
     return sum(check.earned for check in checks), sum(check.points for check in checks)
 
 
-def mended(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
+def repaired(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
     """Return the checks on given code with the points that each earns.
 
     A check that only the given code fails earns points. A check that it passes earns nothing, but
@@ -95,11 +95,11 @@ def gain(check: CheckResult) -> float:
 def little(part: ExerciseAttempt, worth: float) -> CheckResult:
     """Return the check that a repair is small. A process that runs no code counts the changes."""
     if not is_rewritten(part):
-        about = About.REPAIR_SIZE
+        about = Topic.REPAIR_SIZE
         return CheckResult(part.name, 0.0, True, ASKS_LITTLE, earned_points=worth, about=about)
     said = RewrittenCode(part.attempt.changed.get(part.name), MOST_CHANGED)
     finding = Finding(ASKS_LITTLE, Diagnosis(Kind.FACT, said))
-    about = About.REPAIR_SIZE
+    about = Topic.REPAIR_SIZE
     return CheckResult(part.name, 0.0, False, ASKS_LITTLE, finding, 0.0, about=about)
 
 
@@ -155,12 +155,6 @@ def price(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> float:
     return min(sum(prices), max((cost, *prices)))
 
 
-def share_taken(part: ExerciseAttempt, checks: list[CheckResult]) -> float:
-    """Return the share of an exercise that its checks deduct, on cases that recognize mistakes."""
-    earned, most = sums([check for check in checks if is_explained(part, check)])
-    return 1 - earned / most if most else 0.0
-
-
 def price_of(part: ExerciseAttempt, mistake: str, cost: float) -> float:
     """Return the deduction for one mistake: the course's, or else the checks' within bounds.
 
@@ -196,5 +190,5 @@ def with_names(names: Names, checks: list[CheckResult]) -> list[CheckResult]:
         return checks
     cost = min(earned, names.cost(most))
     finding = names.finding(cost, all(check.passed for check in checks))
-    result = CheckResult(checks[0].exercise, 0.0, False, ASKS, finding, -cost, about=About.NAMES)
+    result = CheckResult(checks[0].exercise, 0.0, False, ASKS, finding, -cost, about=Topic.NAMES)
     return [*checks, result]

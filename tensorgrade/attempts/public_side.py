@@ -8,7 +8,6 @@ from ..exchange.observation import Observation, Outcome
 from ..judging.diagnosis import Step
 from ..judging.learner_names import Names
 from ..judging.parameter_order import assign
-from ..messages.message import Message
 from .attempt import ExerciseAttempt, found_in_file, found_once, quietly
 
 DEFINITION = re.compile(r"( *)(?:async )?(?:def|class) (\w+)")
@@ -40,12 +39,6 @@ def public_checks(part: ExerciseAttempt) -> list:
     return [one for one in part.attempt.checked(other, names) if one.exercise == part.name]
 
 
-def noted_in_public(part: ExerciseAttempt) -> Message | None:
-    """Return the public cases' message on a wrong earlier exercise that this one calls, if any."""
-    public = on_public_cases(part) if public_checks(part) else None
-    return public.noted if public else None
-
-
 @found_once
 def own_names(part: ExerciseAttempt) -> Names:
     """Return the learner's names that differ from the stub's.
@@ -63,7 +56,7 @@ def own_names(part: ExerciseAttempt) -> Names:
 
 def library_parts(part: ExerciseAttempt, names: Names) -> dict[str, str]:
     """Return the module's parts of a class of torch that should be the learner's own exercise."""
-    text, found = part.attempt.handed_in, {}
+    text, found = part.attempt.submitted, {}
     lines = [at for first, last in part.own_lines[-1:] for at in range(first, last + 1)]
     for holder in dict.fromkeys(asked.rpartition(".")[0] for asked in names.understood):
         made = re.search(r"\bnn\.(\w+)\(", text.code(text.making(f"self.{holder}", lines)))
@@ -89,7 +82,7 @@ def names_to_report(part: ExerciseAttempt) -> Names:
 def trace(part: ExerciseAttempt, case: str) -> list[Step]:
     """Run a case again and return the tensors that the learner's own code computes."""
     observed = part.attempt.again(part.name, case, trace=True)
-    lines = part.attempt.handed_in.lines
+    lines = part.attempt.submitted.lines
     return [
         Step(line, name, size, part.attempt.place(line), function_at(lines, line))
         for line, name, size in (read_trace(observed) if observed else [])
@@ -116,9 +109,11 @@ def function_at(lines: Sequence[str], line: int) -> str:
 
 def printed_lines(part: ExerciseAttempt, case: str) -> list[str]:
     """Run a case again and return the first lines that the learner's own code prints."""
-    may_print = part.attempt.handed_in.prints_when_called
+    may_print = part.attempt.submitted.prints_when_called
     observed = part.attempt.again(part.name, case, aloud=True) if may_print else None
-    return read_said(observed) if observed else []
+    told = [facts.get("said") for facts in observed.facts.values()] if observed else []
+    lines = [line for one in told if isinstance(one, list) for line in one]
+    return [line for line in lines if isinstance(line, str)]  # a claim of the child's
 
 
 def read_trace(observed: Observation) -> list[tuple[int, str, tuple[int, ...] | int]]:
@@ -135,13 +130,6 @@ def read_trace(observed: Observation) -> list[tuple[int, str, tuple[int, ...] | 
         for line, name, size in entries
         if isinstance(line, int) and isinstance(name, str) and is_size(size)
     ]
-
-
-def read_said(observed: Observation) -> list[str]:
-    """Return the lines that a case's calls printed. They are a claim, so only strings are kept."""
-    told = [facts.get("said") for facts in observed.facts.values()]
-    lines = [line for one in told if isinstance(one, list) for line in one]
-    return [line for line in lines if isinstance(line, str)]
 
 
 def is_size(told: object) -> bool:

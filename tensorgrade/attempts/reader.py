@@ -7,7 +7,7 @@ from typing import TypeVar
 from ..course import Limits
 from ..exchange.observation import read_names, read_parts, read_source, read_spans
 from ..isolation.warm_process import Child, Ended, TimedOut, WarmProcess
-from ..runner.messages import BadMessage, pack
+from ..runner.wire import BadMessage, pack
 from ..sources.submission import Source, Submission, Unreadable
 from ..sources.submitted_files import SubmittedFiles
 

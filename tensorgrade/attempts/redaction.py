@@ -23,14 +23,14 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.errors import at_line
 from ..judging.learner_names import POINTS, SHARE
 from ..judging.passing_cases import traits
-from ..judging.submitted_text import HandedIn
+from ..judging.submitted_text import SubmittedText
 from ..judging.trace_comparison import Divergence
 from ..messages.hidden import KINDS, HiddenError, HiddenFailure, HiddenSqueeze, OnHiddenCase
 from ..messages.message import Message
 from .attempt import ExerciseAttempt
 from .divergence import divergence
 from .pairs import MOST_SHOWN
-from .public_side import noted_in_public, on_public_cases, public_checks
+from .public_side import on_public_cases, public_checks
 from .recognized import is_only_squeezed, mistakes
 from .repair import repair
 from .results import CheckResult, first_failure
@@ -133,7 +133,8 @@ def told_mistakes(part: ExerciseAttempt) -> dict[str, str]:
 
 def earlier(part: ExerciseAttempt) -> Message | None:
     """Return the message about a wrong earlier exercise, if this one has known mistakes too."""
-    return noted_in_public(part) if mistakes(part) else None
+    public = on_public_cases(part) if mistakes(part) and public_checks(part) else None
+    return public.noted if public else None
 
 
 def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -> Diagnosis:
@@ -185,7 +186,7 @@ def only_hidden_error(part: ExerciseAttempt, error: CaughtError, most: int) -> D
     lines = len(set(code_lines(part))) + 1 if line else 1
     kind = error.type if error.type in TYPES else ""
     kind = kind if lines * (len(TYPES) + 1) <= most else ""
-    source = part.attempt.handed_in.lines[line - 1].strip() if line else ""
+    source = part.attempt.submitted.lines[line - 1].strip() if line else ""
     told = CaughtError(kind or OTHER_TYPE, line=line, source=source)
     what = HiddenError(kind, at_line(told, part.attempt.place))
     return on_hidden_case(part, Kind.ERROR, what, told)
@@ -199,7 +200,7 @@ def line_if_few(part: ExerciseAttempt, line: int | None, most: int) -> int | Non
 
 def code_lines(part: ExerciseAttempt) -> Iterator[int]:
     """Yield the lines of the exercise's own definitions that hold code."""
-    text: HandedIn = part.attempt.handed_in
+    text: SubmittedText = part.attempt.submitted
     for first, last in part.own_lines:
         yield from (line for line in range(first, last + 1) if text.code(line).strip())
 

@@ -5,7 +5,6 @@ from ..exchange.observation import Observation
 from ..exchange.references import References
 from ..runner.edits import Edit
 from .attempt import ExerciseAttempt, found_in_file
-from .backend import Backend
 from .divergence import divergence, raises_on_a_line
 from .in_child import InChild
 
@@ -34,7 +33,7 @@ def repair(part: ExerciseAttempt) -> Edit | None:
     for first in range(0, MOST_TRIES, TRIES_AT_ONCE):
         part.attempt.forget_hidden()
         tries = backend.tries(part.name, line, wrong[0], first, TRIES_AT_ONCE)
-        ours = [one for one in tries if one[0].quotes(part.attempt.handed_in.text)]
+        ours = [one for one in tries if one[0].quotes(part.attempt.submitted.text)]
         good = [edit for edit, seen in ours if part.is_right(*wrong, seen)]
         if found := next((edit for edit in good[:MOST_VERIFIED] if holds(part, edit)), None):
             return found
@@ -58,14 +57,11 @@ def holds(part: ExerciseAttempt, edit: Edit) -> bool:
     repaired = part.attempt.backend.with_text(edit.text)
     entries = part.attempt.references.of(part.name)
     try:
-        return all(all_right(part, repaired, some) for some in (entries[:FEW], entries[FEW:]))
+        for some in (entries[:FEW], entries[FEW:]):
+            observed = repaired.run([case for case, _ in some])
+            pairs = zip(some, observed, strict=True)
+            if not all(part.is_right(*entry, seen) for entry, seen in pairs):
+                return False
+        return True
     finally:
         repaired.close()
-
-
-def all_right(
-    part: ExerciseAttempt, repaired: Backend, entries: list[tuple[Case, Observation]]
-) -> bool:
-    """Return True if a repaired text is right on these cases."""
-    observed = repaired.run([case for case, _ in entries])
-    return all(part.is_right(*one, seen) for one, seen in zip(entries, observed, strict=True))

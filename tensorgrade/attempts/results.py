@@ -7,7 +7,7 @@ from enum import Enum, StrEnum, auto
 from ..judging.diagnosis import LEAST_TELLING, Finding, telling
 
 
-class About(StrEnum):
+class Topic(StrEnum):
     """The subject that a check judges."""
 
     ANSWER = "answer"
@@ -43,7 +43,7 @@ class CheckResult:
     earned_points: float | None = None
     rule: Rule | None = None
     given: Callable[[], bool] = bool
-    about: About = About.ANSWER
+    about: Topic = Topic.ANSWER
 
     @property
     def earned(self) -> float:
@@ -89,7 +89,7 @@ def how_telling(result: CheckResult) -> int:
 
     A known mistake comes first, because it says what is wrong whichever check it fails.
     """
-    if result.about == About.NAMES:
+    if result.about == Topic.NAMES:
         return LEAST_TELLING
     little = telling(result.finding.diagnosis) if result.finding else 0
     named = result.finding is not None and bool(result.finding.mistakes)
@@ -102,6 +102,6 @@ def is_wrong(results: list[CheckResult]) -> bool:
     A right answer may differ in names, and a repair may change more than needed.
     """
     failed = [result for result in results if not result.passed]
-    right = failed and all(result.about != About.ANSWER for result in failed)
+    right = failed and all(result.about != Topic.ANSWER for result in failed)
     first = first_failure(results)
     return not right and not (first and first.is_to_do)

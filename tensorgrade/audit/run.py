@@ -152,7 +152,7 @@ def sandbox() -> "WarmProcess":
 def in_child(warm: "WarmProcess", request: dict, companions: dict[str, str]) -> dict:
     """Return the answer of a new child."""
     from ..isolation.warm_process import Ended, TimedOut
-    from ..runner.messages import BadMessage, pack, unpack
+    from ..runner.wire import BadMessage, pack, unpack
 
     message = pack(
         {

@@ -168,11 +168,11 @@ def concerned(project: Project, changed: Iterable[Path]) -> frozenset[str] | Non
         about = names if lesson else own
         if not about or not about <= names:
             return None
-        found |= about | (bugs_judged_as(project, path) if own else set())
+        found |= about | (bugs_judged_as(path) if own else set())
     return frozenset(found)
 
 
-def bugs_judged_as(project: Project, grader: Path) -> set[str]:
+def bugs_judged_as(grader: Path) -> set[str]:
     """Return the find-the-bug exercises that use the cases and tests of this grader file."""
     files = grader.parent.glob("*.py")
     return {path.stem for path in files if bug_in(path)[0] == grader.stem}

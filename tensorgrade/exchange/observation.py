@@ -14,9 +14,9 @@ import torch
 
 from ..runner.edits import Edit, Idea
 from ..runner.errors import MOST_SIZES, SIGNS
-from ..runner.messages import BadMessage, unpack
 from ..runner.source import Source, Unreadable
 from ..runner.values import MOST_TENSORS
+from ..runner.wire import BadMessage, unpack
 from .text import printable
 from .values import Reader, Tree
 

@@ -17,8 +17,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 
 from ..course import CourseError
-from ..runner.messages import plain
 from ..runner.steps import Construct, decode
+from ..runner.wire import plain
 from .cases import Case, CaseSettings
 from .observation import CaughtError, Observation, Outcome
 from .traces import Trace, stages_to_json, trace_from_json, with_stages

@@ -21,7 +21,7 @@ from ..attempts.setup import Setup
 from ..attempts.verdict import Status
 from ..course import Course, CourseError
 from ..lateness import Lateness, in_zone, is_released, read_time, written
-from ..sources.companion_files import files_beside
+from ..sources.companion_files import companion_files
 from ..sources.near_misses import CODE, rescued, versions_in
 from ..sources.submitted_files import SubmittedFiles, as_meant, read_file
 from .channels import DATES
@@ -51,7 +51,7 @@ def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
     files = sorted(p for kind in ("py", "ipynb") for p in folder.glob(f"*.{kind}"))
     if len(files) == 1 and (read := read_file(LEARNER, files[0], limits.source_bytes)):
         named = replace(read, chapter=chapter, filename=f"{chapter}{files[0].suffix}")
-        beside = files_beside(course.chapter(chapter).beside, folder)
+        beside = companion_files(course.chapter(chapter).beside, folder)
         return replace(as_meant(named)[0], beside=beside)
     return SubmittedFiles(LEARNER, chapter, reason=f"There is no file {chapter}.py.", missing=True)
 

@@ -318,7 +318,7 @@ def print_repair(console: Console, explanation: Explanation) -> None:
     if explanation.verdict.sure != Sure.REPAIRED or (edit := repair(explanation.part)) is None:
         return
     console.print(Text("\nOne edit makes it right on all hidden cases", "bold"))
-    for line in changed_lines(explanation.part.attempt.handed_in.text, edit.text):
+    for line in changed_lines(explanation.part.attempt.submitted.text, edit.text):
         style = {"-": "red", "+": "green"}.get(line[0], "dim")
         console.print(Text(f"  {printable(line)}", style))
 
@@ -335,7 +335,7 @@ def changed_lines(text: str, mended: str) -> list[str]:
 
 def print_around(console: Console, part: ExerciseAttempt, line: int) -> None:
     """Print a line of the submitted text with the lines around it."""
-    lines = part.attempt.handed_in.lines
+    lines = part.attempt.submitted.lines
     for number in range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1):
         mark, style = ("→", "bold") if number == line else (" ", "dim")
         console.print(Text(f"  {mark} {number:>4}  {printable(lines[number - 1])}", style))

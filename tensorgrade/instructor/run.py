@@ -122,7 +122,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     progress.begin(len(submissions), len(todo), [short(note, LONGEST_NOTE) for note in notes])
     if todo:
         work_off(todo, course, run, ledger, progress)
-    rows = ledger.finish(exercises_in(course), submissions)
+    rows = ledger.finish(course.exercise_names, submissions)
     progress.moved(ledger.moved())
     return rows
 
@@ -161,11 +161,6 @@ def ledger_of(out: Path, course: Course, run: Run, teams: Teams, progress: Progr
 def points_in(course: Course) -> dict[tuple[str, str], float]:
     """Return the points of each exercise, by chapter and name."""
     return {(c.name, e.name): float(e.points) for c in course.chapters for e in c.exercises}
-
-
-def exercises_in(course: Course) -> list[str]:
-    """Return the names of all exercises, in order."""
-    return [e.name for chapter in course.chapters for e in chapter.exercises]
 
 
 def notes_on_others(ledger: Ledger, submissions: list[SubmittedFiles], run: Run) -> list[str]:

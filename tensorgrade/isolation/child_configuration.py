@@ -1,15 +1,15 @@
 """The configuration of a warm process: layers, limits, readable and writable paths."""
 
 from ..course import Limits
-from .command import readable_inside, readable_outside
-from .readable import DEVICES
+from .command import RUNNER, SHOWN_RUNNER
+from .readable import DEVICES, readable_paths
 from .seccomp import call_filter
 
 
-def orders(limits: Limits, layers: frozenset[str]) -> dict:
+def configuration(limits: Limits, layers: frozenset[str]) -> dict:
     """Return the configuration of the runner's `lockdown`, in a form for JSON. Raises NoFilter."""
     inside = "bubblewrap" in layers
-    readable = readable_inside() if inside else readable_outside()
+    readable = [*readable_paths(), SHOWN_RUNNER if inside else str(RUNNER)]
     return {
         "layers": sorted(layers),
         "readable": [*readable, *DEVICES],

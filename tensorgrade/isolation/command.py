@@ -102,16 +102,6 @@ def python(folder: str, program: str, arguments: tuple) -> list[str]:
     return [interpreter(), *PYTHON, START.format(program), path, *words]
 
 
-def readable_inside() -> list[str]:
-    """Return the paths that a locked-in child may read, as bubblewrap names them."""
-    return [*readable_paths(), SHOWN_RUNNER]
-
-
-def readable_outside() -> list[str]:
-    """Return the paths that a child may read outside bubblewrap, with their real names."""
-    return [*readable_paths(), str(RUNNER)]
-
-
 # Only one thread, because a fork after a multi-threaded operation hangs. No other variable is
 # passed on.
 ENVIRONMENT = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

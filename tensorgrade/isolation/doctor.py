@@ -7,7 +7,7 @@ import sys
 from .command import bubblewrap
 from .levels import FULL, LEVELS, Level, best_level, enough, level_named
 from .probing import probe
-from .remedies import closed_to_others, mend
+from .remedies import closed_to_others, remedy
 
 LAYERS = {
     "bounds": "limits on time, files and processes",
@@ -68,7 +68,7 @@ def path_of_bwrap() -> str | None:
 def steps(findings: dict[str, str]) -> list[str]:
     """Return the steps to the highest isolation level, each of them once."""
     missing = [layer for layer in sorted(FULL.layers) if findings.get(layer)]
-    return list(dict.fromkeys(mend(layer, findings[layer]) for layer in missing))
+    return list(dict.fromkeys(remedy(layer, findings[layer]) for layer in missing))
 
 
 def notes() -> list[str]:

@@ -138,10 +138,10 @@ def must_be_closed(level: Level, paths: Iterable[Path]) -> None:
 
 def refusal(lowest: Level, best: Level, findings: dict[str, str]) -> str:
     """Return the reason why grading does not start, and the remedy, in plain sentences."""
-    from .remedies import mend
+    from .remedies import remedy
 
     missing = sorted(layer for layer in lowest.layers if findings.get(layer))
-    steps = "; ".join(dict.fromkeys(mend(layer, findings[layer]) for layer in missing))
+    steps = "; ".join(dict.fromkeys(remedy(layer, findings[layer]) for layer in missing))
     first = best.protects.partition(".")[0]
     what = "there is no sandbox" if best is NONE else first[0].lower() + first[1:]
     return (

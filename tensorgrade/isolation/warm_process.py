@@ -14,8 +14,8 @@ from math import inf
 from typing import IO, Any, Self
 
 from ..course import CourseError, Limits
-from ..runner.messages import LENGTH
-from .child_configuration import orders
+from ..runner.wire import LENGTH
+from .child_configuration import configuration
 from .command import ENVIRONMENT, HIDDEN_GPUS, runner_command, sandboxed_command
 from .levels import CUDA, NONE, Level
 from .probing import last_line
@@ -155,7 +155,7 @@ class WarmProcess:
         self.limits, self.level = limits, level
         # Without this layer children share a process table, so one could stop another that waits.
         self.forks_ahead = "pid" in level.layers
-        self.orders = orders(limits, level.layers)
+        self.configuration = configuration(limits, level.layers)
         self.numbers = itertools.count(1)
         self.starts = 0
         self.start()
@@ -170,7 +170,7 @@ class WarmProcess:
         try:
             self.launch()
         except NotStarted:
-            if not was_killed(self.process.returncode):
+            if 0 <= self.process.returncode <= 128:  # no signal ended it; bubblewrap adds 128
                 raise
             self.launch()
 
@@ -204,8 +204,8 @@ class WarmProcess:
         """Return the command line for the isolation level."""
         if "bubblewrap" in self.level.layers:
             network = "net" not in self.level.layers
-            return sandboxed_command("warm", control_fd, self.orders, network=network)
-        return runner_command("warm", control_fd, self.orders)
+            return sandboxed_command("warm", control_fd, self.configuration, network=network)
+        return runner_command("warm", control_fd, self.configuration)
 
     def environment(self) -> dict[str, str]:
         """Return the environment variables of the process.
@@ -235,7 +235,9 @@ class WarmProcess:
 
         compiles: the child will need torch's compiler.
         """
-        self.take_leave()
+        # Record the ends reported so far.
+        while not self.lost and select.select([self.control], [], [], 0)[0]:
+            self.take_report()
         if not self.alive():
             self.restart()
         if compiles:
@@ -328,11 +330,6 @@ class WarmProcess:
         else:
             self.ended[report["ended"]] = report["status"]
 
-    def take_leave(self) -> None:
-        """Record all ends reported so far."""
-        while not self.lost and select.select([self.control], [], [], 0)[0]:
-            self.take_report()
-
     def alive(self) -> bool:
         """Return True if the process can still fork: it has not ended or stopped answering."""
         return not self.lost and self.process.poll() is None
@@ -351,11 +348,6 @@ class WarmProcess:
 
     def __exit__(self, *exception: Any) -> None:
         self.close()
-
-
-def was_killed(status: int) -> bool:
-    """Return True if an exit status shows a signal: negative, or above 128 (from bubblewrap)."""
-    return status < 0 or status > 128
 
 
 class NotStarted(CourseError):

@@ -6,7 +6,7 @@ public cases. So the type protects the expected values, and renderers do not hav
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -157,11 +157,6 @@ class Finding:
         return self.diagnosis.kind == Kind.TO_DO
 
     @property
-    def is_to_mend(self) -> bool:
+    def is_to_fix(self) -> bool:
         """True if the finding is about given code that the learner has not changed yet."""
         return self.is_to_do and isinstance(self.diagnosis.problem, NotFixedYet)
-
-
-def as_given(diagnosis: Diagnosis) -> Diagnosis:
-    """Return a diagnosis of given code that its learner has not changed: it is still to do."""
-    return replace(diagnosis, kind=Kind.TO_DO, problem=NotFixedYet(diagnosis.problem))

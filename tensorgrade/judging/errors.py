@@ -81,7 +81,7 @@ def is_of_another(error: CaughtError, exercise: str) -> bool:
 
 def raised(error: CaughtError, place: Place) -> Message:
     """Return an error's own words, with the learner's line and the usual cause."""
-    text = without_advice(error.text).rstrip(".")
+    text = ENOUGH.sub(r"\1", error.text).rstrip(".")
     said = errors.Raised(error.type, text, at_line(error, place))
     return Clauses((said, usual_cause(error)))
 
@@ -135,11 +135,6 @@ CALLED: dict[str, Message] = {
     "int": errors.NumberIsCalled(),
     "float": errors.NumberIsCalled(),
 }
-
-
-def without_advice(text: str) -> str:
-    """Return an error's text without the part that does not help a learner."""
-    return ENOUGH.sub(r"\1", text)
 
 
 def usual_cause(error: CaughtError) -> Message | None:
@@ -418,15 +413,12 @@ def what_failed(error: CaughtError, place: Place) -> Message:
     line = error.called or error.line
     text = error.text.removesuffix(" (unknown location)")
     failed = errors.NameFailed(imports, error.type, text, place(line) if line else "")
-    return Clauses((failed, not_importable(error)))
-
-
-def not_importable(error: CaughtError) -> Message | None:
-    """Return why a module that the learner has cannot be imported when the file is checked."""
-    # The runner makes a substitute for another chapter, which is in no file.
-    if "unknown location" in error.text:
-        return errors.StandsAlone()
-    return errors.OwnModuleIsNotThere() if error.type == "ModuleNotFoundError" else None
+    why: Message | None = None
+    if "unknown location" in error.text:  # the runner's substitute for a chapter is in no file
+        why = errors.StandsAlone()
+    elif error.type == "ModuleNotFoundError":
+        why = errors.OwnModuleIsNotThere()
+    return Clauses((failed, why))
 
 
 def lost_weights(
@@ -442,7 +434,9 @@ def lost_weights(
     if missing and not unexpected and (part := lost_part(case, missing)):
         return errors.NoParameters(part)
     if missing:
-        return Clauses((lost_weight(missing[0], insides), instead(missing[0], unexpected, insides)))
+        holder = holder_of(missing[0], insides)
+        lost = errors.NoWeightInside(holder) if holder else errors.NoParameter(missing[0])
+        return Clauses((lost, instead(missing[0], unexpected, insides)))
     if tied := observed.fact("load", "tied", default={}):
         return one_part_for_several(tied)
     if misshapen:
@@ -457,12 +451,6 @@ def one_part_for_several(tied: dict) -> Message:
     also = [name.rpartition(".")[0] for _, name in pairs if name.rpartition(".")[2] == inner]
     parts = (whole, *also) if whole and all(also) else (pairs[0][0], *(name for _, name in pairs))
     return errors.SharedPart(tuple(dict.fromkeys(parts))[:MOST_SHARED])
-
-
-def lost_weight(name: str, insides: Collection[str]) -> Message:
-    """Return a message that a module lacks a parameter."""
-    part = holder_of(name, insides)
-    return errors.NoWeightInside(part) if part else errors.NoParameter(name)
 
 
 def misshapen_weight(case: Case, name: str, shape: object, insides: Collection[str]) -> Message:

@@ -121,7 +121,8 @@ def in_best_order(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]) -
     best = claimed
     for called, order in tries:
         orders = attempt.orders | {called: order}
-        seen = seen_with(attempt, exercise, orders)
+        assign(attempt.backend, orders)
+        seen = attempt.claimed_on(exercise)
         if is_better(order, seen, best):
             best, attempt.orders = seen, orders
         if all_fit(best) or any(one.observed.status in ENDED for one in seen):
@@ -176,12 +177,6 @@ def is_better(order: Order, seen: list[Seen], best: list[Seen]) -> bool:
     if order.by_shape:
         return all_fit(seen)
     return fitness(seen) > fitness(best) or (order.needed and fitness(seen) == fitness(best))
-
-
-def seen_with(attempt: OrderedAttempt, exercise: str, orders: dict[str, Order]) -> list[Seen]:
-    """Return the results of an exercise's cases with arguments in these orders."""
-    assign(attempt.backend, orders)
-    return attempt.claimed_on(exercise)
 
 
 def assign(backend: OrderedBackend, orders: dict[str, Order]) -> None:
@@ -334,17 +329,12 @@ def how_far(expected: Observation, observed: Observation) -> int:
         return 0
     if observed.error and observed.error.verb == "construct":
         return 0
-    if not weights_fit(observed):
+    told = observed.facts.get("load", {})
+    if any(told.get(what) for what in ("missing", "misshapen", "unexpected")):
         return 1
     if observed.error:
         return 2
     return FITS if shapes_fit(expected, observed) else 3
-
-
-def weights_fit(observed: Observation) -> bool:
-    """Return True if a module has the expected parameters in their shapes."""
-    told = observed.facts.get("load", {})
-    return not any(told.get(what) for what in ("missing", "misshapen", "unexpected"))
 
 
 def shapes_fit(expected: Observation, observed: Observation) -> bool:

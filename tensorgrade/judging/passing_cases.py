@@ -35,14 +35,10 @@ def right_and_wrong(
     right: list[Case] = []
     wrong: list[Case] = []
     for case, expected, observed in seen:
-        if case.has_right_values and says_values(expected) and is_called(case):
+        has_values = case.has_right_values and (expected.tensors or expected.values)
+        if has_values and is_called(case):
             (right if agrees(expected, observed, tolerances) else wrong).append(case)
     return right, wrong
-
-
-def says_values(expected: Observation) -> bool:
-    """Return True if a case has values that can be right or wrong."""
-    return bool(expected.tensors or expected.values)
 
 
 def agrees(expected: Observation, observed: Observation, tolerances: dict[str, Tolerance]) -> bool:

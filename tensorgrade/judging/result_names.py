@@ -16,7 +16,6 @@ from ..messages.results import (
     Result,
     WeightName,
 )
-from ..runner.case_runner import Step
 from ..runner.steps import Call, Describe, Duplicate, Gradients, Load, Mode, Read
 from .errors import holder_of
 from .protocols import JudgedExercise
@@ -97,14 +96,10 @@ def owner_of(name: str, case: Case) -> tuple[str, tuple[str, ...]]:
     owner = passed_as(case, looked.on)
     if not owner:
         return "" if name in ("module", "grad") else name, ()
-    before = [n for n in range(at) if is_look_at(looked.on, case.steps[n])]
+    looks = (n for n in range(at) if isinstance(case.steps[n], Describe))
+    before = [n for n in looks if case.steps[n].on == looked.on]
     since = case.steps[before[-1] : at] if before else ()
     return owner, tuple(passed_as(case, step.on) for step in since if isinstance(step, Load))
-
-
-def is_look_at(handle: str, step: Step) -> bool:
-    """Return True if a step describes an object."""
-    return isinstance(step, Describe) and step.on == handle
 
 
 def part_of(path: str, whole: Message) -> Message:

@@ -54,7 +54,7 @@ def drops_its_value(code: str) -> bool:
     return pure or ARITHMETIC.search(code) is not None
 
 
-class HandedIn:
+class SubmittedText:
     """The lines of a text, counted from 1."""
 
     def __init__(self, text: str):
@@ -74,7 +74,7 @@ class HandedIn:
     def prints_when_called(self) -> bool:
         """True if a definition may print. Code without indentation runs once, on loading.
 
-        >>> [HandedIn(text).prints_when_called for text in ("print(1)", "def f(x): print(x)")]
+        >>> [SubmittedText(text).prints_when_called for text in ("print(1)", "def f(x): print(x)")]
         [False, True]
         """
         inside = (" ", "\t", "def ", "async def ", "class ")
@@ -82,7 +82,7 @@ class HandedIn:
             "print" in line and (line.startswith(inside) or "lambda" in line) for line in self.lines
         )
 
-    def in_place(self, error: CaughtError) -> CaughtError:
+    def with_source_line(self, error: CaughtError) -> CaughtError:
         """Return an error with its line of the submitted text, or without a line if it has none."""
         if error.line is None or error.line > len(self.lines):
             return replace(error, line=None, source="", called=None)
@@ -93,7 +93,7 @@ class HandedIn:
     def documenting(self) -> frozenset[int]:
         """The lines of docstrings and of other triple-quoted texts.
 
-        >>> sorted(HandedIn("def f():\\n    '''One\\n    j = 1\\n    '''\\n    j = 2").documenting)
+        >>> sorted(SubmittedText("def f():\\n  '''One\\n  j = 1\\n  '''\\n  j = 2").documenting)
         [2, 3, 4]
         """
         found, inside = set(), ""
@@ -118,7 +118,7 @@ class HandedIn:
     def above(self, line: int, *words: str) -> int:
         """Return the nearest enclosing line that begins with one of these words; 0 for none.
 
-        >>> HandedIn("def f():\\n    for x in y:\\n        pass").above(3, "for", "while")
+        >>> SubmittedText("def f():\\n    for x in y:\\n        pass").above(3, "for", "while")
         2
         """
         depth = self.indent(line)
@@ -150,7 +150,7 @@ class HandedIn:
     def cuts(self, lines: Iterable[int]) -> list[tuple[int, str]]:
         """Return (line, word) of code that stops gradients, except in `__init__`.
 
-        >>> HandedIn("y = x.detach()  # no_grad").cuts([1])
+        >>> SubmittedText("y = x.detach()  # no_grad").cuts([1])
         [(1, 'detach')]
         """
         code = ((line, self.code(line)) for line in lines)
@@ -161,7 +161,8 @@ class HandedIn:
     def goes_on_below(self, line: int) -> bool:
         """Return True if code with the same indentation follows, which `raise` makes unreachable.
 
-        >>> [HandedIn("def f():\\n    raise E\\n\\n    x = 1").goes_on_below(n) for n in (2, 4, 9)]
+        >>> text = SubmittedText("def f():\\n    raise E\\n\\n    x = 1")
+        >>> [text.goes_on_below(n) for n in (2, 4, 9)]
         [True, False, False]
         """
         below = (at for at in range(line + 1, len(self.lines) + 1) if self.code(at).strip())
@@ -171,7 +172,7 @@ class HandedIn:
     def comes_behind_code(self, line: int) -> bool:
         """Return True if a function has code above a line, except for the code of a stub.
 
-        >>> [HandedIn(f"def f():\\n    {code}\\n    raise E").comes_behind_code(3)
+        >>> [SubmittedText(f"def f():\\n    {code}\\n    raise E").comes_behind_code(3)
         ...     for code in ("x = 1", "# x", "super().__init__()")]
         [True, False, False]
         """
@@ -186,7 +187,7 @@ class HandedIn:
         Only arithmetic and torch's own pure functions count, because other calls may do something.
 
         >>> text = "def f(x):\\n  x / 2 ** 0.5\\n  x.exp()\\n  x.exp_()\\n  x *= 2\\n  g(x)"
-        >>> HandedIn(text).idle(range(1, 7))
+        >>> SubmittedText(text).idle(range(1, 7))
         [2, 3]
         """
         found, opened, goes_on = [], 0, False
@@ -202,7 +203,7 @@ class HandedIn:
     def returns_in_loops(self, lines: Iterable[int]) -> list[int]:
         """Return the lines with a `return` that ends a loop in its first round.
 
-        >>> HandedIn("def f(x):\\n  for y in x:\\n    return y").returns_in_loops([1, 2, 3])
+        >>> SubmittedText("def f(x):\\n  for y in x:\\n    return y").returns_in_loops([1, 2, 3])
         [3]
         """
         returns = (at for at in lines if re.match(r"\s*return\b", self.code(at)))

@@ -223,11 +223,6 @@ class RightValues:
         values = (stage.value for way in self.ways for stage in way.stages)
         return {tuple(value.squeeze().shape) for value in values if value is not None}
 
-    def is_other_constant(self, value: torch.Tensor) -> bool:
-        """Return True if right answers have constants of this shape, but not this one."""
-        known = self.constants.get(value.shape, set())
-        return bool(known) and float(normal(value).flatten()[0]) not in known
-
     def has_copied(self, value: torch.Tensor) -> bool:
         """Return True if a value consists of several copies of a right value."""
         return any(
@@ -465,8 +460,10 @@ class Comparison:
     def is_other_filler(self, stage: Stage) -> bool:
         """Return True if a constant of the file differs from all right constants of that shape."""
         value = stage.value
-        known = stage.line > 0 and value is not None and value.numel() > 0
-        return known and value is not None and self.right.is_other_constant(value)
+        if stage.line <= 0 or value is None or value.numel() == 0:
+            return False
+        known = self.right.constants.get(value.shape, set())
+        return bool(known) and float(normal(value).flatten()[0]) not in known
 
     def is_made_of_constants(self, lost: int) -> bool:
         """Return True if a wrong value comes only from constants: an earlier step is missing."""
@@ -527,7 +524,7 @@ class Comparison:
         if left is not None and not self.has_own_name(left):
             return self.told_unused(left)
         unused = 0 if left is None else self.way.stages[left].line
-        found = self.parting_before(roots)
+        found = self.divergence_before(roots)
         return replace(found, unused=unused) if found and found.line != unused else found
 
     def correct_operations(self) -> frozenset[tuple[int, str]]:
@@ -571,7 +568,7 @@ class Comparison:
         gap = (own.double() - right).abs()
         return bool(gap.numel()) and float(gap.max()) > SAME_DIGITS * float(right.abs().max())
 
-    def parting_before(self, roots: list[int]) -> Divergence | None:
+    def divergence_before(self, roots: list[int]) -> Divergence | None:
         """Return the divergence at the first wrong value before wrong results, or at its cause."""
         lost = self.first_lost(roots)
         if lost is None:
@@ -746,13 +743,13 @@ class Comparison:
             if at not in left
         }
         told = [at for at in self.way.unused if self.way.stages[at].line]
-        return next((at for at in told if self.is_gone(self.matches[at], had)), None)
+        return next((at for at in told if self.is_missing(self.matches[at], had)), None)
 
     def has_own_name(self, at: int) -> bool:
         """Return True if the attempt names a value outside of the definitions that it calls."""
         return bool(self.way.stages[at].names) and not self.way.stages[at].inside
 
-    def is_gone(self, matches: list[tuple[Trace, int]], had: set[tuple[int, int]]) -> bool:
+    def is_missing(self, matches: list[tuple[Trace, int]], had: set[tuple[int, int]]) -> bool:
         """Return True if these right values are missing elsewhere, with everything made from them.
 
         It is enough if one reference trace has such values and all of them are missing.

@@ -1,6 +1,5 @@
 """Compare a value that is not a tensor with the reference, and find where and how they differ."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import isclose
 
@@ -137,13 +136,11 @@ class ValueJudge:
             return ValueGap("missing", wanted[key][0], None, around)
         for key in (key for key in given if key not in wanted):
             return ValueGap("extra", None, given[key][0], around)
-        return next(filter(None, self.of_entries(wanted, given)), None)
-
-    def of_entries(self, wanted: dict, given: dict) -> Iterator[ValueGap | None]:
-        """Yield the gap in each value of two dicts with the same keys."""
         for key, (written, value) in wanted.items():
             around = entry(written, value), entry(*given[key])
-            yield inside(self.between(value, given[key][1], around), Key(written))
+            if gap := self.between(value, given[key][1], around):
+                return inside(gap, Key(written))
+        return None
 
 
 def same(want: Tree, got: Tree) -> bool:

@@ -19,7 +19,7 @@ from traitlets import Dict, Enum, Unicode
 from ..attempts.setup import Setup
 from ..instructor.gradebook import PREFIX
 from ..lateness import read_time
-from ..sources.companion_files import files_beside
+from ..sources.companion_files import companion_files
 from ..sources.submitted_files import SubmittedFiles, handed_in_at
 from .sanitize import reason_in
 from .script_to_notebook import script_behind
@@ -82,7 +82,7 @@ class HiddenGraders(NbGraderPreprocessor):
         student, chapter = where["student"], where["assignment"]
         if (why := reason_in(nb)) is not None:
             return SubmittedFiles(student, chapter, f"{chapter}.ipynb", reason=why)
-        beside = files_beside(self.beside.get(chapter, {}), folder)
+        beside = companion_files(self.beside.get(chapter, {}), folder)
         released = Path(self.release, chapter, f"{chapter}.ipynb")
         script = script_behind(nb, folder / f"{chapter}.py", released, reader)
         if script is not None:

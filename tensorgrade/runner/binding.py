@@ -20,11 +20,6 @@ def parameters_of(function: Callable) -> Parameters:
         return {}
 
 
-def called_code(function: Callable) -> Callable:
-    """Return the code that runs in a call: the `forward` of a module, else the function itself."""
-    return getattr(function, "forward", function) if isinstance(function, nn.Module) else function
-
-
 def in_order(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
     """Match the stub's parameters to the learner's by position.
 

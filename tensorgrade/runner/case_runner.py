@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 import torch
 from torch import nn
 
-from .binding import Parameters, bound, by_name, called_code, in_order, parameters_of
+from .binding import Parameters, bound, by_name, in_order, parameters_of
 from .errors import OutOfTime, describe_error
 from .names import as_asked, likeness, meant_parts
 from .torch_state import standard_torch
@@ -129,7 +129,8 @@ class CaseRunner:
         more generous tolerance by raising an error of their own.
         """
         reply = self.try_case(steps, tensors)
-        mixed = is_about_dtypes(reply[0]["error"])
+        error = reply[0]["error"]
+        mixed = error is not None and bool(ABOUT_DTYPES.search(error["text"]))
         if not in_float64(steps, tensors) or not (mixed or has_nan(reply)):
             return reply
         steps = [step.in_float32() for step in steps]
@@ -142,7 +143,8 @@ class CaseRunner:
     def try_case(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
         """Run the steps once."""
         self.tensors = tensors
-        self.recorder = recorder_for(steps, str(self.module.__file__))
+        traced = any(step.stages for step in steps)
+        self.recorder = StageRecorder(str(self.module.__file__)) if traced else None
         self.objects: dict[str, Any] = {}
         self.made_of: dict[str, str] = {}  # by object, the requested name of its class
         self.returned: dict[str, Any] = {}  # by the names of the results, for later calls
@@ -157,7 +159,8 @@ class CaseRunner:
                 raise
             except BaseException as error:  # an exit() in learner code is an error like any other
                 self.header["error"] = describe_error(error, str(self.module.__file__))
-                self.header["error"] |= {"verb": step.verb, "missing": missing_name(error)}
+                missing = str(error) if isinstance(error, MissingName) else None
+                self.header["error"] |= {"verb": step.verb, "missing": missing}
                 break
         return self.header, self.results
 
@@ -213,7 +216,8 @@ class CaseRunner:
 
     def parameters_of(self, function: Callable) -> Parameters:
         """Return the parameters of a function, class or module; cached, because this is slow."""
-        code = called_code(function)
+        is_module = isinstance(function, nn.Module)  # a call of it runs its `forward`
+        code = getattr(function, "forward", function) if is_module else function
         known = getattr(code, "__func__", code)  # a bound method is a new object each time
         if id(known) not in self.parameters:
             self.parameters[id(known)] = known, parameters_of(code)
@@ -272,11 +276,6 @@ class CaseRunner:
         for place in path:
             found = found[int(place)]
         return found
-
-
-def recorder_for(steps: Sequence[Step], filename: str) -> StageRecorder | None:
-    """Return a recorder of intermediate values, if a step asks for it."""
-    return StageRecorder(filename) if any(step.stages for step in steps) else None
 
 
 def seed_everything(seed: int, device: str) -> None:
@@ -414,11 +413,6 @@ ABOUT_DTYPES = re.compile(
 )
 
 
-def is_about_dtypes(error: dict | None) -> bool:
-    """Return True if an error is about mixed dtypes, or about a number too large for a dtype."""
-    return error is not None and bool(ABOUT_DTYPES.search(error["text"]))
-
-
 def is_tensor(value: object) -> TypeGuard[torch.Tensor]:
     return isinstance(value, torch.Tensor)
 
@@ -553,7 +547,3 @@ def parts_of(returned: Any) -> list | tuple:
     if is_dataclass(returned) and not isinstance(returned, type):
         return [getattr(returned, one.name) for one in fields(returned)]
     return returned if is_list(returned) else [returned]
-
-
-def missing_name(error: BaseException) -> str | None:
-    return str(error) if isinstance(error, MissingName) else None

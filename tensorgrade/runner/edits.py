@@ -194,10 +194,10 @@ def changes_of(text: str, name: str, line: int) -> list[Change]:
     """Return all changes of that definition, the most promising first, cached between portions."""
     node = definition_of(text, name, line)
     made = Definition(Text(text), node).different() if node else []
-    return sorted(made, key=lambda change: promise(change, line)) if line else made
+    return sorted(made, key=lambda change: distance_key(change, line)) if line else made
 
 
-def promise(edit: Change, line: int) -> tuple[int, bool, int]:
+def distance_key(edit: Change, line: int) -> tuple[int, bool, int]:
     """Return a sort key: the line itself first, then its neighbours, then names and numbers."""
     away = abs(edit.line - line)
     return min(away, 2), away > 1 and edit.idea not in SIMPLE, away
@@ -397,7 +397,7 @@ def names_in(function: ast.FunctionDef) -> list[str]:
     return names
 
 
-def is_self(node: ast.expr) -> bool:
+def is_self(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
 

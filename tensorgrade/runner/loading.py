@@ -150,7 +150,7 @@ def spelt_like(asked: str, own: str) -> bool:
     return sorted(left) == sorted(right) or bool(get_close_matches(left, [right], 1, SPELT))
 
 
-@lru_cache(maxsize=6)  # a text and the given code of find-the-bug exercises
+@lru_cache(maxsize=6)  # a text, the given code of find-the-bug exercises, a notebook's cell
 def tree_of(text: str) -> ast.Module:
     """Return the syntax tree of a text, cached for all users. Raises the errors in UNPARSABLE."""
     return ast.parse(text)

@@ -17,11 +17,18 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 from .errors import BLOCK
-from .loading import KEPT, bound_names, branches, is_definition, statements, top_level_blocks
+from .loading import (
+    KEPT,
+    bound_names,
+    branches,
+    is_definition,
+    statements,
+    top_level_blocks,
+    tree_of,
+)
 from .source import UNPARSABLE, Source, Unreadable, with_plain_ends
 
 PYTHON_MAGICS = ("time", "timeit", "capture", "prun", "python", "python3")
@@ -300,16 +307,10 @@ def passed_over(line: str) -> str:
     return line[: len(line) - len(line.lstrip())] + "pass"
 
 
-@lru_cache(maxsize=1)
-def parsed(source: str) -> ast.Module:
-    """Return the syntax tree of a text, cached because a cell is parsed twice in a row."""
-    return ast.parse(source)
-
-
 def line_of_error(source: str) -> int | None:
     """Return the line of the first syntax error; None if there is none."""
     try:
-        parsed(source)
+        tree_of(source)
     except SyntaxError as error:
         return error.lineno
     except UNPARSABLE:
@@ -326,7 +327,7 @@ def only_definitions(
     """
     text, kept, at = source.encode(), [], 0  # columns count bytes
     lines = [0, *(found.end() for found in re.finditer(b"\n", text))]
-    top = parsed(source).body
+    top = tree_of(source).body
     outer = set(top)  # a list would make this quadratic in the number of statements
     for statement in dropped(top, is_kept):
         begin = lines[statement.lineno - 1] + statement.col_offset

@@ -2,9 +2,9 @@
 
 If files have to be read first, `load` sends two replies: the text found in them, before any of it
 has run, and then the result of loading it. The requests `read`, `parts`, `spans`, `shapes` and
-`changes` run no learner code. `mend` runs a case on small edits of the loaded text. `parameters`
-reports the parameters of its definitions. `program` runs a program of the engine that the request
-contains.
+`changes` run no learner code. `try_edits` runs a case on small edits of the loaded text.
+`parameters` reports the parameters of its definitions. `program` runs a program of the engine that
+the request contains.
 """
 
 import ast
@@ -32,13 +32,13 @@ from .changes import changes, definition_alone
 from .edits import Edit, edits, holds
 from .errors import OutOfTime, describe_error
 from .loading import load_module, misspelt_in, read_from_outside
-from .messages import BESIDE, pack, receive, send, unpack
 from .names import meant
 from .programs import run_program
 from .reading import foreign_names, parts, shapes, source_in, source_that_counts, spans
 from .source import UNPARSABLE, Source, Unreadable
 from .steps import decode
 from .torch_state import standard_torch
+from .wire import BESIDE, pack, receive, send, unpack
 
 SECONDS_OF_A_TRY = 0.5
 SECONDS_OF_LOOKING = 2
@@ -82,8 +82,8 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
             send(writer, pack({"parameters": case_runner.own_parameters()}))
         elif request["do"] == "program":
             send(writer, pack(run_program(request)))
-        elif request["do"] == "mend":
-            send(writer, mend(case_runner, source, request, tensors))
+        elif request["do"] == "try_edits":
+            send(writer, try_edits(case_runner, source, request, tensors))
         else:
             send(writer, run_in_time(case_runner, request, tensors, *limits))
 
@@ -162,7 +162,7 @@ def load(
     names, outside = defined_names(module), read_from_outside(module)
     calls = {name: called_by(module, name) for name in request["exercises"] if name in names}
     for name in request["rebind"]:
-        put_in_place(module, name, given[name], request["assigned"].get(name, {}))
+        bind_substitute(module, name, given[name], request["assigned"].get(name, {}))
     beside = weights_in(tensors)
     case_runner = CaseRunner(
         module,
@@ -222,7 +222,7 @@ def names_spoken(value: object, own: set[str]) -> set[str]:
     return names & own
 
 
-def put_in_place(
+def bind_substitute(
     module: types.ModuleType, name: str, stand_in: object, assigned: Mapping[str, str]
 ) -> None:
     """Bind a substitute to its name, and to a misspelling of it if the name itself is missing.
@@ -303,7 +303,7 @@ def run_in_time(
         return pack({"id": case["id"], "values": {}, "facts": {}, "error": error}, {})
 
 
-def mend(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) -> bytes:
+def try_edits(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) -> bytes:
     """Run a case on small edits of a definition, as long as there is time.
 
     Edits of the given line come first. Edits that take too long or raise an error are not reported.

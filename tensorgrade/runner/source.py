@@ -34,10 +34,10 @@ class Source:
         >>> Source("x = 1", "a.py").place(1), Source("…", "a.ipynb", (1,), ("`f`",)).place(3)
         ('line 1', 'cell `f`, line 2')
         """
-        cell, number = self.cell(line), f"line {self.line_in_place(line)}"
+        cell, number = self.cell(line), f"line {self.line_in_cell(line)}"
         return number if cell is None else f"cell {self.names[cell]}, {number}"
 
-    def line_in_place(self, line: int) -> int:
+    def line_in_cell(self, line: int) -> int:
         """Return a line's number where the learner wrote it: in a notebook, within its cell."""
         cell = self.cell(line)
         return line if cell is None else line - self.starts[cell]

@@ -51,7 +51,7 @@ class Packer:
             return self.tensor(place, value)
         if (known := self.handle(value)) is not None:
             return known
-        if is_scalar(value):
+        if type(value) in PLAIN or isinstance(value, Real) or is_numpy_scalar(value):
             return scalar(value)
         if isinstance(value, (str, bytes, bytearray)):
             return self.text(value)
@@ -115,11 +115,6 @@ def is_shown(text: str) -> bool:
 
 
 PLAIN = (bool, int, float, type(None))  # checked first, because `isinstance` of a `Real` is slow
-
-
-def is_scalar(value: Any) -> bool:
-    """Return True for None, a boolean or a number, including NumPy's numbers."""
-    return type(value) in PLAIN or isinstance(value, Real) or is_numpy_scalar(value)
 
 
 def is_numpy_scalar(value: Any) -> bool:

@@ -62,8 +62,8 @@ def import_everything() -> None:
 
     from . import serve  # noqa: F401
     from .instrumentation import OperationCounter
-    from .messages import pack, unpack
     from .tracing import StageRecorder
+    from .wire import pack, unpack
 
     torch.set_num_threads(1)
     layer = torch.nn.MultiheadAttention(8, 2, batch_first=True)
@@ -118,8 +118,8 @@ def rehearse() -> None:
 
     from . import serve
     from .case_runner import Step
-    from .messages import pack, unpack
     from .steps import Call, Construct, Describe, Duplicate, Load, Mode, Move, Restore
+    from .wire import pack, unpack
 
     x = torch.ones(2, 3, 4, dtype=torch.float64)
     load: dict[str, Any] = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course, CourseError
-from .companion_files import files_beside
+from .companion_files import companion_files
 from .near_misses import CODE, Version, damaged_zips, rescued, versions_in
 from .submitted_files import (
     NOT_HANDED_IN,
@@ -246,7 +246,7 @@ def submission_in(student: str, entry: os.DirEntry, course: Course) -> Submitted
         )
     try:
         folder = Path(entry.path)
-        beside = files_beside(course.chapter(entry.name).beside, folder)
+        beside = companion_files(course.chapter(entry.name).beside, folder)
         return replace(read_submission_folder(student, folder, course.limits), beside=beside)
     except Exception as error:  # an unexpected error affects only this submission
         kind = type(error).__name__

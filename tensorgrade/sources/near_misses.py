@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 from ..course import Limits
-from .companion_files import Beside, file_beside, missing, of_content, too_large
+from .companion_files import CompanionFile, companion_file, missing, of_content, too_large
 from .submitted_files import SubmittedFiles, of_both, read_file, shown
 
 # Suffixes that browsers, Finder, Explorer and course systems append to a name already in use.
@@ -218,7 +218,7 @@ def rescued(
     read = {k: read_version(student, v, limits) for k, v in chosen.items() if k in CODE}
     submitted_files = of_both(read.get("ipynb"), read.get("py")) or SubmittedFiles(student, chapter)
     carried = tuple(
-        read_beside(chosen[name], most) if name in chosen else missing(name)
+        read_companion(chosen[name], most) if name in chosen else missing(name)
         for name, most in files.items()
     )
     taken = [v for v in chosen.values() if not v.exact]
@@ -255,14 +255,16 @@ def read_version(student: str, version: Version, limits: Limits) -> SubmittedFil
     return SubmittedFiles(student, version.chapter, version.counts_as, content, reason)
 
 
-def read_beside(version: Version, most: int) -> Beside:
+def read_companion(version: Version, most: int) -> CompanionFile:
     """Return a version of a file of weights, under the name that it should have."""
     if not version.member:
-        return file_beside(version.path, most, version.kind)
+        return companion_file(version.path, most, version.kind)
     content, reason = member_content(version, most)
     if len(content) > most:
         return too_large(version.kind, most)
-    return Beside(version.kind, reason=reason) if reason else of_content(version.kind, content)
+    if reason:
+        return CompanionFile(version.kind, reason=reason)
+    return of_content(version.kind, content)
 
 
 def member_content(version: Version, most: int) -> tuple[bytes, str]:

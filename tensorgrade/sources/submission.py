@@ -8,10 +8,10 @@ import torch
 from safetensors.torch import load
 
 from ..exchange.observation import DTYPES
-from ..runner.messages import BESIDE
 from ..runner.source import Source, Unreadable, decode
 from ..runner.values import MOST_TENSORS
-from .companion_files import Beside
+from ..runner.wire import BESIDE
+from .companion_files import CompanionFile
 from .submitted_files import SubmittedFiles
 
 # Words in a file that suggest a use of torch's compiler, whose import takes seconds. A file without
@@ -41,7 +41,7 @@ class Weights:
     missing: bool = False
 
 
-def read_weights(file: Beside) -> Weights:
+def read_weights(file: CompanionFile) -> Weights:
     """Return the tensors of a file, which is read only as safetensors."""
     if file.reason:
         return Weights(trouble=file.reason, missing=file.missing)
@@ -83,7 +83,7 @@ class Submission:
     given: dict[str, str] = field(default_factory=dict)
     rebind: tuple[str, ...] = ()
     exercises: dict[str, str] = field(default_factory=dict)
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[CompanionFile, ...] = ()
     parameters: dict[str, list[str]] = field(default_factory=dict)
     assigned: dict[str, dict[str, str]] = field(default_factory=dict)
     alone: tuple[str, str] | None = None

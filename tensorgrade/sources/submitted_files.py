@@ -11,7 +11,7 @@ from pathlib import Path
 from ..course import Limits
 from ..exchange.text import JOINERS, printable
 from ..lateness import is_possible, now, read_time, written
-from .companion_files import Beside
+from .companion_files import CompanionFile
 
 NOTHING = "nothing "  # start of the digests of empty submissions
 WEIGHTS = "+"  # separates the digest of the code from that of the weights
@@ -48,7 +48,7 @@ class SubmittedFiles:
     submitted: str = ""
     time_note: str = ""
     by_file: bool = False
-    beside: tuple[Beside, ...] = field(default=(), repr=False)
+    beside: tuple[CompanionFile, ...] = field(default=(), repr=False)
 
     @property
     def digest(self) -> str:

@@ -4,6 +4,7 @@ pytest finds the tests, reads their markers and expands `parametrize`. It does n
 that takes only an attempt is a function to call, and pytest's own run costs more than most tests.
 """
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,8 +16,9 @@ from ..attempts.pipeline import checked, finding_on
 from ..attempts.results import CheckResult
 from ..course import CourseError
 from ..exchange.observation import Outcome
-from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong, as_given
+from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong
 from ..judging.errors import ended
+from ..messages.checks import NotFixedYet
 from ..runner.errors import OutOfTime
 from .collecting import TEST, ExerciseTest
 
@@ -109,7 +111,9 @@ def finding_of(
         return None
     if part is None:
         return Finding(test.asks, diagnosis)
-    return finding_on(part, test.asks, as_given(diagnosis) if is_as_given(part) else diagnosis)
+    if is_as_given(part):  # the learner has not changed the given code: it is still to do
+        diagnosis = replace(diagnosis, kind=Kind.TO_DO, problem=NotFixedYet(diagnosis.problem))
+    return finding_on(part, test.asks, diagnosis)
 
 
 def passes_as_given(test: ExerciseTest, part: ExerciseAttempt) -> bool:

@@ -65,6 +65,7 @@ class Note:
         name, message = next(iter(finding.mistakes.items()), ("", ""))
         told = Clauses((diagnosis.problem, diagnosis.where)) if name else None
         facts = (("checked", finding.asks), ("called", diagnosis.called), ("problem", render(told)))
+        said = finding.said()
         return Sections(
             message or sentence(diagnosis.problem),
             name,
@@ -72,7 +73,7 @@ class Note:
             tuple(self.thoughts(render(diverging.said) if diverging else "")),
             tuple((label, text) for label, text in facts if text),
             tuple(self.shapes() if diagnosis.kind in SHAPES_HELP else ()),
-            tuple(shortly(finding.said())),
+            (*said[:MOST_LINES], *["…"] * (len(said) > MOST_LINES)),
         )
 
     @cached_property
@@ -183,11 +184,6 @@ class Note:
             lines += [Text(""), Text("your code prints", "dim")]
             lines += [Text(f"  {line}") for line in told.printed]
         return lines
-
-
-def shortly(said: list[str]) -> list[str]:
-    """Return the first MOST_LINES lines, with an ellipsis if there are more."""
-    return [*said[:MOST_LINES], *["…"] * (len(said) > MOST_LINES)]
 
 
 def trace_lines(steps: list[Step]) -> list[str]:

@@ -1,6 +1,6 @@
 """Explain the points of an exercise in one line, the same in every view."""
 
-from ..attempts.results import About, CheckResult, Rule, state_of
+from ..attempts.results import CheckResult, Rule, Topic, state_of
 from ..course import Course
 from ..messages.message import parts_of
 from ..messages.verdicts import EarlierIsWrong
@@ -19,15 +19,15 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
 
     For example: `2 of 4 checks passed; known mistake: −2.5`.
     """
-    answers = [check for check in checks if check.about == About.ANSWER]
-    others = [check for check in checks if check.about != About.ANSWER]
+    answers = [check for check in checks if check.about == Topic.ANSWER]
+    others = [check for check in checks if check.about != Topic.ANSWER]
     passed = sum(check.passed for check in answers)
     parts = [f"{passed} of {plural(len(answers), 'check')} passed"]
     if passed < len(answers) and (reason := other_rule(answers)):
         parts.append(f"{reason}: {lost(most - earned(answers))}")
-    if any(check.about == About.NAMES and not check.passed for check in others):
+    if any(check.about == Topic.NAMES and not check.passed for check in others):
         parts.append(f"names other than the given ones: {lost(-earned(others))}")
-    if any(check.about == About.REPAIR_SIZE and not check.passed for check in others):
+    if any(check.about == Topic.REPAIR_SIZE and not check.passed for check in others):
         parts.append(f"more changed than needed: {lost(most - earned(answers))}")
     return "; ".join(parts)
 

@@ -101,7 +101,7 @@ def is_whole(course: Course, by_exercise: Results, config: Config) -> bool:
     """Return True if the run included all exercises and no subset of tests was selected."""
     if config.getoption("keyword") or any("::" in argument for argument in config.args):
         return False
-    return all(e.name in by_exercise for c in course.chapters for e in c.exercises)
+    return all(name in by_exercise for name in course.exercise_names)
 
 
 def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
@@ -276,9 +276,7 @@ def in_short(diagnosis: Diagnosis) -> str:
 
 def first_to_work_on(course: Course, by_exercise: Results) -> str | None:
     """Return the first wrong exercise in the course's order, or else the first one to do."""
-    order = [
-        e.name for chapter in course.chapters for e in chapter.exercises if e.name in by_exercise
-    ]
+    order = [name for name in course.exercise_names if name in by_exercise]
     for state in (State.WRONG, State.TO_DO):
         for name in order:
             if state_of(by_exercise[name]) == state:
@@ -332,7 +330,7 @@ def start_of(name: str, where: str, first: CheckResult | None, again: str) -> li
     first: the result of its first failed check. again: how to check the exercise afterwards.
     """
     problem = first.finding.diagnosis.problem if first and first.finding else NotWritten()
-    to_fix = bool(first and first.finding and first.finding.is_to_mend)
+    to_fix = bool(first and first.finding and first.finding.is_to_fix)
     begun = not isinstance(problem, NotWritten) and not to_fix
     title = f"{name} is written" if begun else f"Start here: {name}"
     todo = sentence(Clauses((problem, WriteThatFirst()), ": ")) if begun else START

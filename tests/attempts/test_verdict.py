@@ -4,7 +4,7 @@ import pytest
 
 from tensorgrade.attempts import pipeline, points
 from tensorgrade.attempts.explainers import evidence
-from tensorgrade.attempts.results import About, CheckResult, first_failure
+from tensorgrade.attempts.results import CheckResult, Topic, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
@@ -45,7 +45,7 @@ NAMED = {"turned": "It is turned around."}
 
 def check(asks: str, diagnosis: Diagnosis, mistakes: dict[str, str] | None = None) -> CheckResult:
     """A check that failed."""
-    about = About.NAMES if asks == ASKS else About.ANSWER
+    about = Topic.NAMES if asks == ASKS else Topic.ANSWER
     finding = Finding(asks, diagnosis, mistakes or {})
     return CheckResult("f", 1.0, False, asks, finding, about=about)
 
@@ -77,7 +77,7 @@ def test_where_a_mistake_is_known_the_first_check_speaks_that_came_to_an_answer(
 
 @pytest.mark.parametrize(
     "module, lost",
-    [(pipeline, "divergence_for"), (points, "is_only_squeezed"), (evidence, "repair")],
+    [(pipeline, "divergence"), (points, "is_only_squeezed"), (evidence, "repair")],
 )
 def test_an_answer_that_cannot_be_explained_costs_nothing(
     project, grader, monkeypatch, caplog, module, lost
@@ -117,6 +117,6 @@ def test_given_code_earns_nothing_where_points_cannot_be_settled(project, grader
     def fails(*_):
         raise TypeError("a fault of ours")
 
-    monkeypatch.setattr("tensorgrade.attempts.points.mended", fails)
+    monkeypatch.setattr("tensorgrade.attempts.points.repaired", fails)
     (told,) = (verdict for verdict in grader.grade(submitted_files) if verdict.exercise == name)
     assert told.points == 0

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import nbformat
 import pytest
 
-from tensorgrade.attempts.points import mended
+from tensorgrade.attempts.points import repaired
 from tensorgrade.attempts.results import CheckResult
 from tensorgrade.author.building.derive import script_for_learners
 from tensorgrade.author.building.notebooks import release_text
@@ -175,7 +175,7 @@ def test_a_build_finds_a_bug_that_is_none(course, monkeypatch):
 
 
 def test_a_build_finds_a_solution_that_is_no_repair(course, monkeypatch):
-    monkeypatch.setattr(complaints, "written_anew", lambda project, right, *names: right)
+    monkeypatch.setattr(complaints, "rewritten", lambda project, right, *names: right)
     said = list(complaints.unproved_bugs(course))
     assert len(said) == 6 and all("written anew, is passed with 4 points" in one for one in said)
 
@@ -234,7 +234,7 @@ def earned(changed: int, *checks: tuple[float, bool, bool]) -> float:
         CheckResult(NAME, points, passed, given=partial(bool, given))
         for points, passed, given in checks
     ]
-    return sum(check.earned for check in mended(part(changed), results))
+    return sum(check.earned for check in repaired(part(changed), results))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ..sampling import first_of_each
+
 FOLDER = Path(__file__).parents[1] / "learner_cases"
 
 
@@ -18,7 +20,11 @@ def cases() -> list[dict[str, str]]:
         return [*csv.DictReader(file, delimiter="\t")]
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
+@pytest.mark.parametrize(
+    "case",
+    first_of_each(cases(), lambda case: (case["chapter"], case["mistakes"] != "", case["points"])),
+    ids=lambda case: case["name"],
+)
 def test_a_learner_reads_what_helps(project, judged, case):
     solution = project.solution(case["chapter"]).read_text(encoding="utf-8") + "\n\n"
     text = (FOLDER / f"{case['name']}.py").read_text(encoding="utf-8")

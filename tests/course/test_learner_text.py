@@ -6,7 +6,7 @@ import pytest
 
 from tensorgrade.attempts.verdict import Status, Verdict
 from tensorgrade.exchange.text import JOINERS, printable
-from tensorgrade.judging.submitted_text import HandedIn
+from tensorgrade.judging.submitted_text import SubmittedText
 from tensorgrade.sources.submitted_files import SubmittedFiles, escaped
 
 CH1 = "ch1_simplified_attention"
@@ -39,7 +39,7 @@ def test_no_row_holds_a_character_that_acts(grader, carrier):
 @pytest.mark.parametrize("text", ACTS)
 def test_whatever_acts_becomes_a_question_mark(text):
     assert acting(text) and not acting(printable(text))
-    line = HandedIn(f"x = 1  # {text}").lines[0]
+    line = SubmittedText(f"x = 1  # {text}").lines[0]
     assert line.startswith("x = 1  # ?") and not acting(line)
     row = Verdict("ada", "c", "e", 0, 1, Status.FAILED, message=f"It is {text}.", code=text)
     assert not acting(row.message + row.code)

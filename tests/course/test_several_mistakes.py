@@ -79,7 +79,7 @@ def cost_of(verdict: Verdict) -> float:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_several_mistakes_cost_at_most_what_they_cost_alone(project, judged, size):
     found = [complaint(judged, sample) for sample in samples(project, 7, 6, size)]
     assert not [*filter(None, found)]

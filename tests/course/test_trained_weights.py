@@ -16,7 +16,7 @@ from tensorgrade.attempts.pipeline import verdict
 from tensorgrade.author.recording.casebook import recorded_cases
 from tensorgrade.command import Learner
 from tensorgrade.grader_files import import_from
-from tensorgrade.sources.companion_files import Beside, missing
+from tensorgrade.sources.companion_files import CompanionFile, missing
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..commands import ROOT
@@ -45,7 +45,7 @@ def solution(project):
 def judged(grader, solution):
     """The verdict on trained_loss with a file beside the solution, or beside another text."""
 
-    def judge(beside: Beside, content: bytes = b""):
+    def judge(beside: CompanionFile, content: bytes = b""):
         submitted_files = SubmittedFiles(
             "ada", GPT, f"{GPT}.py", content or solution, beside=(beside,)
         )
@@ -87,7 +87,7 @@ def test_the_graders_model_is_the_solutions(trained, project):
 
 
 def test_trained_weights_earn_all_points(judged, trained):
-    found = judged(Beside(FILE, trained))
+    found = judged(CompanionFile(FILE, trained))
     assert (found.points, found.status) == (MOST, "passed"), found
 
 
@@ -96,14 +96,14 @@ def test_trained_weights_earn_all_points(judged, trained):
 def test_in_another_dtype_they_do_too(judged, trained, kind):
     tensors = {n: t.to(kind) if t.is_floating_point() else t for n, t in load(trained).items()}
     content = file_of(tensors)
-    beside = Beside(FILE, content)
+    beside = CompanionFile(FILE, content)
     assert judged(beside).points >= MOST - 1, "rounded to eight bits the own model may be off"
 
 
 def test_without_the_masks_and_with_more_in_the_file_they_do_too(judged, trained):
     tensors = {name: t for name, t in load(trained).items() if "mask" not in name}
-    assert judged(Beside(FILE, file_of(tensors))).points == MOST
-    assert judged(Beside(FILE, file_of(tensors | {"more": torch.ones(3)}))).points == MOST
+    assert judged(CompanionFile(FILE, file_of(tensors))).points == MOST
+    assert judged(CompanionFile(FILE, file_of(tensors | {"more": torch.ones(3)}))).points == MOST
 
 
 def pickled(tensors) -> bytes:
@@ -112,7 +112,7 @@ def pickled(tensors) -> bytes:
     return file.getvalue()
 
 
-def broken(trained: bytes) -> dict[str, tuple[Beside, str]]:
+def broken(trained: bytes) -> dict[str, tuple[CompanionFile, str]]:
     """Files of which nothing can be made, each with a part of the sentence on it."""
     tensors = load(trained)
     looking = load_file(ROOT / "exercises" / "weights" / "looking.safetensors")
@@ -158,7 +158,7 @@ def broken(trained: bytes) -> dict[str, tuple[Beside, str]]:
         ),
     }
     files = {
-        name: (Beside(FILE, content, "" if content else f"{FILE} is empty."), said)
+        name: (CompanionFile(FILE, content, "" if content else f"{FILE} is empty."), said)
         for name, (content, said) in contents.items()
     }
     return files | {"missing": (missing(FILE), "`tensorgrade train` creates it")}
@@ -178,10 +178,10 @@ def test_what_are_no_weights_costs_what_weights_earn_and_is_reported(judged, tra
 def test_it_costs_nothing_else(grader, trained, solution):
     """The rest of the chapter has the points that it has beside right weights."""
     submitted_files = SubmittedFiles(
-        "ada", GPT, f"{GPT}.py", solution, beside=(Beside(FILE, trained),)
+        "ada", GPT, f"{GPT}.py", solution, beside=(CompanionFile(FILE, trained),)
     )
     right = grader.grade(submitted_files)
-    worse = grader.grade(replace(submitted_files, beside=(Beside(FILE, b"nothing"),)))
+    worse = grader.grade(replace(submitted_files, beside=(CompanionFile(FILE, b"nothing"),)))
     assert {one.status for one in right} == {"passed"}
     assert [b.exercise for a, b in zip(right, worse, strict=True) if a != b] == [NAME]
 
@@ -199,7 +199,7 @@ def test_untrained_and_mixed_up_weights_have_learned_nothing(judged, trained):
         "blocks in reverse": file_of({other_block(name): t for name, t in tensors.items()}),
     }
     for name, content in others.items():
-        found = judged(Beside(FILE, content))
+        found = judged(CompanionFile(FILE, content))
         assert found.points == OWN_WORK + 1, (name, found)  # the own model agrees
         assert "has a loss of" in found.message, (name, found)
 
@@ -217,14 +217,14 @@ def test_a_model_that_sees_what_comes_is_good_by_its_own_loss_and_earns_nothing(
     with safe_open(path, "pt") as file:
         told = json.loads(file.metadata()["told"])
     assert told["own"] < 1 and told["own_last"] > 2.5
-    found = judged(Beside(FILE, path.read_bytes()))
+    found = judged(CompanionFile(FILE, path.read_bytes()))
     assert found.points == OWN_WORK + 1 and "it must be below 2.1" in found.message
 
 
 def test_foreign_names_in_a_file_are_not_held_against_the_code(judged, trained):
     """The file counts as meant; the own model, whose names are right, cannot take it."""
     tensors = {name.replace("layers.0", "layers.9"): t for name, t in load(trained).items()}
-    found = judged(Beside(FILE, file_of(tensors)))
+    found = judged(CompanionFile(FILE, file_of(tensors)))
     assert found.points == MOST - 1 and "layers.9" not in found.message
     assert "your own model and the graders' model have different losses" in found.message
 
@@ -297,6 +297,7 @@ def test_the_weights_of_the_kit_are_known_however_they_are_cut(trained, kit, way
     assert CHECKS["of_the_kit"](hidden) == "looking.safetensors"
 
 
+@pytest.mark.slow
 def test_other_weights_are_not_taken_for_those_of_the_kit(trained):
     """Trained ones, and 200 files of random, even, huge, tiny or broken numbers."""
     tensors, chance = load(trained), torch.Generator().manual_seed(4)
@@ -322,7 +323,7 @@ def test_other_weights_are_not_taken_for_those_of_the_kit(trained):
 def test_the_weights_of_the_kit_earn_nothing_and_it_is_said(judged, trained, kit):
     for way in ("cut", "permuted and scaled"):
         tensors = HIDING[way](kit_cut(load(trained), kit), torch.Generator().manual_seed(5))
-        found = judged(Beside(FILE, file_of(tensors)))
+        found = judged(CompanionFile(FILE, file_of(tensors)))
         assert found.points == OWN_WORK, found
         assert "contains the numbers of looking.safetensors, which comes with the" in found.message
 
@@ -362,7 +363,7 @@ def test_weights_under_a_learners_own_names_count_as_meant(
         tensors = {re.sub(rf"\b{asked}\b", own, name): t for name, t in tensors.items()}
     tensors = {name: t.to(masks) if t.dtype == torch.bool else t for name, t in tensors.items()}
     assert not tensors.keys() & {"head.weight"} or "head" not in names
-    found = judged(Beside(FILE, file_of(tensors)), text.encode())
+    found = judged(CompanionFile(FILE, file_of(tensors)), text.encode())
     assert found.points >= MOST - 1 and "weights" not in found.message, found
 
 
@@ -375,14 +376,14 @@ def test_an_own_model_that_makes_something_else_of_the_weights_loses_that_part(
         (b"return self.head(self.final_norm(x))", b"return self.head(x)"),
     ):
         assert solution.count(right) == 1
-        found = judged(Beside(FILE, trained), solution.replace(right, wrong))
+        found = judged(CompanionFile(FILE, trained), solution.replace(right, wrong))
         assert found.points == MOST - 1, found
 
 
 def test_weights_count_whatever_the_function_gives(judged, trained, solution):
     text = solution.decode()
     stub = text[: text.index("def trained_loss(")] + "def trained_loss(model, windows):\n    pass\n"
-    found = judged(Beside(FILE, trained), stub.encode())
+    found = judged(CompanionFile(FILE, trained), stub.encode())
     assert found.points == 6, found
 
 
@@ -415,7 +416,7 @@ def test_a_known_mistake_beside_no_weights_costs_no_more_and_both_are_reported(
     right = b"model.train(training)"
     assert solution.count(right) == 1
     wrong = solution.replace(right, b"model.train()")
-    alone, without = judged(Beside(FILE, trained), wrong), judged(missing(FILE), wrong)
+    alone, without = judged(CompanionFile(FILE, trained), wrong), judged(missing(FILE), wrong)
     assert alone.mistakes == without.mistakes == ["always_back_to_training"]
     assert alone.points == pytest.approx(0.9 * MOST)  # the least that a mistake costs
     assert without.points == pytest.approx(OWN_WORK - 0.5)  # the test that it fails

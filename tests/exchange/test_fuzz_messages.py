@@ -25,8 +25,8 @@ from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.values import plain, shown, sized, spelled
 from tensorgrade.judging.value_comparison import ValueJudge, side_by_side
 from tensorgrade.runner.edits import Idea
-from tensorgrade.runner.messages import BadMessage, pack, receive, unpack
 from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
+from tensorgrade.runner.wire import BadMessage, pack, receive, unpack
 
 LENGTH = struct.Struct("<Q")
 WORDS = st.text(max_size=8)
@@ -226,6 +226,7 @@ TRIED |= {"values": st.dictionaries(WORDS, st.fixed_dictionaries({"json": TREES}
 A_TRY = {"line": 1, "idea": "name", "code": "", "text": "", "facts": {}, "error": None}
 
 
+@pytest.mark.slow
 @given(st.lists(st.fixed_dictionaries(TRIED), max_size=3))
 @example([A_TRY | {"values": {"a": {"json": {"tuple": None}}}}])
 def test_any_reply_to_a_search(tries):

@@ -11,14 +11,14 @@ import pytest
 from tensorgrade.attempts.in_child import InChild
 from tensorgrade.course import Limits
 from tensorgrade.isolation import warm_process
-from tensorgrade.isolation.child_configuration import orders
+from tensorgrade.isolation.child_configuration import configuration
 from tensorgrade.isolation.command import RUNNER, View, bubblewrapped
 from tensorgrade.isolation.levels import CUDA, FULL, NONE
 from tensorgrade.isolation.probing import last_line, tried
 from tensorgrade.isolation.readable import interpreter, readable_paths
 from tensorgrade.isolation.warm_process import NotStarted, WarmProcess
 from tensorgrade.runner import serve, warm
-from tensorgrade.runner.messages import unpack
+from tensorgrade.runner.wire import unpack
 from tensorgrade.sources.submission import Source, Submission
 
 from ..needs import needs
@@ -47,18 +47,18 @@ def test_command_shows_only_what_is_listed():
 
 def test_filter_is_whole_instructions():
     """BPF instructions have eight bytes; the filter begins with loading the architecture."""
-    code = bytes.fromhex(orders(Limits(), FULL.layers)["call_filter"])
+    code = bytes.fromhex(configuration(Limits(), FULL.layers)["call_filter"])
     assert len(code) % 8 == 0 and len(code) > 800
     assert struct.unpack("<HBBI", code[:8]) == (0x20, 0, 0, 4)
 
 
 def test_limits_reach_the_child():
-    """Every limit of the course is in a child's orders; CUDA alone has no bound on addresses."""
+    """A child's configuration has every limit of the course; CUDA has no bound on addresses."""
     limits = Limits(memory_bytes=7, file_bytes=6, processor_seconds=5, open_files=4, processes=3)
-    bounds = orders(limits, FULL.layers)["bounds"]
+    bounds = configuration(limits, FULL.layers)["bounds"]
     names = ("AS", "FSIZE", "CPU", "NOFILE", "NPROC")
     assert [bounds[f"RLIMIT_{name}"] for name in names] == [7, 6, 5, 4, 3]
-    assert "RLIMIT_AS" not in orders(limits, CUDA.layers)["bounds"]
+    assert "RLIMIT_AS" not in configuration(limits, CUDA.layers)["bounds"]
 
 
 @pytest.mark.slow

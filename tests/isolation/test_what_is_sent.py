@@ -10,7 +10,7 @@ from tensorgrade.attempts.in_child import Requests
 from tensorgrade.author.recording.casebook import PUBLIC_SEED, recorded_cases
 from tensorgrade.exchange.cases import Case, seed_for
 from tensorgrade.isolation.warm_process import Child
-from tensorgrade.runner.messages import unpack
+from tensorgrade.runner.wire import unpack
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 CHAPTERS = (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tensorgrade.exchange.observation import Loaded, Observation, Outcome, read_observation
 from tensorgrade.exchange.text import LONGEST_MESSAGE
-from tensorgrade.runner.messages import BadMessage, pack
+from tensorgrade.runner.wire import BadMessage, pack
 from tensorgrade.sources.submission import Source
 
 WORDS = st.text(max_size=5)

@@ -3,9 +3,9 @@
 import pytest
 
 from tensorgrade.exchange.observation import CaughtError
-from tensorgrade.judging.submitted_text import MOST_CUTS, HandedIn
+from tensorgrade.judging.submitted_text import MOST_CUTS, SubmittedText
 
-TEXT = HandedIn(
+TEXT = SubmittedText(
     """class Attend(nn.Module):
     def __init__(
         self, width, eps: float = 1e-5, size=4
@@ -53,7 +53,8 @@ def test_what_a_statement_reads_is_followed_to_where_it_is_made(line, told):
 
 def test_what_is_made_twice_or_nowhere_is_followed_to_no_line():
     assert TEXT.making("x", TEXT.body(19)) == 14
-    assert HandedIn("def f(x):\n    n = 1\n    n = 2\n    return n").making("n", range(1, 5)) == 0
+    twice = SubmittedText("def f(x):\n    n = 1\n    n = 2\n    return n")
+    assert twice.making("n", range(1, 5)) == 0
     assert TEXT.making("late", WHOLE) == TEXT.default("late", WHOLE) == 0
     assert TEXT.default("width", WHOLE) == 0  # it has none
 
@@ -71,24 +72,24 @@ def test_lines_of_init_make_an_object_and_no_others_do():
 def test_lines_that_cut_gradients_are_those_that_run_in_a_call():
     text = 'def f(x):\n    """>>> no\n    >>> x.detach()\n    """\n    with torch.no_grad():\n'
     text += "        return torch.tensor(x.data)  # x.item()\n"
-    assert HandedIn(text).cuts(range(1, 7)) == [(5, "no_grad"), (6, "torch.tensor")]
+    assert SubmittedText(text).cuts(range(1, 7)) == [(5, "no_grad"), (6, "torch.tensor")]
     made = "class A:\n    def __init__(self):\n        self.x = torch.tensor(2)\n"
-    assert HandedIn(made).cuts(range(1, 4)) == []
+    assert SubmittedText(made).cuts(range(1, 4)) == []
 
 
 def test_of_lines_that_cut_gradients_only_some_are_looked_at():
     lines = 100 * "    x = x.detach()\n"
-    assert len(HandedIn(f"def f(x):\n{lines}").cuts(range(1, 102))) == MOST_CUTS
+    assert len(SubmittedText(f"def f(x):\n{lines}").cuts(range(1, 102))) == MOST_CUTS
 
 
 def test_no_stub_has_code_before_it_says_that_it_is_to_do(project):
     for chapter in project.course.chapters:
-        text = HandedIn((project.exercises / f"{chapter.name}.py").read_text(encoding="utf-8"))
+        text = SubmittedText((project.exercises / f"{chapter.name}.py").read_text(encoding="utf-8"))
         unwritten = [at for at, line in enumerate(text.lines, 1) if "raise NotImplement" in line]
         assert unwritten and not any(map(text.comes_behind_code, unwritten))
 
 
 def test_lines_are_counted_as_python_counts_them():
     text = "a = 1\x0cb = 2\x85\n# \u2028 one line\r\n1 / 0\r2 / 0"
-    told = [HandedIn(text).in_place(CaughtError("E", line=n)).source for n in (3, 4)]
+    told = [SubmittedText(text).with_source_line(CaughtError("E", line=n)).source for n in (3, 4)]
     assert told == ["1 / 0", "2 / 0"]

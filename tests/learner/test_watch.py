@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from tensorgrade.learner.watch.loop import WAIT_FOR_END, Watch, exercises
+from tensorgrade.learner.watch.loop import WAIT_FOR_END, Watch
 from tensorgrade.learner.watch.screen import Keys, Page
 
 CHAPTER = "ch1_simplified_attention"
@@ -251,5 +251,5 @@ def test_without_a_terminal_there_are_no_keys(monkeypatch):
 
 
 def test_exercises_come_in_the_order_of_the_course(project):
-    names = exercises(project.course)
+    names = project.course.exercise_names
     assert names[0] == "attention_scores" and names[-1] == "bug_batches"

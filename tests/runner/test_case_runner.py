@@ -5,9 +5,9 @@ import torch
 
 from tensorgrade.runner.case_runner import CaseRunner
 from tensorgrade.runner.loading import load_module
-from tensorgrade.runner.messages import pack, unpack
 from tensorgrade.runner.serve import called_by, run
 from tensorgrade.runner.steps import Call, Construct
+from tensorgrade.runner.wire import pack, unpack
 
 SPECIAL = {
     "sparse": "x.to_sparse()",

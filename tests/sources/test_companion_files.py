@@ -9,7 +9,7 @@ from safetensors.torch import save
 
 from tensorgrade.course_sources import complaints_on_files
 from tensorgrade.instructor.run import twins
-from tensorgrade.sources.companion_files import Beside, files_beside
+from tensorgrade.sources.companion_files import CompanionFile, companion_files
 from tensorgrade.sources.finding import find_submissions
 from tensorgrade.sources.submission import read_weights
 from tensorgrade.sources.submitted_files import SubmittedFiles
@@ -44,7 +44,8 @@ def test_it_is_read_beside_the_code(found, tmp_path):
     put(tmp_path, f"{CH6}/{CH6}.py", CODE)
     put(tmp_path, f"{CH6}/{FILE}", CONTENT)
     submitted_files, notes = found()
-    assert (submitted_files.content, submitted_files.beside) == (CODE, (Beside(FILE, CONTENT),))
+    assert submitted_files.content == CODE
+    assert submitted_files.beside == (CompanionFile(FILE, CONTENT),)
     assert notes == []
     assert read_weights(submitted_files.beside[0]).tensors["a"].tolist() == [1, 1]
 
@@ -83,7 +84,8 @@ def test_nearly_named_or_placed_it_counts_and_that_is_reported(found, tmp_path, 
     put(tmp_path, f"{CH6}/{CH6}.py", CODE)
     put(tmp_path, where, CONTENT)
     submitted_files, notes = found()
-    assert (submitted_files.content, submitted_files.beside) == (CODE, (Beside(FILE, CONTENT),))
+    assert submitted_files.content == CODE
+    assert submitted_files.beside == (CompanionFile(FILE, CONTENT),)
     assert where == FILE or any(f"counts as {FILE}" in note for note in notes)
     assert not any("left out" in note for note in notes)
 
@@ -93,7 +95,8 @@ def test_in_a_zip_with_the_code_it_counts(found, tmp_path):
         archive.writestr(f"work/{CH6}.py", CODE)
         archive.writestr(f"work/{FILE}", CONTENT)
     submitted_files, _ = found()
-    assert (submitted_files.content, submitted_files.beside) == (CODE, (Beside(FILE, CONTENT),))
+    assert submitted_files.content == CODE
+    assert submitted_files.beside == (CompanionFile(FILE, CONTENT),)
 
 
 def test_in_a_zip_it_is_bounded(found, tmp_path):
@@ -118,8 +121,8 @@ def test_weights_without_code_are_no_answer(found, tmp_path):
 
 def test_other_weights_are_another_hand_in_and_the_same_code():
     plain = SubmittedFiles("ada", CH6, f"{CH6}.py", CODE)
-    some, others = (replace(plain, beside=(Beside(FILE, c),)) for c in (CONTENT, b"other"))
-    none = replace(plain, beside=(Beside(FILE, reason="There is none."),))
+    some, others = (replace(plain, beside=(CompanionFile(FILE, c),)) for c in (CONTENT, b"other"))
+    none = replace(plain, beside=(CompanionFile(FILE, reason="There is none."),))
     assert len({one.digest for one in (plain, some, others, none)}) == 4
     assert len(twins([some, others, replace(some, student="bao")])) == 2
     assert {one.digest.split("+")[0] for one in (some, others)} == {plain.digest}
@@ -130,9 +133,9 @@ def test_where_several_folders_may_have_it_the_first_counts(tmp_path):
     for folder, content in ((first, b"1"), (second, b"2")):
         folder.mkdir()
         (folder / FILE).write_bytes(content)
-    assert files_beside({FILE: 9}, first, second) == (Beside(FILE, b"1"),)
+    assert companion_files({FILE: 9}, first, second) == (CompanionFile(FILE, b"1"),)
     (first / FILE).unlink()
-    assert files_beside({FILE: 9}, first, second) == (Beside(FILE, b"2"),)
+    assert companion_files({FILE: 9}, first, second) == (CompanionFile(FILE, b"2"),)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
     if not isinstance(problem, CameInstead) or not isinstance(problem.came, NoGradient):
         return diagnosis
     lines = chain(*(range(first, last + 1) for first, last in part.own_lines))
-    cuts = part.attempt.handed_in.cuts(lines)
+    cuts = part.attempt.submitted.cuts(lines)
     if len(cuts) != 1:
         return diagnosis
     ((line, word),) = cuts

@@ -41,13 +41,13 @@ def lines_in_place(part: ExerciseAttempt) -> list[int]:
     ways = map(read_trace, part.attempt.in_public(cases))
     stages = (stage for way in ways for stage in way.stages)
     lines = {one.line for one in stages if one.line and changes_its_input(one.operation)}
-    return sorted(line for line in lines if not part.attempt.handed_in.is_making(line))
+    return sorted(line for line in lines if not part.attempt.submitted.is_making(line))
 
 
 def changing_lines(part: ExerciseAttempt, name: str) -> dict[str, int]:
     """Return the lines that change arguments, by argument name, on public cases similar to one."""
     seen = part.attempt.in_public(public_cases_like(part, name))
-    lines = range(1, len(part.attempt.handed_in.lines) + 1)
+    lines = range(1, len(part.attempt.submitted.lines) + 1)
     return {
         changed: at
         for one in seen

@@ -12,7 +12,7 @@ def plain_fact(part: ExerciseAttempt) -> tuple[Message, int] | None:
 
     None if there is none, or if there are several.
     """
-    text, place = part.attempt.handed_in, part.attempt.place
+    text, place = part.attempt.submitted, part.attempt.place
     lines = counted_lines(part)
     if part.given_code:  # finding the place of the mistake is the exercise
         return None

@@ -13,7 +13,7 @@ def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
     line = diagnosis.error.line if diagnosis.error else None
     if not isinstance(diagnosis.problem, NotWritten) or not line:
         return diagnosis
-    text, place = part.attempt.handed_in, part.attempt.place(line)
+    text, place = part.attempt.submitted, part.attempt.place(line)
     if text.goes_on_below(line):
         return replace(diagnosis, problem=StillRaises(place, below=True), line=line)
     if text.comes_behind_code(line):

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from ...exchange.observation import Outcome
 from ...judging.diagnosis import Finding
 from ...judging.trace_comparison import Divergence
 from ...messages.message import Message, Sentences
@@ -12,7 +11,7 @@ from ..public_side import names_to_report
 from ..recognized import mistakes
 from ..redaction import line_of_timeout
 from ..repair import repair
-from ..results import About, CheckResult, first_failure
+from ..results import CheckResult, Topic, first_failure
 from ..verdict import Status, Sure
 
 
@@ -61,7 +60,7 @@ class Evidence:
     def seen(self) -> Message:
         """Return the finding of the failed check, and the learner's own names if they differ."""
         assert self.first and self.first.finding, "asked only if a check failed"
-        names = None if self.first.about == About.NAMES else names_to_report(self.part).sentence
+        names = None if self.first.about == Topic.NAMES else names_to_report(self.part).sentence
         return Sentences((self.first.finding.message, names))
 
     def place(self) -> tuple[int | None, str | None]:
@@ -81,7 +80,7 @@ class Evidence:
         """Return a line of the submitted file and its stage."""
         if found is None:
             return None, None
-        return self.part.attempt.backend.source.line_in_place(found.line), found.stage or None
+        return self.part.attempt.backend.source.line_in_cell(found.line), found.stage or None
 
     def line_of_timeout(self) -> int | None:
         """Return the line at which the time ran out."""
@@ -89,15 +88,10 @@ class Evidence:
         worth = [check.points for check in self.checks]
         told = line_of_timeout(self.part, worth, next(filter(None, errors), None))
         at = told.line if told else None
-        return at and self.part.attempt.backend.source.line_in_place(at)
+        return at and self.part.attempt.backend.source.line_in_cell(at)
 
     def certainty(self, line: int | None) -> Sure:
         """Return how certain an explanation with this line is."""
         if self.mistakes:
             return Sure.NAMED
         return Sure.OBSERVED if line is None else Sure.PLACED
-
-    @property
-    def is_unreadable(self) -> bool:
-        """True if the file could not be read."""
-        return self.part.attempt.loaded.status == Outcome.UNREADABLE

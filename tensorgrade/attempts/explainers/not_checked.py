@@ -1,5 +1,6 @@
 """Explain a file that could not be read, or a check that is broken itself."""
 
+from ...exchange.observation import Outcome
 from ...messages.message import Plain
 from ...messages.verdicts import NotChecked
 from ..verdict import Sure
@@ -8,7 +9,7 @@ from .evidence import Evidence, Explanation
 
 def explain(evidence: Evidence) -> Explanation | None:
     """Say why nothing was checked."""
-    if evidence.is_unreadable:
+    if evidence.part.attempt.loaded.status == Outcome.UNREADABLE:
         return Explanation(Plain(evidence.part.attempt.loaded.reason), sure=Sure.OBSERVED)
     if evidence.finding is None:
         sure = None if evidence.part.excused_by else evidence.certainty(None)

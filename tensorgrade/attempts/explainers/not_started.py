@@ -11,6 +11,6 @@ def explain(evidence: Evidence) -> Explanation | None:
         return None
     diagnosis = evidence.finding.diagnosis if evidence.finding else None
     if diagnosis and isinstance(diagnosis.problem, StillRaises) and diagnosis.line:
-        line = evidence.part.attempt.backend.source.line_in_place(diagnosis.line)
+        line = evidence.part.attempt.backend.source.line_in_cell(diagnosis.line)
         return Explanation(evidence.seen(), line, sure=Sure.PLACED)
     return Explanation(evidence.seen(), sure=Sure.OBSERVED)

@@ -257,8 +257,7 @@ def without_pairs(project: Project) -> list[str]:
         _, path = reference_paths(project, chapter.name, hidden=False)
         with suppress(CourseError):
             there |= {name for name, digest in load_fingerprints(path).pairs.items() if digest}
-    names = [exercise.name for one in project.course.chapters for exercise in one.exercises]
-    return [name for name in names if name not in there]
+    return [name for name in project.course.exercise_names if name not in there]
 
 
 def reference_paths(project: Project, chapter: str, hidden: bool) -> tuple[Path, Path]:

@@ -216,7 +216,7 @@ def judged_otherwise(
 ) -> Iterator[str]:
     """Yield a sentence for each wrong verdict on code with a bug: as given, fixed or rewritten."""
     name, most, right = exercise.name, exercise.points, made.source(chapter.name)
-    anew = written_anew(made.project, right, chapter.name, name)
+    anew = rewritten(made.project, right, chapter.name, name)
     for mistake in candidates(made.project, chapter.name, name):
         bug = bug_with(made.project, chapter.name, name, mistake)
         for how, source, status, points in (
@@ -234,7 +234,7 @@ def judged_otherwise(
                 )
 
 
-def written_anew(project: Project, text: str, chapter: str, name: str) -> str:
+def rewritten(project: Project, text: str, chapter: str, name: str) -> str:
     """Return a solution with a rewrite of an exercise: a copy of the one that it is judged as."""
     bug = project.bug(chapter, name)
     assert bug is not None, "others are not given with a bug"

@@ -119,7 +119,9 @@ def kills_of(root: str, chapter: str, exercise: str, right: str, count: int, see
     """Return the trials of one exercise's mutants, run on one thread."""
     torch.set_num_threads(1)
     project = Project(Path(root))
-    every = all_mutants(project, chapter, exercise, Path(right))
+    names = {one.name for one in project.course.chapter(chapter).exercises}
+    forms = right_forms(project, chapter, exercise, Path(right))
+    every = [mutant for form in forms for mutant in mutants(form, names - {exercise})]
     bench = Bench(project, chapter, exercise)
     try:
         trials = [bench.try_out(mutant) for mutant in sample(every, count, seed)]
@@ -140,13 +142,6 @@ def unnamed_of(root: str, chapter: str, exercise: str, count: int, seed: int) ->
     finally:
         bench.close()
     return Kills(exercise, len(known), trials)
-
-
-def all_mutants(project: Project, chapter: str, exercise: str, right: Path) -> list[Mutant]:
-    """Return the mutants of all right forms of an exercise."""
-    names = {one.name for one in project.course.chapter(chapter).exercises}
-    forms = right_forms(project, chapter, exercise, right)
-    return [mutant for form in forms for mutant in mutants(form, names - {exercise})]
 
 
 class Bench:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 
+from ...runner.edits import is_self
 from ..reaching import DEFINITIONS, reached
 from .made_attempts import Form
 
@@ -213,10 +214,6 @@ def attributes_of(statement: ast.stmt) -> tuple[str, ...]:
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in REGISTERS:
             found += [str(a.value) for a in node.args[:1] if isinstance(a, ast.Constant)]
     return tuple(dict.fromkeys(found))
-
-
-def is_self(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def number_of(node: ast.AST) -> float | None:

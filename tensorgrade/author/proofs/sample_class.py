@@ -12,8 +12,8 @@ from pathlib import Path
 from ...project import Project
 from ...recognition.mistakes import EditError, make, place_of
 from ..building.script import read_script, without_solutions
+from ..recording.bugs import MARKS
 
-MARKERS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)
 HEADER = (
     "# An invented learner of the sample class, generated from solutions and known mistakes.\n\n"
 )
@@ -106,7 +106,7 @@ def assemble(project: Project, chapter: str, choices: list[Choice]) -> str:
                 text = make(text, choice.exercise, [by_name[name] for name in choice.mistakes])
             except EditError:
                 continue  # two edits of the same line: this learner got it right
-    return MARKERS.sub("", text)
+    return MARKS.sub("", text)
 
 
 def code_of(project: Project, chapter: str) -> str:

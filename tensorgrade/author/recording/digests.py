@@ -12,12 +12,11 @@ from pathlib import Path
 
 import torch
 
-from ...exchange.cases import Case
 from ...exchange.references import case_to_json
 from ...folders import RECORDED_WITH, digest_of_files, engine_files
 from ...grader_files import syntax_of
 from ...judging.course_checks import FILE
-from ...runner.messages import pack
+from ...runner.wire import pack
 from ..reaching import DEFINITIONS, reached
 from .references import Recording
 
@@ -33,7 +32,9 @@ def digest(*texts: str) -> str:
 def part_digest(recording: Recording) -> str:
     """Return a digest of everything that references and fingerprints are made from."""
     project, chapter = recording.project, recording.chapter
-    made_from = [engine_digest(), pairs_digest(recording), *map(case_digest, recording.cases)]
+    made_from = [engine_digest(), pairs_digest(recording)]
+    packed = [pack(case_to_json(case), case.tensors) for case in recording.cases]
+    made_from += map(digest_of_bytes, packed)  # with the numbers to the last bit
     made_from += [f"{one.name} {digest_of_bytes(one.content)}" for one in project.beside(chapter)]
     if recording.adopted:  # learners' code, which runs within these limits
         made_from.append(repr(project.course.limits))
@@ -78,11 +79,6 @@ def code_digest(recording: Recording) -> str:
         *(f"{path.name} {code_in(path)}" for path in given),
         *(f"{n} {code_of(project.graders / FILE, named[n].__name__)}" for n in sorted(named)),
     )
-
-
-def case_digest(case: Case) -> str:
-    """Return a digest of a case, with its numbers to the last bit."""
-    return digest_of_bytes(pack(case_to_json(case), case.tensors))
 
 
 def digest_of_bytes(content: bytes) -> str:

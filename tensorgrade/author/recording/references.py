@@ -58,10 +58,10 @@ def forms_of(project: Project, exercise: str) -> list[Mistake]:
 
 def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> list[Observation]:
     """Run a source on the cases in this process. Use it only for code that we wrote."""
-    return observe_handed_in(project.submission(chapter, source), cases)
+    return observe_submission(project.submission(chapter, source), cases)
 
 
-def observe_handed_in(submission: Submission, cases: list[Case]) -> list[Observation]:
+def observe_submission(submission: Submission, cases: list[Case]) -> list[Observation]:
     """Run a submission, with its companion files, on the cases in this process."""
     backend = InProcess(submission)
     with warnings.catch_warnings(action="ignore"):  # some mistakes cause torch warnings
@@ -277,7 +277,7 @@ class Recording:
                 written = len(version.mistakes) < 2  # pairs are combined automatically
                 if written:
                     self.refuse_no_python(version)
-                seen = observe_handed_in(self.handed_in(source), cases)
+                seen = observe_submission(self.submission(source), cases)
                 if written:
                     self.refuse_endless(version, cases, seen)
                 yield version, seen
@@ -309,7 +309,7 @@ class Recording:
         """Return a description of a version."""
         return " in ".join(filter(None, [*version.mistakes, version.form]))
 
-    def handed_in(self, text: str) -> Submission:
+    def submission(self, text: str) -> Submission:
         """Return a version as a submission with the solution's companion files."""
         return replace(self.bare, source=Source(text, f"{self.chapter}.py"))
 

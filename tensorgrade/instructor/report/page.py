@@ -158,9 +158,8 @@ def rows_of(store: Store, course: Course, learners: Collection[str] = ()) -> lis
     rows = store.rows()
     if not rows:
         raise CourseError(f"{store.out} holds no results; `tensorgrade grade` makes them")
-    order = [exercise.name for chapter in course.chapters for exercise in chapter.exercises]
     own = [row for row in rows if not learners or row["student"] in learners]
-    return sorted((row for row in own if known(row, course)), key=in_order(order))
+    return sorted((row for row in own if known(row, course)), key=in_order(course.exercise_names))
 
 
 def unnamed_groups(rows: list[dict], store: Store, hide_names: bool) -> list[Group]:

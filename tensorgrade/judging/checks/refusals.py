@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from ...exchange.observation import REFUSALS, Observation
+from ...exchange.observation import REFUSALS
 from ...marker import check
 from ...messages import checks as say
 from ..checked import CheckedExercise
@@ -31,12 +31,8 @@ def refuses(
     others = [
         seen for seen in exercise.seen if not (seen.case.group == group or seen.expected.error)
     ]
-    if others and all(_is_refused(seen.observed) for seen in others):
+    found = [seen.observed.error for seen in others]
+    if others and all(error and error.verb == "construct" for error in found):
         exercise.wrong("fact", say.CannotBeMade(), case=others[0].case)
-    if others and all(seen.observed.error for seen in others):
+    if others and all(found):
         exercise.wrong("fact", say.RefusesEverything(), case=others[0].case)
-
-
-def _is_refused(observed: Observation) -> bool:
-    """Return True if a case failed while an object was made."""
-    return observed.error is not None and observed.error.verb == "construct"

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ...attempts.results import State, state_of
 from ...course import Chapter, CourseError
-from ...sources.companion_files import files_beside
+from ...sources.companion_files import companion_files
 from ...sources.submitted_files import SubmittedFiles
 from ...views.summary import Results, earned, group
 from ...views.words import in_tenths, plural
@@ -99,7 +99,7 @@ def part_of(kit: Kit, checker: Checker, chapter: Chapter, asked: bool) -> Part |
     if not asked and not is_begun(results):
         return None
     files, missing = [path], []
-    for weights in files_beside(chapter.beside, path.parent, kit.root, kit.exercises):
+    for weights in companion_files(chapter.beside, path.parent, kit.root, kit.exercises):
         if weights.reason:
             missing.append(weights.reason)
         else:

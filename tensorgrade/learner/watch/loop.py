@@ -13,7 +13,7 @@ from rich.text import Text
 from watchfiles import watch as changes_in
 
 from ...attempts.results import CheckResult, State, state_of
-from ...course import Course, CourseError
+from ...course import CourseError
 from ...judging.diagnosis import Finding
 from ...views.points import Results
 from ...views.summary import first_to_work_on, print_progress
@@ -103,7 +103,7 @@ class Watch:
         """Open the first changed exercise; if there is none, show the saved chapter."""
         changed = [
             name
-            for name in exercises(self.course)
+            for name in self.course.exercise_names
             if is_other(self.by_exercise.get(name, []), before.get(name, []))
         ]
         if changed:
@@ -147,7 +147,7 @@ class Watch:
 
     def following(self) -> str | None:
         """Return the next exercise that is not done; continue at the top after the last one."""
-        order = [name for name in exercises(self.course) if name in self.by_exercise]
+        order = [name for name in self.course.exercise_names if name in self.by_exercise]
         here = order.index(self.page) + 1 if self.page in order else 0
         left = [
             name
@@ -245,11 +245,6 @@ def said(finding: Finding) -> tuple:
     diagnosis = finding.diagnosis
     values = () if diagnosis.actual is None else diagnosis.actual.tolist()
     return *finding.mistakes, diagnosis.problem, diagnosis.where, diagnosis.remarks, str(values)
-
-
-def exercises(course: Course) -> list[str]:
-    """Return the names of all exercises in the course's order."""
-    return [exercise.name for chapter in course.chapters for exercise in chapter.exercises]
 
 
 def watch(tests: Path, folder: Path, plain: bool | None = None) -> None:

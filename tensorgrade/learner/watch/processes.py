@@ -26,7 +26,7 @@ from ...isolation.warm_process import (
     TimedOut,
     WarmProcess,
 )
-from ...runner.messages import receive, send
+from ...runner.wire import receive, send
 
 CAN_FORK = hasattr(os, "fork") and hasattr(os, "pidfd_open")
 NO_BREAKPOINTS = {"PYTHONBREAKPOINT": "0"}  # the process has no terminal of its own
@@ -43,7 +43,7 @@ class Forked(WarmProcess):
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.twin = multiprocessing.get_context("fork").Process(
-                target=be_warm, args=(self.control, theirs, self.orders), daemon=True
+                target=be_warm, args=(self.control, theirs, self.configuration), daemon=True
             )
             self.twin.start()
 

@@ -5,7 +5,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save
 
-from tensorgrade.runner.messages import LENGTH, pack, serialized, unpack
+from tensorgrade.runner.wire import LENGTH, pack, serialized, unpack
 
 DTYPES = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64".split()
 
