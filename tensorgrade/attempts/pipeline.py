@@ -126,6 +126,8 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
             diagnosis = add(part, diagnosis)
     names = () if unfinished else mistakes_on(part, diagnosis)
     fact, fact_line = (None if unfinished or hidden else plain_fact(part)) or (None, None)
+    if names and fact_line is None:  # the mistake's own message says more
+        fact = None
     return Finding(
         asks,
         diagnosis,

@@ -140,6 +140,17 @@ class UnknownShape(Message):
 
 
 @dataclass(frozen=True)
+class KeepsOrder(Message):
+    """A reshape makes a value of the right shape, with the right numbers in wrong places."""
+
+    id = "keeps_order"
+    template = (
+        "a reshape keeps the order of the numbers, and here they have to move: swap dimensions, "
+        "as `transpose` does"
+    )
+
+
+@dataclass(frozen=True)
 class NotLowEnough(Message):
     """Scores that should be hidden are set to a number that does not hide them."""
 
@@ -310,6 +321,15 @@ class MakesPart(Message):
     template = "{place} makes {part:code}"
     place: Place
     part: Annotated[str, FromLearner]
+
+
+@dataclass(frozen=True)
+class NotExpectedHere(Message):
+    """Sentence: a parameter that right answers do not have in this call."""
+
+    id = "not_expected_here"
+    template = "in this call, no parameter `{name}` is expected"
+    name: Annotated[str, FromLearner]
 
 
 @dataclass(frozen=True)
