@@ -7,8 +7,7 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.traces import Trace, read_trace
-from ..judging.diagnosis import Diagnosis, Kind
-from ..judging.errors import lost_weights
+from ..judging.diagnosis import Diagnosis
 from ..judging.passing_cases import only_where_passed, right_and_wrong
 from ..judging.trace_comparison import Divergence, divergence_sentence, find_divergence
 from ..messages.divergence import (
@@ -17,16 +16,14 @@ from ..messages.divergence import (
     HoldsOtherValue,
     MakesPart,
     MakesPartOfShape,
-    NotExpectedHere,
     SaysAll,
 )
-from ..messages.message import Message, Sentences
+from ..messages.message import Sentences
 from ..runner.steps import Mode
 from .attempt import ExerciseAttempt, found_in_file
 
 MOST_READ = 3  # values that a line reads, whose own lines are reported
 MOST_OF_A_SIGNATURE = 20  # lines of a function's signature
-SHOWS_VALUES = (Kind.VALUES, Kind.SHAPE, Kind.NAN)  # problems that do not speak of weights
 DEFINES = ("class ", "def ", "async ", "@")
 Strangers = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
 
@@ -37,11 +34,7 @@ def divergence_for(part: ExerciseAttempt, diagnosis: Diagnosis) -> Divergence | 
     If the check failed with an error, only the path to an error counts. That line is certain, and
     values that diverge elsewhere would distract from it.
     """
-    found = divergence(part, bool(diagnosis.error and diagnosis.error.line))
-    if not found or not found.weights or diagnosis.kind not in SHOWS_VALUES:
-        return found
-    told = found.said.parts if found.said else ()
-    return replace(found, said=Sentences((found.weights, *told)))
+    return divergence(part, bool(diagnosis.error and diagnosis.error.line))
 
 
 @found_in_file
@@ -54,25 +47,16 @@ def divergence(part: ExerciseAttempt, raised: bool) -> Divergence | None:
     public = part.attempt.public()
     if public is None or part.attempt.loaded.status != Outcome.LOADED:
         return None
-    weights: Message | None = None
     for seen in in_order_of_interest(part, public, raised):
         if strangers := without_weights(seen.case, seen.observed):
-            weights = weights or (None if raised else wrong_weights(seen, strangers))
             if made := line_making_one_of(part, seen, strangers) or wrong_default(part):
-                return replace(made, weights=weights)
+                return made
             continue  # it ran with other weights, so its values show nothing
         if raised != ends_in_error(seen.observed, raised):
             continue
         if found := divergence_on(part, seen, public.ways[seen.case.id]):
-            return replace(found, weights=weights)
-    return wrong_default(part) or (Divergence(0, weights=weights) if weights else None)
-
-
-def wrong_weights(seen: Seen, strangers: Strangers) -> Message | None:
-    """Return what is wrong with a module's weights; None if only their shapes are."""
-    if is_misshapen(seen.observed):
-        return None
-    return lost_weights(seen.case, seen.observed) or NotExpectedHere(strangers[0][0])
+            return found
+    return wrong_default(part)
 
 
 def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool) -> list[Seen]:

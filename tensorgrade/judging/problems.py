@@ -99,7 +99,8 @@ def what_came(observed: Observation, name: str) -> Message:
         return say.NothingCame()
     told, of_type = value.get("json"), str(value.get("type"))
     if of_type == "NoneType":
-        return say.NoneReturned("changed" in observed.facts.get(name.split(".")[0], {}))
+        by_call = "." not in name and "changed" in observed.facts.get(name, {})
+        return say.NoneReturned(by_call)
     if kind_of_value(told) == "dict":
         return say.DictWithKeys(tuple(map(str, keys_of(plain(told)))))
     if of_type.endswith(" tensor"):

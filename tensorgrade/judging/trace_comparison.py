@@ -77,8 +77,7 @@ class Divergence:
     since, until: the first and the last line where the mistake may be, if it need not be the line
     itself; else 0. reads: (name, line) of the values that the line reads and another line makes.
     raised: True if it is the line of an error, which is reported already. correct: the operations
-    whose values are all right, as (line, operation). weights: a message on weights that the module
-    lacks or that are not expected, which alone make values wrong.
+    whose values are all right, as (line, operation).
     """
 
     line: int
@@ -93,7 +92,6 @@ class Divergence:
     reads: tuple[tuple[str, int], ...] = ()
     raised: bool = False
     correct: frozenset[tuple[int, str]] = frozenset()
-    weights: Message | None = None
 
     @property
     def stretch(self) -> tuple[int, int]:

@@ -324,15 +324,6 @@ class MakesPart(Message):
 
 
 @dataclass(frozen=True)
-class NotExpectedHere(Message):
-    """Sentence: a parameter that right answers do not have in this call."""
-
-    id = "not_expected_here"
-    template = "in this call, no parameter `{name}` is expected"
-    name: Annotated[str, FromLearner]
-
-
-@dataclass(frozen=True)
 class MakesPartOfShape(Message):
     """Sentence: the line that makes a part of a module with a weight of a wrong shape.
 

@@ -70,7 +70,7 @@ class Evidence:
             return None, None
         if self.finding.fact_line:
             return self.place_of(Divergence(self.finding.fact_line))
-        if (found := self.finding.find_divergence()) and (found.line or found.stage):
+        if found := self.finding.find_divergence():
             return self.place_of(found)
         diagnosis = self.finding.diagnosis
         error = diagnosis.error
