@@ -6,7 +6,7 @@ from tensorgrade.author import call, computed, duplicate, normal, restore
 
 
 def with_an_equal_row(x: torch.Tensor) -> torch.Tensor:
-    """x with its first row once more in the place of its last one."""
+    """Return x with its last row replaced by a copy of its first."""
     return torch.cat([x[..., :-1, :], x[..., :1, :]], dim=-2)
 
 

@@ -15,7 +15,10 @@ from .lateness import Lateness
 
 
 class CourseError(Exception):
-    """The course's own files are missing or contradict each other."""
+    """An error that the user can correct, in the course's files, an option or a submission folder.
+
+    Commands print its text without a traceback.
+    """
 
 
 SUBMIT_AS = ("zip", "files", "chapters")
@@ -44,7 +47,7 @@ class Exercise:
     """One function or class to write.
 
     points: the points of a right answer. hints: from a nudge to nearly the solution.
-    shares: the sum of the points in its tests' markers; the same as points, unless the settings
+    shares: the points in its tests' markers, added up; the same as points, unless the settings
     override those. parameters: the stub's parameters in order, by callable, such as `f`, or `Layer`
     and `Layer.forward`.
     """

@@ -20,7 +20,8 @@ class Lateness:
     - most: the largest share that can be lost.
     - grace_seconds: the delay that still counts as in time.
     - attempts: if there are several submissions, the `last` or the `best` counts.
-    - most_attempts: only a learner's first so many files for a chapter count. 0 means no limit.
+    - most_attempts: how many of a learner's files for a chapter count, the first ones. 0 means no
+      limit.
     - hidden_runs_a_day: on Gradescope, the submissions a day that are graded with the hidden tests;
       later ones run the public checks. 0 means no limit.
     - feedback_from: until this time learners only see that a submission was received, and if it can

@@ -27,8 +27,7 @@ COURSE = Settings(
     points={},
     tolerances={"cpu": FLOATS, "cuda": FLOATS},
     # The lowest isolation level for grading: full, namespaces, landlock, uid or none.
-    # docs/explanation/isolation.md says what each level protects from. `tensorgrade doctor` shows
-    # the levels that a machine supports.
+    # `tensorgrade doctor` shows the levels that a machine supports, and what each protects from.
     isolation="namespaces",
     # Deadlines, and the deduction for late work, for every course system. For example
     # zone="Europe/Berlin", deadlines={"ch1_byte_pairs": "2027-01-15 23:59"}, share_a_day=0.2

@@ -254,7 +254,7 @@ class Attempt:
         return {name for first, last, names in spans if first <= line <= last for name in names}
 
     def place(self, line: int) -> str:
-        """Return the name of a line's place, as the learner knows it."""
+        """Return what the learner calls a line: `line 9`, or `cell 3, line 2`."""
         return self.backend.source.place(line)
 
     def is_in_cell(self, line: int) -> bool:

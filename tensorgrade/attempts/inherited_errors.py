@@ -1,8 +1,8 @@
 """Deduct points for a mistake only once, even if later exercises call the wrong one.
 
 A course may say how a right answer calls earlier exercises (graders/from_earlier/). That text runs
-in this process. If it calls an earlier exercise that the learner has wrong, the learner's process
-computes the result. If the learner's later exercise agrees with this, it is right.
+in this process. If it calls an earlier exercise that is wrong in the learner's file, the learner's
+process computes the result. If the learner's later exercise agrees with this, it is right.
 
 Only intermediate values of a right answer are sent, never its result. They go to a fresh process
 after all judged results have been collected, and nothing that this process says is reported. Cases
@@ -37,10 +37,10 @@ from .backend import Backend
 from .in_process import InProcess
 from .points import at_its_price, never_made, sums
 from .recognized import mistakes
-from .results import CheckResult, State, state_of
+from .results import CheckResult, Rule, State, state_of
 
 FOLDER, STAND_INS = "from_earlier", "stand_ins"
-MORE_OFTEN_THAN = 4  # new questions for each old one that is mixed in, on average
+NEW_FOR_EACH_OLD = 4  # new questions for each old one that is mixed in, on average
 Results = dict[str, list[CheckResult]]  # by exercise
 Again = Callable[[str], list[CheckResult]]  # checks an exercise's current results
 
@@ -89,7 +89,8 @@ def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
     diagnosis, said = check.finding.diagnosis, EarlierIsWrong(root)
     if right:
         told = Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case)
-        return replace(check, kept=check.points, finding=Finding(check.asks, told))
+        finding = Finding(check.asks, told)
+        return replace(check, earned_points=check.points, rule=Rule.EARLIER, finding=finding)
     diagnosis = replace(diagnosis, remarks=(said, *diagnosis.remarks))
     return replace(check, finding=replace(check.finding, diagnosis=diagnosis, earlier=said))
 
@@ -212,7 +213,7 @@ class Helpers:
     def ask_here(self, name: str, arguments: dict, gradient: Any) -> Observation:
         """Return the same in this thread; now and then repeat an old question first."""
         self.asked = True
-        if secrets.randbelow(MORE_OFTEN_THAN) == 0:
+        if secrets.randbelow(NEW_FOR_EACH_OLD) == 0:
             self.ask_an_old_one()
 
         asked = Planned(Call, name, {"gradient": gradient, "named": arguments})

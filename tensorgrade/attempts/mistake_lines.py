@@ -1,7 +1,7 @@
 """Find the line of a known mistake in a learner's text, on public cases.
 
 The solution with the mistake runs in this process and shows what the mistake changes first: a value
-that no right answer has, an error, or a part of a module. The learner's line that makes the same
+that no right answer has, an error, or a part of a module. The learner's line that produces the same
 is the line of the mistake. If no line does, there is none to report: the first wrong value of an
 answer may well be on a later line.
 """

@@ -19,7 +19,7 @@ from .attempt import ExerciseAttempt
 from .given_code import MOST_CHANGED, is_as_given, is_rewritten
 from .public_side import own_names
 from .recognized import is_only_squeezed, mistakes
-from .results import About, CheckResult, State, state_of
+from .results import About, CheckResult, Rule, State, state_of
 
 ASKS_LITTLE = "The repair is small: the given code is fixed, not rewritten."
 LEAST, MOST = 0.1, 0.5  # bounds of the share of an exercise that one known mistake costs
@@ -43,7 +43,7 @@ def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResul
         raise  # the course is at fault, for all learners
     except Exception:
         logging.exception("%s: what its checks earn could not be settled", part.name)
-        return [replace(check, kept=0.0) for check in checks] if part.given_code else checks
+        return without_points(checks) if part.given_code else checks
 
 
 def sums(checks: list[CheckResult]) -> tuple[float, float]:
@@ -61,17 +61,28 @@ def mended(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult
     _, most = sums(checks)
     if all(check.passed for check in checks):
         share = 0.0 if is_as_given(part) else 1 - SMALL
-        done = [replace(check, kept=share * check.points) for check in checks]
+        done = [with_points(check, share * check.points, Rule.REPAIR) for check in checks]
         return [*done, little(part, SMALL * most)]
     if is_as_given(part):
-        return [replace(check, kept=0.0) for check in checks]
+        return without_points(checks)
     gains = [gain(check) for check in checks]
     untouched = sum(check.points for check in checks if not check.given())
     share = (1 - SMALL) * most / untouched if untouched and sum(gains) > 0 else 0.0
-    # A loss of no share is 0, not -0.
+    # + 0.0 turns -0.0 into 0.0.
     return [
-        replace(check, kept=one * share + 0.0) for check, one in zip(checks, gains, strict=True)
+        with_points(check, one * share + 0.0, Rule.REPAIR)
+        for check, one in zip(checks, gains, strict=True)
     ]
+
+
+def with_points(check: CheckResult, points: float, rule: Rule) -> CheckResult:
+    """Return a check that earns these points instead of its own, and the reason."""
+    return replace(check, earned_points=points, rule=rule)
+
+
+def without_points(checks: list[CheckResult]) -> list[CheckResult]:
+    """Return the checks on given code that is as it was, or that cannot be judged."""
+    return [with_points(check, 0.0, Rule.REPAIR) for check in checks]
 
 
 def gain(check: CheckResult) -> float:
@@ -85,7 +96,7 @@ def little(part: ExerciseAttempt, worth: float) -> CheckResult:
     """Return the check that a repair is small. A process that runs no code counts the changes."""
     if not is_rewritten(part):
         about = About.REPAIR_SIZE
-        return CheckResult(part.name, 0.0, True, ASKS_LITTLE, kept=worth, about=about)
+        return CheckResult(part.name, 0.0, True, ASKS_LITTLE, earned_points=worth, about=about)
     said = RewrittenCode(part.attempt.changed.get(part.name), MOST_CHANGED)
     finding = Finding(ASKS_LITTLE, Diagnosis(Kind.FACT, said))
     about = About.REPAIR_SIZE
@@ -104,13 +115,13 @@ def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Check
     if not most:  # asked first, because fingerprints take a while to read
         return checks
     if mistakes(part):
-        cost = price(part, 1 - earned / most)
+        cost, rule = price(part, 1 - earned / most), Rule.MISTAKE
     elif is_only_squeezed(part):
-        cost = min(1 - earned / most, SQUEEZED)
+        cost, rule = min(1 - earned / most, SQUEEZED), Rule.LOST_DIMENSIONS
     else:
         return checks
     return [
-        replace(check, kept=check.points * (1 - cost) if is_explained(part, check) else 0.0)
+        with_points(check, check.points * (1 - cost) if is_explained(part, check) else 0.0, rule)
         for check in checks
     ]
 
@@ -171,7 +182,7 @@ def by_shares(checks: list[CheckResult]) -> list[CheckResult]:
     left = (1 - lost) * most
     if earned <= left:
         return checks
-    return [replace(check, kept=check.earned * left / earned) for check in checks]
+    return [with_points(check, check.earned * left / earned, Rule.FORBIDDEN) for check in checks]
 
 
 def with_names(names: Names, checks: list[CheckResult]) -> list[CheckResult]:

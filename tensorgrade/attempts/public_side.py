@@ -62,7 +62,7 @@ def own_names(part: ExerciseAttempt) -> Names:
 
 
 def library_parts(part: ExerciseAttempt, names: Names) -> dict[str, str]:
-    """Return the parts made by a class of `nn` that an exercise of this chapter should replace."""
+    """Return the module's parts of a class of torch that should be the learner's own exercise."""
     text, found = part.attempt.handed_in, {}
     lines = [at for first, last in part.own_lines[-1:] for at in range(first, last + 1)]
     for holder in dict.fromkeys(asked.rpartition(".")[0] for asked in names.understood):

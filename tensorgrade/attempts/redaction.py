@@ -49,7 +49,7 @@ OTHER_TYPE = "an exception"
 
 
 def sentences(part: ExerciseAttempt, worth: list[float]) -> int:
-    """Return how many different sentences may go with each possible number of points.
+    """Return how many different sentences fit into BITS for each possible number of points.
 
     worth: the points of each check.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 
 from ..judging.diagnosis import LEAST_TELLING, Finding, telling
 
@@ -15,13 +15,23 @@ class About(StrEnum):
     REPAIR_SIZE = "size of the repair"  # in a find-the-bug exercise
 
 
+class Rule(Enum):
+    """The reason why a check does not earn exactly its own points (docs/explanation/points.md)."""
+
+    MISTAKE = auto()  # known mistakes have their own deduction
+    LOST_DIMENSIONS = auto()  # dimensions of size 1 are missing, everything else is right
+    FORBIDDEN = auto()  # something that the exercise rules out costs a share of it
+    EARLIER = auto()  # only an earlier exercise is wrong
+    REPAIR = auto()  # given code: only what was fixed counts
+
+
 @dataclass
 class CheckResult:
     """The result of one check of an exercise.
 
     asks: the check's own line. finding: everything to say if it failed; None for an error of the
-    check itself. kept: the points that it earns; None means all of its points if it passed,
-    otherwise none. given: returns True if the given code of a find-the-bug exercise passes the
+    check itself. earned_points: None means all of its points if it passed, otherwise none. rule:
+    why they are others. given: returns True if the given code of a find-the-bug exercise passes the
     check unchanged. It is called only if points depend on it, because it runs that code.
     """
 
@@ -30,14 +40,17 @@ class CheckResult:
     passed: bool
     asks: str = ""
     finding: Finding | None = None
-    kept: float | None = None
+    earned_points: float | None = None
+    rule: Rule | None = None
     given: Callable[[], bool] = bool
     about: About = About.ANSWER
 
     @property
     def earned(self) -> float:
         """The points that the check adds to its exercise."""
-        return (self.points if self.passed else 0.0) if self.kept is None else self.kept
+        if self.earned_points is not None:
+            return self.earned_points
+        return self.points if self.passed else 0.0
 
     @property
     def is_to_do(self) -> bool:

@@ -13,7 +13,7 @@ class Setup:
     """Settings of a worker. Raises CourseError for an unknown device.
 
     tests: `exercises/` or `graders/`, whose references say whether they are hidden. isolation:
-    `auto` or `none`. device: one of DEVICES.
+    `auto`, `none`, or the lowest level to accept (choose_level). device: one of DEVICES.
     """
 
     tests: Path

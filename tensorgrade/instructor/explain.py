@@ -34,6 +34,7 @@ from ..runner.source import Unreadable
 from ..sources.finding import find_submissions
 from ..sources.submitted_files import SubmittedFiles
 from ..views.comparison import comparison
+from ..views.points import how_earned
 from .grader import Grader
 from .overrides import as_found
 from .points_breakdown import account, is_changed
@@ -262,6 +263,8 @@ def print_checks(console: Console, explanation: Explanation) -> None:
     console.print(Text(f"\n{title}", "bold"))
     if explanation.part.attempt.references.hidden and not said_above:
         console.print(Text(FOR_INSTRUCTORS, "dim"))
+    most = explanation.verdict.max_points
+    console.print(Text(f"  {how_earned(explanation.checks, most)}"))
     for check in explanation.checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
         console.print(Text.assemble((f"  {mark} ", style), f"{worth(check):>11}  {check.asks}"))
@@ -277,15 +280,19 @@ def worth(check: CheckResult) -> str:
     In a find-the-bug exercise, a check that the repair passes earns more than its points
     (points.py). Then only the earned points are shown.
 
-    >>> worth(CheckResult("mean", 2.0, False)), worth(CheckResult("mean", 2.0, False, kept=1.0))
-    ('2', '1 of 2')
-    >>> worth(CheckResult("mean", 2.0, True, kept=2.5))
+    >>> worth(CheckResult("mean", 2.0, False))
+    '2'
+    >>> worth(CheckResult("mean", 2.0, False, earned_points=1.0))
+    '1 of 2'
+    >>> worth(CheckResult("mean", 2.0, True, earned_points=2.5))
     '2.5'
+    >>> worth(CheckResult("mean", 0.0, False, earned_points=-0.5))  # for other names
+    '-0.5'
     """
     points, earned = f"{round(check.points, 2):g}", f"{round(check.earned, 2):g}"
-    if check.kept is None:
+    if check.earned_points is None:
         return points
-    return earned if check.kept > check.points else f"{earned} of {points}"
+    return earned if check.earned > check.points or not check.points else f"{earned} of {points}"
 
 
 def print_stages(console: Console, explanation: Explanation) -> None:

@@ -45,7 +45,7 @@ NO_RESULT = {Kind.ERROR, Kind.MISSING, Kind.TO_DO, Kind.TIMEOUT, Kind.KILLED}
 class Diagnosis:
     """The reason why one check failed, in words that a learner understands.
 
-    problem: one plain sentence. called: the call, with shapes. where: the places. case: the name of
+    problem: what is wrong. called: the call, with shapes. where: the places. case: the name of
     the case. actual: the learner's own result. error: the error of the learner's code. remarks:
     further observations if no known mistake matches. line: the place of the fault, if it is known.
     share: the least share of the exercise's points that is lost; 0 if only the check's own points

@@ -20,7 +20,7 @@ from .protocols import JudgedAttempt
 
 LONGEST_LINE = 90
 MOST_SHARED = 4
-Place = Callable[[int], str]  # returns the name of a line's place
+Place = Callable[[int], str]  # returns what the learner calls a line
 
 
 def why_it_ended(attempt: JudgedAttempt, case: Case, observed: Observation) -> Diagnosis:

@@ -38,7 +38,8 @@ class Order:
 
     asked: the stub's names. own: the learner's names. assigned: the learner's name for each of the
     stub's. places: the mapping by position. by_shape: True if no name supports this mapping, so
-    only shapes can confirm it. needed: True if by position some argument has no parameter.
+    only shapes can confirm it. needed: True if an argument would have no parameter when passed by
+    position.
     """
 
     asked: tuple[str, ...]

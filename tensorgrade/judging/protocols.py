@@ -26,7 +26,7 @@ class JudgedAttempt(Protocol):
         """Return the weights in a companion file that was submitted with the learner's file."""
 
     def place(self, line: int) -> str:
-        """Return the name of a line's place, as the learner knows it."""
+        """Return what the learner calls a line: `line 9`, or `cell 3, line 2`."""
 
     def is_in_cell(self, line: int) -> bool:
         """Return True if a line is in a cell of a notebook."""

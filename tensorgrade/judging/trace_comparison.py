@@ -884,7 +884,7 @@ class Comparison:
         return Divergence(line, name, *self.reached(at), ReturnsEarlierValue(name))
 
     def reached(self, before: int) -> tuple[tuple[str, ...], int]:
-        """Return the right stages among the first values, and the line of the last right one."""
+        """Return the names of the right values before a place, and the line of the last of them."""
         passed = [
             at
             for at in range(before)
@@ -1141,7 +1141,7 @@ def find_divergence(seen: Seen, way: Trace, ways: tuple[Trace, ...]) -> Divergen
 def divergence_sentence(diverging: Divergence, place: Callable[[int], str]) -> Sentences | None:
     """Return the message to learners; None if there is nothing to say.
 
-    place: returns the name of a line's place.
+    place: returns what the learner calls a line.
 
     >>> found = divergence_sentence(Divergence(9, "masked scores", ("keys",), 8), "line {}".format)
     >>> [type(part).__name__ for part in found.parts]

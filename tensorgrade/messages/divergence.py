@@ -222,7 +222,7 @@ class ValuesDiverge(Message):
 
 @dataclass(frozen=True)
 class LineIs(Message):
-    """Sentence: `line 9 is the last one that runs`."""
+    """A line and what is said of it: `line 9 is the last line that runs, and …`."""
 
     id = "line_is"
     template = "{place} {what}"
@@ -232,7 +232,7 @@ class LineIs(Message):
 
 @dataclass(frozen=True)
 class AtLine(Message):
-    """Sentence: `line 9: nothing is done with what this line makes`."""
+    """A line and what is said of it: `line 9: its value is right, but nothing uses it`."""
 
     id = "at_line"
     template = "{place}: {what}"

@@ -8,8 +8,8 @@
         shape: Annotated[Shape, FromLearner]
         asked: Annotated[Shape, Secret]
 
-Program logic uses the class and the fields. Only views turn a message into words, with `render` or
-`sentence`. No code searches or edits the words.
+Program logic uses the class and the fields. A message becomes words, with `render` or `sentence`,
+only where somebody reads it or a row is written. No code searches or edits the words.
 """
 
 from collections.abc import Iterator, Sequence

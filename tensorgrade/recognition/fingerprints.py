@@ -186,7 +186,7 @@ def digest_of(exercise: str, imprints: dict[str, Imprint], secret: bytes) -> str
     return digest.translate(LETTERS)
 
 
-# The digest uses letters, none of which has a meaning as a digit anywhere else.
+# Letters only, so that nobody takes a group's name for a number.
 LETTERS = str.maketrans("0123456789abcdef", "klmnopqrstuvwxyz")
 
 
@@ -197,7 +197,9 @@ def recognize(
     own: dict[str, Signature],
     pair: Callable[[], tuple[str, ...]] = tuple,
 ) -> tuple[str, ...]:
-    """Return the names of the mistakes whose fingerprint matches on every case; () if none matches.
+    """Return the names of the mistakes that explain the results; () if none does.
+
+    Every case must match. Cases that end in another error may differ if enough others match.
 
     own: the course's signatures. pair: finds two mistakes at once if no fingerprint matches. One
     mistake is preferred to two with similar effects. A correct answer gets no name, because each
@@ -224,7 +226,7 @@ ENOUGH = 3  # wrong cases that match a mistake exactly
 def but_for_errors(
     fingerprints: list[Fingerprint], imprints: dict[str, Imprint], right: dict[str, Imprint]
 ) -> tuple[str, ...]:
-    """Return the only mistake that matches apart from cases with different errors.
+    """Return the one mistake that matches on all cases but those that end in a different error.
 
     A learner's own assert can precede torch's error. An operation in place raises an error if the
     out-of-place version would broadcast. Then the cases without an error decide, and they must all

@@ -69,7 +69,8 @@ def not_loaded(seen: Observation) -> list[str]:
 def plain_value(value: dict, floats: list[float]) -> object:
     """Return a value without the types of its containers, or only the fact that it exists.
 
-    floats: receives the numbers with a fraction, which need only be close. Each leaves a ~.
+    floats: receives the numbers with a fraction, which need only be close. A `~` takes the place of
+    each.
     """
     if value["json"] is None:
         return "nothing" if value["type"] == "NoneType" else "an object"

@@ -90,8 +90,8 @@ class CaseRunner:
 
     given: substitutes of the course, for cases that ask for `given` names.
     device: `cpu` or `cuda`; inputs and modules are moved there, and results come back to the CPU.
-    misspelt: by requested name, the learner's own name of a definition loaded under it.
-    beside: the tensors of companion files, by the files' names.
+    misspelt: the learner's name of a definition that counts as the requested one, by requested
+    name. beside: the tensors of companion files, by the files' names.
     asked: the stub's parameters in their order, by the name of the callable.
     assigned: by the same names, the learner's parameter for each of the stub's, if it is not the
         one at the same position.

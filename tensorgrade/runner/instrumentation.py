@@ -1,7 +1,7 @@
 """Observations of learner code from its own process: operations, state, intermediate shapes.
 
-They are claims, because they come from the learner's process. They word messages and carry few
-points. Values are judged outside.
+They are claims, because they come from the learner's process. They are used in messages and decide
+few points. Values are judged outside.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """Extract the Python from a notebook: its definitions, without code that merely runs.
 
-Retained are imports, functions, classes, and assignments of literals, lambdas and plain names, also
+It keeps imports, functions, classes, and assignments of literals, lambdas and plain names, also
 in the branches of an `if` or a `try` that defines something there. A class that depends on a value
-computed by another cell therefore fails visibly. Dropped are calls, prints, plots, loops, `await`,
+computed by another cell therefore fails visibly. It drops calls, prints, plots, loops, `await`,
 magics and shell lines, so long-running cells cost no time. Tags, outputs and other metadata are
 ignored. All code cells count, in their order in the notebook.
 

@@ -1,7 +1,7 @@
 """Extract the Python from a submission: from a script, a notebook, or the one that counts.
 
-All code that parses a learner's text is in this folder. In grading it runs in the learner's own
-process, so that a text that attacks the parser faces the same isolation as code.
+In grading, only this folder parses a learner's text. It does so in the learner's own process, so
+that a text that attacks the parser faces the same isolation as code.
 """
 
 import ast

@@ -350,7 +350,6 @@ class Call(Passing):
                 runner.keep(f"gradient.{name}", gradient)
 
 
-# Listed by name, so that recorded cases depend on each of them (author/recording/origin.py).
 VERBS: dict[str, type[Step]] = {
     one.__name__.lower(): one
     for one in (Construct, Duplicate, Restore, Load, Mode, Describe, Read, Gradients, Move, Call)

@@ -1,7 +1,7 @@
 """Traces of intermediate values: the result, inputs and line of each operation of a call.
 
-They are claims, because learner code runs in the same process. They word messages and carry no
-points.
+They are claims, because learner code runs in the same process. They are used in messages and decide
+no points.
 """
 
 import sys

@@ -34,7 +34,7 @@ GAP = 4  # columns between two blocks
 MOST_DIGITS = 7  # behind the point; float32 has no more
 MOST_TOLD = 4  # differences in sentences
 LEGEND = {
-    True: "≠ differs; blue is above 0, orange below; the stronger, the larger",
+    True: "≠ differs; blue is above 0, orange below; a stronger colour is a larger value",
     False: "≠ differs; ░▒▓█ small to large, whatever the sign",
 }
 
@@ -114,7 +114,7 @@ def as_matrices(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def digits_for(expected: torch.Tensor, actual: torch.Tensor, least: int = 3) -> int:
-    """Return the digits behind the point that show each difference of two vectors.
+    """Return the decimals that show each difference of two vectors.
 
     least: the fewest to show.
     """

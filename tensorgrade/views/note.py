@@ -21,7 +21,7 @@ WIDTH, INDENT = 80, 2
 MOST_STEPS = 14
 MOST_LINES = 12
 SHAPES_HELP = (Kind.SHAPE, Kind.ERROR, Kind.VALUES, Kind.NAN)
-SECOND = "There is a second mistake; it can wait until this one is right."
+SECOND = "There is a second mistake; fix this one first."
 LABEL = 9  # columns
 
 
@@ -47,7 +47,7 @@ class Note:
     """A finding as a tutor's note. Its sentences are written only when the note is read.
 
     path: the learner's file as a terminal makes it clickable, such as `exercises/ch1_x.py`. line:
-    the first line of the exercise, in case that the finding knows no better one.
+    the first line of the exercise, used if the finding has no better one.
     """
 
     def __init__(self, finding: Finding, path: str = "", line: int | None = None):

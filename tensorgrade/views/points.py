@@ -1,6 +1,6 @@
 """Explain the points of an exercise in one line, the same in every view."""
 
-from ..attempts.results import About, CheckResult, state_of
+from ..attempts.results import About, CheckResult, Rule, state_of
 from ..course import Course
 from ..messages.message import parts_of
 from ..messages.verdicts import EarlierIsWrong
@@ -32,17 +32,22 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
     return "; ".join(parts)
 
 
+# Why points differ from those of the passed checks. A mistake is counted, so it is not listed.
+RULES = {
+    Rule.LOST_DIMENSIONS: "dimensions of size 1 lost",
+    Rule.FORBIDDEN: "a name that is not allowed",
+    Rule.EARLIER: "only an earlier exercise is wrong",
+    Rule.REPAIR: "only what you fixed counts",
+}
+
+
 def other_rule(answers: list[CheckResult]) -> str:
     """Return the reason if failed checks do not cost exactly their own points; else ""."""
-    if all(check.kept is None for check in answers):
-        return ""
-    if blamed(answers) and all(check.earned == check.points for check in answers):
-        return "only an earlier exercise is wrong"
-    found = [check.finding for check in answers if check.finding]
-    if any(one.mistakes for one in found):
-        return "known mistake" if all(len(one.mistakes) < 2 for one in found) else "known mistakes"
-    own = sum(check.points for check in answers if check.passed)
-    return "together" if abs(own - earned(answers)) > 1e-6 else ""
+    rules = {check.rule for check in answers if check.rule}
+    if Rule.MISTAKE in rules:
+        found = [check.finding.mistakes for check in answers if check.finding]
+        return "known mistakes" if any(len(names) > 1 for names in found) else "known mistake"
+    return next((words for rule, words in RULES.items() if rule in rules), "")
 
 
 def lost(points: float) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tensorgrade.attempts.public_side import read_trace
 from tensorgrade.attempts.recognized import mistakes
-from tensorgrade.attempts.results import CheckResult
+from tensorgrade.attempts.results import CheckResult, Rule
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.course import Chapter, Exercise
 from tensorgrade.course_sources import load_course
@@ -25,6 +25,7 @@ from tensorgrade.runner.instrumentation import ShapeTrace
 from tensorgrade.views.comparison import MOST, Block, Cell, drawn, window
 from tensorgrade.views.hints import print_where_hints_are
 from tensorgrade.views.note import Note
+from tensorgrade.views.points import how_earned
 from tensorgrade.views.summary import print_chapter, print_line
 from tensorgrade.views.words import place_in_file
 
@@ -403,3 +404,22 @@ def test_what_may_be_sent_to_a_learner_shows_their_code_and_nothing_hidden(grade
         assert check.asks not in text
     for seen in told.part.seen:
         assert seen.case.name not in text
+
+
+@pytest.mark.parametrize(
+    "rule, words",
+    [
+        (None, ""),
+        (Rule.LOST_DIMENSIONS, "; dimensions of size 1 lost: −1"),
+        (Rule.FORBIDDEN, "; a name that is not allowed: −1"),
+        (Rule.EARLIER, "; only an earlier exercise is wrong: −1"),
+        (Rule.REPAIR, "; only what you fixed counts: −1"),
+        (Rule.MISTAKE, "; known mistake: −1"),
+    ],
+)
+def test_the_rule_behind_the_points_is_told(rule, words):
+    checks = [
+        CheckResult("mean", 2.0, True, earned_points=1.5, rule=rule),
+        CheckResult("mean", 2.0, False, earned_points=1.5, rule=rule),
+    ]
+    assert how_earned(checks, 4.0) == f"1 of 2 checks passed{words}"

@@ -62,7 +62,7 @@ def test_train_bpe_values(attempt):
 
 @exercise("train_bpe", points=2)
 def test_train_bpe_bytes(attempt):
-    """A letter of two bytes starts as these two bytes."""
+    """A letter that UTF-8 writes in two bytes begins as two ids."""
     attempt.train_bpe.agrees("bytes")
 
 
@@ -92,7 +92,7 @@ def test_encode_order(attempt):
 
 @exercise("encode", points=1)
 def test_encode_bytes(attempt):
-    """A letter of two bytes starts as these two bytes."""
+    """A letter that UTF-8 writes in two bytes begins as two ids."""
     attempt.encode.agrees("bytes")
 
 

@@ -6,13 +6,13 @@ LETTERS = "abcdeö "
 
 
 def some_ids(chance: Random, length: int, kinds: int = 4) -> list[int]:
-    """Return ids of so few kinds that many pairs occur repeatedly."""
+    """Return random ids of `kinds` neighbouring numbers. With few kinds, many pairs repeat."""
     first = chance.randrange(20, 200)
     return [first + chance.randrange(kinds) for _ in range(length)]
 
 
 def some_text(chance: Random, length: int) -> str:
-    """Return random letters, one of them of two bytes, the first ones more often than the last."""
+    """Return random letters, the earlier ones of LETTERS more often. `ö` is two bytes in UTF-8."""
     return "".join(LETTERS[min(chance.randrange(9), chance.randrange(7))] for _ in range(length))
 
 

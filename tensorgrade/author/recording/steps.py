@@ -1,4 +1,4 @@
-"""The steps of a case, as data: make an object, load weights, call, read, switch, move, describe.
+"""The steps of a case, as data.
 
     construct(width=4), load({"layer.weight": weights(4, 3)}), call(rows=normal(5, 3))
 

@@ -7,7 +7,7 @@ from ..texts import some_merges, some_text
 
 
 def cases(pick):
-    """Return cases with merges that build on each other, on their own text and on others."""
+    """Return cases with merges that build on each other, for their own text and for others."""
     chance = pick.chance("encode")
     texts = [some_text(chance, n) for n in pick(public=[14], hidden=[20, 60])]
     merges = [some_merges(chance, text, 6) for text in texts]
@@ -42,7 +42,7 @@ def test_encode_order(attempt):
 
 @exercise("encode", points=1)
 def test_encode_bytes(attempt):
-    """A letter of two bytes starts as these two bytes."""
+    """A letter that UTF-8 writes in two bytes begins as two ids."""
     attempt.encode.agrees("bytes")
 
 
@@ -81,7 +81,7 @@ MISTAKES = [
     ),
     mistake(
         "ids_as_text",
-        "The ids are returned as texts; they should be integers.",
+        "The ids are returned as strings; they should be integers.",
         ("return ids", "return [str(number) for number in ids]"),
     ),
 ]

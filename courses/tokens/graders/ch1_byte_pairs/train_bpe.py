@@ -32,7 +32,7 @@ def test_train_bpe_values(attempt):
 
 @exercise("train_bpe", points=2)
 def test_train_bpe_bytes(attempt):
-    """A letter of two bytes starts as these two bytes."""
+    """A letter that UTF-8 writes in two bytes begins as two ids."""
     attempt.train_bpe.agrees("bytes")
 
 
