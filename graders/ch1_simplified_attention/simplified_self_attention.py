@@ -111,11 +111,6 @@ MISTAKES = [
         ("return context_vecs, attn_weights", "return context_vecs, attn_scores"),
     ),
     mistake(
-        "weights_returned_transposed",
-        "The weights are returned transposed: column i belongs to query i, and row i should.",
-        ("return context_vecs, attn_weights", "return context_vecs, attn_weights.T"),
-    ),
-    mistake(
         "features_compared",
         "The scores compare features with features instead of tokens with tokens.",
         ("inputs @ inputs.T", "(inputs.T @ inputs)"),

@@ -111,12 +111,6 @@ MISTAKES = [
         (LAYERS, LAYERS.replace("nn.Linear(4 * d, d))", "nn.Linear(4 * d, d), nn.GELU())")),
     ),
     mistake(
-        "gelu_after_both_layers",
-        "The GELU comes after both layers; it belongs between the two.",
-        (LAYERS, "nn.Sequential(nn.Linear(d, 4 * d), nn.Identity(), nn.Linear(4 * d, d))"),
-        ("return self.layers(x)", "return nn.functional.gelu(self.layers(x))"),
-    ),
-    mistake(
         "gelu_before_the_layers",
         "The GELU is before the first layer; it belongs between the two.",
         (LAYERS, "nn.Sequential(nn.Linear(d, 4 * d), nn.Identity(), nn.Linear(4 * d, d))"),

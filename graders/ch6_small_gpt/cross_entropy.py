@@ -136,23 +136,6 @@ MISTAKES = [
         (RETURN, RETURN.replace(".mean()", ".mean() / 0.6931471805599453")),
     ),
     mistake(
-        "base_two_after_the_softmax",
-        "The logarithm has base 2; use the natural one.",
-        (RETURN, "return -(right - torch.logsumexp(logits, dim=-1)).exp().log2().mean()"),
-    ),
-    mistake(
-        "averaged_over_the_vocabulary",
-        "The mean also runs over the tokens of the vocabulary. Each row has one loss, so divide by "
-        "the number of rows.",
-        (RETURN, RETURN.replace(".mean()", ".mean() / logits.shape[-1]")),
-    ),
-    mistake(
-        "logarithm_of_the_mean",
-        "The logarithm is taken of the mean probability. Take the logarithm of each first, then "
-        "the mean.",
-        (RETURN, "return -(right - torch.logsumexp(logits, dim=-1)).exp().mean().log()"),
-    ),
-    mistake(
         "softmax_before_the_loss",
         "The logits go through a softmax first, and again in the loss.",
         ("right = logits.gather", "logits = logits.softmax(dim=-1)\n    right = logits.gather"),

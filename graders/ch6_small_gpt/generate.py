@@ -234,17 +234,6 @@ MISTAKES = [
         ("logits.topk(top_k, dim=-1)", "logits.topk(min(top_k + 1, logits.shape[-1]), dim=-1)"),
     ),
     mistake(
-        "top_k_one_too_few",
-        "Only k - 1 tokens may be drawn: the last of the k most likely ones is hidden too.",
-        (HIDE, HIDE.replace("logits < last_kept", "logits <= last_kept")),
-    ),
-    mistake(
-        "place_among_the_top_k",
-        "The number drawn is a place among the k most likely tokens and not yet the id of a token: "
-        "look it up in their indices.",
-        (HIDE, "logits = logits.topk(top_k, dim=-1).values"),
-    ),
-    mistake(
         "hidden_with_zero",
         "The other tokens' logits are set to 0, which the softmax gives a weight like any other.",
         (HIDE, "logits = logits.masked_fill(logits < last_kept, 0.0)"),

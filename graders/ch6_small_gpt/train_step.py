@@ -126,12 +126,6 @@ MISTAKES = [
         (STEP, f"{STEP}\n    {STEP}"),
     ),
     mistake(
-        "trained_in_evaluation",
-        "The model is switched to evaluation before the step. Train it in the mode that it is in, "
-        "or in training mode.",
-        (CLEAR, f"model.eval()\n    {CLEAR}"),
-    ),
-    mistake(
         "loss_as_a_tensor",
         "The loss is returned as a tensor instead of a float.",
         ("return loss.item()", "return loss"),

@@ -153,17 +153,6 @@ MISTAKES = [
         (RESULT, RESULT.replace("windows[:, -1]", "windows[:, 1]")),
     ),
     mistake(
-        "token_to_predict_seen",
-        "The model sees the token that it should predict. It sees all of a window but the last.",
-        (LOGITS, LOGITS.replace("windows[:, :-1]", "windows[:, 1:]")),
-    ),
-    mistake(
-        "logits_before_the_last",
-        "The logits of the last position but one are used; those of the last one predict the next "
-        "token.",
-        (LOGITS, LOGITS.replace("[:, -1]", "[:, -2]")),
-    ),
-    mistake(
         "own_last_token_foreseen",
         "The model predicts a token that it has already seen; it should predict the next one.",
         (RESULT, RESULT.replace("windows[:, -1]", "windows[:, -2]")),

@@ -476,8 +476,8 @@ class NumpyCuts(Message):
 class NoGraph(Message):
     id = "no_graph"
     template = (
-        "no gradient can flow back from it. Is it computed inside `torch.no_grad()`, or from "
-        "something like `.detach()` or `.item()`?"
+        "no gradient flows back from a value that is computed inside `torch.no_grad()`, or from "
+        "something like `.detach()` or `.item()`"
     )
 
 

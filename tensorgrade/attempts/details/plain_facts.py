@@ -1,4 +1,4 @@
-"""Find plain faults in the text of a wrong answer, such as a dropped value or an unused argument."""
+"""Find plain faults in the text of a wrong answer, such as a dropped value or an unused name."""
 
 import ast
 
