@@ -11,7 +11,7 @@ from tensorgrade import Lateness, Limits, Settings, Tolerance
 
 FLOATS = {
     # Right answers differ: a sqrt taken in float32, a 1e-6 added to a row sum. Known mistakes
-    # change a value of these cases by far more (tests/course/test_tolerances.py measures both).
+    # change some value of a case by far more (tests/course/test_tolerances.py measures both).
     "float64": Tolerance(relative=1e-5, absolute=1e-5),
     "float32": Tolerance(relative=1e-4, absolute=1e-4),
 }
@@ -33,13 +33,13 @@ COURSE = Settings(
     # Override an exercise's points here, for example {"softmax": 12}. Each test keeps its share. By
     # default an exercise is worth the sum of its tests in graders/.
     points={},
-    # Weight files (safetensors) that belong to a chapter's submission, with their largest size in
+    # Weight files (safetensors) that belong to a chapter's submission, with their size limit in
     # bytes. `tensorgrade train` writes 470,000.
     beside={"ch6_small_gpt": {"my_model.safetensors": 1 << 20}},
     # Packages that learners may import in addition to torch, in the kit and in the sandbox.
     packages=("einops", "jaxtyping"),
     tolerances={"cpu": FLOATS, "cuda": FLOATS},
-    # Limits for one learner's file, in seconds, bytes and numbers of files or processes.
+    # Limits while a learner's chapter is graded; the docstring of `Limits` explains each one.
     limits=Limits(
         load_seconds=15,
         case_seconds=5,

@@ -18,8 +18,8 @@
 #
 # Early neural translators read the source sentence with a recurrent network, one word after
 # another, and kept a single running state. The translating half saw only the state after the last
-# word, a vector of fixed length. Five words or fifty had to fit into it, and long sentences came
-# out badly: the beginning was overwritten by the end.
+# word, a vector of fixed size. Five words or fifty had to fit into it, and long sentences came out
+# badly: the beginning was overwritten by the end.
 #
 # [Bahdanau, Cho and Bengio (2015)](https://arxiv.org/abs/1409.0473) took that bottleneck away. They
 # kept the states of *all* words, and let the network mix them afresh for each word of the
@@ -104,10 +104,10 @@ def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 # |---|---|---|---|---|---|---|
 # | score | 0.9544 | 1.4950 | 1.4754 | 0.8434 | 0.7070 | 1.0865 |
 #
-# "Journey" scores highest with itself, and "starts", its near twin, is close behind. The token
-# "with" points more nearly in that direction than "step" does (the cosines are 0.9817 and 0.9141),
-# yet it scores less, because it is shorter: 0.7026 against 0.9721. Do not read too much into who
-# likes whom: the embeddings are invented. The mechanism is what matters.
+# "Journey" scores highest with itself, and "starts", its near twin, is close behind. "With" is
+# closer in direction to "journey" than "step" is (the cosines are 0.9817 and 0.9141), yet it
+# scores less, because it is shorter: 0.7026 against 0.9721. Do not read too much into who likes
+# whom: the embeddings are invented. The mechanism is what matters.
 #
 # ## Step 2: from scores to shares
 #
@@ -118,27 +118,27 @@ def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 # |---|---|---|---|---|---|---|
 # | score / sum | 0.1455 | 0.2278 | 0.2249 | 0.1285 | 0.1077 | 0.1656 |
 #
-# That looks fine, but only because this sentence has no negative number in it. Real embeddings have
-# plenty. Take the scores 2, 1, −4. Their sum is −1, and the "shares" become −2, −1, 4: the
-# *worst* match gets the largest share and the best match the most negative one. Take 1, −2, 1, and
-# you divide by zero.
+# That looks fine, but only because none of our numbers is negative. Real embeddings have plenty.
+# Take the scores 2, 1, −4. Their sum is −1, and the "shares" become −2, −1, 4: the *worst* match
+# gets the largest share and the best match the most negative one. Take 1, −2, 1, and you divide by
+# zero.
 #
 # **Softmax** repairs this by making every score positive first, with the exponential function:
 #
 #     softmax(x)_j = e^(x_j) / ∑_k e^(x_k) .
 #
-# Every e^(x_j) is positive, so the sum is too, and a higher score always gets a higher share. For
-# 2, 1, −4 the shares are 0.7297, 0.2685, 0.0018. There is a second gain. The ratio of two shares is
-# e^(x_i) / e^(x_j) = e^(x_i − x_j): only the *difference* of the scores matters. And the function
-# is smooth everywhere, so it can be trained through.
+# Every e^(x_j) is positive, so the sum is too, and a higher score always gets a higher share.
+# For 2, 1, −4 the shares are 0.7297, 0.2685, 0.0018. There is a second gain. The ratio of two
+# shares is e^(x_i) / e^(x_j) = e^(x_i − x_j): only the *difference* of the scores matters. And
+# the function is smooth everywhere, so gradients pass through it.
 
 # %%
 def softmax_naive(x: torch.Tensor) -> torch.Tensor:
     """Return the softmax of a vector, computed just as the formula says.
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax or
-    torch.logsumexp: the exercise is to write softmax yourself. Naming one of them costs half of
-    the points; calling one in a way that shows only when the code runs costs a tenth.
+    torch.logsumexp: the exercise is to write softmax yourself. If your code names one of them,
+    half of the points are lost; if only running it shows the call, a tenth.
 
     Shapes:
         x: (n,)
@@ -164,8 +164,8 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 # These are the **attention weights** of "journey". It spends e^(1.4950 − 0.7070) = 2.1990 times
 # as much attention on itself as on "one". The two recipes are mirror images. Adding 10 to every
 # score leaves softmax alone but nearly levels the plain shares; multiplying by 4 would leave the
-# plain shares alone but makes softmax much more decided. Remember the second point: the *size* of
-# the scores sets how sharp attention is. Chapter 2 has to deal with it.
+# plain shares alone but makes softmax much sharper. Remember the second point: the *size* of the
+# scores sets how sharp attention is. Chapter 2 has to deal with it.
 #
 # [Picture: The weights of "journey" as bars, for the scores and for four times the scores: at four
 # times the size two bars stand out, 0.43 and 0.39, and the others nearly vanish.]
@@ -179,10 +179,10 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 # reached at 11.1. One such `nan` spreads through the whole network at the next step of training.
 
 # %% [markdown]
-# Take the scores 80, 81, 82, then 88, 89, 90, then -200, -201, -202. All three have the same
-# differences between neighbours, so the first and second should be the same shares, and the third
-# the same in reverse. `softmax_naive` is right on the first: 0.0900, 0.2447, 0.6652. On the second
-# it gives 0, `nan`, `nan`, and on the third only `nan`.
+# Take the scores 80, 81, 82, then 88, 89, 90, then -200, -201, -202. All three have the same gaps
+# between neighbours, so the first two should give the same shares, and the third the same in
+# reverse. `softmax_naive` is right on the first: 0.0900, 0.2447, 0.6652. On the second it gives 0,
+# `nan`, `nan`, and on the third only `nan`.
 #
 # The cure is in what you saw above: a constant added to all scores changes nothing. For any c,
 #
@@ -229,8 +229,8 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Return the softmax of a tensor along one dimension, safe for scores of any size.
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax, any log_softmax
-    or torch.logsumexp: the exercise is to write softmax yourself. Naming one of them costs half of
-    the points; calling one in a way that shows only when the code runs costs a tenth.
+    or torch.logsumexp: the exercise is to write softmax yourself. If your code names one of them,
+    half of the points are lost; if only running it shows the call, a tenth.
 
     Shapes:
         x: any shape; entries may be as large as 1e4 or more, or -inf (but not all along `dim`)
@@ -255,9 +255,9 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 # %% [markdown]
 # Now 88, 89, 90 give 0.0900, 0.2447, 0.6652 too, and so do 10,000, 10,001 and 10,002. If one score
 # is -inf and the others are 1 and 2, these two share 0.2689 and 0.7311 between them. What two
-# tokens get depends on the gap between their scores: half each at a tie, and from a gap of about 4
-# on the winner takes practically all: 0.9820. From there on a larger gap changes almost nothing.
-# Keep that in mind for chapter 2, where it means *hard to train*.
+# tokens get depends on the gap between their scores: half each at a tie, and at a gap of 4 the
+# winner takes practically all, 0.9820. A larger gap changes almost nothing. Keep that in mind for
+# chapter 2, where it means *hard to train*.
 #
 # You have written a softmax that you may trust. From here on you are free to use `torch.softmax`,
 # which does the same.
@@ -275,8 +275,8 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 #
 # An easy mistake with loops is to run over the *query's entries* instead of the sentence's rows:
 # weight 1 times the query's first feature, plus weight 2 times its second, plus weight 3 times its
-# third. For "journey" that gives the single number 0.4371. It involves three weights out of six and
-# no other token at all, and if the result was prepared as a vector, every entry is 0.4371. A context
+# third. For "journey" that gives the single number 0.4371. It involves three weights out of six
+# and no other token at all. Added to a vector of zeros, it makes every entry 0.4371. A context
 # vector whose entries are all equal is a sure sign of it.
 #
 # As the weights are shares, each feature of z is an average, and so lies between the smallest and
@@ -326,9 +326,9 @@ def context_vector(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 # network, no token waits for the one before it, and the first word is as near to the last as to the
 # second.
 #
-# The choice of `dim` is decided here. Weights of *one query* have to sum to 1, and a query is a
-# row. Since S is symmetric, softmax down the columns gives the transpose of W, which looks
-# plausible and has the right shape; only the numbers are wrong.
+# Here the choice of `dim` matters. Weights of *one query* have to sum to 1, and a query is a row.
+# Since S is symmetric, softmax down the columns gives the transpose of W, which looks plausible
+# and has the right shape; only the numbers are wrong.
 
 # %%
 def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -399,16 +399,16 @@ def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch
 # chapter ends with one or two exercises of this kind. Each gives you a complete function with one
 # mistake. Everything has the right shape, nothing crashes, and the checks are your main clue. Run
 # them, find the mistake and fix it. Do not rewrite the function: a small fix is worth more points
-# than a right rewrite.
+# than a correct rewrite.
 #
 # This one computes the same as `simplified_self_attention`, with `torch.einsum`, which names the
-# axes of a product by letters. In `"id,jd->ij"` the first table has axes i and d, the second j and
-# d; d is in both and not in the result, so it is summed away. A dot product for every i and j
+# axes of a product with letters. In `"id,jd->ij"` the first table has axes i and d, the second j
+# and d; d is in both and not in the result, so it is summed away. A dot product for every i and j
 # remains.
 
 # %%
 def bug_simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the context vectors of all tokens and the attention weights. It has one mistake.
+    """Return all context vectors and the attention weights. This code has one mistake.
 
     Shapes:
         inputs: (n, d), one token per row
@@ -432,7 +432,7 @@ def bug_simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, t
 # 1. All scores of a query with six tokens are multiplied by 0. What is each weight?
 # 2. A query is compared with two tokens, and its two scores differ by ln 3. What is the larger
 #    weight?
-# 3. A text grows from 100 to 200 tokens. How many times as many entries has the table of weights?
+# 3. A text grows from 100 to 200 tokens. By what factor does the table of weights grow?
 #
 # **Answers.** (1) **0.1667**: equal scores give equal shares, here 1/6. (2) **0.75**: the ratio of
 # two weights is e^(ln 3) = 3, and they sum to 1. (3) **4**: the table has n² entries.

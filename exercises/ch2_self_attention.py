@@ -4,10 +4,10 @@
 # %% [markdown]
 # # Self-attention with trainable weights
 #
-# In chapter 1 a token's embedding did three jobs at once: it asked, it was compared with, and it
-# was mixed in. So the scores were symmetric, long vectors won, and there was nothing to train. But
-# what a word looks for is seldom what it is itself. A verb looks for its subject; a subject does
-# not look like a verb.
+# In chapter 1 a token's embedding did three jobs at once: it asked, it was found, and it was mixed
+# in. So the scores were symmetric, long vectors won, and there was nothing to train. But what a
+# word looks for is seldom what it is itself. A verb looks for its subject; a subject does not look
+# like a verb.
 #
 # The way out is to give each job a vector of its own, made from the embedding by a weight matrix:
 #
@@ -111,16 +111,17 @@ def project_qkv(
 # 64 features. You saw in chapter 1 that the size of the scores sets how sharp softmax is. Here is
 # what that does to learning.
 #
-# Training works by slopes: how much does a weight change if a score is raised a little? Call the sum
-# of all exponentials Z, so that w_i = e^(s_i) / Z. Raising s_j raises its own exponential and Z
-# by the same amount. Its own weight therefore grows, by w_j − w_j² = w_j (1 − w_j) for each unit,
-# and every other weight, whose Z has grown, shrinks by w_i w_j. Both in one line:
+# Training works by slopes: how much does a weight change if a score is raised a little? Call the
+# sum of all exponentials Z, so that w_i = e^(s_i) / Z. Raising s_j raises its own
+# exponential and Z by the same amount. Its own weight therefore grows, by
+# w_j − w_j² = w_j (1 − w_j) per unit of s_j, and every other weight, whose Z has grown,
+# shrinks by w_i w_j. Both in one line:
 #
 #     (∂ w_i) / (∂ s_j) = w_i (δ_ij − w_j),    δ_ij = 1 if i = j, else 0 .
 #
-# Every entry is a product of two numbers of which one goes to zero when a weight goes to 1 or to 0. Two
-# tokens with half the attention each have the steepest slope there is, 1/4; with 0.99 and 0.01 it is
-# 0.0099.
+# Every slope is a product in which one factor goes to 0 when one weight takes everything. Two
+# tokens with half the attention each have the steepest slope there is, 1/4; with 0.99 and 0.01 it
+# is 0.0099.
 
 # %% [markdown]
 # | scores | largest weight | largest gradient entry |
@@ -130,14 +131,14 @@ def project_qkv(
 # | times 16 | 1.0000 | 0.0000001 |
 #
 # At 16 times the size softmax has become a step: all attention on one token, and a gradient of one
-# ten-millionth. Whatever mistake that query and key made, training can no longer correct it. A model
+# ten-millionth. Whatever mistake query and key made, training can no longer correct it. A model
 # with a large d_k and unscaled scores would *start* in this state.
 #
 # Division by √d_k brings the standard deviation back to 1, for every d_k. Three things to
 # hold on to:
 #
-# - it is the root of d_k, the length of *one key*, not of n, of d_in or of anything else that
-#   happens to have the same size;
+# - it is the root of d_k, the number of features of *one key*, not of n, of d_in or of anything
+#   else that happens to have the same size;
 # - divide *before* the softmax. Dividing afterwards does not change the sharpness and makes rows
 #   sum to 1/√d_k;
 # - softmax runs along the keys, so each query's weights sum to 1.
@@ -333,7 +334,7 @@ class SelfAttention_v2(nn.Module):
 
     Submodules:
         W_query, W_key, W_value: nn.Linear from d_in to d_out, with a bias if
-            qkv_bias (in this order a seed gives them the lesson's numbers)
+            qkv_bias (create them in this order, and a seed gives the lesson's numbers)
 
     Shapes of a call:
         x: (n, d_in)
@@ -371,14 +372,15 @@ class SelfAttention_v2(nn.Module):
 # | one | -0.0763, 0.0679 |
 # | step | -0.0754, 0.0693 |
 #
-# They are nearly equal, since weights this small make all scores small, and so attention almost
-# even. Training is what makes it choose.
+# They are nearly equal, since matrices of such small numbers make all scores small, and so
+# attention almost even. Training is what makes it choose.
 #
 # ## The same weights in both
 #
 # If the two versions compute the same thing, then with the same weights they must give the same
-# output. That is worth proving, and there is one obstacle: the weight of `v2.W_query` has the shape
-# (2, 3), not (3, 2). An `nn.Linear` keeps its weight as **(d_out, d_in)**, one row per *output*, and computes
+# output. That is worth checking, and there is one obstacle: the weight of `v2.W_query` has the
+# shape (2, 3), not (3, 2). An `nn.Linear` keeps its weight as **(d_out, d_in)**, one row per
+# *output*, and computes
 #
 #     x Wᵀ + b,    (n, d_in) (d_in, d_out) → (n, d_out) .
 #
@@ -429,15 +431,14 @@ def copy_v2_into_v1(v2: nn.Module, v1: nn.Module) -> None:
 # ## Find the bug
 #
 # As at the end of chapter 1, the function is complete except for one mistake. It is the function
-# that models spend most of their time in, written with `torch.einsum`. The three dots are all
-# leading dimensions, however many there are. Run the checks, find the mistake, and change as little
-# as you can.
+# at the heart of every transformer, written with `torch.einsum`. The three dots stand for all
+# leading dimensions. Run the checks, find the mistake, and change as little as you can.
 
 # %%
 def bug_scaled_dot_product_attention(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
 ) -> torch.Tensor:
-    """Return the values mixed for each query by its attention weights. It has one mistake.
+    """Return the values mixed for each query by its attention weights. This code has one mistake.
 
     Shapes:
         queries: (..., n, d_k)
@@ -462,7 +463,7 @@ def bug_scaled_dot_product_attention(
 #    result?
 # 2. The 64 entries of a query and of a key are drawn with mean 0 and variance 1. What is the
 #    standard deviation of their dot product, before it is scaled?
-# 3. How many trained numbers has `SelfAttention_v2(3, 2)`, without biases?
+# 3. How many trained numbers does `SelfAttention_v2(3, 2)` have, without biases?
 #
 # **Answers.** (1) **(5, 3)**: a row for each query, as wide as a value. (2) **8**: the root of 64,
 # and so the scores are divided by it. (3) **18**: three matrices with 3 · 2 numbers each.
@@ -471,5 +472,5 @@ def bug_scaled_dot_product_attention(
 # ## What you can do now
 #
 # You can write attention as in the paper: project tokens to queries, keys and values, scale by the
-# root of the key's length and say why, mix the values, also for queries from another text. You have
-# it as functions and as two modules whose weights you can carry from one to the other.
+# root of d_k and say why, mix the values, also for queries from another text. You have it as
+# functions and as two modules whose weights you can carry from one to the other.

@@ -4,16 +4,16 @@
 # %% [markdown]
 # # Beyond one sentence
 #
-# Chapter 4 ends with the attention layer of a GPT. It reads one text, all tokens of which are real,
-# does not know their order, and computes everything again for each word that it writes. This
-# chapter takes these limits away one after another, each in a small step:
+# Chapter 4 ends with the attention layer of a GPT. It reads texts of equal length, is told no
+# positions, and computes everything again for each word that it writes. This chapter takes these
+# limits away one after another, each in a small step:
 #
 # | the limit | what helps | where |
 # |---|---|---|
 # | texts of different lengths in one batch | a padding mask | `padding_mask` |
 # | queries and keys from two different texts | cross-attention | `CrossAttention` |
 # | attention does not know the order of its tokens | positions, added or turned in | `sinusoidal_positions`, `rotate` |
-# | keys and values fill the memory | fewer of them than queries | `GroupedQueryAttention` |
+# | keys and values fill the memory | fewer heads for them than for queries | `GroupedQueryAttention` |
 # | each new token computes all the old ones again | a cache | `CachedAttention` |
 # | a cache that grows without end | a window | `sliding_window_mask`, `append_to_window` |
 # | the table of scores, n × n | softmax in blocks | `online_softmax_attention` |
@@ -43,14 +43,14 @@ sentence = torch.tensor(
 #
 # A batch is one tensor, so all its rows have the same number of tokens. "one step" and "Your
 # journey starts with one step" fit into one batch only if four tokens without meaning are added to
-# the shorter one: *padding*. Attention would look at these like at any other token. For "one step"
+# the shorter one: *padding*. Attention would look at these as at any other token. For "one step"
 # the even weights over 2 tokens are 0.5 each; together with four tokens of padding they would be
 # 0.1667.
 #
 # So hide the padding, by the rule of chapter 3: `True` hides. Only the key decides if an entry is
 # hidden, and so the mask has one row for each text:
 #
-#     mask[b, 0, j] = (j ≥ lengths[b])
+#     mask[i, 0, j] = (j ≥ lengths[i])
 #
 # The middle dimension of size 1 belongs to the queries: all of them share the row, which
 # broadcasts over the scores (b, n, n).
@@ -65,11 +65,11 @@ def padding_mask(lengths: torch.Tensor, num_tokens: int) -> torch.Tensor:
 
     Shapes:
         lengths: (b,) integers from 1 to num_tokens, how many tokens of each text are real
-        num_tokens: an int, the tokens of each row of the batch, padding included
+        num_tokens: an int, the length of each row of the batch, padding included
         result: (b, 1, num_tokens), dtype torch.bool, True if a key is padding
 
     Formula (a key padding mask, as in torch.nn.MultiheadAttention):
-        mask[b, 0, j] = True   if j >= lengths[b]   (padding: hide it)
+        mask[i, 0, j] = True   if j >= lengths[i]   (padding: hide it)
                         False  otherwise
 
     >>> padding_mask(torch.tensor([2, 3]), num_tokens=3)
@@ -110,8 +110,8 @@ class CrossAttention(nn.Module):
         num_heads: int, divides d_out; head_dim = d_out / num_heads
         x: (b, n, d_in)
         context: (b, m, d_context)
-        mask: boolean, broadcastable to (b, n, m), so (m,) and (n, m) too; True hides; or None,
-            and nothing is hidden
+        mask: None (nothing is hidden), or boolean, broadcastable to (b, n, m), such as (m,);
+            True hides
         result: (b, n, d_out)
 
     Formula (Vaswani et al. 2017, sec. 3.2.3, "encoder-decoder attention"):
@@ -121,7 +121,7 @@ class CrossAttention(nn.Module):
 
     Attributes: W_query is an nn.Linear from d_in to d_out, W_key and W_value are nn.Linear from
     d_context to d_out, with a bias only if qkv_bias; out_proj is an nn.Linear from d_out to
-    d_out with a bias (in this order a seed gives them the lesson's numbers).
+    d_out with a bias (create them in this order, and a seed gives the lesson's numbers).
 
     In the example all scores are 0, so the one token of x gets the mean of the visible tokens.
 
@@ -160,19 +160,19 @@ class CrossAttention(nn.Module):
 #
 # ## The position of a token
 #
-# Attention without a mask is blind to order: swap two tokens, and their results are swapped too, but
-# they do not change. "The dog bites the man" and "The man bites the dog" give each word
-# the very same vector. So the order has to be written into the tokens.
+# Attention without a mask is blind to order: swap two tokens, and their results are swapped but
+# otherwise the same. "The dog bites the man" and "The man bites the dog" give each word the very
+# same vector. So the order has to be written into the tokens.
 #
 # The first way ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), sec. 3.5) adds to each
 # token a vector that encodes its position:
 #
 #     p_(t, 2i) = sin(t / 10000^(2i/d)),    p_(t, 2i+1) = cos(t / 10000^(2i/d))
 #
-# Read it as a row of clocks. Each pair of columns, one sine and one cosine, is the hand of one
-# clock, as its height and its side. The first clock turns by 1 radian per token; the later ones
-# turn ever more slowly, the last by little more than 1/10000 of that. Together they show the
-# position as second, minute and hour hands show the time.
+# Read it as a row of clocks. Each pair of columns, a sine and a cosine, gives the height and the
+# sideways reach of one clock's hand. The first clock turns by 1 radian per token; the later ones
+# turn ever more slowly, for large d the last by little more than 1/10000 of that. Together they
+# show the position as second, minute and hour hands show the time.
 #
 # Why not simply the number t? It grows without bound and would drown the token; sines stay
 # between -1 and 1. And the clocks have one more property: the vector of position t + k comes from
@@ -180,7 +180,7 @@ class CrossAttention(nn.Module):
 
 # %%
 def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
-    """Return a vector for each position in a text: sines and cosines of ever slower angles.
+    """Return a vector for each position in a text: sines and cosines of ever slower clocks.
 
     Shapes:
         num_tokens: an int, the number of positions; the first one is 0
@@ -201,16 +201,17 @@ def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 # %% [markdown]
 # ## Turned by its position
 #
-# Adding has a price: the token and its position share the same numbers, and the scores mix four
-# kinds of products. The second way, *rotary* positions ([Su et al.
-# 2021](https://arxiv.org/abs/2104.09864), RoFormer, sec. 3.4), adds nothing. It turns queries and
-# keys, each by its own position, right before their dot products are taken.
+# Adding has a price: the token and its position share the same numbers, and the scores mix the
+# two. The second way, *rotary* positions ([Su et al. 2021](https://arxiv.org/abs/2104.09864),
+# RoFormer, sec. 3.4), adds nothing. It turns queries and keys, each by its own position, right
+# before their dot products are taken.
 #
-# Take two entries of a query as a point in the plane and turn it by the angle m θ, where m
-# is its position. Turn the same two entries of a key by n θ. A dot product depends on lengths
-# and on the angle *between*, so it depends on the positions only through their distance:
+# Take two entries of a query as a point in the plane and turn it by the angle s θ, where
+# s is its position; call this turn R_s. Turn the same two entries of a key by t θ. A
+# dot product depends on lengths and on the angle *between*, so it depends on the positions only
+# through their distance:
 #
-#     ⟨ R_m q, R_n k ⟩ = ⟨ q, R_(n−m) k ⟩
+#     ⟨ R_s q, R_t k ⟩ = ⟨ q, R_(t−s) k ⟩
 #
 # A head of `head_dim` numbers has head_dim / 2 such pairs, and each turns at its own rate, the
 # rates of the clocks above. Which entries make a pair is a convention. Here
@@ -218,8 +219,8 @@ def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 # > entry i is paired with entry i + head_dim/2: the first half of a row with its second
 # > half.
 #
-# (The paper pairs neighbours; Llama and most of today's models pair halves. With the same convention
-# for queries and keys both work; with one for each, none.)
+# (The paper pairs neighbours; Llama and most of today's models pair halves. Either works if
+# queries and keys follow the same one; mixed, neither does.)
 #
 # Turning keeps lengths: rotary positions change no norm, and position 0 changes nothing at all.
 #
@@ -251,7 +252,7 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> t
 
 
 # %% [markdown]
-# ## Fewer keys than queries
+# ## Fewer key heads than query heads
 #
 # When a model writes, the keys and values of all earlier tokens have to be kept (the next section
 # says why), for each head of each layer. They soon need more memory than the weights. But do 32
@@ -295,8 +296,8 @@ class GroupedQueryAttention(nn.Module):
 
     Attributes: W_query is an nn.Linear from d_in to d_out; W_key and W_value are nn.Linear from
     d_in to num_kv_heads * head_dim, all with a bias only if qkv_bias; out_proj is an nn.Linear
-    from d_out to d_out with a bias (in this order a seed gives them the lesson's numbers);
-    dropout is an nn.Dropout; mask is a buffer, (context_length, context_length).
+    from d_out to d_out with a bias (create them in this order, and a seed gives the lesson's
+    numbers); dropout is an nn.Dropout; mask is a buffer, (context_length, context_length).
 
     Raises:
         ValueError: if num_heads does not divide d_out, or num_kv_heads does not divide num_heads
@@ -374,8 +375,8 @@ class CachedAttention(nn.Module):
     cache that is passed in, so several texts can take turns.
 
     Attributes: W_query, W_key, W_value are nn.Linear layers from d_in to d_out with a bias
-    only if qkv_bias; out_proj is an nn.Linear from d_out to d_out with a bias (in this
-    order a seed gives them the lesson's numbers); mask is a buffer,
+    only if qkv_bias; out_proj is an nn.Linear from d_out to d_out with a bias (create them
+    in this order, and a seed gives the lesson's numbers); mask is a buffer,
     (context_length, context_length).
 
     >>> layer = CachedAttention(3, 4, 8, num_heads=2)
@@ -428,7 +429,7 @@ def sliding_window_mask(num_tokens: int, window: int) -> torch.Tensor:
 
     Shapes:
         num_tokens: an int, written n below
-        window: an int, 1 or more; from n on this is chapter 3's causal mask
+        window: an int, 1 or more; if window >= n, this is chapter 3's causal mask
         result: (n, n), dtype torch.bool, True hides; row = query i, column = key j
 
     Formula (Beltagy et al. 2020, Longformer, sec. 3.1, looking back only):
@@ -492,8 +493,8 @@ def append_to_window(
 # | `total` | the sum of e^(s − largest) so far | 0 |
 # | `context` | the sum of e^(s − largest) v so far | 0 |
 #
-# When a block brings a larger score, both sums so far have been divided by the wrong number,
-# by e^old instead of e^new. One factor puts it right:
+# When a block brings a larger score, both sums so far were divided by e^old instead
+# of e^new, by the old `largest` instead of the new one. One factor puts it right:
 #
 #     e^(s − new) = e^(s − old) · e^(old − new)
 #
@@ -513,8 +514,9 @@ def online_softmax_attention(
 ) -> torch.Tensor:
     """Return the context vectors of scaled dot-product attention, block by block over the keys.
 
-    No tensor larger than n × block_size is made, apart from tensors as large as an argument or
-    the result. torch's own softmax and attention over all keys would make the whole table.
+    Make no tensor larger than n × block_size, apart from tensors as large as an argument or the
+    result. torch's own softmax over all keys makes the whole table, and so does its attention on
+    matrices like these.
 
     Shapes:
         queries: (n, d)
@@ -536,16 +538,16 @@ def online_softmax_attention(
 # %% [markdown]
 # ## One small vector for each token
 #
-# A last idea for those who want to go on, and a stretch. Grouped queries shrink the cache by
-# sharing heads. *Multi-head latent attention* ([DeepSeek-V2](https://arxiv.org/abs/2405.04434),
-# 2024, sec. 2.1.2) compresses it: each token is first projected *down* to a short vector, its
-# latent, and all keys and values are projected *up* from that.
+# A last, harder idea for those who want to go on. Grouped queries shrink the cache by sharing
+# heads. *Multi-head latent attention* ([DeepSeek-V2](https://arxiv.org/abs/2405.04434), 2024, sec.
+# 2.1.2) compresses it: each token is first projected *down* to a short vector, its latent, and all
+# keys and values are projected *up* from that.
 #
 #     c = x W_downᵀ,    K = c W_(key up)ᵀ,    V = c W_(value up)ᵀ
 #
-# Only c has to be cached: d_latent numbers for each token, whatever the number of heads. Up to
-# rank d_latent, this can do everything that a single projection of keys can: it is plain attention
-# with the product W_(key up) W_down as its key matrix.
+# Only c has to be cached: d_latent numbers for each token, whatever the number of heads. If
+# d_latent is large enough, this can do everything that a single projection of keys can: it is
+# plain attention with the product W_(key up) W_down as its key matrix.
 
 # %%
 class LatentAttention(nn.Module):
@@ -564,8 +566,8 @@ class LatentAttention(nn.Module):
 
     Attributes: W_query is an nn.Linear from d_in to d_out, W_down from d_in to d_latent, W_key_up
     and W_value_up from d_latent to d_out, all without a bias; out_proj is an nn.Linear from d_out
-    to d_out with a bias (in this order a seed gives them the lesson's numbers); mask is a buffer,
-    (context_length, context_length).
+    to d_out with a bias (create them in this order, and a seed gives the lesson's numbers); mask
+    is a buffer, (context_length, context_length).
 
     >>> layer = LatentAttention(16, 16, d_latent=4, context_length=6, num_heads=2)
     >>> layer.W_down.weight.shape, layer(torch.ones(1, 3, 16)).shape
@@ -584,8 +586,8 @@ class LatentAttention(nn.Module):
 
 
 # %% [markdown]
-# With 32 heads of 64 numbers a token costs a multi-head cache 4096 numbers, one with 8 key heads
-# 1024, a single key head 128, and a latent of 512 just these 512.
+# For 32 heads of 64 numbers, a cache keeps 4096 numbers per token; with 8 key heads 1024, with one
+# key head 128, and with a latent of 512 just those 512.
 #
 # All of these are the same attention: queries, keys, values, a softmax, a sum. They differ in who
 # may look at whom, in how the order is encoded, and in what is cached. In chapter 6 you put
@@ -599,7 +601,7 @@ class LatentAttention(nn.Module):
 
 # %%
 def bug_sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
-    """Return a vector of sines and cosines for each position in a text. It has one mistake.
+    """Return a vector of sines and cosines for each position in a text. This code has one mistake.
 
     Shapes:
         num_tokens: an int, the number of positions; the first one is 0
@@ -621,12 +623,12 @@ def bug_sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 
 # %% [markdown]
 # The second turns queries and keys like `rotate`. It writes the two lines of the formula as one:
-# the row times the cosine, plus the row with its halves swapped times the sine. One of the swapped
+# the row times the cosine, plus the sine times the row with its halves swapped. One of the swapped
 # halves has its sign changed.
 
 # %%
 def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
-    """Turn the pairs of each token's row by angles that grow with its position. It has one mistake.
+    """Turn the pairs of each row by angles that grow with its position. This code has one mistake.
 
     Shapes:
         x: (..., n, head_dim), head_dim even; queries or keys
@@ -653,7 +655,7 @@ def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) 
 #
 # 1. A batch has texts of 2 and of 5 tokens, in rows of 5. How many entries of its padding mask are
 #    `True`?
-# 2. A layer with `d_out` = 8 and 2 heads has read a prompt of 5 tokens, then 3 more, of one text.
+# 2. A layer with `d_out` = 8 and 2 heads has read one text: a prompt of 5 tokens, then 3 more.
 #    What is the shape of the keys in its cache?
 # 3. A query is at position 3 and a key at 7. Both move 100 positions further. By how much does
 #    their dot product change with rotary positions?

@@ -54,7 +54,7 @@ class LayerNorm(nn.Module):
 
     Formula (Ba et al. 2016, Layer Normalization, eq. 4):
         scale * (x - mean) / sqrt(variance + eps) + shift,
-        mean and variance of each row, the variance with 1 / d
+        mean and variance of each row; the variance divides by d
 
     Attributes: scale and shift are nn.Parameters of shape (d,), ones and zeros at the start.
 
@@ -77,8 +77,8 @@ class LayerNorm(nn.Module):
 # Attention moves information between tokens. The *feed-forward* part processes it: two linear
 # layers, applied to each token separately. They go up to four times the width, through an
 # *activation function*, and back down. Without the activation the two would be one linear layer.
-# GPT uses GELU ([Hendrycks & Gimpel 2016](https://arxiv.org/abs/1606.08415)), a ReLU with a soft
-# corner.
+# GPT uses GELU ([Hendrycks & Gimpel 2016](https://arxiv.org/abs/1606.08415)), max(0, x) with a
+# soft corner.
 #
 # Two thirds of the weights of a block are here: 2 · 4 d² of them, compared with 4 d² in
 # the four projections of attention.
@@ -226,15 +226,15 @@ class SmallGPT(nn.Module):
 # %% [markdown]
 # ## Weight initialization
 #
-# Where do the weights begin? Not all at 0: then every column of a layer would get the same gradient,
-# and all would stay the same. So they are drawn at random. The size matters. With large weights the
-# logits are large, and the model is certain of nonsense; with small ones the numbers fade from layer
-# to layer ([Glorot & Bengio 2010](https://proceedings.mlr.press/v9/glorot10a.html)). `nn.Linear`
-# draws from ± 1 / √d_in, which suits a model as small as this one. GPT-2 draws all
-# weights with standard deviation 0.02, and makes those before each residual sum smaller still.
+# Where do the weights begin? Not all at 0: then every column of a layer would get the same
+# gradient, and all would stay the same. So they are drawn at random. The size matters. With large
+# weights the logits are large, and the model is certain of nonsense; with small ones the numbers
+# fade from layer to layer ([Glorot & Bengio
+# 2010](https://proceedings.mlr.press/v9/glorot10a.html)). `nn.Linear` draws within ± 1 / √d_in, which suits a model as small as this one. GPT-2 draws all weights with standard
+# deviation 0.02, and makes those before each residual sum smaller still.
 #
 # There is a simple test. A new model knows nothing, so its loss should be near that of a uniform
-# guess, log V: for 65 characters 4.1744. If it is far above, the weights are too large.
+# guess: for 65 characters, log 65 = 4.1744. If it is far above, the weights are too large.
 #
 # ## Tokenization
 #
@@ -324,12 +324,12 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 #
 # ### Optimizer and learning rate
 #
-# The *gradient* points uphill, and the *optimizer* takes a step the other way. Its *learning rate* is
-# how far it goes: too large, and the loss jumps about; too small, and nothing seems to happen. We use
-# *AdamW* ([Loshchilov & Hutter 2019](https://arxiv.org/abs/1711.05101)), which adapts the step to
-# each weight, after *Adam* ([Kingma & Ba 2015](https://arxiv.org/abs/1412.6980)). A learning rate of
-# 0.003 suits a model as small as this one. Large models need a smaller one, which rises during the
-# first steps (*warm-up*) and falls towards the end.
+# The *gradient* points uphill, and the *optimizer* takes a step the other way. Its *learning rate*
+# is how far it goes: too large, and the loss jumps about; too small, and nothing seems to happen.
+# We use *AdamW* ([Loshchilov & Hutter 2019](https://arxiv.org/abs/1711.05101)), which adapts the
+# step to each weight, as *Adam* does ([Kingma & Ba 2015](https://arxiv.org/abs/1412.6980)). A
+# learning rate of 0.003 suits a model as small as this one. Large models need a smaller one, which
+# rises during the first steps (*warm-up*) and falls towards the end.
 #
 # ### Overfit one batch first
 #
@@ -404,12 +404,13 @@ def generate(
 # %% [markdown]
 # ## Does it learn to look back?
 #
-# A task that cannot be solved without attention: five letters, a stroke, and the same letters
+# A task that cannot be solved without attention: five letters, a bar, and the same letters
 # backwards, `dbaec|ceabd`. To write the last letter the model has to look at the first, ten
 # positions back. About three hundred steps are enough, a few seconds on a laptop; a cell of the
 # chapter's notebook runs them.
 
 # %% [markdown]
+# The loss cannot fall to 0: the first five letters are random, and no model can
 # predict them. The first of them is only an input, so four of the ten targets cost log 5 = 1.6094 each, however good the model is; that makes 0.6438 on average, and the rest can be
 # learned.
 #
@@ -435,8 +436,8 @@ def generate(
 # tensorgrade talk "To be"
 # ```
 #
-# lets it continue your words, with your `generate`. It has 100,000 numbers and read for a minute;
-# do not ask it for sense.
+# lets it continue your words, with your `generate`. It has 100,000 numbers and was trained for a
+# minute; do not ask it for sense.
 
 # %% [markdown]
 # ## Submit your trained model
@@ -471,6 +472,7 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 
 
 # %% [markdown]
+# Once you have `my_model.safetensors`, let your model write, in a terminal, with
 # `tensorgrade talk "ROMEO:"`. `tensorgrade see "ROMEO: To be or not to be" --weights
 # my_model.safetensors` shows where each of its heads looks. Two of ours learned to look at the
 # previous character; the table at the end of `tensorgrade train` shows when.
@@ -478,12 +480,12 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 # %% [markdown]
 # ## Find the bug, twice
 #
-# The last two. Both run, both train, and a model built with them makes progress; each has one
-# mistake. Run the checks, find it, and change as little as you can.
+# The last two. Both run, and a model built with them makes progress; each has one mistake. Run the
+# checks, find it, and change as little as you can.
 
 # %%
 class BugLayerNorm(nn.Module):
-    """Each token's row brought to mean 0 and variance 1, scaled and shifted. It has one mistake.
+    """Each token's row with mean 0 and variance 1, scaled and shifted. This code has one mistake.
 
     Shapes:
         d: an int, numbers per token
@@ -493,7 +495,7 @@ class BugLayerNorm(nn.Module):
 
     Formula (Ba et al. 2016, Layer Normalization, eq. 4): as in LayerNorm
         scale * (x - mean) / sqrt(variance + eps) + shift,
-        mean and variance of each row, the variance with 1 / d
+        mean and variance of each row; the variance divides by d
 
     Attributes: scale and shift are nn.Parameters of shape (d,), ones and zeros at the start.
     """
@@ -519,7 +521,7 @@ class BugLayerNorm(nn.Module):
 def bug_batches(
     ids: torch.Tensor, context_length: int, batch_size: int, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cut windows out of a text at random, with the same windows one later. It has one mistake.
+    """Cut random windows out of a text, with the same windows one later. This code has one mistake.
 
     Shapes:
         ids: (num_tokens,) the text as ids, num_tokens > context_length
@@ -539,7 +541,7 @@ def bug_batches(
 # Answer them without running anything. The answers are below.
 #
 # 1. A model considers all of 100 tokens equally likely. What is its perplexity?
-# 2. How many trained numbers has `FeedForward(16)`, biases included?
+# 2. How many trained numbers does `FeedForward(16)` have, biases included?
 # 3. A text has 10 ids, and windows have 4. At how many places can a window of `batches` begin?
 #
 # **Answers.** (1) **100**: e^(log 100). (2) **2128**: 16 · 64 + 64 on the way up, 64 · 16 + 16

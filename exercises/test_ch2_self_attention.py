@@ -176,7 +176,7 @@ def test_SelfAttention_v1_parameters(attempt):
 
 @exercise("SelfAttention_v1", points=0.5)
 def test_SelfAttention_v1_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.SelfAttention_v1.mixes_tokens("mixed")
     attempt.SelfAttention_v1.keeps_inputs("values", "gradients")
     attempt.SelfAttention_v1.gives_the_same("same")
@@ -221,7 +221,7 @@ def test_SelfAttention_v2_parameters(attempt):
 
 @exercise("SelfAttention_v2", points=0.5)
 def test_SelfAttention_v2_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.SelfAttention_v2.mixes_tokens("mixed")
     attempt.SelfAttention_v2.keeps_inputs("values", "bias", "gradients")
     attempt.SelfAttention_v2.gives_the_same("same")

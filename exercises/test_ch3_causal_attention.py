@@ -88,7 +88,7 @@ def test_causal_attention_weights_inputs(attempt):
 
 @exercise("inverted_dropout", points=6)
 def test_inverted_dropout_in_training(attempt):
-    """A share p becomes 0, and the rest grows by 1 / (1 - p)."""
+    """A share p becomes 0, and the rest is divided by 1 - p."""
     attempt.inverted_dropout.drops_entries("dropout")
 
 
@@ -147,7 +147,7 @@ def test_CausalAttention_large_scores(attempt):
 
 @exercise("CausalAttention", points=3)
 def test_CausalAttention_short_sequences(attempt):
-    """Sequences shorter than context_length."""
+    """Texts shorter than context_length."""
     attempt.CausalAttention.agrees("short")
 
 
@@ -204,7 +204,7 @@ def test_CausalAttention_parameters(attempt):
 
 @exercise("CausalAttention", points=0.5)
 def test_CausalAttention_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.CausalAttention.mixes_tokens("future")
     attempt.CausalAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.CausalAttention.gives_the_same("same")
@@ -237,7 +237,7 @@ def test_bug_mask_and_renormalize_inputs(attempt):
 
 @exercise("bug_inverted_dropout", points=6)
 def test_bug_inverted_dropout_in_training(attempt):
-    """A share p becomes 0, and the rest grows by 1 / (1 - p)."""
+    """A share p becomes 0, and the rest is divided by 1 - p."""
     attempt.bug_inverted_dropout.drops_entries("dropout")
 
 

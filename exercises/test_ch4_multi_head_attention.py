@@ -38,7 +38,7 @@ def test_MultiHeadAttentionWrapper_parameters(attempt):
 
 @exercise("MultiHeadAttentionWrapper", points=0.5)
 def test_MultiHeadAttentionWrapper_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.MultiHeadAttentionWrapper.keeps_inputs("values", "bias", "gradients")
     attempt.MultiHeadAttentionWrapper.gives_the_same("same")
 
@@ -153,7 +153,7 @@ def test_MultiHeadAttention_large_scores(attempt):
 
 @exercise("MultiHeadAttention", points=4)
 def test_MultiHeadAttention_short_sequences(attempt):
-    """Sequences shorter than context_length."""
+    """Texts shorter than context_length."""
     attempt.MultiHeadAttention.agrees("short")
 
 
@@ -234,7 +234,7 @@ def test_MultiHeadAttention_parameters(attempt):
 
 @exercise("MultiHeadAttention", points=0.5)
 def test_MultiHeadAttention_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.MultiHeadAttention.mixes_tokens("future")
     attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.MultiHeadAttention.gives_the_same("same")

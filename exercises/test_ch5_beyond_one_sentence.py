@@ -94,7 +94,7 @@ def test_CrossAttention_parameters(attempt):
 
 @exercise("CrossAttention", points=0.5)
 def test_CrossAttention_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.CrossAttention.keeps_inputs("values", "mask", "bias")
     attempt.CrossAttention.gives_the_same("same")
 
@@ -113,7 +113,7 @@ def test_sinusoidal_positions_start(attempt):
 
 @exercise("sinusoidal_positions", points=5)
 def test_sinusoidal_positions_values(attempt):
-    """Sines and cosines of slower and slower angles, side by side."""
+    """Sines and cosines of slower and slower clocks, side by side."""
     attempt.sinusoidal_positions.agrees("values")
 
 
@@ -143,7 +143,7 @@ def test_rotate_base(attempt):
 
 @exercise("rotate", points=1.5)
 def test_rotate_gradients(attempt):
-    """Gradients turn back."""
+    """Gradients reach x."""
     attempt.rotate.agrees("gradients", only="gradient")
 
 
@@ -181,7 +181,7 @@ def test_GroupedQueryAttention_values(attempt):
 
 @exercise("GroupedQueryAttention", points=2)
 def test_GroupedQueryAttention_short_sequences(attempt):
-    """Sequences shorter than context_length."""
+    """Texts shorter than context_length."""
     attempt.GroupedQueryAttention.agrees("short")
 
 
@@ -220,7 +220,7 @@ def test_GroupedQueryAttention_gradients(attempt):
 
 @exercise("GroupedQueryAttention", points=0.9)
 def test_GroupedQueryAttention_parameters(attempt):
-    """Keys and values are as narrow as their heads; the mask is a buffer that moves."""
+    """Keys and values have num_kv_heads heads; the mask is a registered buffer."""
     attempt.GroupedQueryAttention.has_parameters("parameters")
     attempt.GroupedQueryAttention.starts_alive("start")
     attempt.GroupedQueryAttention.has_buffer("parameters", "mask")
@@ -236,7 +236,7 @@ def test_GroupedQueryAttention_refuses_uneven_groups(attempt):
 
 @exercise("GroupedQueryAttention", points=0.5)
 def test_GroupedQueryAttention_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.GroupedQueryAttention.mixes_tokens("future")
     attempt.GroupedQueryAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.GroupedQueryAttention.gives_the_same("same")
@@ -436,7 +436,7 @@ def test_LatentAttention_values(attempt):
 
 @exercise("LatentAttention", points=1)
 def test_LatentAttention_short_sequences(attempt):
-    """Sequences shorter than context_length."""
+    """Texts shorter than context_length."""
     attempt.LatentAttention.agrees("short")
 
 
@@ -454,7 +454,7 @@ def test_LatentAttention_gradients(attempt):
 
 @exercise("LatentAttention", points=0.5)
 def test_LatentAttention_parameters(attempt):
-    """One projection down, two up, a bias only in the output; the mask is a buffer that moves."""
+    """One projection down, two up, a bias only in the output; the mask is a registered buffer."""
     attempt.LatentAttention.has_parameters("parameters")
     attempt.LatentAttention.starts_alive("start")
     attempt.LatentAttention.has_buffer("parameters", "mask")
@@ -463,7 +463,7 @@ def test_LatentAttention_parameters(attempt):
 
 @exercise("LatentAttention", points=0.5)
 def test_LatentAttention_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.LatentAttention.keeps_inputs("values")
     attempt.LatentAttention.gives_the_same("same")
 
@@ -482,7 +482,7 @@ def test_bug_sinusoidal_positions_start(attempt):
 
 @exercise("bug_sinusoidal_positions", points=5)
 def test_bug_sinusoidal_positions_values(attempt):
-    """Sines and cosines of slower and slower angles, side by side."""
+    """Sines and cosines of slower and slower clocks, side by side."""
     attempt.bug_sinusoidal_positions.agrees("values")
 
 
@@ -512,7 +512,7 @@ def test_bug_rotate_base(attempt):
 
 @exercise("bug_rotate", points=1.5)
 def test_bug_rotate_gradients(attempt):
-    """Gradients turn back."""
+    """Gradients reach x."""
     attempt.bug_rotate.agrees("gradients", only="gradient")
 
 

@@ -57,7 +57,7 @@ def test_LayerNorm_is_your_own(attempt):
 
 @exercise("LayerNorm", points=0.25)
 def test_LayerNorm_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.LayerNorm.keeps_inputs("values", "plain")
     attempt.LayerNorm.gives_the_same("same")
 
@@ -83,7 +83,7 @@ def test_FeedForward_parameters(attempt):
 
 @exercise("FeedForward", points=0.5)
 def test_FeedForward_copies(attempt):
-    """A copy, and a module with its state, give the same result."""
+    """A copy, or a loaded `state_dict`, gives the same result."""
     attempt.FeedForward.gives_the_same("same")
 
 
@@ -121,7 +121,7 @@ def test_TransformerBlock_parameters(attempt):
 
 @exercise("TransformerBlock", points=0.5)
 def test_TransformerBlock_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.TransformerBlock.keeps_inputs("values", "arguments")
     attempt.TransformerBlock.gives_the_same("same")
 
@@ -258,7 +258,7 @@ def test_cross_entropy_inputs(attempt):
 
 @exercise("train_step", points=2)
 def test_train_step_one(attempt):
-    """The model's parameters have the values after one step."""
+    """After one step, the model's parameters have the expected values."""
     attempt.train_step.agrees("one step", only="module")
 
 
@@ -295,7 +295,7 @@ def test_generate_long_texts(attempt):
 
 @exercise("generate", points=3)
 def test_generate_draws(attempt):
-    """Otherwise it draws from the top k, by temperature."""
+    """Above 0 it draws from the top k, by temperature."""
     attempt.generate.draws_by("drawn")
 
 
@@ -402,7 +402,7 @@ def test_BugLayerNorm_is_your_own(attempt):
 
 @exercise("BugLayerNorm", points=0.25)
 def test_BugLayerNorm_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.BugLayerNorm.keeps_inputs("values", "plain")
     attempt.BugLayerNorm.gives_the_same("same")
 

@@ -100,8 +100,8 @@ sentence = torch.tensor(
 # | `nn.MultiheadAttention` and `nn.Transformer`: `attn_mask`, `key_padding_mask` | hide it |
 # | `F.scaled_dot_product_attention(…, attn_mask=…)` | it **may** be attended to |
 #
-# Carry a mask from the first two to the third without a `~` in between, and every token sees only
-# the future; the last one sees nothing at all. No error is raised. Only the numbers show it.
+# Carry a mask from the first two to the third without a `~` (not) in between, and every token sees
+# only the future; the last one sees nothing at all. No error is raised. Only the numbers show it.
 
 # %% exercise="causal_mask"
 def causal_mask(context_length: int) -> torch.Tensor:
@@ -264,7 +264,7 @@ def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tenso
 
     Shapes:
         attn_scores: (..., n, n), unscaled; row = query i, column = key j
-        d_k: an int, the length of one key vector
+        d_k: an int, the number of features of a key
         result: (..., n, n), rows sum to 1, exactly 0 above the diagonal;
             `attn_scores` itself stays unchanged
         The leading dimensions ... may be absent, a batch, or several; all are treated the same.
@@ -299,7 +299,8 @@ def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tenso
 # print("largest difference from the first way:",
 #       f"{float((one_softmax - mask_and_renormalize(demo_weights)).abs().max()):.1e}")
 
-# %% [markdown] Both ways give the same weights, to within rounding. Compare your rows 2, 3 and 6:
+# %% [markdown]
+# Both ways give the same weights, to within rounding. Compare your rows 2, 3 and 6:
 #
 # | row | Your | journey | starts | with | one | step |
 # |---|---|---|---|---|---|---|
@@ -331,15 +332,15 @@ def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tenso
 # $p$ is the chance to *drop*.)
 #
 # Only the average row sums to 1 after dropout; a single row does not, and it must not be
-# renormalised. And do not expect to see your neighbour's zeros: the pattern that a seed gives
-# differs between platforms. You can rely on the properties: every entry is 0 or $w / (1 - p)$, and
-# about a share $p$ of them is dropped.
+# renormalised. And do not expect a classmate's zeros: the pattern that a seed gives differs
+# between platforms. You can rely on the properties: every entry is 0 or $w / (1 - p)$, and about a
+# share $p$ of them is dropped.
 
 # %% exercise="inverted_dropout"
 def inverted_dropout(
     attn_weights: torch.Tensor, p: float, training: bool = True
 ) -> torch.Tensor:
-    """Drop each entry with probability p and scale the kept ones so that the mean stays.
+    """Drop each entry with probability p and scale the others to keep the mean.
 
     Shapes:
         attn_weights: any shape
@@ -396,9 +397,9 @@ def inverted_dropout(
 #
 # **Batches.** `x` has shape (b, n, d_in). `nn.Linear` acts on the last dimension and leaves the
 # others alone, so queries and keys come out as (b, n, d_out). The scores of each text are a
-# separate matrix, (b, n, n), and `@` multiplies the last two dimensions for each text of the batch.
-# Therefore swap only the last two dimensions of the keys: `keys.transpose(1, 2)`, of shape (b,
-# d_out, n). `keys.T` would reverse all three, and tokens would be multiplied with texts.
+# separate matrix, (b, n, n), and `@` multiplies the last two dimensions for each text of the
+# batch. Therefore swap only the last two dimensions of the keys: `keys.transpose(1, 2)`, of shape
+# (b, d_out, n). `keys.T` would reverse all three, and the sizes would no longer fit.
 #
 # **A buffer.** The mask belongs to the module, but it must not be trained. As a plain attribute it
 # would stay behind on the CPU when the model moves to a GPU; as an `nn.Parameter` it would be
@@ -435,7 +436,7 @@ class CausalAttention(nn.Module):
         result: (b, num_tokens, d_out)
 
     Formula (Vaswani et al. 2017, eq. 1 with the masking of sec. 3.2.3):
-        dropout(softmax(mask(Q K^T) / sqrt(d_k))) V,  d_k = length of a key,
+        dropout(softmax(mask(Q K^T) / sqrt(d_k))) V,  d_k = features of a key,
         with Q, K, V = x W^T (+ b), as nn.Linear computes them (PyTorch docs)
 
     Attributes: W_query, W_key, W_value are nn.Linear layers with a bias only if qkv_bias (create
@@ -529,7 +530,8 @@ class CausalAttention(nn.Module):
 #         moved[:, changed] = (layer(nudged)[0] - out[0]).abs().sum(dim=-1)
 # heatmap(moved, rows=words, columns=words, title="Output (row) moves when input (column) does")
 
-# %% [markdown] The module keeps the mask in its `state_dict` but not among its trained
+# %% [markdown]
+# The module keeps the mask in its `state_dict` but not among its trained
 # `parameters`. The test that matters most for a causal layer is to change each token in turn and
 # note which outputs move. In a table with a row for each output and a column for each changed
 # token, all entries above the diagonal are exactly zero: no output depends on a later token. That
@@ -551,7 +553,7 @@ class CausalAttention(nn.Module):
 
 # %% exercise="bug_mask_and_renormalize"
 def bug_mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
-    """Zero the weights of future tokens and make every row sum to 1 again. It has one mistake.
+    """Zero the weights of future tokens; make every row sum to 1. This code has one mistake.
 
     Shapes:
         attn_weights: (n, n), every row sums to 1; row = query i, column = key j.
@@ -583,7 +585,7 @@ def bug_mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 def bug_inverted_dropout(
     attn_weights: torch.Tensor, p: float, training: bool = True
 ) -> torch.Tensor:
-    """Drop each entry with probability p and scale the others. It has one mistake.
+    """Drop each entry with probability p and scale the others. This code has one mistake.
 
     Shapes:
         attn_weights: any shape
@@ -607,7 +609,7 @@ def bug_inverted_dropout(
 #    what is the mean? Do the same with `training=False`.
 # 2. With p = 0.5 several mistakes cannot be seen at all, since p and 1 - p are the same there.
 # 3. Three questions, one for each part: when does it do anything, which share does it keep, and by
-#    which number are the kept ones divided so that the mean stays?
+#    which number are the kept ones divided to keep the mean?
 
 # %% [markdown]
 # ## Three questions
@@ -615,8 +617,8 @@ def bug_inverted_dropout(
 # Answer them without running anything. The answers are below.
 #
 # 1. How many entries of the causal mask are `True` for 8 tokens?
-# 2. All scores are equal. Which weight does the fourth of six tokens give to the first one?
-# 3. In training, dropout with p = 0.25 keeps a weight of 0.3. What is it afterwards?
+# 2. All scores are equal. With the causal mask, which weight does token 4 of 6 give to token 1?
+# 3. In training, dropout with p = 0.25 keeps a weight of 0.3. What does it become?
 #
 # **Answers.** (1) **28**: 8 · 7 / 2, all above the diagonal. (2) **0.25**: it sees four tokens, and
 # gives the same to each. (3) **0.4**: it is divided by 1 - 0.25.

@@ -27,10 +27,10 @@
 #
 # Both compute the same thing. At the end you turn one into the other and compare.
 #
-# If you run it on its own, the chapter uses `CausalAttention` from your own chapter 3. A check of
-# this chapter puts a simple substitute there, which does not attend, so that a wrapper can be right
-# before chapter 3 is. So build the second class on `nn.Module` alone, and import nothing else from
-# chapter 3.
+# Run on its own, the chapter uses `CausalAttention` from your own chapter 3. The checks of this
+# chapter replace it with a simple substitute without attention, so a wrapper can pass before
+# chapter 3 does. Therefore build the second class on `nn.Module` alone, and import nothing else
+# from chapter 3.
 
 # %%
 import torch
@@ -160,8 +160,8 @@ class MultiHeadAttentionWrapper(nn.Module):
 # | one | -0.5526, -0.0981 | 0.5321, 0.3428 |
 # | step | -0.5299, -0.1081 | 0.5077, 0.3493 |
 #
-# The first two columns are chapter 3's figures: with the same seed the first head is the same head.
-# The second one scores the very same words differently.
+# Head 0 has chapter 3's numbers: with the same seed it is the same head. Head 1 scores the very
+# same words differently.
 #
 # ## The same, by reshaping
 #
@@ -202,8 +202,8 @@ class MultiHeadAttentionWrapper(nn.Module):
 # |---|---|---|---|
 # | head 0, in two steps | 11 12 | 21 22 | 31 32 |
 # | head 1, in two steps | 13 14 | 23 24 | 33 34 |
-# | head 0, reshaped straight | 11 12 | 13 14 | 21 22 |
-# | head 1, reshaped straight | 23 24 | 31 32 | 33 34 |
+# | head 0, only reshaped | 11 12 | 13 14 | 21 22 |
+# | head 1, only reshaped | 23 24 | 31 32 | 33 34 |
 #
 # In the last two rows a position is no longer a token. The shape is right, no error appears,
 # and the causal mask is worthless: position 1 of head 1 contains a piece of token 2.
@@ -287,7 +287,7 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
 # wide = (10 * tokens[:, None] + columns)[None]  # (1, 3, 4): 23 is token 2, column 3
 # in_heads = split_heads(wide, num_heads=2)
 # straight = wide.reshape(1, 2, 3, 2)
-# heatmaps({"wide rows": wide[0], "head 1": in_heads[0, 1], "head 1, straight": straight[0, 1]})
+# heatmaps({"wide rows": wide[0], "head 1": in_heads[0, 1], "head 1, only reshaped": straight[0, 1]})
 # print("there and back again:", torch.equal(merge_heads(in_heads), wide))
 # print("merged without the swap:", in_heads.reshape(1, 3, 4)[0].tolist())
 
@@ -297,10 +297,10 @@ def merge_heads(x: torch.Tensor) -> torch.Tensor:
 #
 # ## Every shape on the way
 #
-# Before you write the layer, write down its shapes: many mistakes in it show up as a wrong one.
-# With b = 2, n = 6, d_in = 3, d_out = 4 and num_heads = 2 (so head_dim = 2) they are
+# Before you write the layer, write down its shapes: many mistakes show up as a wrong shape. With b
+# = 2, n = 6, d_in = 3, d_out = 4 and num_heads = 2 (so head_dim = 2) they are
 #
-# | key | what it is | here |
+# | name | what it is | here |
 # |---|---|---|
 # | `x` | the input | (2, 6, 3) |
 # | `queries` | the wide projection (the same for keys and values) | (2, 6, 4) |
@@ -359,14 +359,14 @@ def trace_shapes(
 # %% [markdown]
 # ## One layer for all heads
 #
-# Now put everything together. Three lines still need an explanation.
+# Now put everything together. Three points still need an explanation.
 #
 # ![The tensors as boxes from x to the output, each with its shape; the split moves num_heads in front of the tokens, and the merge moves it back.](pictures/shapes.png)
 #
-# **The scale is $\sqrt{\mathrm{head\_dim}}$.** The $d_k$ under the root is the length of the
-# vectors whose dot product is taken, and those now have `head_dim` numbers. (If their
-# entries are independent with variance 1, the dot product has variance `head_dim`.) With `d_out`
-# in its place every score is too small by $\sqrt{\mathrm{num\_heads}}$, and the weights come out
+# **The scale is $\sqrt{\mathrm{head\_dim}}$.** The $d_k$ under the root is the number of features
+# of the vectors whose dot product is taken, and that is now `head_dim`. (If their entries are
+# independent with variance 1, the dot product has variance `head_dim`.) With `d_out` in its place
+# every score is too small by a factor of $\sqrt{\mathrm{num\_heads}}$, and the weights come out
 # too even. With one head you would not notice.
 #
 # **The output projection.** After merging, each head's answer has its own columns.
@@ -374,8 +374,8 @@ def trace_shapes(
 # merged heads and keeps their width, so it is `nn.Linear(d_out, d_out)`, whatever `d_in` is.
 # It always has a bias: `qkv_bias` is, as its name says, about queries, keys and values only.
 #
-# **A width that does not divide** raises an error immediately, when the layer is created: a
-# `ValueError` that gives both numbers.
+# **A width that `num_heads` does not divide** raises an error immediately, when the layer is
+# created: a `ValueError` that gives both numbers.
 #
 # Mask and dropout are those of chapter 3. The mask's (n, n) broadcasts over texts *and* heads,
 # because these are leading dimensions.
@@ -386,7 +386,7 @@ def trace_shapes(
 
 # %% exercise="MultiHeadAttention"
 class MultiHeadAttention(nn.Module):
-    """Causal multi-head attention with one batched product for all heads.
+    """Causal multi-head attention, computed for all heads at once.
 
     Shapes:
         d_in, d_out: ints, numbers per token in and out; d_out counts all heads together
@@ -402,9 +402,9 @@ class MultiHeadAttention(nn.Module):
         where Q_i, K_i, V_i are the i-th slices of head_dim columns of x W^T (+ b)
 
     Attributes: W_query, W_key, W_value are nn.Linear layers from d_in to d_out with a bias
-    only if qkv_bias; out_proj is an nn.Linear from d_out to d_out with a bias (in this
-    order a seed gives them the lesson's numbers); dropout is an nn.Dropout; mask is a buffer,
-    (context_length, context_length).
+    only if qkv_bias; out_proj is an nn.Linear from d_out to d_out with a bias (create them
+    in this order, and a seed gives the lesson's numbers); dropout is an nn.Dropout; mask is a
+    buffer, (context_length, context_length).
 
     Raises:
         ValueError: if num_heads does not divide d_out; its text gives both numbers. An `assert`
@@ -470,9 +470,9 @@ class MultiHeadAttention(nn.Module):
 # 1. It is `CausalAttention` with three things added: split after the projections, merge before the
 #    end, and one more projection. Split queries, keys *and* values.
 # 2. Keep your table of shapes at hand and compare after each line. Swap the keys' dimensions with
-#    `transpose(2, 3)`, the softmax runs over the last dimension, the scale comes from `head_dim`.
-# 3. Reject a bad `num_heads` with `raise ValueError(…)` before any layer is created; `out_proj` is a
-#    `nn.Linear` from `d_out` to `d_out` with its default bias.
+#    `transpose(2, 3)`; the softmax runs over the last dimension; the scale comes from `head_dim`.
+# 3. Reject a bad `num_heads` with `raise ValueError(…)` before any layer is created; `out_proj` is
+#    an `nn.Linear` from `d_out` to `d_out` with its default bias.
 
 # %% [markdown]
 # The promise was that both forms compute the same thing. Take the wrapper from above, two heads of
@@ -537,14 +537,14 @@ class MultiHeadAttention(nn.Module):
 #
 # - head 1 of the first layer looks at the previous character, with all but a hundredth of its
 #   weight;
-# - head 4 of the second finds an earlier occurrence of the same thing, and looks at what came
-#   *after* it. When the text says "the c" for the second time, it looks at the "a" after the first.
-#   That is a good way to predict what comes next.
+# - head 4 of the second finds an earlier occurrence of the same text, and looks at what came
+#   *after* it. When the text says "the c" for the second time, it looks at the "a" after the
+#   first. That is a good way to predict what comes next.
 #
-# The second one needs the first ([Olsson et al. 2022](https://arxiv.org/abs/2209.11895), *In-context
-# learning and induction heads*). Only because some head has given each token the token before it, a
-# later head can ask "which token comes after one like me?". Try a text in which nothing comes twice,
-# and one that only repeats itself.
+# The second one needs the first ([Olsson et al. 2022](https://arxiv.org/abs/2209.11895),
+# *In-context learning and induction heads*). Only because some head has given each token the token
+# before it can a later head ask "which token comes after one like me?". Try a text in which
+# nothing comes twice, and one that only repeats itself.
 
 # %% active="ipynb"
 # from tensorgrade.notebook import command
@@ -560,7 +560,7 @@ class MultiHeadAttention(nn.Module):
 
 # %% exercise="bug_merge_heads"
 def bug_merge_heads(x: torch.Tensor) -> torch.Tensor:
-    """Put the heads' results side by side, in their order. It has one mistake.
+    """Put the heads' results side by side, in their order. This code has one mistake.
 
     Shapes:
         x: (b, num_heads, num_tokens, head_dim)
@@ -590,7 +590,8 @@ def bug_merge_heads(x: torch.Tensor) -> torch.Tensor:
 #
 # 1. A layer has `d_out` = 768 and 12 heads. How many numbers does one head have for each token?
 # 2. `x` has shape (2, 5, 12), and there are 3 heads. What is the shape of the scores?
-# 3. A layer with `d_out` = 8 gets 4 heads instead of 2. How many trained numbers does it have more?
+# 3. A layer with `d_out` = 8 gets 4 heads instead of 2. How many more trained numbers does it
+#    have?
 #
 # **Answers.** (1) **64**: 768 / 12. (2) **(2, 3, 5, 5)**: a table of tokens by tokens for each head
 # of each text. (3) **0**: the heads share the same wide projections, only cut differently.
@@ -599,5 +600,5 @@ def bug_merge_heads(x: torch.Tensor) -> torch.Tensor:
 # ## What you can do now
 #
 # You can write the attention layer of a GPT from an empty file: split, attend, merge and project,
-# all heads in one product. You can name the shape at every step, and prove that it computes what a
-# row of single heads computes. `tensorgrade see "a text of yours"` shows where your heads look.
+# all heads at once. You can name the shape at every step, and prove that it computes what a row of
+# single heads computes. `tensorgrade see "a text of yours"` shows where your heads look.

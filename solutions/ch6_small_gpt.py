@@ -68,7 +68,7 @@ class LayerNorm(nn.Module):
 
     Formula (Ba et al. 2016, Layer Normalization, eq. 4):
         scale * (x - mean) / sqrt(variance + eps) + shift,
-        mean and variance of each row, the variance with 1 / d
+        mean and variance of each row; the variance divides by d
 
     Attributes: scale and shift are nn.Parameters of shape (d,), ones and zeros at the start.
 
@@ -112,8 +112,8 @@ class LayerNorm(nn.Module):
 # Attention moves information between tokens. The *feed-forward* part processes it: two linear
 # layers, applied to each token separately. They go up to four times the width, through an
 # *activation function*, and back down. Without the activation the two would be one linear layer.
-# GPT uses GELU ([Hendrycks & Gimpel 2016](https://arxiv.org/abs/1606.08415)), a ReLU with a soft
-# corner.
+# GPT uses GELU ([Hendrycks & Gimpel 2016](https://arxiv.org/abs/1606.08415)), $\max(0, x)$ with a
+# soft corner.
 #
 # Two thirds of the weights of a block are here: $2 \cdot 4 d^2$ of them, compared with $4 d^2$ in
 # the four projections of attention.
@@ -218,8 +218,8 @@ class TransformerBlock(nn.Module):
 
 # %% [markdown] hints="TransformerBlock"
 # 1. Five attributes; the docstring names them. Two norms, because each learns its own scale.
-# 2. Two lines in `forward`, one for each line of the formula. The term right of the `+` starts with
-#    a norm; the term left of it does not.
+# 2. Two lines in `forward`, one for each line of the formula. What follows the `+` starts with a
+#    norm; what precedes it does not.
 
 # %% [markdown]
 # ## The model
@@ -312,15 +312,16 @@ class SmallGPT(nn.Module):
 # %% [markdown]
 # ## Weight initialization
 #
-# Where do the weights begin? Not all at 0: then every column of a layer would get the same gradient,
-# and all would stay the same. So they are drawn at random. The size matters. With large weights the
-# logits are large, and the model is certain of nonsense; with small ones the numbers fade from layer
-# to layer ([Glorot & Bengio 2010](https://proceedings.mlr.press/v9/glorot10a.html)). `nn.Linear`
-# draws from $\pm 1 / \sqrt{d_{in}}$, which suits a model as small as this one. GPT-2 draws all
-# weights with standard deviation 0.02, and makes those before each residual sum smaller still.
+# Where do the weights begin? Not all at 0: then every column of a layer would get the same
+# gradient, and all would stay the same. So they are drawn at random. The size matters. With large
+# weights the logits are large, and the model is certain of nonsense; with small ones the numbers
+# fade from layer to layer ([Glorot & Bengio
+# 2010](https://proceedings.mlr.press/v9/glorot10a.html)). `nn.Linear` draws within $\pm 1 /
+# \sqrt{d_{in}}$, which suits a model as small as this one. GPT-2 draws all weights with standard
+# deviation 0.02, and makes those before each residual sum smaller still.
 #
 # There is a simple test. A new model knows nothing, so its loss should be near that of a uniform
-# guess, $\log V$: for 65 characters 4.1744. If it is far above, the weights are too large.
+# guess: for 65 characters, $\log 65 = 4.1744$. If it is far above, the weights are too large.
 #
 # ## Tokenization
 #
@@ -429,12 +430,12 @@ def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 #
 # ### Optimizer and learning rate
 #
-# The *gradient* points uphill, and the *optimizer* takes a step the other way. Its *learning rate* is
-# how far it goes: too large, and the loss jumps about; too small, and nothing seems to happen. We use
-# *AdamW* ([Loshchilov & Hutter 2019](https://arxiv.org/abs/1711.05101)), which adapts the step to
-# each weight, after *Adam* ([Kingma & Ba 2015](https://arxiv.org/abs/1412.6980)). A learning rate of
-# 0.003 suits a model as small as this one. Large models need a smaller one, which rises during the
-# first steps (*warm-up*) and falls towards the end.
+# The *gradient* points uphill, and the *optimizer* takes a step the other way. Its *learning rate*
+# is how far it goes: too large, and the loss jumps about; too small, and nothing seems to happen.
+# We use *AdamW* ([Loshchilov & Hutter 2019](https://arxiv.org/abs/1711.05101)), which adapts the
+# step to each weight, as *Adam* does ([Kingma & Ba 2015](https://arxiv.org/abs/1412.6980)). A
+# learning rate of 0.003 suits a model as small as this one. Large models need a smaller one, which
+# rises during the first steps (*warm-up*) and falls towards the end.
 #
 # ### Overfit one batch first
 #
@@ -472,7 +473,7 @@ def train_step(
 
 # %% [markdown] hints="train_step"
 # 1. Five lines: clear, predict and measure, `backward`, `step`, return. In which order?
-# 2. `loss.item()` is the number without its graph.
+# 2. `loss.item()` is the loss as a plain number.
 
 # %% [markdown]
 # ## Writing
@@ -541,7 +542,7 @@ def generate(
 # %% [markdown]
 # ## Does it learn to look back?
 #
-# A task that cannot be solved without attention: five letters, a stroke, and the same letters
+# A task that cannot be solved without attention: five letters, a bar, and the same letters
 # backwards, `dbaec|ceabd`. To write the last letter the model has to look at the first, ten
 # positions back. About three hundred steps are enough, a few seconds on a laptop; a cell of the
 # chapter's notebook runs them.
@@ -553,8 +554,8 @@ def generate(
 #
 # def reversals(count):
 #     letters = torch.randint(0, 5, (count, 5), generator=chance)
-#     stroke = torch.full((count, 1), 5)
-#     return torch.cat((letters, stroke, letters.flip(1)), dim=1)
+#     bar = torch.full((count, 1), 5)
+#     return torch.cat((letters, bar, letters.flip(1)), dim=1)
 #
 #
 # model = SmallGPT(vocab_size=6, context_length=10, d=32, num_heads=2, num_layers=2)
@@ -569,7 +570,8 @@ def generate(
 # written = generate(model, asked[:, :6], 5, temperature=0)
 # print(f"reversed rightly: {float((written == asked).all(dim=1).float().mean()):.0%}")
 
-# %% [markdown] The loss cannot fall to 0: the first five letters are random, and no model can
+# %% [markdown]
+# The loss cannot fall to 0: the first five letters are random, and no model can
 # predict them. The first of them is only an input, so four of the ten targets cost $\log 5 =
 # 1.6094$ each, however good the model is; that makes 0.6438 on average, and the rest can be
 # learned.
@@ -596,8 +598,8 @@ def generate(
 # tensorgrade talk "To be"
 # ```
 #
-# lets it continue your words, with your `generate`. It has 100,000 numbers and read for a minute;
-# do not ask it for sense.
+# lets it continue your words, with your `generate`. It has 100,000 numbers and was trained for a
+# minute; do not ask it for sense.
 
 # %% [markdown]
 # ## Submit your trained model
@@ -645,7 +647,8 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 # 3. Put `with torch.no_grad():` around the call. `cross_entropy` of the last position's rows and
 #    the last tokens is the mean; `.item()` makes it a float.
 
-# %% [markdown] Once you have `my_model.safetensors`, let your model write, in a terminal, with
+# %% [markdown]
+# Once you have `my_model.safetensors`, let your model write, in a terminal, with
 # `tensorgrade talk "ROMEO:"`. `tensorgrade see "ROMEO: To be or not to be" --weights
 # my_model.safetensors` shows where each of its heads looks. Two of ours learned to look at the
 # previous character; the table at the end of `tensorgrade train` shows when.
@@ -658,12 +661,12 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 # %% [markdown]
 # ## Find the bug, twice
 #
-# The last two. Both run, both train, and a model built with them makes progress; each has one
-# mistake. Run the checks, find it, and change as little as you can.
+# The last two. Both run, and a model built with them makes progress; each has one mistake. Run the
+# checks, find it, and change as little as you can.
 
 # %% exercise="BugLayerNorm"
 class BugLayerNorm(nn.Module):
-    """Each token's row brought to mean 0 and variance 1, scaled and shifted. It has one mistake.
+    """Each token's row with mean 0 and variance 1, scaled and shifted. This code has one mistake.
 
     Shapes:
         d: an int, numbers per token
@@ -673,7 +676,7 @@ class BugLayerNorm(nn.Module):
 
     Formula (Ba et al. 2016, Layer Normalization, eq. 4): as in LayerNorm
         scale * (x - mean) / sqrt(variance + eps) + shift,
-        mean and variance of each row, the variance with 1 / d
+        mean and variance of each row; the variance divides by d
 
     Attributes: scale and shift are nn.Parameters of shape (d,), ones and zeros at the start.
     """
@@ -710,7 +713,7 @@ class BugLayerNorm(nn.Module):
 def bug_batches(
     ids: torch.Tensor, context_length: int, batch_size: int, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cut windows out of a text at random, with the same windows one later. It has one mistake.
+    """Cut random windows out of a text, with the same windows one later. This code has one mistake.
 
     Shapes:
         ids: (num_tokens,) the text as ids, num_tokens > context_length
@@ -739,7 +742,7 @@ def bug_batches(
 # Answer them without running anything. The answers are below.
 #
 # 1. A model considers all of 100 tokens equally likely. What is its perplexity?
-# 2. How many trained numbers has `FeedForward(16)`, biases included?
+# 2. How many trained numbers does `FeedForward(16)` have, biases included?
 # 3. A text has 10 ids, and windows have 4. At how many places can a window of `batches` begin?
 #
 # **Answers.** (1) **100**: $e^{\log 100}$. (2) **2128**: 16 · 64 + 64 on the way up, 64 · 16 + 16

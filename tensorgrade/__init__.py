@@ -4,25 +4,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .course import CourseError, Limits, Settings, Tolerance
+    from .course import CourseError, Limits, Scheme, Settings, Tolerance
     from .lateness import Lateness
     from .marker import check, exercise, find_the_bug, for_learners, signature
+    from .recognition.imprints import Imprint, of_use
 
     __version__: str
 
 __all__ = [
     "CourseError",
+    "Imprint",
     "Lateness",
     "Limits",
+    "Scheme",
     "Settings",
     "Tolerance",
     "check",
     "exercise",
     "find_the_bug",
     "for_learners",
+    "of_use",
     "signature",
 ]
-WHERE = ("course", "lateness", "marker")
+WHERE = ("course", "lateness", "marker", "recognition.imprints")
 
 
 def __getattr__(name: str) -> Any:

@@ -163,9 +163,11 @@ class Scheme:
         found += [f"no chapter is named {name}" for name in self.bonus if name not in chapters]
         found += [f"the weight of {n} is negative" for n, w in self.weights.items() if w < 0]
         counted = len(chapters) - len(set(self.bonus))
-        if self.drop_lowest < 0 or self.drop_lowest >= counted:
-            without = " without bonus" if self.bonus else ""
-            found.append(f"drop_lowest is {self.drop_lowest}, of {counted} chapters{without}")
+        if self.drop_lowest < 0:
+            found.append("drop_lowest is negative")
+        elif self.drop_lowest >= counted:
+            which = f"{counted} chapters{' without bonus' if self.bonus else ''}"
+            found.append(f"drop_lowest is {self.drop_lowest}; one of the {which} must count")
         if self.most is not None and self.most <= 0:
             found.append(f"most is {self.most:g}; give percent above 0")
         if self.pass_mark is not None and not 0 <= self.pass_mark <= 100:

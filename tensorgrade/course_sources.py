@@ -68,13 +68,13 @@ def resolve(settings: Settings, root: Path) -> Course:
     names = {exercise.name for chapter in chapters for exercise in chapter.exercises}
     names |= set(settings.off) & {name for one in settings.chapters for name in written(root, one)}
     if strange := sorted({*settings.points, *settings.off} - names):
-        raise CourseError(f"course_config.py speaks of {strange[0]}, which is no exercise")
+        raise CourseError(f"course_config.py names {strange[0]}, which is not an exercise")
     if wrong := complaints_on_files(settings.beside, settings.chapters):
         raise CourseError(f"beside in course_config.py: {'; '.join(wrong)}")
     if wrong := settings.lateness.complaints(list(settings.chapters)):
         raise CourseError(f"lateness in course_config.py: {'; '.join(wrong)}")
     if settings.submit_as not in SUBMIT_AS:
-        raise CourseError(f"submit_as in course_config.py is one of {', '.join(SUBMIT_AS)}")
+        raise CourseError(f"submit_as in course_config.py must be one of {', '.join(SUBMIT_AS)}")
     scheme = settings.scheme
     if scheme and (wrong := scheme.complaints(list(settings.chapters))):
         raise CourseError(f"scheme in course_config.py: {'; '.join(wrong)}")
@@ -102,10 +102,14 @@ def complaints_on_files(beside: dict[str, dict[str, int]], chapters: Collection[
     names = [name for files in beside.values() for name in files]
     sizes = [most for files in beside.values() for most in files.values()]
     return [
-        *(f"{one} is no chapter" for one in beside if one not in chapters),
-        *(f"{one!r} is no name like my_model.safetensors" for one in names if not is_weights(one)),
+        *(f"{one} is not a chapter" for one in beside if one not in chapters),
+        *(
+            f"{one!r} is not a name like my_model.safetensors"
+            for one in names
+            if not is_weights(one)
+        ),
         *(f"{one} belongs to two chapters" for one in {n for n in names if names.count(n) > 1}),
-        *(f"{one!r} is no number of bytes" for one in sizes if type(one) is not int or one <= 0),
+        *(f"{one!r} is not a number of bytes" for one in sizes if type(one) is not int or one <= 0),
     ]
 
 

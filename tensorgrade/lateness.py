@@ -118,7 +118,7 @@ class Lateness:
             if getattr(self, name) < 0:
                 found.append(f"{name} is negative")
         if self.attempts not in (LAST, BEST):
-            found.append(f"attempts is {self.attempts!r}; it is last or best")
+            found.append(f"attempts is {self.attempts!r}; give last or best")
         return found
 
 
@@ -135,7 +135,7 @@ def read_time(text: str) -> datetime:
     """
     found = WHEN.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f"{text!r} is no time such as 2027-01-15 23:59 UTC")
+        raise ValueError(f"{text!r} is not a time such as 2027-01-15 23:59 UTC")
     day, time, zone = found.groups()
     try:
         if zone in ("", "Z", "UTC", "GMT"):
@@ -146,7 +146,7 @@ def read_time(text: str) -> datetime:
             moment = datetime.fromisoformat(f"{day} {time}").replace(tzinfo=zone_named(zone))
         return moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:  # a zone can cross the calendar's limits
-        raise ValueError(f"{text!r} is no time: {error}") from None
+        raise ValueError(f"{text!r} is not a time: {error}") from None
 
 
 def with_zone(text: str, zone: str) -> str:
@@ -156,7 +156,7 @@ def with_zone(text: str, zone: str) -> str:
 
 
 def check_deadline(text: str) -> None:
-    """Raise ValueError for a deadline that is no time, or not exactly one time."""
+    """Raise ValueError for a deadline that is not a time, or not exactly one time."""
     read_time(text)
     day, time, zone = WHEN.fullmatch(text.strip()).groups()  # type: ignore[union-attr]
     if not zone:

@@ -89,7 +89,7 @@ def inverted_dropout(x, rate=0.2, training=True):
         "ch6_small_gpt",
         "SmallGPT",
         19,
-        "Right. The stub's order is `context_length, d`; yours is `n_embd, block_size` "
+        "Right. The given order is `context_length, d`; yours is `n_embd, block_size` "
         "(costs 1 point).",
         """
 class SmallGPT(nn.Module):
@@ -169,7 +169,7 @@ def scaled_dot_product_attention(keys, queries, v):
         "ch6_small_gpt",
         "LayerNorm",
         9,
-        "TypeError: __init__() has no parameter 'eps'; the stub has it.",
+        "TypeError: __init__() has no parameter 'eps'; the given code has it.",
         """
 class LayerNorm(nn.Module):
     def __init__(self, emb_dim):
@@ -208,7 +208,7 @@ def attention_scores(a, b):
         "ch3_causal_attention",
         "inverted_dropout",
         9,
-        "Right. `rate` is called `p` in the stub, and it can be passed by name only "
+        "Right. `rate` is called `p` in the given code, and it can be passed by name only "
         "(costs 1 point).",
         """
 def inverted_dropout(x, *, rate=0.2, training=True):

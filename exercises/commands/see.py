@@ -19,7 +19,7 @@ from .parts.seen_terminal import print_seen
 def see(
     text: Annotated[str, typer.Argument(help="A text of your own, at most 64 characters.")],
     every: Annotated[
-        bool, typer.Option("--all", help="Show all eight heads, not only the two with a name.")
+        bool, typer.Option("--all", help="Show all eight heads, not only two.")
     ] = False,
     to_page: Annotated[
         Path | None, typer.Option("--page", help="Also write a page for a browser, and open it.")

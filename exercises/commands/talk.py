@@ -30,12 +30,12 @@ def talk(
     temperature: Annotated[
         float, typer.Option(min=0.0, help="0: greedy decoding; above 1: more random.")
     ] = 0.8,
-    seed: Annotated[int, typer.Option(help="Random seed of the text.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random draws.")] = 0,
     folder: Annotated[
         Path | None, typer.Option(help="Folder with your files; default: exercises/ or notebooks/.")
     ] = None,
 ) -> None:
-    """Let your own trained model continue a text, with your own generate."""
+    """Let your own trained model continue a text, with your `generate`."""
     state, settings = load_weights(weights)
     gpt, _ = own_gpt(folder)
     model = trained(gpt.SmallGPT, state, settings, weights)

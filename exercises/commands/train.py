@@ -31,7 +31,7 @@ def train(
         str, typer.Option(help="shakespeare, the_verdict, or the path of a text file.")
     ] = "shakespeare",
     steps: Annotated[int, typer.Option(min=1, help="Number of training steps.")] = 2000,
-    seed: Annotated[int, typer.Option(help="Random seed of the training.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random draws.")] = 0,
     out: Annotated[Path, typer.Option(help="File for the weights.")] = Path("my_model.safetensors"),
     folder: Annotated[
         Path | None, typer.Option(help="Folder with your files; default: exercises/ or notebooks/.")
@@ -40,7 +40,7 @@ def train(
         Path | None, typer.Option("--from", help="Continue from the weights of an earlier run.")
     ] = None,
 ) -> None:
-    """Train your own small GPT in a minute or two. Ctrl-C keeps the weights."""
+    """Train your own small GPT in a minute or two. Ctrl-C stops and saves."""
     console = Console(highlight=False)
     characters = read_text(text)
     before, settings = begun(start, characters)

@@ -98,7 +98,7 @@ MISTAKES = [
     ),
     scores(
         "all_pairs",
-        "Scores of all pairs are returned, not only of the given query.",
+        "Scores of all pairs are returned, not only the query's.",
         "inputs @ inputs.T",
     ),
     scores(
@@ -123,7 +123,7 @@ MISTAKES = [
     ),
     scores(
         "scores_detached",
-        "The scores are detached from the graph (detach, no_grad, .item() or a new tensor).",
+        "No gradient flows back through the scores (detach, no_grad, .item() or a new tensor).",
         f"({DOT}).detach()",
     ),
     scores(

@@ -134,7 +134,7 @@ MISTAKES = [
     ),
     mistake(
         "best_row_only",
-        "Only the most similar row is returned; every row counts, each by its weight.",
+        "Only the most similar row is returned; every row should count, each by its weight.",
         (MIX, "inputs[attn_weights.argmax()]"),
     ),
     mistake("query_added", "The query is added to the weighted sum.", (MIX, f"{MIX} + query")),

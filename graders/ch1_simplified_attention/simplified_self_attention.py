@@ -97,7 +97,7 @@ MIX = "attn_weights @ inputs"
 MISTAKES = [
     mistake(
         "results_swapped",
-        "The two results are in the wrong order: context vectors come first, then weights.",
+        "The two results are in the wrong order: return the context vectors first.",
         ("return context_vecs, attn_weights", "return attn_weights, context_vecs"),
     ),
     mistake(

@@ -169,7 +169,7 @@ MISTAKES = [
     ),
     mistake(
         "one_maximum_for_all",
-        "One maximum is subtracted from all slices, so a slice far below it vanishes.",
+        "One maximum is subtracted from all slices, so one far below it becomes 0 / 0.",
         (SHIFT, "x - x.max()"),
     ),
     mistake(
@@ -221,7 +221,7 @@ MISTAKES = [
     ),
     mistake(
         "default_is_dim_zero",
-        "Without a `dim`, yours runs over the first dimension. The stub's default is -1, the last.",
+        "Without a `dim`, the softmax runs over the first dimension; it should run over the last.",
         ("shifted = x - x", "dim = 0 if dim == -1 else dim\n    shifted = x - x"),
     ),
     mistake(

@@ -101,7 +101,7 @@ def test_SelfAttention_v1_parameters(attempt):
 
 @exercise("SelfAttention_v1", points=0.5)
 def test_SelfAttention_v1_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.SelfAttention_v1.mixes_tokens("mixed")
     attempt.SelfAttention_v1.keeps_inputs("values", "gradients")
     attempt.SelfAttention_v1.gives_the_same("same")
@@ -158,15 +158,15 @@ MISTAKES = [
     ),
     mistake(
         "linear_layers_for_matrices",
-        "The projections are nn.Linear layers without a bias. Here each is an nn.Parameter of "
+        "The projections are nn.Linear layers without a bias. Each should be an nn.Parameter of "
         "shape (d_in, d_out), and x is multiplied by it.",
         *each(MADE_V1, "self.{} = nn.Linear(d_in, d_out, bias=False)"),
         *each("x @ self.{}", "self.{}(x)"),
     ),
     mistake(
         "linear_layers_with_biases_for_matrices",
-        "The projections are nn.Linear layers with a bias. Here each is an nn.Parameter of shape "
-        "(d_in, d_out) without a bias, and x is multiplied by it.",
+        "The projections are nn.Linear layers with a bias. Each should be an nn.Parameter of "
+        "shape (d_in, d_out) without a bias, and x is multiplied by it.",
         *each(MADE_V1, "self.{} = nn.Linear(d_in, d_out)"),
         *each("x @ self.{}", "self.{}(x)"),
     ),

@@ -100,12 +100,12 @@ MISTAKES = [
     ),
     mistake(
         "keys_and_values_exchanged",
-        "Keys and values are swapped; the order is queries, keys, values.",
+        "Keys and values are swapped; the order should be queries, keys, values.",
         ("return queries, keys, values", "return queries, values, keys"),
     ),
     mistake(
         "one_matrix_for_all",
-        "One matrix is used for all three; each role has its own matrix.",
+        "One matrix is used for all three; each role should have its own.",
         ("x @ W_key", "x @ W_query"),
         ("x @ W_value", "x @ W_query"),
     ),
@@ -141,7 +141,7 @@ MISTAKES = [
     ),
     mistake(
         "projections_detached",
-        "The results are detached from the graph, so the matrices cannot learn.",
+        "No gradient flows back through the results, so the matrices cannot learn.",
         (
             "return queries, keys, values",
             "return queries.detach(), keys.detach(), values.detach()",

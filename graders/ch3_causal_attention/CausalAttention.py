@@ -26,7 +26,7 @@ from ..sizes import LONG, Sizes
 
 
 def cases(pick):
-    """Return cases whose sequences are mostly shorter than context_length; batch rows differ."""
+    """Return cases whose texts are mostly shorter than context_length; batch rows differ."""
     full = pick(
         public=[(2, 6, 3, 2), (1, 4, 5, 9)],
         hidden=[(3, 4, 6, 8)],
@@ -148,7 +148,7 @@ def test_CausalAttention_large_scores(attempt):
 
 @exercise("CausalAttention", points=3)
 def test_CausalAttention_short_sequences(attempt):
-    """Sequences shorter than context_length."""
+    """Texts shorter than context_length."""
     attempt.CausalAttention.agrees("short")
 
 
@@ -205,7 +205,7 @@ def test_CausalAttention_parameters(attempt):
 
 @exercise("CausalAttention", points=0.5)
 def test_CausalAttention_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.CausalAttention.mixes_tokens("future")
     attempt.CausalAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.CausalAttention.gives_the_same("same")

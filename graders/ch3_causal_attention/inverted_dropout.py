@@ -102,7 +102,7 @@ def anything(chance):
 
 @exercise("inverted_dropout", points=6)
 def test_inverted_dropout_in_training(attempt):
-    """A share p becomes 0, and the rest grows by 1 / (1 - p)."""
+    """A share p becomes 0, and the rest is divided by 1 - p."""
     attempt.inverted_dropout.drops_entries("dropout")
 
 
@@ -147,7 +147,7 @@ KEEP = "keep = torch.rand_like(attn_weights) >= p"
 MISTAKES = [
     mistake(
         "dropout_detached",
-        "The result is detached from the graph, so nothing before it can learn.",
+        "No gradient flows back through the result, so nothing before it can learn.",
         (SCALE, f"({SCALE}).detach()"),
     ),
     mistake(

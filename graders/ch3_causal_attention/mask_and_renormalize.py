@@ -113,7 +113,7 @@ MISTAKES = [
     ),
     mistake(
         "renormalized_detached",
-        "The result is detached from the graph, so no gradient flows back through it.",
+        "No gradient flows back through the result.",
         ("return masked /", "masked = masked.detach()\n    return masked /"),
     ),
 ]

@@ -233,7 +233,7 @@ def test_MultiHeadAttention_large_scores(attempt):
 
 @exercise("MultiHeadAttention", points=4)
 def test_MultiHeadAttention_short_sequences(attempt):
-    """Sequences shorter than context_length."""
+    """Texts shorter than context_length."""
     attempt.MultiHeadAttention.agrees("short")
 
 
@@ -314,7 +314,7 @@ def test_MultiHeadAttention_parameters(attempt):
 
 @exercise("MultiHeadAttention", points=0.5)
 def test_MultiHeadAttention_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.MultiHeadAttention.mixes_tokens("future")
     attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.MultiHeadAttention.gives_the_same("same")
@@ -343,7 +343,7 @@ MISTAKES = [
     ),
     mistake(
         "dropout_pattern_shared_by_heads",
-        "All heads drop the same entries. Each weight of each head is dropped independently.",
+        "All heads drop the same entries. Drop each weight of each head independently.",
         (
             APPLY,
             "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))",
@@ -369,13 +369,13 @@ MISTAKES = [
     ),
     mistake(
         "output_projection_without_bias",
-        "The output projection has no bias; here it always has one.",
+        "The output projection has no bias; it should always have one.",
         ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)"),
     ),
     mistake(
         "output_bias_tied_to_qkv_bias",
-        "The output projection's bias follows `qkv_bias`, which speaks of queries, keys and "
-        "values only.",
+        "The output projection's bias follows `qkv_bias`, which is about queries, keys and values "
+        "only.",
         ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=qkv_bias)"),
     ),
     mistake(
@@ -397,7 +397,7 @@ MISTAKES = [
     ),
     mistake(
         "heads_in_a_loop",
-        "The heads are computed one after another; one batched product can compute them all.",
+        "The heads are computed one after another; compute them all at once.",
         (
             SCORES,
             "torch.stack([queries[:, i] @ keys[:, i].transpose(1, 2) for i in "

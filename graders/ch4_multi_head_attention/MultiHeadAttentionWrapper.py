@@ -133,7 +133,7 @@ def test_MultiHeadAttentionWrapper_parameters(attempt):
 
 @exercise("MultiHeadAttentionWrapper", points=0.5)
 def test_MultiHeadAttentionWrapper_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.MultiHeadAttentionWrapper.keeps_inputs("values", "bias", "gradients")
     attempt.MultiHeadAttentionWrapper.gives_the_same("same")
 
@@ -195,8 +195,8 @@ MISTAKES = [
     ),
     mistake(
         "d_out_shared_out",
-        "Each head gets a share of d_out. In the wrapper every head gives d_out features of its "
-        "own.",
+        "Each head gets a share of d_out. In the wrapper every head should give d_out features of "
+        "its own.",
         (MAKE, "CausalAttention(d_in, d_out // num_heads, context_length, dropout, qkv_bias)"),
     ),
     mistake(
@@ -247,7 +247,7 @@ MISTAKES = [
     ),
     mistake(
         "heads_detached",
-        "The outputs are detached from the graph, so no head can learn.",
+        "No gradient flows back through the outputs, so no head can learn.",
         (JOIN, "torch.cat([head(x).detach() for head in self.heads], dim=-1)"),
     ),
 ]

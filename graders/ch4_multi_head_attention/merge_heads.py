@@ -83,7 +83,8 @@ MISTAKES = [
     ),
     mistake(
         "merge_forgotten",
-        "Tokens and heads are swapped but not joined: one dimension too many remains.",
+        "Tokens and heads are swapped, but the heads are not joined: one dimension too many "
+        "remains.",
         (MERGE_FUNCTION, "x.transpose(1, 2)"),
     ),
     mistake(

@@ -98,17 +98,17 @@ MISTAKES = [
     ),
     mistake(
         "trace_scores_without_heads",
-        "The scores have no dimension for the heads; each head has its own scores.",
+        "The scores have no dimension for the heads; each head should have its own scores.",
         ("(b, num_heads, num_tokens, num_tokens)", "(b, num_tokens, num_tokens)"),
     ),
     mistake(
         "trace_output_is_d_in",
-        "The output has d_in features; the output projection returns d_out.",
+        "The output has d_in features; the output projection should give d_out.",
         ('"output": (b, num_tokens, d_out)', '"output": (b, num_tokens, d_in)'),
     ),
     mistake(
         "trace_queries_are_d_in",
-        "The queries have d_in features; the projection returns d_out.",
+        "The queries have d_in features; the projection should give d_out.",
         ('"queries": (b, num_tokens, d_out)', '"queries": (b, num_tokens, d_in)'),
     ),
     mistake(
@@ -141,7 +141,7 @@ MISTAKES = [
     ),
     mistake(
         "trace_tokens_before_batch",
-        "Tokens come before the batch; the batch is always first here.",
+        "Tokens come before the batch; the batch should be first.",
         ('"x": (b, num_tokens, d_in)', '"x": (num_tokens, b, d_in)'),
         ('"output": (b, num_tokens, d_out)', '"output": (num_tokens, b, d_out)'),
     ),

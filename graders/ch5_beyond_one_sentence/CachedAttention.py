@@ -307,8 +307,8 @@ MISTAKES = [
     ),
     mistake(
         "first_rows_of_the_mask",
-        "The new tokens get the first rows of the mask, as with is_causal=True. They come after "
-        "the t old tokens, so their rows begin at row t.",
+        "The new tokens get the first rows of the mask. They come after the t old tokens, so "
+        "their rows begin at row t.",
         (FUTURE, "future = self.mask[:n, :num_tokens]"),
     ),
     mistake(
@@ -319,8 +319,8 @@ MISTAKES = [
     ),
     mistake(
         "unmasked_without_a_cache",
-        "Nothing is hidden without a cache, so each token sees the future. A token sees itself and "
-        "earlier tokens, with or without a cache.",
+        "Nothing is hidden without a cache, so each token sees the future. A token should see "
+        "only itself and earlier tokens, with or without a cache.",
         (FUTURE, f"{FUTURE} & (cache is not None)"),
     ),
     mistake(
@@ -331,7 +331,7 @@ MISTAKES = [
     ),
     mistake(
         "cache_of_new_tokens_only",
-        "Only the new tokens' keys and values are returned; the cache contains all of them.",
+        "Only the new tokens' keys and values are returned; return the old ones too.",
         (RETURN, "return output, (keys[:, :, -n:], values[:, :, -n:])"),
     ),
     mistake(

@@ -270,7 +270,7 @@ def test_CrossAttention_parameters(attempt):
 
 @exercise("CrossAttention", points=0.5)
 def test_CrossAttention_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.CrossAttention.keeps_inputs("values", "mask", "bias")
     attempt.CrossAttention.gives_the_same("same")
 
@@ -281,18 +281,18 @@ FILL = "attn_scores = attn_scores.masked_fill(hidden, -torch.inf)"
 MISTAKES = [
     mistake(
         "context_for_queries",
-        "x and the context are swapped: queries come from x, keys and values from the context.",
+        "x and the context are swapped: make queries from x, keys and values from the context.",
         ("queries = self.W_query(x)", "queries = self.W_key(context)"),
         ("keys = self.W_key(context)", "keys = self.W_query(x)"),
     ),
     mistake(
         "keys_from_x",
-        "The keys come from x. They come from the context, like the values.",
+        "The keys come from x, but should come from the context.",
         ("keys = self.W_key(context)", "keys = self.W_key(x)"),
     ),
     mistake(
         "values_from_x",
-        "The values come from x. They come from the context, like the keys.",
+        "The values come from x, but should come from the context.",
         ("values = self.W_value(context)", "values = self.W_value(x)"),
     ),
     mistake(

@@ -216,7 +216,7 @@ def test_GroupedQueryAttention_values(attempt):
 
 @exercise("GroupedQueryAttention", points=2)
 def test_GroupedQueryAttention_short_sequences(attempt):
-    """Sequences shorter than context_length."""
+    """Texts shorter than context_length."""
     attempt.GroupedQueryAttention.agrees("short")
 
 
@@ -255,7 +255,7 @@ def test_GroupedQueryAttention_gradients(attempt):
 
 @exercise("GroupedQueryAttention", points=0.9)
 def test_GroupedQueryAttention_parameters(attempt):
-    """Keys and values are as narrow as their heads; the mask is a buffer that moves."""
+    """Keys and values have num_kv_heads heads; the mask is a registered buffer."""
     attempt.GroupedQueryAttention.has_parameters("parameters")
     attempt.GroupedQueryAttention.starts_alive("start")
     attempt.GroupedQueryAttention.has_buffer("parameters", "mask")
@@ -271,7 +271,7 @@ def test_GroupedQueryAttention_refuses_uneven_groups(attempt):
 
 @exercise("GroupedQueryAttention", points=0.5)
 def test_GroupedQueryAttention_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.GroupedQueryAttention.mixes_tokens("future")
     attempt.GroupedQueryAttention.keeps_inputs("values", "bias", "gradients", "same")
     attempt.GroupedQueryAttention.gives_the_same("same")
@@ -288,8 +288,8 @@ APPLY = "attn_weights = self.dropout(attn_weights)"
 MISTAKES = [
     mistake(
         "groups_dealt_out",
-        "Query heads are assigned to the key heads in turn (0 1 0 1). A group is a block of "
-        "neighbours.",
+        "Query heads are assigned to the key heads in turn (0 1 0 1). A group should be a block "
+        "of neighbours.",
         (KEYS, "keys = keys.repeat(1, group, 1, 1)"),
         (VALUES, "values = values.repeat(1, group, 1, 1)"),
     ),
@@ -307,7 +307,7 @@ MISTAKES = [
     ),
     mistake(
         "first_key_head_for_all",
-        "All query heads use the first key head; each group has its own.",
+        "All query heads use the first key head; each group should use its own.",
         (KEYS, "keys = keys[:, :1].expand(-1, self.num_heads, -1, -1)"),
         (VALUES, "values = values[:, :1].expand(-1, self.num_heads, -1, -1)"),
     ),
@@ -338,7 +338,7 @@ MISTAKES = [
     ),
     mistake(
         "dropout_pattern_shared_by_query_heads",
-        "All query heads drop the same entries. Each weight of each head is dropped independently.",
+        "All query heads drop the same entries. Drop each weight of each head independently.",
         (
             APPLY,
             "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))",

@@ -144,7 +144,7 @@ def test_LatentAttention_values(attempt):
 
 @exercise("LatentAttention", points=1)
 def test_LatentAttention_short_sequences(attempt):
-    """Sequences shorter than context_length."""
+    """Texts shorter than context_length."""
     attempt.LatentAttention.agrees("short")
 
 
@@ -162,7 +162,7 @@ def test_LatentAttention_gradients(attempt):
 
 @exercise("LatentAttention", points=0.5)
 def test_LatentAttention_parameters(attempt):
-    """One projection down, two up, a bias only in the output; the mask is a buffer that moves."""
+    """One projection down, two up, a bias only in the output; the mask is a registered buffer."""
     attempt.LatentAttention.has_parameters("parameters")
     attempt.LatentAttention.starts_alive("start")
     attempt.LatentAttention.has_buffer("parameters", "mask")
@@ -171,7 +171,7 @@ def test_LatentAttention_parameters(attempt):
 
 @exercise("LatentAttention", points=0.5)
 def test_LatentAttention_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.LatentAttention.keeps_inputs("values")
     attempt.LatentAttention.gives_the_same("same")
 
@@ -193,7 +193,7 @@ MISTAKES = [
     ),
     mistake(
         "two_latents",
-        "Keys and values have separate latents. One latent serves both.",
+        "Keys and values have separate latents; one should serve both.",
         (
             "self.W_key_up =",
             "self.W_down_value = nn.Linear(d_in, d_latent, bias=False)\n        self.W_key_up =",
@@ -219,12 +219,12 @@ MISTAKES = [
     ),
     mistake(
         "latent_activated",
-        "The latent goes through an activation. The two projections follow each other directly.",
+        "The latent goes through an activation; there should be none.",
         ("latent = self.W_down(x)", "latent = torch.relu(self.W_down(x))"),
     ),
     mistake(
         "all_with_a_bias",
-        "The projections have biases; here only the output projection has one.",
+        "The projections have biases; only the output projection should have one.",
         *(
             (f"self.{name} = nn.Linear({sizes}, bias=False)", f"self.{name} = nn.Linear({sizes})")
             for name, sizes in MADE
@@ -232,7 +232,7 @@ MISTAKES = [
     ),
     mistake(
         "down_with_a_bias",
-        "The projection down has a bias; here only the output projection has one.",
+        "The projection down has a bias; only the output projection should have one.",
         (
             "self.W_down = nn.Linear(d_in, d_latent, bias=False)",
             "self.W_down = nn.Linear(d_in, d_latent)",

@@ -124,7 +124,7 @@ MISTAKES = [
     ),
     mistake(
         "new_before_old",
-        "The new tokens are placed before the old ones. The newest token comes last.",
+        "The new tokens are placed before the old ones. The newest token should come last.",
         (KEYS, "torch.cat((new_keys, keys), dim=-2)"),
         (VALUES, "torch.cat((new_values, values), dim=-2)"),
     ),
@@ -194,7 +194,7 @@ MISTAKES = [
     ),
     mistake(
         "window_detached",
-        "The result is detached from the graph, so no gradient flows back through it.",
+        "No gradient flows back through the result.",
         (
             RETURN,
             "return all_keys[..., -window:, :].detach(), all_values[..., -window:, :].detach()",

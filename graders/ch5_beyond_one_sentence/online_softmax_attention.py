@@ -157,8 +157,8 @@ MISTAKES = [
     ),
     mistake(
         "largest_never_replaced",
-        "The new maximum is never stored, so each block compares with the very first one. At the "
-        "end of a round, it has to take the place of the old one.",
+        "The new maximum is never stored, so each block compares with the very first one. It has "
+        "to be replaced after each block.",
         ("largest = new_largest\n", "pass\n"),
     ),
     mistake(
@@ -228,7 +228,7 @@ MISTAKES = [
     ),
     mistake(
         "online_no_scale",
-        "The scores are not scaled. Divide by the root of the length of the key vectors.",
+        "The scores are not scaled. Divide by the root of the number of features.",
         (SCORES, "queries @ keys[block].T"),
     ),
     mistake(
@@ -245,7 +245,7 @@ MISTAKES = [
     ),
     mistake(
         "online_detached",
-        "The result is detached from the graph, so no gradient flows back through it.",
+        "No gradient flows back through the result.",
         ("return context / total", "return (context / total).detach()"),
     ),
 ]

@@ -77,7 +77,7 @@ RULE = "positions >= lengths[:, None, None]"
 MISTAKES = [
     mistake(
         "padding_shown_text_hidden",
-        "The tokens of the text are True. In this course True means hidden, and the padding should "
+        "The mask is True for the text. In this course True means hidden, and the padding should "
         "be hidden.",
         (RULE, "positions < lengths[:, None, None]"),
     ),
@@ -95,7 +95,7 @@ MISTAKES = [
     ),
     mistake(
         "padding_in_front",
-        "The start of each text is hidden. The padding comes after it.",
+        "The start of each text is hidden. The padding is at the end.",
         (RULE, "positions < num_tokens - lengths[:, None, None]"),
     ),
     mistake(
@@ -116,7 +116,7 @@ MISTAKES = [
     ),
     mistake(
         "one_length_for_all",
-        "All texts get the length of the longest. Each has its own length.",
+        "All texts get the length of the longest. Use each text's own.",
         (RULE, "positions >= lengths.max().expand(len(lengths))[:, None, None]"),
     ),
     mistake(

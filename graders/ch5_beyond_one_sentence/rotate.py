@@ -89,7 +89,7 @@ def test_rotate_base(attempt):
 
 @exercise("rotate", points=1.5)
 def test_rotate_gradients(attempt):
-    """Gradients turn back."""
+    """Gradients reach x."""
     attempt.rotate.agrees("gradients", only="gradient")
 
 
@@ -109,8 +109,8 @@ MIXED = "x * cos.{0} + torch.{1}((-{2}, {3}), dim=-1){4} * sin.{0}"
 MISTAKES = [
     mistake(
         "neighbours_paired",
-        "Neighbouring entries are rotated together. Here entry i is paired with entry "
-        "i + head_dim / 2.",
+        "Neighbouring entries are rotated together. Entry i should be paired with entry i + "
+        "head_dim / 2.",
         (HALVES, "first, second = x[..., 0::2], x[..., 1::2]"),
         (TURN, TURN.replace("cat(", "stack(") + ".flatten(-2)"),
     ),
@@ -137,8 +137,8 @@ MISTAKES = [
     ),
     mistake(
         "halves_split_neighbours_joined",
-        "Two conventions are mixed: the rows are split into halves but joined entry by entry "
-        "(a A b B). Join them as halves.",
+        "Two conventions are mixed: the rows are split into halves but joined alternately. Join "
+        "them as halves.",
         (TURN, TURN.replace("cat(", "stack(") + ".flatten(-2)"),
     ),
     mistake(
@@ -148,13 +148,12 @@ MISTAKES = [
     ),
     mistake(
         "both_signs_plus",
-        "Both halves add the sine's part. In a rotation the first half subtracts it.",
+        "Both halves add the sine's part. The first half should subtract it.",
         (TURN, TURN.replace("cos - second", "cos + second")),
     ),
     mistake(
         "second_half_subtracts",
-        "In the second half the sine's part is subtracted. There it is added; only the first half "
-        "subtracts it.",
+        "In the second half the sine's part is subtracted. It should be added there.",
         (TURN, TURN.replace("cos + first", "cos - first")),
     ),
     mistake(
@@ -190,7 +189,7 @@ MISTAKES = [
     ),
     mistake(
         "half_left_as_it_is",
-        "Only the first half of each row is rotated; both coordinates of a pair change.",
+        "Only the first half of each row is rotated; both halves should change.",
         (TURN, "torch.cat((first * cos - second * sin, second), dim=-1)"),
     ),
     mistake(
@@ -200,7 +199,7 @@ MISTAKES = [
     ),
     mistake(
         "rotation_detached",
-        "The result is detached from the graph, so no gradient flows back through it.",
+        "No gradient flows back through the result.",
         (TURN, f"{TURN}.detach()"),
     ),
 ]

@@ -41,7 +41,7 @@ def test_sinusoidal_positions_start(attempt):
 
 @exercise("sinusoidal_positions", points=5)
 def test_sinusoidal_positions_values(attempt):
-    """Sines and cosines of slower and slower angles, side by side."""
+    """Sines and cosines of slower and slower clocks, side by side."""
     attempt.sinusoidal_positions.agrees("values")
 
 
@@ -51,7 +51,7 @@ PAIRS = "torch.stack((angles.sin(), angles.cos()), dim=-1).reshape(num_tokens, d
 MISTAKES = [
     mistake(
         "sines_then_cosines",
-        "All sines come first and all cosines last. Here each sine is followed by its cosine.",
+        "All sines come first and all cosines last; each sine should be followed by its cosine.",
         (PAIRS, "torch.cat((angles.sin(), angles.cos()), dim=-1)"),
     ),
     mistake(
@@ -92,7 +92,7 @@ MISTAKES = [
     ),
     mistake(
         "each_column_its_own_rate",
-        "Each column has its own rate. A sine and the next cosine share one rate.",
+        "Each column has its own rate; a sine and the next cosine should share one.",
         (
             PAIRS,
             "torch.where(torch.arange(d) % 2 == 0, (positions * 10000.0 ** (-torch.arange(d) / d))"
@@ -111,17 +111,17 @@ MISTAKES = [
     ),
     mistake(
         "angles_times_pi",
-        "The angles are multiplied by pi. The first clock turns by 1 radian per token.",
+        "The angles are multiplied by pi. The first clock should turn by 1 radian per token.",
         ("angles = positions * rates", "angles = positions * rates * torch.pi"),
     ),
     mistake(
         "places_from_one",
-        "The positions start at 1; the first one is 0.",
+        "The positions start at 1; they should start at 0.",
         ("torch.arange(num_tokens)[:, None]", "torch.arange(1, num_tokens + 1)[:, None]"),
     ),
     mistake(
         "places_in_columns",
-        "Positions run along the columns; each position is a row.",
+        "Positions run along the columns; each position should be a row.",
         (PAIRS, f"{PAIRS}.T"),
     ),
 ]

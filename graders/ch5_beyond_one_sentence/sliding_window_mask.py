@@ -109,7 +109,8 @@ MISTAKES = [
     ),
     mistake(
         "window_of_the_last_tokens",
-        "All tokens share one window at the end of the text. Each token looks back from itself.",
+        "All tokens share one window at the end of the text. Each token should look back from "
+        "itself.",
         (RULE, "(distance < 0) | (positions < num_tokens - window)"),
     ),
     mistake(

@@ -77,7 +77,7 @@ def test_FeedForward_parameters(attempt):
 
 @exercise("FeedForward", points=0.5)
 def test_FeedForward_copies(attempt):
-    """A copy, and a module with its state, give the same result."""
+    """A copy, or a loaded `state_dict`, gives the same result."""
     attempt.FeedForward.gives_the_same("same")
 
 
@@ -106,8 +106,7 @@ MISTAKES = [
     ),
     mistake(
         "gelu_at_the_end_too",
-        "There is another GELU after the second layer. Without it, the result is free to be "
-        "negative.",
+        "There is another GELU after the second layer. The result should be free to be negative.",
         (LAYERS, LAYERS.replace("nn.Linear(4 * d, d))", "nn.Linear(4 * d, d), nn.GELU())")),
     ),
     mistake(
@@ -123,7 +122,7 @@ MISTAKES = [
     ),
     mistake(
         "feed_forward_without_bias",
-        "The layers have no biases; here both have one.",
+        "The layers have no biases; both should have one.",
         (
             LAYERS,
             LAYERS.replace("d), nn.GELU", "d, bias=False), nn.GELU").replace(
@@ -133,7 +132,7 @@ MISTAKES = [
     ),
     mistake(
         "first_layer_without_bias",
-        "The first layer has no bias; here both layers have one.",
+        "The first layer has no bias; both layers should have one.",
         (LAYERS, LAYERS.replace("d), nn.GELU", "d, bias=False), nn.GELU")),
     ),
     mistake(

@@ -156,7 +156,7 @@ def test_LayerNorm_is_your_own(attempt):
 
 @exercise("LayerNorm", points=0.25)
 def test_LayerNorm_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.LayerNorm.keeps_inputs("values", "plain")
     attempt.LayerNorm.gives_the_same("same")
 
@@ -169,7 +169,7 @@ RETURN = "return self.scale * normed + self.shift"
 MISTAKES = [
     mistake(
         "unbiased_variance",
-        "The variance is divided by d - 1. Here it is the mean of the squares, divided by d.",
+        "The sum of the squares is divided by d - 1; it should be divided by d.",
         (VARIANCE, "x.var(dim=-1, keepdim=True)"),
     ),
     mistake(
@@ -214,21 +214,21 @@ MISTAKES = [
     ),
     mistake(
         "normed_along_dimension_0",
-        "Mean and variance run along the first dimension, over tokens or whole texts. Each token's "
-        "row has its own, along the last dimension.",
+        "Mean and variance run along the first dimension, over tokens or whole texts. They should "
+        "run over each token's row, along the last dimension.",
         (MEAN, "mean = x.mean(dim=0, keepdim=True)"),
         (VARIANCE, "x.var(dim=0, keepdim=True, unbiased=False)"),
     ),
     mistake(
         "normed_along_dimension_1",
-        "Mean and variance run along dimension 1, which counts the columns only if x has two "
-        "dimensions. They run along the last dimension.",
+        "Mean and variance run along dimension 1, which is the last only if x has two dimensions. "
+        "Use the last dimension.",
         (MEAN, MEAN.replace("-1", "1")),
         (VARIANCE, VARIANCE.replace("-1", "1")),
     ),
     mistake(
         "normed_over_everything",
-        "All rows share one mean and one variance; each row has its own.",
+        "All rows share one mean and one variance; each row should have its own.",
         (MEAN, "mean = x.mean()"),
         (VARIANCE, "x.var(unbiased=False)"),
     ),
@@ -260,7 +260,7 @@ MISTAKES = [
     ),
     mistake(
         "statistics_detached",
-        "Mean and variance are detached from the graph; gradients must flow through them too.",
+        "No gradient flows through mean and variance; it should.",
         (NORMED, "normed = (x - mean.detach()) / torch.sqrt(variance.detach() + self.eps)"),
     ),
     mistake(

@@ -278,7 +278,7 @@ BLOCKS = "TransformerBlock(d, context_length, dropout, num_heads) for _ in range
 MISTAKES = [
     mistake(
         "no_positions",
-        "The positions are never added, so the model cannot know the order of its tokens.",
+        "The positions are never added, so the model is not told the order of its tokens.",
         (SUM, "self.token_embedding(ids)"),
     ),
     mistake(
@@ -294,7 +294,7 @@ MISTAKES = [
     ),
     mistake(
         "gpt_places_from_one",
-        "The positions start at 1; the first one is 0.",
+        "The positions start at 1; they should start at 0.",
         (
             PLACES,
             "places = torch.arange(1, ids.shape[1] + 1, device=ids.device) % self.context_length",
@@ -324,7 +324,7 @@ MISTAKES = [
     ),
     mistake(
         "one_block_again_and_again",
-        "The first block is applied repeatedly; each block has its own weights.",
+        "The first block is applied repeatedly; each block should be applied once.",
         (LOOP, LOOP.replace("block(x)", "self.blocks[0](x)")),
     ),
     mistake(
@@ -363,12 +363,12 @@ MISTAKES = [
     ),
     mistake(
         "head_with_a_bias",
-        "The head has a bias; here it has none.",
+        "The head has a bias; it should have none.",
         (HEAD, "self.head = nn.Linear(d, vocab_size)"),
     ),
     mistake(
         "head_is_the_table_of_tokens",
-        "The head shares the weights of the token table; here it has its own weights.",
+        "The head shares the weights of the token table; it should have its own.",
         (HEAD, f"{HEAD}\n        self.head.weight = self.token_embedding.weight"),
     ),
     mistake(
@@ -378,7 +378,7 @@ MISTAKES = [
     ),
     mistake(
         "last_place_only",
-        "Only the last position's logits are returned; each position has its own.",
+        "Only the last position's logits are returned; return those of all positions.",
         (RETURN, "return self.head(self.final_norm(x[:, -1]))"),
     ),
     mistake(

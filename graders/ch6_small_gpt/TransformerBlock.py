@@ -171,7 +171,7 @@ def test_TransformerBlock_parameters(attempt):
 
 @exercise("TransformerBlock", points=0.5)
 def test_TransformerBlock_inputs(attempt):
-    """The input stays unchanged; a copy, and a module with its state, give the same result."""
+    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
     attempt.TransformerBlock.keeps_inputs("values", "arguments")
     attempt.TransformerBlock.gives_the_same("same")
 
@@ -206,7 +206,7 @@ MISTAKES = [
     ),
     mistake(
         "norm_after_the_sum",
-        "The norms come after the sums. Here each norm comes before its part.",
+        "The norms come after the sums. Each norm should come before its part.",
         NORM1,
         NORM2,
         (START, START.replace("x + ", "self.norm1(x + ")),
@@ -223,7 +223,7 @@ MISTAKES = [
     ),
     mistake(
         "one_norm_for_both",
-        "One norm is used for both parts; each has its own.",
+        "One norm is used for both parts; each should have its own.",
         ("self.norm2(x)", "self.norm1(x)"),
     ),
     mistake(
@@ -249,7 +249,7 @@ MISTAKES = [
     ),
     mistake(
         "parts_side_by_side",
-        "Both parts start from the block's input. The second part starts from the first sum.",
+        "Both parts start from the block's input. The second should start from the first sum.",
         (FIRST, "start = x\n        " + FIRST),
         (SECOND, "x = x + self.dropout(self.feed_forward(self.norm2(start)))"),
     ),

@@ -104,7 +104,7 @@ MISTAKES = [
     ),
     mistake(
         "last_token_as_target",
-        "Each window has only one target. Each position has its own: the next token.",
+        "Each window has only one target. Each position should have its own: the next token.",
         (RETURN, "return ids[windows], ids[windows[:, -1] + 1]"),
     ),
     mistake(

@@ -126,8 +126,8 @@ MISTAKES = [
     ),
     mistake(
         "probability_rounds_to_zero",
-        "The logarithm is taken of the softmax's result, which rounds to 0 if a logit is far below "
-        "the others. With the formula of the lesson, no logarithm gets 0.",
+        "The logarithm is taken of the softmax's result, which rounds to 0 if a logit is far "
+        "below the others. The lesson's formula takes no logarithm of 0.",
         (RETURN, "return -(right - torch.logsumexp(logits, dim=-1)).exp().log().mean()"),
     ),
     mistake(
@@ -142,7 +142,7 @@ MISTAKES = [
     ),
     mistake(
         "loss_detached",
-        "The result is detached from the graph, so nothing can learn from it.",
+        "No gradient flows back through the result, so nothing can learn from it.",
         (RETURN, f"{RETURN}.detach()"),
     ),
     mistake(

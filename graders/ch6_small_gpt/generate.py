@@ -136,7 +136,7 @@ def test_generate_long_texts(attempt):
 
 @exercise("generate", points=3)
 def test_generate_draws(attempt):
-    """Otherwise it draws from the top k, by temperature."""
+    """Above 0 it draws from the top k, by temperature."""
     attempt.generate.draws_by("drawn")
 
 
@@ -235,7 +235,7 @@ MISTAKES = [
     ),
     mistake(
         "hidden_with_zero",
-        "The other tokens' logits are set to 0, which the softmax gives a weight like any other.",
+        "All but the top k logits are set to 0, and the softmax gives 0 a weight too.",
         (HIDE, "logits = logits.masked_fill(logits < last_kept, 0.0)"),
     ),
     mistake(

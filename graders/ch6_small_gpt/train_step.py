@@ -57,7 +57,7 @@ def anything(chance):
 
 @exercise("train_step", points=2)
 def test_train_step_one(attempt):
-    """The model's parameters have the values after one step."""
+    """After one step, the model's parameters have the expected values."""
     attempt.train_step.agrees("one step", only="module")
 
 
@@ -90,8 +90,8 @@ MISTAKES = [
     ),
     mistake(
         "no_step_taken",
-        "No parameter changes. Is there a step, and are there gradients when it is taken? It comes "
-        "after `backward`, with gradients that have not been cleared.",
+        "No parameter changes. Is a step taken after `backward`, and before the gradients are "
+        "cleared?",
         (STEP, "pass"),
     ),
     mistake(
@@ -109,8 +109,8 @@ MISTAKES = [
     ),
     mistake(
         "gradients_clipped",
-        "The gradients are clipped to a norm of at most 1 before the step. Here the step uses them "
-        "unchanged.",
+        "The gradients are clipped to a norm of at most 1 before the step. The step should use "
+        "them unchanged.",
         (STEP, f"nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n    {STEP}"),
     ),
     mistake(
@@ -142,7 +142,7 @@ MISTAKES = [
     ),
     mistake(
         "loss_of_the_last_place",
-        "Only the last position contributes to the loss; each position has a target.",
+        "Only the last position contributes to the loss; each position should.",
         (LOSS, "loss = cross_entropy(model(inputs)[:, -1], targets[:, -1])"),
     ),
 ]

@@ -61,7 +61,7 @@ MISTAKES = [
     ),
     mistake(
         "softmax_detached",
-        "The result is detached from the graph, so no gradient flows back through it.",
+        "No gradient flows back through the result.",
         on("softmax_naive", (RETURN_NAIVE, f"({RETURN_NAIVE}).detach()")),
         on("softmax", (RETURN, f"({RETURN}).detach()")),
     ),

@@ -137,8 +137,8 @@ MISTAKES = [
     ),
     mistake(
         "dropout_pattern_shared",
-        "All rows, or all sequences of a batch, drop the same entries. Each weight should be "
-        "dropped independently.",
+        "All rows, or all texts of a batch, drop the same entries. Each weight should be dropped "
+        "independently.",
         on(
             MODULES,
             (

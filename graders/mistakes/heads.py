@@ -34,7 +34,7 @@ MISTAKES = [
     ),
     mistake(
         "heads_interleaved",
-        "Each head takes features at regular intervals. A head is a block of neighbouring "
+        "Each head takes features at regular intervals. A head should be a block of neighbouring "
         "features.",
         on(
             "MultiHeadAttention",
@@ -103,7 +103,7 @@ MISTAKES = [
     ),
     mistake(
         "split_detached",
-        "The result is detached from the graph, so no gradient flows back through it.",
+        "No gradient flows back through the result.",
         on("split_heads", (SPLIT_FUNCTION, f"{SPLIT_FUNCTION}.detach()")),
         on("merge_heads", (MERGE_FUNCTION, f"{MERGE_FUNCTION}.detach()")),
     ),

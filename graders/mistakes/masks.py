@@ -213,8 +213,8 @@ MISTAKES = [
     ),
     mistake(
         "mask_not_cut",
-        "The mask is too large for a sequence that is shorter than context_length: use only its "
-        "first num_tokens rows and columns.",
+        "The mask is too large for a text that is shorter than context_length: use only its first "
+        "num_tokens rows and columns.",
         on(MODULES, (CUT, "self.mask")),
     ),
     mistake(

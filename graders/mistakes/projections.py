@@ -32,7 +32,7 @@ MISTAKES = [
     mistake(
         "matrices_of_keys_and_values_exchanged",
         "Keys and values are swapped, either in their projections or in the scores and the "
-        "result. W_key makes what is compared, W_value what is mixed.",
+        "result. What is compared comes from W_key, what is mixed from W_value.",
         on(
             "SelfAttention_v1",
             ("keys = x @ self.W_key", "keys = x @ self.W_value"),
@@ -93,7 +93,7 @@ MISTAKES = [
     ),
     mistake(
         "output_without_bias",
-        "The output projection has no bias; here it always has one.",
+        "The output projection has no bias; it should always have one.",
         on(
             "CrossAttention GroupedQueryAttention CachedAttention LatentAttention",
             ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)"),

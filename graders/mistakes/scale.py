@@ -20,7 +20,7 @@ MISTAKES = [
     mistake(
         "no_scale",
         "The scores go into the softmax unscaled. Think about how dot products grow with the "
-        "length of the key vectors.",
+        "number of features of the keys.",
         on(ATTENTION, (" / d_k**0.5", "")),
     ),
     mistake(
@@ -46,14 +46,14 @@ MISTAKES = [
     ),
     mistake(
         "scaled_by_tokens",
-        "The scale depends on the number of tokens. Dot products become large because vectors are "
-        "long, not because the sentence is.",
+        "The scale depends on the number of tokens. Dot products become large because vectors "
+        "have many features, not because the text is long.",
         on(ATTENTION, ("/ d_k**0.5", "/ attn_scores.shape[-1] ** 0.5")),
     ),
     mistake(
         "scaled_by_number_of_queries",
         "The scale depends on the number of queries. Dot products become large because vectors "
-        "are long, not because the sentence is.",
+        "have many features, not because the text is long.",
         on(
             "attention_weights scaled_dot_product_attention",
             ("/ d_k**0.5", "/ queries.shape[-2] ** 0.5"),

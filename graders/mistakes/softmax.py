@@ -87,12 +87,12 @@ MISTAKES = [
     ),
     mistake(
         "softmax_over_batch",
-        "The softmax runs over the batch, so independent sentences share one distribution.",
+        "The softmax runs over the batch, so independent texts share one distribution.",
         on(BATCHED, (LAST, ", dim=0)")),
     ),
     mistake(
         "detached_weights",
-        "The weights are detached from the graph (detach, no_grad, .data or a new tensor), so "
+        "No gradient flows back through the weights (detach, no_grad, .data or a new tensor), so "
         "nothing before them can learn.",
         *everywhere("torch.softmax(S, dim=-1).detach()"),
         on("context_vector", (SIMPLE, "torch.softmax(attn_scores, dim=-1).detach()")),

@@ -22,4 +22,4 @@ class Setup:
 
     def __post_init__(self) -> None:
         if self.device not in DEVICES:
-            raise CourseError(f"--device is one of {', '.join(DEVICES)}, not {self.device}")
+            raise CourseError(f"--device must be one of {', '.join(DEVICES)}, not {self.device}")

@@ -11,16 +11,19 @@ from .shared import ANYONE, app
 @app.command(rich_help_panel=ANYONE)
 def audit(
     targets: Annotated[list[str], typer.Argument(help="FILE, FILE:NAME or MODULE:NAME.")],
-    kind: Annotated[str, typer.Option("--as", help="What it is, such as causal_attention.")] = "",
+    kind: Annotated[
+        str, typer.Option("--as", help="The kind of code, such as causal_attention.")
+    ] = "",
     mask: Annotated[
         str,
-        typer.Option(help="true-hides, true-shows, additive, one-shows or one-hides."),
+        typer.Option(help="The mask: true-hides, true-shows, additive, one-shows or one-hides."),
     ] = "",
     trust: Annotated[
         bool, typer.Option("--trust", help="Run the code in this process, without a sandbox.")
     ] = False,
     skip_others: Annotated[
-        bool, typer.Option("--skip-others", help="Ignore files without attention that can run.")
+        bool,
+        typer.Option("--skip-others", help="Ignore files without attention code that can run."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     github: Annotated[

@@ -149,7 +149,7 @@ def kill_matrix(
         bool, typer.Option("--check", help="Write nothing; fail if the page is stale.")
     ] = False,
 ) -> None:
-    """Test every mistake against every hidden test, and write the page."""
+    """Test mistakes against hidden tests; write docs/reference/kill_matrix.md."""
     from ..author.building.derived import text_file
     from ..author.proofs.kill_matrix import PAGE, kill_page, unproved
     from ..project import find_project

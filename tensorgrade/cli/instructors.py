@@ -22,7 +22,7 @@ Chapters = Annotated[
     list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
 ]
 Isolation = Annotated[
-    str, typer.Option(help="auto, the lowest level to accept (such as landlock), or none.")
+    str, typer.Option(help="auto, none, or the lowest level to accept (such as landlock).")
 ]
 Roster = Annotated[
     Path | None, typer.Option(help="The class list as CSV, exported from the course system.")
@@ -38,7 +38,7 @@ def grade(
     submitted: Annotated[Path, typer.Argument(help=FILES)],
     out: Annotated[
         Path,
-        typer.Option(help="Folder for results.jsonl. Use it again to resume a run."),
+        typer.Option(help="Folder for the results. Use it again to resume a run."),
     ],
     jobs: Annotated[int, typer.Option(help="Worker processes (0 = one per core).")] = 0,
     scheduler: Annotated[
@@ -53,10 +53,11 @@ def grade(
         ),
     ] = "",
     forget: Annotated[
-        list[str] | None, typer.Option(help="Drop this learner's rows in OUT and grade again.")
+        list[str] | None,
+        typer.Option(help="Delete this learner's results and grade again; may be repeated."),
     ] = None,
     roster: Annotated[
-        Path | None, typer.Option(help="The class list as CSV; everyone on it gets rows.")
+        Path | None, typer.Option(help="The class list as CSV; everyone on it gets results.")
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Require exact file names and locations.")
@@ -178,7 +179,8 @@ def report(
         bool, typer.Option("--watch", help="Keep updating the page while a run continues.")
     ] = False,
     alike: Annotated[
-        Path | None, typer.Option(help="Folder of submissions; list nearly identical answers.")
+        Path | None,
+        typer.Option(help="List nearly identical answers in this folder of submissions."),
     ] = None,
     roster: Roster = None,
     section: Section = "",
@@ -225,7 +227,7 @@ def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
 @app.command(rich_help_panel=INSTRUCTORS)
 def collect(
     source: Annotated[Path, typer.Argument(help="The system's download: a zip or a folder.")],
-    submitted: Annotated[Path, typer.Argument(help="Folder for <student>/<chapter>/.")],
+    submitted: Annotated[Path, typer.Argument(help="Folder to write <student>/<chapter>/ to.")],
     layout: Annotated[str, typer.Option("--from", help="moodle, canvas, gradescope or git.")],
     chapter: Annotated[
         str, typer.Option(help="Collect this chapter; files that name another one are set aside.")
@@ -265,7 +267,9 @@ def collect(
     files = plural(len(found.places) + len(found.aside) - found.failed, "file")
     console.print(f"{files} {done} to {submitted}", markup=False, soft_wrap=True)
     if found.lost:
-        console.print(f"{plural(len(found.lost), 'problem')} cost submissions: see the notes above")
+        console.print(
+            f"submissions lost to {plural(len(found.lost), 'problem')}: see the notes above"
+        )
         raise typer.Exit(1)
 
 
@@ -312,7 +316,7 @@ def channel(
         str, typer.Option(help="The lowest isolation level for learner code there.")
     ] = "uid",
 ) -> None:
-    """Write a package that lets a course system grade a chapter."""
+    """Write a package that lets a course system check a chapter."""
     from ..instructor.channels import write_channel
     from ..project import find_project
 
@@ -323,13 +327,11 @@ def channel(
 def adopt(
     out: Graded,
     group: Annotated[str, typer.Argument(help="A group of wrong answers, as the report names it.")],
-    name: Annotated[str, typer.Option(help="What the mistake is to be called, such as no_scale.")],
+    name: Annotated[str, typer.Option(help="The mistake's name, such as no_scale.")],
     message: Annotated[str, typer.Option(help="A sentence that points a learner at the idea.")],
     deduction: Annotated[
         float | None,
-        typer.Option(
-            help="Share of the points that it costs, 0 to 1; the default is the same as now."
-        ),
+        typer.Option(help="Share of the points to deduct, 0 to 1; by default, points stay."),
     ] = None,
     preview: Annotated[
         bool, typer.Option("--preview", help="Only show whose points change; write nothing.")
@@ -345,7 +347,7 @@ def adopt(
     rows = members(out, group)
     share = share_lost(rows) if deduction is None else deduction
     if not 0 <= share <= 1:
-        raise CourseError(f"--deduction is a share of the points, 0 to 1, not {share:g}")
+        raise CourseError(f"--deduction must be a share of the points, 0 to 1, not {share:g}")
     for row in rows:
         now, then = row["points"], round((1 - share) * row["max_points"], 2)
         change = "stay" if abs(now - then) < 0.01 else f"become {then:g}"
@@ -362,7 +364,9 @@ def adopt(
 def questions(
     submitted: Annotated[Path, typer.Argument(help="Folder with <student>/<chapter>/.")],
     out: Annotated[Path, typer.Option(help="Folder for the quizzes.")] = Path("questions"),
-    most: Annotated[int, typer.Option("-n", help="Questions for each exercise.")] = 3,
+    most: Annotated[
+        int, typer.Option("-n", help="At most this many questions for each exercise.")
+    ] = 3,
     isolation: Annotated[
         str, typer.Option(help="Isolation level for learners' code, as in `grade`.")
     ] = "auto",
@@ -386,7 +390,7 @@ def bundle(
         Path | None, typer.Option(help="The zip to write; by default <the course's name>-kit.zip.")
     ] = None,
     solutions: Annotated[
-        bool, typer.Option("--solutions", help="Write solutions.zip, for after the deadline.")
+        bool, typer.Option("--solutions", help="Write only solutions.zip, for after the deadline.")
     ] = False,
 ) -> None:
     """Write the learner's kit: stubs, checks, notebooks and the engine, and nothing hidden."""
@@ -405,7 +409,7 @@ def bundle(
 @app.command(rich_help_panel=INSTRUCTORS)
 def explain(
     student: Student,
-    exercise: Annotated[str, typer.Argument(help="Its name, as in the chapter's file.")],
+    exercise: Annotated[str, typer.Argument(help="The exercise's name, as in the chapter's file.")],
     submitted: Submitted,
     out: Annotated[
         Path | None,

@@ -83,7 +83,7 @@ def hint(
 def reset(
     exercise: Annotated[str, typer.Argument(help="An exercise or a chapter.")],
 ) -> None:
-    """Put an exercise back to its original; a copy of your file is kept."""
+    """Restore an exercise's original; a copy of your file is kept."""
     from ..learner.kit import find_kit
     from ..learner.kit import reset as put_back
 
@@ -110,7 +110,7 @@ def edit(
 @app.command(rich_help_panel=LEARNERS)
 def submit(
     chapters: Annotated[
-        list[str] | None, typer.Argument(help="Chapters; by default all that are begun.")
+        list[str] | None, typer.Argument(help="Chapters; by default all you began.")
     ] = None,
 ) -> None:
     """Check your work, list what is missing, and write the file to upload."""
@@ -125,7 +125,7 @@ def submit(
 
 @app.command(rich_help_panel=LEARNERS)
 def progress() -> None:
-    """Show what you did on which day, and how far you are."""
+    """Show what you did on which day, and what is done."""
     from rich.console import Console
 
     from ..learner.commands.progress import show_progress
@@ -170,7 +170,7 @@ def quiz(
 def compare(
     exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
 ) -> None:
-    """Compare your code with the solution and another form, with their run times."""
+    """Compare your code and its run time with the solution and another one."""
     from rich.console import Console
 
     from ..learner.commands.compare import compare as run

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import typer
 
 LEARNERS, INSTRUCTORS, AUTHORS = "For learners", "For instructors", "For authors"
-ANYONE = "For anyone who writes attention"
+ANYONE = "For anyone with attention code"
 SECONDS_TO_END = 10.0  # time after Ctrl-C until a command is killed
 ABOUT = "Self-grading exercises on tensors, for learners, instructors and authors."
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=ABOUT)

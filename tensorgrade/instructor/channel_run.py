@@ -286,7 +286,7 @@ def read_json(path: Path) -> dict:
     except ValueError:
         told = None
     if not isinstance(told, dict):
-        raise CourseError(f"{path} is no record")
+        raise CourseError(f"{path} is not a JSON object")
     return told
 
 

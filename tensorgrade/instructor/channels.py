@@ -104,7 +104,7 @@ def write_channel(system: str, project: Project, chapter: str, out: Path, isolat
     isolation: the lowest isolation level for learner code there.
     """
     if system not in PARCELS:
-        raise CourseError(f"a channel is one of {', '.join(PARCELS)}, not {system}")
+        raise CourseError(f"the course system must be one of {', '.join(PARCELS)}, not {system}")
     level_named(isolation)
     check_seed(project.graders, project.course)
     files = PARCELS[system](project, project.course.chapter(chapter), isolation)

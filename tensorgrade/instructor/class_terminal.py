@@ -3,6 +3,7 @@
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from operator import itemgetter
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -36,7 +37,7 @@ CHANGED = {
     GRADED_AGAIN: "Files were graded again",
     OTHER_POLICY: "The rule on attempts changed",
     OTHER_TIME: "Submission times changed",
-    OTHER_FILE: "Other files earn less than those before",
+    OTHER_FILE: "New files earn less than earlier ones",
 }
 
 
@@ -69,7 +70,7 @@ class ClassProgress:
 
     def waits(self) -> None:
         """Print that this run waits for another one."""
-        self.say("Another run is writing into this folder; waiting for its end …")
+        self.say("Another run is writing to this folder; waiting for it to finish …")
 
     def begin(self, total: int, left: int, notes: list[str]) -> None:
         """Print the notes and the number of submissions."""
@@ -96,17 +97,21 @@ class ClassProgress:
             self.say(f"{self.count} of {self.total} graded, {self.speed()}")
 
     def speed(self) -> str:
-        """Return a text like `12.3/s, 0:40 left, 3 with trouble`."""
+        """Return a text like `12.3/s, 0:40 left, 3 with problems`."""
         rate = self.count / max(self.clock() - self.started, 1e-9)
         minutes, seconds = divmod(round((self.total - self.count) / rate), 60)
-        return f"{rate:.1f}/s, {minutes}:{seconds:02} left, {self.trouble} with trouble"
+        return f"{rate:.1f}/s, {minutes}:{seconds:02} left, {self.trouble} with problems"
 
     def moved(self, moves: list[dict]) -> None:
-        """Print the changed points and the cause of each change."""
+        """Print the changed points and the cause of each change, by learner.
+
+        The order in which workers finished says nothing.
+        """
+        moves = sorted(moves, key=itemgetter("student", "chapter"))
         for why, what in CHANGED.items():
             own = [one for one in moves if one["why"] == why]
             if own:
-                self.say(f"{what}; points moved in {plural(len(own), 'row')}:")
+                self.say(f"{what}; points differ in {plural(len(own), 'result')}:")
             for one in own[:MOST_LISTED]:
                 before, now = one["points"]
                 self.say(f"  {one['student']}/{one['exercise']}: {before:g} → {now:g}")
@@ -179,7 +184,8 @@ def troubles(rows: list[dict]) -> list[str]:
             first.setdefault((row["student"], row["chapter"]), row)
     if not first:
         return []
-    header = f"\n{plural(len(first), 'file')} had trouble (other learners are not affected):"
+    files = plural(len(first), "file")
+    header = f"\n{files} could not be graded as usual (other learners are not affected):"
     lines = [trouble_line(row) for row in list(first.values())[:MOST_LISTED]]
     more = len(first) - MOST_LISTED
     return [header, *lines, *([f"  … and {more} more"] if more > 0 else []), *to_look_at(rows)]

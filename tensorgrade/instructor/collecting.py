@@ -121,11 +121,11 @@ def plan(
     dates. section: the only section of the roster to collect. Raises CourseError.
     """
     if layout not in LAYOUTS:
-        raise CourseError(f"--from is one of {', '.join(LAYOUTS)}, not {layout}")
+        raise CourseError(f"--from must be one of {', '.join(LAYOUTS)}, not {layout}")
     if zone and not is_zone(zone):
         raise CourseError(f"--zone: there is no time zone {zone}")
     if date_order not in ("", "dmy", "mdy"):
-        raise CourseError(f"--date-order is dmy or mdy, not {date_order}")
+        raise CourseError(f"--date-order must be dmy or mdy, not {date_order}")
     only = course.chapter(chapter).name if chapter else ""
     zone = zone or course.lateness.zone
     reading = Reading(read_download(source), roster, zone, date_order)
@@ -231,7 +231,7 @@ def folders_of(learners: Iterable[Learner], roster: Roster) -> tuple[dict[Learne
         notes.append(f"{plural(len(changed), 'learner')} {why}: {briefly(sorted(changed))}")
     if odd := [safe(one.name) for one in others if safe(one.name) != one.name]:
         notes.append(
-            f"{plural(len(odd), 'name')} cannot name a folder and had to be changed: {briefly(odd)}"
+            f"{plural(len(odd), 'name')} cannot be used for a folder, so changed: {briefly(odd)}"
         )
     return sure | dict(zip(others, given, strict=True)), notes
 

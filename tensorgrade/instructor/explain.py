@@ -12,7 +12,6 @@ from rich.text import Text
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.pipeline import verdicts_on
-from ..attempts.redaction import BITS
 from ..attempts.repair import repair
 from ..attempts.results import CheckResult, first_failure
 from ..attempts.verdict import Status, Sure, Verdict
@@ -215,7 +214,7 @@ def differs_from_record(explanation: Explanation) -> str:
     then = round(graded["points"] + graded.get("penalty", 0.0), 6), old["status"]
     if then == (verdict.points, verdict.status):
         return ""
-    return f"on record: {then[1]}, {then[0]:g} points; `tensorgrade grade` grades it again"
+    return f"recorded: {then[1]}, {then[0]:g} points; `tensorgrade grade` updates the record"
 
 
 def submitted_at(explanation: Explanation) -> str:
@@ -251,15 +250,13 @@ def for_learner(explanation: Explanation) -> str:
     return "\n".join(lines)
 
 
-FOR_INSTRUCTORS = (
-    f"  For you alone; do not send this to learners ({BITS} bits at most may reach them)."
-)
+FOR_INSTRUCTORS = "  For you alone; do not send this to learners: it shows hidden inputs."
 
 
 def print_checks(console: Console, explanation: Explanation) -> None:
     """Print each hidden test with its points and the reason if it failed."""
     said_above = says_no_more(explanation)
-    title = "Checks, which all found what is said above" if said_above else "Checks"
+    title = "Checks (all with the result above)" if said_above else "Checks"
     console.print(Text(f"\n{title}", "bold"))
     if explanation.part.attempt.references.hidden and not said_above:
         console.print(Text(FOR_INSTRUCTORS, "dim"))
@@ -304,7 +301,7 @@ def print_stages(console: Console, explanation: Explanation) -> None:
         return
     console.print(Text("\nStages", "bold"))
     reached = ", ".join(found.reached) or "none"
-    console.print(Text(f"  reached as in right answers: {reached}"))
+    console.print(Text(f"  same values as in right answers: {reached}"))
     console.print(Text(f"  first missing or wrong: {found.stage or 'a value without a name'}"))
     if found.what:
         console.print(Text(f"  instead: {render(found.what)}"))
@@ -315,7 +312,7 @@ def print_repair(console: Console, explanation: Explanation) -> None:
     """Print the edit that would make the code right, as a diff. Only instructors may see it."""
     if explanation.verdict.sure != Sure.REPAIRED or (edit := repair(explanation.part)) is None:
         return
-    console.print(Text("\nOne edit from right (it holds on all hidden cases)", "bold"))
+    console.print(Text("\nOne edit makes it right on all hidden cases", "bold"))
     for line in changed_lines(explanation.part.attempt.handed_in.text, edit.text):
         style = {"-": "red", "+": "green"}.get(line[0], "dim")
         console.print(Text(f"  {printable(line)}", style))
@@ -426,7 +423,9 @@ def print_nearest(console: Console, explanation: Explanation) -> None:
     title = "Nearest known mistakes" if near_ones else "No known mistake is similar"
     console.print(Text(f"\n{title}", "bold"))
     if near_ones:
-        console.print(Text("  Equal results on the cases that either gets wrong:", "dim"))
+        console.print(
+            Text("  Equal results on the cases that the answer or the mistake gets wrong:", "dim")
+        )
     for near in near_ones:
         console.print(Padding(Text(near_line(near)), (0, 2)))
 

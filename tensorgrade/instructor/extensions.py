@@ -83,7 +83,7 @@ def new_due(due: str, hours: str, before: str, course: Course) -> str:
     try:
         extra = timedelta(hours=float(hours.replace(",", ".")))
     except (ValueError, OverflowError):
-        raise ValueError(f"hours are a number, not {hours!r}") from None
+        raise ValueError(f"hours must be a number, not {hours!r}") from None
     if extra <= timedelta(0):
         raise ValueError(f"hours must be more than 0, not {hours}")
     return written(read_time(before) + extra)

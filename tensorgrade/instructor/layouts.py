@@ -135,7 +135,7 @@ def checked(moment: datetime | None, said: str) -> tuple[str, str]:
     """Return a time and the reason if it was replaced. An impossible one is replaced by now."""
     if moment is not None and is_possible(moment):
         return written(moment), ""
-    why = f"{shown(said)[:40]} cannot be its time; the time of collecting counts"
+    why = f"{shown(said)[:40]} is not a possible submission time; the time of collecting counts"
     return written(now()), why
 
 
@@ -172,12 +172,11 @@ def moodle(reading: Reading) -> Iterator[Submitted]:
     reading.left_out.extend(counted(texts, "online texts"))
     reading.left_out.extend(counted(others, "in no learner's folder"))
     if imitating:
-        why = "their numbers say who they are"
-        reading.notes.append(
-            f"display names of {plural(len(imitating), 'learner')} imitate a folder; {why}"
-        )
+        why = "participant numbers tell the learners apart"
+        names = plural(len(imitating), "display name")
+        reading.notes.append(f"{names} could be taken for another learner's folder; {why}")
     if ambiguous:
-        why = "the names say several participants; download the submissions in folders"
+        why = "the names match several participants; download the submissions in folders"
         reading.lost.append(f"{plural(ambiguous, 'file')} cannot be assigned to a learner: {why}")
 
 
@@ -231,7 +230,7 @@ def canvas(reading: Reading) -> Iterator[Submitted]:
         remark = "late, says Canvas" if found["late"] else ""
         kept = reading.download.visible(entry, [found["file"]])
         yield Submitted(learner, found["file"], kept, turn=int(found["id"]), remark=remark)
-    reading.left_out.extend(counted(others, "not at the top, or without Canvas' numbers"))
+    reading.left_out.extend(counted(others, "in a subfolder, or without Canvas' ids"))
 
 
 GRADESCOPE = re.compile(r"submission_\d{1,20}")
@@ -272,7 +271,7 @@ def gradescope(reading: Reading) -> Iterator[Submitted]:
                 yield Submitted(learner, entry.parts[-1], kept, time, why, team=team)
     reading.left_out.extend(counted(others, "in no submission's folder"))
     if forged:
-        why = "only the file beside the submissions counts as Gradescope's"
+        why = "only the file next to the submissions counts as Gradescope's"
         reading.notes.append(f"learners submitted {plural(forged, 'file')} named {METADATA}; {why}")
     if unknown:
         some = ", ".join(key for _, key in sorted(unknown)[:3])
@@ -312,7 +311,7 @@ def gradescope_metadata(entry: Entry, roster: Roster) -> dict[str, list[Person]]
         if GRADESCOPE.fullmatch(key := record.partition(":")[0]) and keys[key] == 1
     }
     if not any(found.values()):
-        raise CourseError(f"{shown(entry.path)} does not say whose each submission is")
+        raise CourseError(f"{shown(entry.path)} does not say who submitted what")
     return found
 
 

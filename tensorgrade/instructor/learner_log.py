@@ -84,7 +84,7 @@ def regrade(
     run: names the learner in `again`. Raises CourseError for a learner without rows.
     """
     if not reason.strip():
-        raise CourseError("--reason says why; the learner reads it")
+        raise CourseError("--reason must say why; the learner reads it")
     student = run.again
     before = own_rows(out, student)
     if not before:

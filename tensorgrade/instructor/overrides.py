@@ -88,7 +88,7 @@ def number_in(points: str) -> float:
     try:
         return float(points.replace(",", "."))
     except ValueError:
-        raise ValueError(f"points are a number or `{EXCUSED}`, not {points!r}") from None
+        raise ValueError(f"points must be a number or `{EXCUSED}`, not {points!r}") from None
 
 
 def exercises_of(name: str, course: Course) -> list[tuple[str, str, float]]:

@@ -132,7 +132,7 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
     Anything that makes grading impossible is reported here, before any work is done.
     """
     if run.jobs < 0:
-        raise CourseError(f"--jobs is a number of processes or 0, not {run.jobs}")
+        raise CourseError(f"--jobs must be a number of processes or 0, not {run.jobs}")
     if not submitted.is_dir():
         raise CourseError(f"there is no folder {submitted}")
     course = load_course(run.setup.tests)
@@ -216,7 +216,7 @@ def decide_new_exercises(
     chapters: the chapters that are graded now.
     """
     if decision not in ("", *DECISIONS):
-        raise CourseError(f"--new-exercises is {' or '.join(DECISIONS)}, not {decision}")
+        raise CourseError(f"--new-exercises must be {' or '.join(DECISIONS)}, not {decision}")
     if not (new := ledger.new_exercises(chapters)):
         return []
     names = ", ".join(f"{c}/{name}" for c, own in sorted(new.items()) for name in own)
@@ -252,8 +252,8 @@ def kept(others: set[tuple], outdated: set[tuple]) -> list[str]:
     if not others:
         return []
     students = named(sorted({student for student, _ in others}))
-    kept_of = f"not part of this run, so earlier results are kept: {students}"
-    notes = [f"{kept_of}; `--forget NAME` drops one"]
+    kept_of = f"not in this run, so earlier results are kept: {students}"
+    notes = [f"{kept_of}; `--forget NAME` deletes a learner's results"]
     if outdated:
         students = named(sorted({student for student, _ in outdated}))
         of_them = f"{len(outdated)} of these {plural(len(others), 'submission')}"

@@ -499,5 +499,5 @@ def records_in(path: Path, *fields: set[str], what: str) -> list[dict]:
     except ValueError:
         records = [None]
     if not all(isinstance(r, dict) and any(own <= r.keys() for own in fields) for r in records):
-        raise CourseError(f"{path} holds something else than {what}; it was left alone")
+        raise CourseError(f"{path} does not hold {what}; it was left unchanged")
     return records

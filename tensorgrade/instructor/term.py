@@ -24,7 +24,7 @@ class Term:
     def told(self) -> str:
         """Return the term as a sentence."""
         if self.total is None:
-            return "The term so far: nothing counts."
+            return "The term so far: excused from everything."
         left_out = f", without {', '.join(self.dropped)}" if self.dropped else ""
         state = {True: ": passed", False: ": not passed", None: ""}[self.passed]
         return f"The term so far: {self.total:g} of 100{left_out}{state}."

@@ -17,7 +17,7 @@ LAYERS = {
     "memory": "a limit on memory",
     "mount": "an empty folder of limited size",
     "net": "no network",
-    "parent": "ends with the grader; its memory is closed to other processes",
+    "parent": "ends with the grader; own memory closed to other processes",
     "pid": "sees its own processes only",
     "privileges": "no privileges, and no way to get them",
     "seccomp": "a filter on system calls",

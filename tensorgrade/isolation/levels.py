@@ -51,22 +51,23 @@ LANDLOCK = Level(
 UID = Level(
     "uid",
     BASIC | {"parent", "privileges", "uid"},
-    "Learner code runs as a user of its own. It cannot read what only root may read, such as the "
-    "answers (grading makes sure of that), nor signal others or look into their memory. It shares "
-    "the rest with the system: grade in a container that holds nothing else of value.",
+    "Learner code runs as a user of its own. It cannot read files that only root may read (grading "
+    "checks that the answers are such files), signal other processes or read their memory. It "
+    "shares the rest with the system: grade in a container that holds nothing else of value.",
     frozenset({"landlock", "seccomp"}),
 )
 CUDA = Level(
     "cuda",
     (BASIC | {"parent", "privileges"}) - {"memory"},  # a GPU maps terabytes of addresses
-    "Learner code runs in a process of its own with bounded time, since the layers would hide the "
-    "GPU. It can read what the grader can read: grade files that you trust.",
+    "Learner code runs in its own process with limited time, because a sandbox would hide the GPU. "
+    "It can read everything that the grader can read, even the answers: grade only files that you "
+    "trust.",
 )
 NONE = Level(
     "none",
     BASIC,
-    "Learner code runs in a process of its own with bounded time and memory. It can read what the "
-    "grader can read, the answers too: grade files that you trust.",
+    "Learner code runs in its own process with limited time and memory. It can read everything "
+    "that the grader can read, even the answers: grade only files that you trust.",
 )
 LEVELS = (FULL, NAMESPACES, LANDLOCK, UID, NONE)
 
@@ -81,7 +82,7 @@ def level_named(name: str) -> Level:
         if level.name == name:
             return level
     names = ", ".join(level.name for level in LEVELS)
-    raise CourseError(f"course_config.py asks for isolation {name!r}; there is {names}")
+    raise CourseError(f"no isolation level is named {name!r}; there is {names}")
 
 
 def best_level(findings: dict[str, str]) -> Level:
@@ -105,7 +106,7 @@ def choose_level(wanted: str, isolation: str, device: str = "cpu") -> Level:
     """
     names = [level.name for level in LEVELS]
     if isolation not in ("auto", *names):
-        raise CourseError(f"--isolation is auto or one of {', '.join(names)}, not {isolation}")
+        raise CourseError(f"--isolation must be auto or one of {', '.join(names)}, not {isolation}")
     lowest = level_named(wanted if isolation == "auto" else isolation)
     if device != "cpu":
         return CUDA
@@ -142,9 +143,9 @@ def refusal(lowest: Level, best: Level, findings: dict[str, str]) -> str:
     missing = sorted(layer for layer in lowest.layers if findings.get(layer))
     steps = "; ".join(dict.fromkeys(mend(layer, findings[layer]) for layer in missing))
     first = best.protects.partition(".")[0]
-    unlocked = "learner code runs unlocked" if best is NONE else first[0].lower() + first[1:]
+    what = "there is no sandbox" if best is NONE else first[0].lower() + first[1:]
     return (
         f"this machine gives the isolation {best.name!r}, and the course asks for {lowest.name!r} "
         f"(isolation in course_config.py). {steps}. `tensorgrade doctor` shows more; with "
-        f"`--isolation {best.name}` {unlocked}, and every row says so."
+        f"`--isolation {best.name}` {what}, and every row says so."
     )

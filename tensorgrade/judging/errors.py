@@ -47,7 +47,7 @@ def at_line(error: CaughtError, place: Place) -> errors.QuotedLine | None:
 
     >>> from tensorgrade.messages.message import render
     >>> render(at_line(CaughtError("E", line=3, source="x + 1", called=9), "line {}".format))
-    ' (line 3: `x + 1`, called in line 9)'
+    ' (line 3: `x + 1`, called on line 9)'
     """
     if error.line is None:
         return None

@@ -17,7 +17,7 @@ from ..runner.names import as_asked, meant_parts
 from .diagnosis import Diagnosis, Finding, Kind
 from .parameter_order import Order
 
-ASKS = "Names and their order are those of the stub."
+ASKS = "Names and their order are those of the given code."
 LONGEST = 300  # characters of names in one sentence
 SHARE, POINTS = 0.1, 1.0  # the most that other names cost: of an exercise, and in total
 

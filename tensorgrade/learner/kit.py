@@ -99,7 +99,7 @@ def definition_in(text: str, name: str) -> str:
 
 
 def reset(kit: Kit, name: str) -> Path:
-    """Put an exercise, or a whole chapter, back to its original. Return the path of a copy.
+    """Restore the original of an exercise, or of a whole chapter. Return the path of a copy.
 
     Raises CourseError if the name is unknown, or if the file no longer defines the exercise.
     """

@@ -64,7 +64,7 @@ def read_live(tests: Path, folder: Path, show: bool) -> None:
     page = LivePage(tests, folder)
     server = page.serve()
     address = f"http://127.0.0.1:{server.server_port}/"
-    typer.echo(f"{address} follows each save. Press Ctrl-C to end.")
+    typer.echo(f"{address} reloads on each save. Press Ctrl-C to end.")
     if show:
         webbrowser.open(address)
     try:

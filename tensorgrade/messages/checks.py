@@ -129,7 +129,8 @@ class NoGradient(Message):
 
     def wording(self) -> str:
         cut = "; {word:code} on {place} lets no gradient through" if self.place else ""
-        return f"missing: no differentiable operation connects that tensor to the result{cut}"
+        chain = "no chain of differentiable operations connects that tensor to the result"
+        return f"missing: {chain}{cut}"
 
 
 @dataclass(frozen=True)
@@ -222,10 +223,7 @@ class ChangesInput(Message):
 @dataclass(frozen=True)
 class CopyDiffers(Message):
     id = "copy_differs"
-    template = (
-        "a deep copy of the module, or a module into which its state is loaded, gives different "
-        "results"
-    )
+    template = "a copy of the module, or one that loads its `state_dict`, gives different results"
 
 
 @dataclass(frozen=True)
@@ -255,7 +253,7 @@ class NotTheSame(Message):
 @dataclass(frozen=True)
 class StartsWithOneNumber(Message):
     id = "starts_with_one_number"
-    template = "{weight} starts with NaN or with one number everywhere; draw new weights at random"
+    template = "{weight} starts with NaN or with the same number everywhere; draw it at random"
     weight: WeightName
 
 
@@ -271,7 +269,7 @@ class GrowingOperations(Message):
     """A loop that should not be there. problem: the message of the check's author."""
 
     id = "growing_operations"
-    template = "{problem} ({few} operations became {many})"
+    template = "{problem} ({many} operations instead of {few})"
     problem: Message
     few: Annotated[int, FromLearner]
     many: Annotated[int, FromLearner]
@@ -393,7 +391,7 @@ class RefusedOtherwise(Message):
 
     def wording(self) -> str:
         asked = " or ".join(self.asked) or "a ValueError or an assert"
-        return f"it is refused with {{error}}; {asked} is expected"
+        return f"the call raises {{error}}; {asked} is expected"
 
 
 @dataclass(frozen=True)

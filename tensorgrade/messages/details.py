@@ -89,8 +89,8 @@ class OtherCodeRuns(Message):
 
     id = "other_code_runs"
     template = (
-        "{name:code} is right only with help from the rest of your file. In this exercise, its "
-        "own code runs alone: change the given lines themselves"
+        "{name:code} is right only with help from the rest of your file. In this exercise it runs "
+        "alone: change the given lines themselves"
     )
     name: str
 

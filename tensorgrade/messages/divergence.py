@@ -4,7 +4,6 @@ The first classes are clauses that describe a wrong value, line or result. The o
 sentences. All of them are about public cases.
 """
 
-import re
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -37,7 +36,7 @@ class LeftAsMade(Message):
     """A tensor, for example of zeros, that is not filled, or not everywhere."""
 
     id = "left_as_made"
-    template = "nothing is ever written or added there"
+    template = "nothing is written or added to them"
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class ShouldComeBack(Message):
     options: tuple[str, ...] = ()
 
     def wording(self) -> str:
-        given = "With {options:code} " if self.options else ""
+        given = "With {options:code}, " if self.options else ""
         return given + "{argument:code} should be returned unchanged"
 
 
@@ -70,12 +69,8 @@ class ReturnsEarlierValue(Message):
     """value: the name of an intermediate value of right answers, such as `masked scores`."""
 
     id = "returns_earlier_value"
+    template = "it returns the {value}"
     value: str
-
-    def wording(self) -> str:
-        noun = re.split(r" (?:of|by|before) ", self.value)[0]
-        verb = "are" if noun.endswith("s") else "is"
-        return f"what it returns {verb} the {{value}}"
 
 
 @dataclass(frozen=True)
@@ -130,13 +125,13 @@ SaysAll = (
 @dataclass(frozen=True)
 class StartsWithOtherNumber(Message):
     id = "starts_with_other_number"
-    template = "it starts with a number that right answers do not start with"
+    template = "right answers start with another value"
 
 
 @dataclass(frozen=True)
 class UnknownShape(Message):
     id = "unknown_shape"
-    template = "no value in a right answer has the shape that it makes"
+    template = "no value in a right answer has this shape"
 
 
 @dataclass(frozen=True)
@@ -264,7 +259,7 @@ class MakesSomethingElse(Message):
     """Sentence: an argument should have been returned. since: the first line that may be wrong."""
 
     id = "makes_something_else"
-    template = "{what}; something else is computed on {place}, or between {since} and there"
+    template = "{what}; something else is computed between {since} and {place}"
     what: ShouldComeBack
     place: Place
     since: Place

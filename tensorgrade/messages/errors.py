@@ -68,7 +68,7 @@ class QuotedLine(Message):
     called: str = ""
 
     def wording(self) -> str:
-        called = ", called in {called}" if self.called else ""
+        called = ", called on {called}" if self.called else ""
         return f" ({{place}}: `{{source}}`{called})"
 
 
@@ -276,7 +276,7 @@ class StandsAlone(Message):
 
     id = "stands_alone"
     template = (
-        "each chapter's file is checked on its own: from other chapters, only what the stub "
+        "each chapter's file is checked on its own: from other chapters, only what the given code "
         "imports is available"
     )
 
@@ -287,8 +287,8 @@ class OwnModuleIsNotThere(Message):
 
     id = "own_module_is_not_there"
     template = (
-        "the grader receives this file alone: if you import another file of yours, copy what you "
-        "use from it; other packages are not installed there"
+        "the grader gets this file alone: copy into it what you use of your other files; packages "
+        "that the course does not need are not installed"
     )
 
 
@@ -413,9 +413,11 @@ class MisshapenParameter(Message):
 
     def wording(self) -> str:
         whose = "weight of" if self.inside else "parameter"
-        size = "{size}" if self.size else "?"
+        if not self.size:
+            asked = " {asked}" if self.asked else ""
+            return f"the {whose} `{{name}}` does not have the expected shape{asked}"
         asked = "{asked}" if self.asked else "another one"
-        return f"the {whose} `{{name}}` has shape {size}; {asked} is expected"
+        return f"the {whose} `{{name}}` has shape {{size}}; {asked} is expected"
 
 
 @dataclass(frozen=True)
@@ -697,7 +699,7 @@ class StubHasParameter(Message):
     several: bool
 
     def wording(self) -> str:
-        return "the stub has them" if self.several else "the stub has it"
+        return f"the given code has {'them' if self.several else 'it'}"
 
 
 @dataclass(frozen=True)
@@ -709,7 +711,7 @@ class SelfMissing(Message):
 @dataclass(frozen=True)
 class OtherParameters(Message):
     id = "other_parameters"
-    template = "its parameters are not those of the stub"
+    template = "its parameters are not those of the given code"
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ class OnHiddenCase(Message):
     what: Message
 
     def wording(self) -> str:
-        right = "the public cases are right, but " if self.public_right else ""
-        return right + "on a hidden case {what}"
+        right = "the public checks pass, but " if self.public_right else ""
+        return right + "with hidden inputs {what}"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ class OtherOrder(Message):
     """The parameters in another order, with commas between them."""
 
     id = "other_order"
-    template = "the stub's order is `{asked}`; yours is `{own}`"
+    template = "the given order is `{asked}`; yours is `{own}`"
     asked: str
     own: Annotated[str, FromLearner]
 
@@ -19,7 +19,7 @@ class OtherOrder(Message):
 @dataclass(frozen=True)
 class StubCalls(Message):
     id = "stub_calls"
-    template = "`{own}` is called `{asked}` in the stub"
+    template = "`{own}` is called `{asked}` in the given code"
     own: Annotated[str, FromLearner]
     asked: str
 

@@ -6,18 +6,13 @@ from typing import Annotated
 
 from .message import FromLearner, Message, listed
 
-# What people call the dimensions of a tensor, by how many it has.
+# What people call the slices along each dimension of a tensor, by how many dimensions it has.
 DIMENSIONS = {
     1: ("entry",),
     2: ("row", "column"),
-    3: ("batch row", "row", "column"),
-    4: ("batch row", "block", "row", "column"),
+    3: ("slice", "row", "column"),
+    4: ("slice", "slice", "row", "column"),
 }
-
-
-def dimension_name(dim: int, rank: int) -> str:
-    """Return the common name of a dimension, such as `column`, or else `dimension 4, index`."""
-    return DIMENSIONS[rank][dim] if rank in DIMENSIONS else f"dimension {dim}, index"
 
 
 def python_index(index: str, dim: int, rank: int) -> str:

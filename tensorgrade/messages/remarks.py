@@ -218,7 +218,7 @@ class Argument(Message):
 
 @dataclass(frozen=True)
 class Slices(Message):
-    """The slices of a tensor along one of its dimensions: rows, columns, batch rows."""
+    """The slices of a tensor along one of its dimensions: rows, columns."""
 
     id = "slices"
     dim: int
@@ -260,7 +260,7 @@ class SlicesInOtherOrder(Message):
 
     def wording(self) -> str:
         index = python_index(str([*self.order]), self.slices.dim, self.slices.rank)
-        return f"it has the right {{slices}} in another order: `expected{index}`"
+        return f"it equals `expected{index}`, the right {{slices}} in another order"
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,11 @@ class CheckFailed(Message):
 
 
 @dataclass(frozen=True)
-class GoOnThere(Message):
+class WriteThatFirst(Message):
     """A hint that follows the reason why an exercise cannot be written yet."""
 
-    id = "go_on_there"
-    template = "go on there"
+    id = "write_that_first"
+    template = "write that one first"
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,7 @@ class NotTold(Message):
 
     id = "not_told"
     template = (
-        "Something went wrong while this was explained, which is not your fault. Your instructor "
-        "can look at it"
+        "This could not be explained, which is not your fault. Your instructor can look at it"
     )
 
 
@@ -86,10 +85,10 @@ IDEAS = {
     Idea.IN_PLACE: "what is changed in place there",
     Idea.STATEMENT: "whether that statement belongs there",
     Idea.MISSING_STEP: "whether something is still to be done with {code:code} there",
-    Idea.PRODUCT: "how the two are multiplied there",
+    Idea.PRODUCT: "the product there",
     Idea.OPERATION: "what is calculated there",
     Idea.OPERANDS: "the order of the two sides of {code:code} there",
-    Idea.ORDER_OF_ARGUMENTS: "the order of what {code:code} is given there",
+    Idea.ORDER_OF_ARGUMENTS: "the order of the arguments of {code:code} there",
     Idea.MISSING_ARGUMENT: "which arguments {code:code} gets there",
     Idea.CALL: "the call of {code:code} there",
     Idea.COMPARISON: "the comparison there",
@@ -98,8 +97,8 @@ IDEAS = {
     Idea.BOOL: "the {code:code} there",
     Idea.NUMBER: "the number {code:code} there",
     Idea.NUMBERS: "the number {code:code} there and below",
-    Idea.NAME: "{code:code} there",
-    Idea.NAMES: "{code:code} there and below",
+    Idea.NAME: "whether {code:code} is meant there",
+    Idea.NAMES: "whether {code:code} is meant there and below",
 }
 
 

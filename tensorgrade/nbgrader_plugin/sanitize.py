@@ -85,13 +85,13 @@ def parsed(path: Path) -> object:
     if path.is_symlink() or path.parent.is_symlink() or path.parent.parent.is_symlink():
         raise Unsound(f"{path.name} is a link, or is in a linked folder.")
     if not path.is_file():
-        raise Unsound(f"{path.name} is no file.")
+        raise Unsound(f"{path.name} is not a file.")
     if path.stat().st_size > MOST_BYTES:
         raise Unsound(f"{path.name} is larger than {MOST_BYTES >> 20} MiB.")
     try:
         return json.loads(path.read_bytes().decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise Unsound(f"{path.name} is no notebook: it cannot be read as one.") from None
+        raise Unsound(f"{path.name} is not a notebook: it cannot be read as one.") from None
 
 
 def sound(notebook: object, with_outputs: bool = False) -> NotebookNode:
@@ -139,7 +139,7 @@ def cells_of(notebook: object) -> list:
 
 
 def member(told: object, name: str) -> object:
-    """Return an object's member; None if it has none, or if the value is no object."""
+    """Return an object's member; None if it has none, or if the value is not an object."""
     return told.get(name) if isinstance(told, dict) else None
 
 

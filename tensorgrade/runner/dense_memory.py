@@ -70,7 +70,7 @@ def use_huge_pages() -> None:
 
 
 def own_memory() -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of each writable mapping that belongs to no file and is no stack."""
+    """Yield (start, end) of each writable mapping that belongs to no file and is not a stack."""
     try:
         with open("/proc/self/maps") as file:
             mappings = [line.split() for line in file]

@@ -62,7 +62,7 @@ def code_cells(text: str, filename: str) -> list[Cell]:
         numbered = zip(cells, numbers, strict=True)
         return [read_cell(cell, number) for cell, number in numbered if is_read(cell)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise Unreadable(f"{filename} is no notebook: it cannot be read as one.") from None
+        raise Unreadable(f"{filename} is not a notebook: it cannot be read as one.") from None
 
 
 def source_of(cell: dict) -> str:
@@ -151,7 +151,7 @@ def which_counted(name: str, chosen: Cell, others: list[Cell]) -> str:
     """Return a sentence that names the definition that counts, and those that do not."""
     said = f"`{name}` is taken from {chosen.place}"
     if not chosen.is_code:
-        said += ", which is no code cell any more"
+        said += ", which is no longer a code cell"
     elsewhere = " and ".join(cell.place for cell in others[-2:])
     return f"{said}, not from {elsewhere}." if others else f"{said}."
 

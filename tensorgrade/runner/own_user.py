@@ -72,7 +72,7 @@ def claimed(number: int) -> socket.socket | None:
 def processes_of(*numbers: int) -> Iterator[int]:
     """Yield the processes that run as one of these users.
 
-    The owner of a folder in /proc is no evidence, because root owns those of protected processes.
+    The owner of a folder in /proc proves nothing, because root owns those of protected processes.
     """
     for name in filter(str.isdigit, os.listdir("/proc")):
         with suppress(OSError), open(f"/proc/{name}/status") as file:

@@ -207,7 +207,7 @@ def called_by(module: types.ModuleType, name: str) -> list[str]:
 def names_spoken(value: object, own: set[str]) -> set[str]:
     """Return the global names in `own` that a function's or a class's code uses.
 
-    Names after a dot do not count: `torch.mean` is no use of the file's own `mean`.
+    Names after a dot do not count: `torch.mean` does not use the file's own `mean`.
     """
     parts = list(vars(value).values()) if inspect.isclass(value) else [value]
     left = [code for part in parts if (code := getattr(part, "__code__", None))]

@@ -57,7 +57,7 @@ def of_content(name: str, content: bytes) -> Beside:
 
 def missing(name: str) -> Beside:
     """Return the result for a file that does not exist."""
-    return Beside(name, reason=f"There is no {name} beside the chapter's file.", missing=True)
+    return Beside(name, reason=f"There is no {name} next to the chapter's file.", missing=True)
 
 
 def too_large(name: str, most_bytes: int) -> Beside:

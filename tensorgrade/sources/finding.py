@@ -122,7 +122,8 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
             if has_code and not all(version.exact for version in own):
                 take(learner, folder, own, course)
     except Exception as error:  # for the same reason as in submission_in
-        learner.told.append(f"{learner.name}: looking closer ended in a {type(error).__name__}")
+        why = f"the search for misplaced files failed ({type(error).__name__})"
+        learner.told.append(f"{learner.name}: {why}")
     for chapter, submitted_files in learner.submissions.items():
         learner.submissions[chapter], sentence = as_meant(submitted_files)
         learner.told += [f"{learner.name}: {sentence}"] if sentence else []
@@ -297,7 +298,8 @@ def notes_on_times(submissions: list[SubmittedFiles]) -> list[str]:
 def notes_on_stray(names: list[str]) -> list[str]:
     """Return notes on files and folders in places where no submission can be."""
     notes = [
-        f"{name} is no learner's file of a chapter; it was left out" for name in names[:MOST_STRAY]
+        f"{name} is not a learner's file for a chapter; it was left out"
+        for name in names[:MOST_STRAY]
     ]
     more = len(names) - MOST_STRAY
     return [*notes, f"{more} more files and folders were left out"] if more > 0 else notes

@@ -48,7 +48,7 @@ def read_weights(file: Beside) -> Weights:
     try:
         tensors = load(file.content)
     except Exception:  # the parser may raise any exception on foreign bytes
-        return Weights(trouble=f"{file.name} is no safetensors file, or a broken one.")
+        return Weights(trouble=f"{file.name} is not a valid safetensors file.")
     if len(tensors) > MOST_TENSORS:
         said = f"{file.name} holds more than {MOST_TENSORS} tensors, which no answer needs."
         return Weights(trouble=said)

@@ -26,7 +26,7 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
     if passed < len(answers) and (reason := other_rule(answers)):
         parts.append(f"{reason}: {lost(most - earned(answers))}")
     if any(check.about == About.NAMES and not check.passed for check in others):
-        parts.append(f"other names than the stub's: {lost(-earned(others))}")
+        parts.append(f"names other than the given ones: {lost(-earned(others))}")
     if any(check.about == About.REPAIR_SIZE and not check.passed for check in others):
         parts.append(f"more changed than needed: {lost(most - earned(answers))}")
     return "; ".join(parts)

@@ -21,7 +21,7 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.errors import raised
 from ..messages.errors import NotWritten
 from ..messages.message import Clauses, render, sentence
-from ..messages.verdicts import CheckFailed, GoOnThere
+from ..messages.verdicts import CheckFailed, WriteThatFirst
 from .hints import print_hints
 from .note import Note
 from .points import Results, earned, how_earned, what_comes_back
@@ -75,7 +75,7 @@ def print_summary(
 
 
 def is_plain(terminal: TerminalReporter, config: Config) -> bool:
-    """Return True for sentences without drawings: if asked, or if the output is no terminal."""
+    """Return True for sentences without drawings: if asked, or if the output is not a terminal."""
     asked, writer = config.getoption("plain"), terminal._tw
     return not (writer.hasmarkup or terminal.isatty) if asked is None else asked
 
@@ -335,7 +335,7 @@ def start_of(name: str, where: str, first: CheckResult | None, again: str) -> li
     to_fix = bool(first and first.finding and first.finding.is_to_mend)
     begun = not isinstance(problem, NotWritten) and not to_fix
     title = f"{name} is written" if begun else f"Start here: {name}"
-    todo = sentence(Clauses((problem, GoOnThere()), ": ")) if begun else START
+    todo = sentence(Clauses((problem, WriteThatFirst()), ": ")) if begun else START
     if to_fix:
         todo = f"{FIX} {sentence(problem)}"
     return [Text(title, "bold"), Text(where, "cyan"), Text(""), Text(f"{todo} {again}")]

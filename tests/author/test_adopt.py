@@ -182,7 +182,7 @@ def test_a_forgotten_learners_code_is_forgotten_too(before, tmp_path):
     "name, message, why",
     [
         ("columns", "It is.", "is taken"),
-        ("two words", "It is.", "is no name"),
+        ("two words", "It is.", "is not a name"),
         ("fine", "", "the message has 0 characters"),
         ("fine", "It is. " * 30, "the message has 210 characters"),
     ],

@@ -355,7 +355,7 @@ def test_functions_and_methods_may_be_asked_to_refuse(tmp_path, wanted):
     assert small.diagnosis(text, refuses) is None and small.diagnosis(text, refuses, True) is None
     assert small.diagnosis(text.replace("'negative'", "x"), refuses) is None, "in other words"
     other = small.diagnosis(text.replace(wanted, "OSError"), refuses)
-    assert f"refused with OSError; {wanted} is expected" in render(other.problem)
+    assert f"raises OSError; {wanted} is expected" in render(other.problem)
     unchecked = text.replace("x < 0", "x < -9")
     assert render(small.diagnosis(unchecked, refuses).problem) == "a negative number is taken"
     assert mistakes_of(small.attempt(unchecked).f) == ("unchecked",)

@@ -16,7 +16,7 @@ from tensorgrade.author.building.script import read_script, stub_text, without_s
 from tensorgrade.author.proofs import complaints as checks
 from tensorgrade.author.proofs.complaints import proofs_of_a_release, stale, wrong_files
 from tensorgrade.author.proofs.slips import chapter_slips, guessable_seed
-from tensorgrade.course import Chapter, Exercise
+from tensorgrade.course import Chapter, CourseError, Exercise
 from tensorgrade.exchange.references import load_references
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprint, Fingerprints, load_fingerprints
@@ -96,6 +96,25 @@ def test_a_solved_stub_is_found(copy):
     shutil.copy(copy.solution(CHAPTER), copy.exercises)
     said = checks.solved_stubs(copy, copy.course.chapter(CHAPTER))
     assert f"{CHAPTER}: the stub of softmax is solved already" in said
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        "# %% [markdown] Both ways give the same weights",
+        '# %% [markdown] hints="softmax" Both ways',
+        "# %% [markdown] `n=3` for all texts",
+        "# %% Two ways",
+        "# %% exercise=softmax",
+    ],
+)
+def test_text_on_the_line_that_starts_a_cell_is_refused(tmp_path, marker):
+    """It once disappeared from every derived file."""
+    lesson = tmp_path / "ch1.py"
+    lesson.write_text(f"# %% [markdown]\n# # Title\n\n{marker}\n# and more.\n", encoding="utf-8")
+    with pytest.raises(CourseError, match=r"ch1\.py:4: text after `# %%` is lost") as refused:
+        read_script(lesson)
+    assert str(refused.value).endswith(marker)
 
 
 def test_a_missing_hint_point_or_mistake_is_found(project):

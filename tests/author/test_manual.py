@@ -41,7 +41,7 @@ def course(tmp_path_factory) -> Project:
         if (found := re.match(r'"""Cases, tests and known mistakes of (\w+)', block))
     }
     assert SOURCES.keys() == graders.keys()
-    (own,) = (block for block in BLOCKS if block.startswith("from tensorgrade import check"))
+    (own,) = (block for block in BLOCKS if "@signature(" in block)
     files = {
         "course_config.py": CONFIG,
         f"solutions/{CHAPTER}.py": HEAD + "\n\n".join(SOURCES.values()),

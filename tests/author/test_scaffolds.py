@@ -141,5 +141,5 @@ def test_one_that_others_call_cannot_be_off(tmp_path):
     edit(root, "course_config.py", "points={},", 'points={}, off=("scaled",),')
     assert ["scaled is off" in said for said in build(root)[0].wrong] == [True]
     edit(root, "course_config.py", 'off=("scaled",)', 'off=("scalde",)')
-    assert "speaks of scalde" in build(root)[0].wrong[0]
+    assert "names scalde" in build(root)[0].wrong[0]
     assert (root / GRADER).exists()

@@ -168,7 +168,7 @@ SLIPS = [
         "course_config.py",
         "points={}",
         'points={"scalde": 3}',
-        "speaks of scalde, which is no exercise",
+        "names scalde, which is not an exercise",
     ),
     ("course_config.py", "seed=", 'seed="abc" or ', "seed in course_config.py is 'abc'; it is"),
     (
@@ -270,8 +270,9 @@ def test_slips_of_several_files_are_reported_together(tmp_path):
     shared = 'mistake("far", "Far off.", on("scaled scalde", ("x * factor", "x")))'
     text = f"from tensorgrade.author import mistake, on\n\nMISTAKES = [{shared}]\n"
     (root / "graders/mistakes/__init__.py").write_text(text, encoding="utf-8")
-    assert "__init__.py:3: far happens in scalde, which is no exercise; is it scaled?" in said_of(
-        root
+    assert (
+        "__init__.py:3: far happens in scalde, which is not an exercise; is it scaled?"
+        in said_of(root)
     )
 
 

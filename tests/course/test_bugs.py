@@ -145,7 +145,7 @@ def with_given(project, change: str = "") -> str:
 
 def is_replaced(verdict) -> bool:
     assert verdict.message.startswith("`bug_")
-    assert "its own code runs alone" in verdict.message
+    assert "In this exercise it runs alone" in verdict.message
     return (verdict.points, verdict.status, verdict.line) == (0, "failed", None)
 
 
@@ -183,7 +183,7 @@ def test_in_self_check_the_definition_is_run_alone_too(project):
     text = f"{with_given(project)}\n{SUBSTITUTES['setattr']}\n"
     found = check(project.exercises, SIMPLE, Source(text, f"{CH1}.py"))
     assert (found.state, found.points) == ("wrong", 0)
-    assert "its own code runs alone" in Card(found)._repr_html_()
+    assert "In this exercise it runs alone" in Card(found)._repr_html_()
 
 
 def test_another_mistake_is_reported_without_its_name_its_line_or_its_repair(project, rows):

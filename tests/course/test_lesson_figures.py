@@ -212,8 +212,8 @@ def test_a_small_gpt_learns_to_reverse(chapters):
 
     def reversals(count):
         letters = torch.randint(0, 5, (count, 5), generator=chance)
-        stroke = torch.full((count, 1), 5)
-        return torch.cat((letters, stroke, letters.flip(1)), dim=1)
+        bar = torch.full((count, 1), 5)
+        return torch.cat((letters, bar, letters.flip(1)), dim=1)
 
     model = ch6.SmallGPT(vocab_size=6, context_length=10, d=32, num_heads=2, num_layers=2)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)

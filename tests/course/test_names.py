@@ -91,7 +91,7 @@ def test_eight_names_and_another_order_cost_one_point_and_are_all_reported(judge
     verdict = judged(CH4, "MultiHeadAttention", MANY_HEADS)
     assert (verdict.points, verdict.mistakes) == (verdict.max_points - 1, [])
     assert verdict.message.startswith(
-        "Right. The stub's order is `context_length, dropout, num_heads`; "
+        "Right. The given order is `context_length, dropout, num_heads`; "
         "yours is `num_head, context_len, droupout`; "
     )
     assert verdict.message.endswith(" (costs 1 point).")
@@ -267,7 +267,7 @@ def test_parameters_in_another_order_go_by_their_names(judged):
     verdict = judged(CH1, "attention_scores", text)
     assert (verdict.points, verdict.mistakes) == (4.5, [])
     assert verdict.message == (
-        "Right. The stub's order is `query, inputs`; yours is `inputs, the_query` "
+        "Right. The given order is `query, inputs`; yours is `inputs, the_query` "
         "(costs 0.5 points)."
     )
 
@@ -279,7 +279,9 @@ def test_a_missing_option_alone_is_named(edited):
         )
     }
     verdict = edited(CH6, "LayerNorm", fixed)
-    assert verdict.message.startswith("TypeError: __init__() has no parameter 'eps'; the stub ")
+    assert verdict.message.startswith(
+        "TypeError: __init__() has no parameter 'eps'; the given code "
+    )
     assert 0 < verdict.points < verdict.max_points
 
 
@@ -327,7 +329,7 @@ def test_what_no_name_can_be_meant_for_is_reported_and_bound_to_nothing(judged, 
 def test_a_required_parameter_that_nobody_passes_is_not_blamed_on_underscores(edited):
     edits = {"def __init__(self, d_in: int, d_out: int)": "def __init__(self, d_in, d_out, size)"}
     verdict = edited(CH2, "SelfAttention_v1", edits)
-    assert "'size'; its parameters are not those of the stub" in verdict.message
+    assert "'size'; its parameters are not those of the given code" in verdict.message
 
 
 def test_an_init_that_is_not_there_is(judged):
@@ -360,5 +362,5 @@ def test_self_check_tells_names_too(project):
     *checks, names = collected.results(attempt, "MultiHeadAttention")
     assert all(check.passed for check in checks) and names.earned == -1
     assert sentence(names.finding.message).startswith(
-        "Right. The stub's order is `context_length, dropout, "
+        "Right. The given order is `context_length, dropout, "
     )

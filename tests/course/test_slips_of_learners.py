@@ -41,7 +41,7 @@ SLIPS = [
         "softmax",
         "dim: int = -1",
         "dim: int = 0",
-        "Without a `dim`, yours runs over the first dimension.",
+        "Without a `dim`, the softmax runs over the first dimension;",
         "shifted = ",
     ),
     (

@@ -149,7 +149,7 @@ def test_an_error_in_a_helper_is_reported_with_the_line_that_calls_it(note, judg
     _, told = note(CH1, "simplified_self_attention", HELPED)
     verdict = judged(CH1, "simplified_self_attention", HELPED)
     for said in (told, verdict.message):
-        assert "(line 5: `return a @ b.T`, called in line 8)" in said
+        assert "(line 5: `return a @ b.T`, called on line 8)" in said
 
 
 def test_an_error_in_the_exercise_itself_tells_of_no_caller(note):
@@ -163,7 +163,7 @@ def test_a_statement_at_the_end_of_the_file_is_reported_with_its_own_line(projec
     attempt = made.attempt(CH1, HELPED + "\nprint(scores_of(torch.ones(2), torch.ones(3)))\n")
     attempt.run(["simplified_self_attention"])
     (said,) = left_out(attempt)
-    assert "(line 5: `return a @ b.T`, called in line 12)" in said
+    assert "(line 5: `return a @ b.T`, called on line 12)" in said
 
 
 def test_a_name_that_a_failed_statement_makes_is_reported_with_that_statement(note):
@@ -295,7 +295,7 @@ def test_an_error_in_another_exercise_is_placed_where_that_is_called(project, no
     line = line_of(text, edit[1]) - 1  # the statement's first one
     assert "In `TransformerBlock`, which it uses: ValueError" in told
     placed = judged(CH6, "SmallGPT", text).line
-    assert placed in (line, line + 1) and f"called in line {placed})" in told
+    assert placed in (line, line + 1) and f"called on line {placed})" in told
 
 
 COPY = "v1.W_query.copy_(v2.W_query.weight.T)"

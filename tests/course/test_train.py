@@ -186,7 +186,7 @@ def test_the_picture_in_a_terminal_from_the_first_moment_on():
             screen.wrote("once upon")
     shown = console.file.getvalue()
     assert "step 0 of 20" in shown and "loss 2.00" in shown.split("step 3 of 20")[-1]
-    assert " 4.00 ┤" in shown and "once upon" in shown and "Ctrl-C keeps the weights" in shown
+    assert " 4.00 ┤" in shown and "once upon" in shown and "Ctrl-C stops and saves" in shown
 
 
 @pytest.mark.slow

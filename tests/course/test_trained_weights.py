@@ -128,10 +128,10 @@ def broken(trained: bytes) -> dict[str, tuple[Beside, str]]:
     lying = len(header).to_bytes(8, "little") + header.encode() + bytes(4)
     contents = {
         "empty": (b"", "is empty"),
-        "text": (b"these are my weights\n", "is no safetensors file, or a broken one"),
-        "a pickle": (pickled(tensors), "is no safetensors file, or a broken one"),
-        "cut off": (trained[:-1000], "is no safetensors file, or a broken one"),
-        "a header that lies": (lying, "is no safetensors file, or a broken one"),
+        "text": (b"these are my weights\n", "is not a valid safetensors file"),
+        "a pickle": (pickled(tensors), "is not a valid safetensors file"),
+        "cut off": (trained[:-1000], "is not a valid safetensors file"),
+        "a header that lies": (lying, "is not a valid safetensors file"),
         "no tensors": (save({}), "it has no `token_embedding.weight`"),
         "many tensors": (file_of(many), "holds more than 200 tensors"),
         "a name without end": (

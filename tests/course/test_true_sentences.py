@@ -209,7 +209,8 @@ EDITED = [
         "SelfAttention_v1",
         "x @ self.W_key, x",
         "x @ self.W_key.data, x",
-        "`W_key` is missing: no differentiable operation connects that tensor to the result; "
+        "`W_key` is missing: no chain of differentiable operations connects that tensor to the "
+        "result; "
         "`data` on line 12 lets no gradient through.",
         "plain tensor",
     ),

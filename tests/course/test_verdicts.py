@@ -330,8 +330,8 @@ def test_a_small_number_in_the_row_sums_is_right(judge):
 @pytest.mark.parametrize(
     "error, said",
     [
-        ("RuntimeError('no')", "refused with RuntimeError"),
-        ("NotImplementedError('uneven')", "refused with NotImplementedError"),
+        ("RuntimeError('no')", "call raises RuntimeError"),
+        ("NotImplementedError('uneven')", "call raises NotImplementedError"),
     ],
 )
 def test_a_refusal_of_another_kind_is_reported_as_one(edited, error, said):

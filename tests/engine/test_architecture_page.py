@@ -36,3 +36,13 @@ def test_what_the_page_names_exists(name):
 def test_every_folder_of_the_engine_is_on_the_page():
     folders = [path.parent.name for path in ENGINE.glob("*/__init__.py")]
     assert [folder for folder in folders if f"{folder}/" not in PAGE] == []
+
+
+def test_pages_give_the_kill_matrix_number_of_known_mistakes():
+    """The command that writes the kill matrix counts them."""
+    matrix = (ROOT / "docs" / "reference" / "kill_matrix.md").read_text(encoding="utf-8")
+    found = re.search(r"^(\d+) mistakes", matrix, re.MULTILINE)
+    number = f"{int(found[1]):,}"
+    evidence = (ROOT / "docs" / "explanation" / "evidence.md").read_text(encoding="utf-8")
+    assert f"{number} of {number}" in evidence
+    assert f"{number} known mistakes" in (ROOT / "README.md").read_text(encoding="utf-8")

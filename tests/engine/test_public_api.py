@@ -2,6 +2,7 @@
 
 import re
 from importlib import import_module, metadata
+from importlib.util import find_spec
 
 import pytest
 
@@ -34,6 +35,22 @@ def test_courses_settings_import_public_names_only():
     for path in (*ROOT.glob("course_config.py"), *ROOT.glob("courses/*/course_config.py")):
         modules = re.findall(r"^from (\S+) import", path.read_text(encoding="utf-8"), re.MULTILINE)
         assert {name for name in modules if name.startswith("tensorgrade")} == {"tensorgrade"}
+
+
+def test_pages_import_public_modules_only():
+    """Everything else may change, as the page says."""
+    public = {name.strip("`") for name in SECTIONS if name.startswith("`")}
+    for path in (ROOT / "docs").rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        used = set(re.findall(r"^ *(?:from|import) (tensorgrade[\w.]*)", text, re.MULTILINE))
+        assert used <= public, path
+
+
+def test_modules_that_pages_run_exist():
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md")]
+    run = {name for text in texts for name in re.findall(r"python -m (tensorgrade[\w.]*\w)", text)}
+    assert run
+    assert [name for name in run if find_spec(name) is None] == []
 
 
 def test_there_is_one_version_and_the_changelog_has_a_place_for_it():

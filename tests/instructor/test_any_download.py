@@ -245,4 +245,4 @@ def is_fair(one: Class, error: Exception, on_roster: set[int]) -> bool:
         return not on_roster
     if "does not look like a download from" in says:
         return one.layout in ("canvas", "git") or not one.there or len(one.numbers) < 4
-    return "does not say whose each submission is" in says and len(one.numbers) == 1
+    return "does not say who submitted what" in says and len(one.numbers) == 1

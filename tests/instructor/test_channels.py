@@ -210,7 +210,12 @@ def test_a_submission_carries_its_weights(project, tmp_path):
 
 def test_what_is_no_channel_is_a_sentence(project, tmp_path):
     for system, chapter, level, sentence in (
-        ("moodle", CH1, "landlock", "a channel is one of gradescope, prairielearn, classroom50"),
+        (
+            "moodle",
+            CH1,
+            "landlock",
+            "the course system must be one of gradescope, prairielearn, classroom50",
+        ),
         ("gradescope", "ch9", "landlock", "there is no chapter named ch9"),
         ("gradescope", CH1, "safe", "there is full, namespaces, landlock, uid, none"),
     ):

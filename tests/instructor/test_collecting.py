@@ -400,7 +400,11 @@ def test_who_is_not_on_the_roster_and_who_submitted_nothing_are_reported(tmp_pat
 @pytest.mark.parametrize(
     "layout, make, sentence",
     [
-        ("blackboard", lambda p: p.mkdir(), "--from is one of moodle, canvas, gradescope, git"),
+        (
+            "blackboard",
+            lambda p: p.mkdir(),
+            "--from must be one of moodle, canvas, gradescope, git",
+        ),
         ("moodle", lambda p: p.mkdir(), "does not look like a download from moodle"),
         ("canvas", lambda p: p.write_text("no zip"), "neither a folder nor a zip"),
         ("canvas", lambda p: None, "neither a folder nor a zip: No such file"),

@@ -66,7 +66,7 @@ def test_a_commit_in_the_future_is_replaced_with_a_note(clone):
     (place,) = (place for place in found.places if place.submitted.name == FILE)
     assert (
         not place.submitted.time.startswith("2090")
-        and "cannot be its time" in place.submitted.time_note
+        and "is not a possible submission time" in place.submitted.time_note
     )
 
 

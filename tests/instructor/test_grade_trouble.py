@@ -121,7 +121,7 @@ def test_a_row_for_every_exercise_with_the_agreed_fields(graded):
             and 0 <= row["points"] <= row["max_points"]
         )
         assert row["isolation"] == "none"
-    assert "another_course is no learner's file of a chapter" in said
+    assert "another_course is not a learner's file for a chapter" in said
 
 
 @pytest.mark.slow

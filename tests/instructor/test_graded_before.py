@@ -56,9 +56,9 @@ def test_rows_without_isolation_stay_with_a_note_in_a_run_with_more(monkeypatch,
 
 def test_options_that_cannot_be_are_one_sentence(monkeypatch, tmp_path):
     put(tmp_path / "in", "ada", CH1, 1.0)
-    with pytest.raises(CourseError, match="--jobs is a number of processes or 0, not -1"):
+    with pytest.raises(CourseError, match="--jobs must be a number of processes or 0, not -1"):
         grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", jobs=-1)
     options = ("--out", tmp_path / "out", "--device", "gpu")
     done = run("tensorgrade.cli", "grade", tmp_path / "in", *options)
     assert done.returncode == 2 and not (tmp_path / "out").exists()
-    assert done.stderr == "tensorgrade: --device is one of cpu, cuda, auto, not gpu\n"
+    assert done.stderr == "tensorgrade: --device must be one of cpu, cuda, auto, not gpu\n"

@@ -143,7 +143,7 @@ def test_a_broken_record_costs_its_own_submission(tmp_path, broken):
 
 @pytest.mark.parametrize("text", ["a: " + "[" * 50_000, "submission_1:\n  :submitters: 5\n"])
 def test_metadata_that_says_nothing_at_all_is_one_sentence(tmp_path, text):
-    with pytest.raises(CourseError, match="does not say whose each submission is"):
+    with pytest.raises(CourseError, match="does not say who submitted what"):
         plan("gradescope", gradescope(tmp_path, text, submission_1="1"), COURSE, Roster())
 
 
@@ -160,9 +160,8 @@ def test_moodles_number_before_the_last_mark_says_who_it_is(tmp_path):
         f"{ODD}_2": "ben's",
         "Cleo_3": "cleo's own",
     }
-    assert "display names of 1 learner imitate a folder; their numbers say who they are" in (
-        found.notes
-    )
+    why = "participant numbers tell the learners apart"
+    assert f"1 display name could be taken for another learner's folder; {why}" in found.notes
 
 
 def test_no_name_that_a_learner_chose_finds_a_row(tmp_path):
@@ -205,8 +204,7 @@ def test_canvas_files_are_only_at_the_top(tmp_path):
     found = collect("canvas", write_zip(tmp_path / "c.zip", entries), tmp_path / "in")
     assert written(tmp_path / "in") == {"ada_101": "ada's"}
     assert any(
-        note.endswith("1 file (not at the top, or without Canvas' numbers)")
-        for note in found.left_out
+        note.endswith("1 file (in a subfolder, or without Canvas' ids)") for note in found.left_out
     )
 
 
@@ -357,7 +355,7 @@ def test_nothing_vanishes_without_a_note(tmp_path):
         "skipped: hidden files (1), links (1), paths that leave the download (2)",
     ]
     assert "submitted no file that is collected: Dee_4" in found.notes
-    assert any("4 names cannot name a folder" in note for note in found.notes)
+    assert any("4 names cannot be used for a folder" in note for note in found.notes)
     names = [path.name for path in (tmp_path / "in").iterdir()]
     assert all(name.isprintable() and not name.startswith(".") for name in names)
 

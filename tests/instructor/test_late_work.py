@@ -208,11 +208,11 @@ def test_a_stamp_that_tells_no_time_is_reported(monkeypatch, tmp_path, stamp):
     "told, sentence",
     [
         ({"deadlines": {"ch9": DUE}}, "no chapter is named ch9"),
-        ({"deadlines": {CH1: "tomorrow"}}, "'tomorrow' is no time such as 2027-01-15 23:59 UTC"),
-        ({"deadlines": {CH1: "2027-02-30 23:59 UTC"}}, "is no time: day is out of range"),
+        ({"deadlines": {CH1: "tomorrow"}}, "'tomorrow' is not a time such as 2027-01-15 23:59 UTC"),
+        ({"deadlines": {CH1: "2027-02-30 23:59 UTC"}}, "is not a time: day is out of range"),
         ({"deadlines": {CH1: "2027-01-15 23:59 Mars/Base"}}, "there is no time zone Mars/Base"),
         ({"share_a_day": 20}, "share_a_day is 20; give a share, 0 to 1"),
-        ({"attempts": "first"}, "attempts is 'first'; it is last or best"),
+        ({"attempts": "first"}, "attempts is 'first'; give last or best"),
     ],
 )
 def test_settings_that_say_nothing_are_one_sentence(told, sentence):
@@ -223,7 +223,7 @@ def test_settings_that_say_nothing_are_one_sentence(told, sentence):
 
 def test_a_time_at_the_edge_of_the_calendar_is_none():
     for text in ("0001-01-01 00:00:00 +14:00", "9999-12-31 23:59:59 -14:00"):
-        with pytest.raises(ValueError, match="is no time"):
+        with pytest.raises(ValueError, match="is not a time"):
             read_time(text)
 
 

@@ -55,7 +55,7 @@ def test_a_regrade_keeps_who_when_why_and_replies_with_old_and_new_points(term, 
 
 
 def test_what_cannot_be_regraded_is_a_sentence(term):
-    with pytest.raises(CourseError, match="--reason says why"):
+    with pytest.raises(CourseError, match="--reason must say why"):
         again(term, reason=" ")
     with pytest.raises(CourseError, match="holds no rows of zoe"):
         again(term, student="zoe")

@@ -144,7 +144,7 @@ def test_nbgraders_gradebook_has_given_points_and_knows_no_excuse(term, tmp_path
     [
         ("student,exercise\nada,softmax\n", "line 1: there is no column points, reason"),
         (f"{HEADER}ada,soft,1,x\n", "line 2: the course has no exercise and no chapter 'soft'"),
-        (f"{HEADER}\nada,softmax,many,x\n", "points are a number or `excused`, not 'many'"),
+        (f"{HEADER}\nada,softmax,many,x\n", "points must be a number or `excused`, not 'many'"),
         (f"{HEADER}ada,softmax,99,x\n", "gives 0 to 10 points, not 99"),
         (f"{HEADER}ada,softmax,nan,x\n", "gives 0 to 10 points, not nan"),
         (f"{HEADER}ada,{CH1},3,x\n", "can only be excused"),

@@ -215,7 +215,7 @@ def test_a_known_mistake_that_raises_is_no_trouble_on_the_page_and_on_the_termin
     view = class_view(COURSE, rows, [])
     assert [entry["person"].name for entry in view["trouble"]] == ["bao"] and view["troubled"] == 1
     said = " ".join(troubles(rows))
-    assert "1 file had trouble" in said and "bao/" in said and "ada/" not in said
+    assert "1 file could not be graded as usual" in said and "bao/" in said and "ada/" not in said
     whys = {entry["person"].name: entry["why"] for entry in view["helped"]["listed"]}
     assert whys == {"ada": "1 wrong", "bao": "1 could not be graded"}
 
@@ -368,12 +368,12 @@ def test_what_moved_is_shown_and_names_are_hidden_there_too():
     rows = hand_in("ada-lovelace")
     history = [moved("ada-lovelace", "another file"), moved("ada-lovelace")]
     page = Page(render(class_view(COURSE, rows, [], history=history)))
-    assert "1 row (other graders)" in page.text and "0 → 5" in page.text
+    assert "1 result (other graders)" in page.text and "0 → 5" in page.text
     assert "another file" not in page.text, "only what the last run moved"
     assert "Run by run" in page.text and "25%" in page.text
     hidden = render(class_view(COURSE, rows, [], True, history), hide_names=True)
     assert "lovelace" not in hidden and "0 → 5" in hidden
-    assert "What moved" not in page_of(rows)
+    assert "<h2>Changes" not in page_of(rows)
 
 
 def test_nothing_handed_in_is_no_attempt_and_is_called_so():

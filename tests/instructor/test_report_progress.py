@@ -4,6 +4,7 @@ And a page that is written while a run goes on.
 """
 
 import io
+import re
 import threading
 
 from rich.console import Console
@@ -54,7 +55,7 @@ def test_lines_say_rate_time_left_and_trouble():
         "30 submissions, 10 of them graded before",
         "2 workers, isolation full",
         "1 worker, isolation landlock",
-        "3 of 20 graded, 0.2/s, 1:31 left, 1 with trouble",
+        "3 of 20 graded, 0.2/s, 1:31 left, 1 with problems",
     ]
 
 
@@ -81,26 +82,33 @@ def test_the_bar_and_its_thread_come_when_the_workers_have_been_forked():
 
 def test_moved_points_are_listed_and_not_endless():
     shown, out = progress(Clock())
-    one = {"student": "ada", "exercise": "first", "points": [1.0, 2.5]}
+    one = {"student": "ada", "chapter": "ch1", "exercise": "first", "points": [1.0, 2.5]}
     shown.moved([])
     assert out.getvalue() == ""
     shown.moved([one | {"why": OTHER_GRADERS}] * 15)
     lines = out.getvalue().splitlines()
     assert (
-        "15 rows" in lines[0]
+        "15 results" in lines[0]
         and lines[1] == "  ada/first: 1 → 2.5"
         and lines[-1] == "  … and 3 more"
     )
 
 
+def test_moved_points_are_listed_by_learner():
+    shown, out = progress(Clock())
+    one = {"chapter": "ch1", "exercise": "first", "points": [1.0, 2.5], "why": OTHER_GRADERS}
+    shown.moved([one | {"student": "bao"}, one | {"student": "ada"}])
+    assert re.findall("ada|bao", out.getvalue()) == ["ada", "bao"]
+
+
 def test_what_dates_moved_is_listed_alone():
     shown, out = progress(Clock())
-    one = {"student": "ada", "exercise": "first", "points": [2.0, 1.0]}
+    one = {"student": "ada", "chapter": "ch1", "exercise": "first", "points": [2.0, 1.0]}
     shown.moved([one | {"why": OTHER_DATES}, one | {"why": OTHER_GRADERS, "points": [2.0, 2.5]}])
     assert out.getvalue().splitlines() == [
-        "The graders changed; points moved in 1 row:",
+        "The graders changed; points differ in 1 result:",
         "  ada/first: 2 → 2.5",
-        "Deadlines or late penalties changed; points moved in 1 row:",
+        "Deadlines or late penalties changed; points differ in 1 result:",
         "  ada/first: 2 → 1",
     ]
 

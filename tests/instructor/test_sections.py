@@ -134,7 +134,7 @@ def test_a_run_waits_for_the_end_of_another_one(files, tmp_path):
     other = Lock(tmp_path / "out" / "in-use")
     run = section(files, tmp_path / "out", "Lab 2")
     try:
-        while not (run.written.exists() and "waiting for its end" in run.written.read_text()):
+        while not (run.written.exists() and "waiting for it to finish" in run.written.read_text()):
             assert run.poll() is None
             time.sleep(0.05)
         assert not graded_in(tmp_path / "out")

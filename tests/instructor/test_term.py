@@ -85,7 +85,7 @@ def test_the_same_numbers_are_in_csv_workbook_and_pages(tmp_path):
     "told, why",
     [
         ({"weights": {"ch9": 1}}, "no chapter is named ch9"),
-        ({"drop_lowest": 1}, "drop_lowest is 1, of 1 chapters"),
+        ({"drop_lowest": 1}, "drop_lowest is 1; one of the 1 chapters must count"),
         ({"pass_mark": 120}, "pass_mark is 120; give percent, 0 to 100"),
         ({"decimals": -1}, "decimals is -1; give 0 to 6"),
     ],
@@ -124,4 +124,4 @@ def test_bonus_chapters_that_cannot_be_are_a_sentence():
     scheme = Scheme(drop_lowest=1, bonus=(CH2, "ch9"), most=-1)
     found = scheme.complaints([CH1, CH2])
     assert "no chapter is named ch9" in found and "most is -1; give percent above 0" in found
-    assert "drop_lowest is 1, of 0 chapters without bonus" in found
+    assert "drop_lowest is 1; one of the 0 chapters without bonus must count" in found

@@ -69,8 +69,7 @@ def test_each_public_function_of_the_checks_is_registered_under_its_own_name():
 
 def test_a_copy_that_differs_is_called_a_copy(exercise):
     assert render(not_the_same(exercise, "copy", CASE)) == (
-        "a deep copy of the module, or a module into which its state is loaded, gives different "
-        "results"
+        "a copy of the module, or one that loads its `state_dict`, gives different results"
     )
 
 

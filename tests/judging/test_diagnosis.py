@@ -118,7 +118,8 @@ def test_a_wrong_scale_inside_a_softmax_is_reported(public):
 def test_tokens_in_another_order_are_reported(public):
     _, diagnosis = diagnose(public, CH2, "project_qkv", FLIPPED)
     (remark,) = (r for r in diagnosis.remarks if isinstance(r, SlicesInOtherOrder))
-    assert "rows in another order: `expected[[5, 4, 3, 2, 1, 0]]`" in render(remark)
+    told = render(remark)
+    assert "it equals `expected[[5, 4, 3, 2, 1, 0]]`, the right rows in another order" in told
 
 
 @pytest.mark.parametrize(
@@ -272,7 +273,7 @@ def test_numbers_in_another_order():
     found = reordered(right[..., [1, 0, 3, 2]], right)
     assert found == SlicesInOtherOrder(Slices(2, 3), (1, 0, 3, 2))
     assert render(found) == (
-        "it has the right columns in another order: `expected[..., [1, 0, 3, 2]]`"
+        "it equals `expected[..., [1, 0, 3, 2]]`, the right columns in another order"
     )
     mixed = right.flatten().flip(0)[torch.randperm(24)].reshape(2, 3, 4)
     assert reordered(mixed, right) == NumbersInOtherPlaces()

@@ -45,7 +45,7 @@ def case():
         ),
         (
             {"misshapen": {"first.bias": "none"}},
-            "the parameter `first.bias` has shape ?; another one is expected",
+            "the parameter `first.bias` does not have the expected shape",
         ),
     ],
 )

@@ -23,7 +23,7 @@ def test_a_very_long_name_is_reported_all_the_same():
 
 def test_a_finding_says_what_names_cost_and_if_nothing_else_is_wrong():
     names = Names({"width": "w"}, (SWAPPED,))
-    differ = "he stub's order is `d, n`; yours is `n, d`; `w` should be called `width`"
+    differ = "he given order is `d, n`; yours is `n, d`; `w` should be called `width`"
     half, whole = (sentence(names.finding(*one).diagnosis.problem) for one in ((0.5, 0), (1, 1)))
     assert half == f"T{differ} (costs 0.5 points)."
     assert whole == f"Right. T{differ} (costs 1 point)."

@@ -67,7 +67,7 @@ def test_it_starts_with_where_to_begin(session, project, folder):
 @pytest.mark.slow
 def test_a_save_gives_a_verdict_with_the_mistake_in_words(session, project, folder):
     text = save(session, folder, with_answer(project, "return inputs @ inputs.T"))
-    assert "Scores of all pairs are returned, not only of the given query. [all_pairs]" in text
+    assert "Scores of all pairs are returned, not only the query's. [all_pairs]" in text
     assert "2.5 of 5 points: 0 of 4 checks passed; known mistake: −2.5" in text
     assert "checked in" in text
     assert text.index(f"checking {CHAPTER}.py …") < text.index("all_pairs")

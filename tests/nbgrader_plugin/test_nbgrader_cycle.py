@@ -528,7 +528,7 @@ def test_a_spoilt_notebook_keeps_what_is_right_in_it(spoilt, name):
 
 def test_a_file_that_is_no_notebook_costs_no_other_learner_anything(spoilt):
     said, scores = spoilt
-    assert f"bad/{CH1}/{CH1}.ipynb: {CH1}.ipynb is no notebook" in said
+    assert f"bad/{CH1}/{CH1}.ipynb: {CH1}.ipynb is not a notebook" in said
     assert (scores["bad"], scores["good"]) == (0.0, MOST[CH1])
 
 

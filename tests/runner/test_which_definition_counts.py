@@ -42,7 +42,7 @@ def doubled(*cells: dict):
         ([elsewhere(SCRATCH), cell(DONE)], "code cell 3, not from code cell 2"),
         ([cell(STUB), elsewhere(DONE)], "code cell 3, not from code cell 2"),
         ([elsewhere(DONE), cell(STUB)], "code cell 2, not from code cell 3"),
-        ([cell(DONE, kind="markdown")], "the text cell `double`, which is no code cell any more"),
+        ([cell(DONE, kind="markdown")], "the text cell `double`, which is no longer a code cell"),
         ([cell(STUB), cell(DONE, kind="markdown")], "the text cell `double`"),
         ([cell(DONE), elsewhere(SCRATCH, kind="markdown")], ""),
         ([elsewhere(SCRATCH), elsewhere(DONE)], ""),

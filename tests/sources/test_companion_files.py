@@ -70,8 +70,8 @@ def test_what_cannot_be_read_is_a_sentence_and_the_code_counts(found, tmp_path, 
 
 
 SAID = {
-    "nothing": f"There is no {FILE} beside",
-    "a folder": f"There is no {FILE} beside",
+    "nothing": f"There is no {FILE} next to",
+    "a folder": f"There is no {FILE} next to",
     "a link": f"{FILE} is a link",
     "too large": f"{FILE} has more than 1048576 bytes",
     "empty": f"{FILE} is empty",
@@ -138,12 +138,12 @@ def test_where_several_folders_may_have_it_the_first_counts(tmp_path):
 @pytest.mark.parametrize(
     "beside, said",
     [
-        ({"ch9": {FILE: 9}}, "ch9 is no chapter"),
-        ({"a": {"../x.safetensors": 9}}, "is no name like my_model.safetensors"),
-        ({"a": {"model.pt": 9}}, "is no name like my_model.safetensors"),
+        ({"ch9": {FILE: 9}}, "ch9 is not a chapter"),
+        ({"a": {"../x.safetensors": 9}}, "is not a name like my_model.safetensors"),
+        ({"a": {"model.pt": 9}}, "is not a name like my_model.safetensors"),
         ({"a": {FILE: 9}, "b": {FILE: 9}}, f"{FILE} belongs to two chapters"),
-        ({"a": {FILE: 0}}, "0 is no number of bytes"),
-        ({"a": {FILE: True}}, "True is no number of bytes"),
+        ({"a": {FILE: 0}}, "0 is not a number of bytes"),
+        ({"a": {FILE: True}}, "True is not a number of bytes"),
     ],
 )
 def test_what_the_settings_may_not_say(beside, said):

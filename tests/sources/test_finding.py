@@ -67,7 +67,7 @@ def test_a_file_in_the_wrong_place_or_under_another_name_is_reported(found, tmp_
     submissions, notes = found()
     assert submissions["beside", CH1].content == b"x = 1" and not submissions["beside", CH1].reason
     assert not any(note.startswith("beside") for note in notes), "nothing is otherwise than told"
-    assert f"beside/{CH1}.py is no learner's file of a chapter; it was left out" not in notes
+    assert f"beside/{CH1}.py is not a learner's file for a chapter; it was left out" not in notes
     assert (
         submissions["homework", CH1].missing
         and "homework.zip" in submissions["homework", CH1].reason
@@ -75,7 +75,7 @@ def test_a_file_in_the_wrong_place_or_under_another_name_is_reported(found, tmp_
     assert "there is other.py" in submissions["other", CH1].reason
     assert "damaged zips, in which nothing counts: homework/homework.zip" in notes
     for name in ("homework/homework.pdf", "list.csv"):
-        assert f"{name} is no learner's file of a chapter; it was left out" in notes
+        assert f"{name} is not a learner's file for a chapter; it was left out" in notes
     submissions, _ = found(rescue=False)
     assert "it belongs in" in submissions["beside", CH1].reason
 

@@ -52,7 +52,7 @@ def test_one_wrong_name_fails_one_test_and_the_run(tmp_path):
     (name / f"{CH1}.py").write_text(text.replace("attention_scores(", "attention_score("))
     done, found = outcomes(tmp_path, f"exercises/{CH1}.py", "--attempt", tmp_path)
     assert sum(found.values(), Counter())["failure"] == 1 and done.returncode == 1
-    assert "4 of 4 checks passed; other names than the stub's: −0.5" in done.stdout
+    assert "4 of 4 checks passed; names other than the given ones: −0.5" in done.stdout
     assert "38 passed, 1 wrong" in done.stdout
 
 

@@ -278,7 +278,7 @@ def test_a_served_page_reloads_after_a_save(opened, project, tmp_path):
         shutil.copy(project.solution(CHAPTER), written)
         live.check([CHAPTER])
         tab.locator("section.done#attention_scores").wait_for()
-        assert "follows each save" in tab.locator("#live").inner_text()
+        assert "reloads on each save" in tab.locator("#live").inner_text()
         other = tab.request.get(f"{address}version", headers={"Host": "elsewhere.example"})
         assert other.status == 404
         tab.close()

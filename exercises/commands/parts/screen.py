@@ -69,4 +69,4 @@ class Screen:
             return ""
         seconds = time.monotonic() - self.began
         left = f"{seconds:.0f} s, about {seconds / done * (run.steps - done):.0f} s left"
-        return f"loss {run.losses[-1]:.2f}   {left}   Ctrl-C keeps the weights"
+        return f"loss {run.losses[-1]:.2f}   {left}   Ctrl-C stops and saves"

@@ -124,7 +124,7 @@ def parts_of(module: nn.Module) -> Parts:
         )
         found[role].append(child)
     if [len(found[role]) for role in ("a", "f", "n", "")] != [1, 1, 2, 0]:
-        raise Skip("it is no block of attention, feed-forward network and two norms")
+        raise Skip("it is not a block of attention, feed-forward network and two norms")
     if any(True for _ in module.parameters(recurse=False)):
         raise Skip("it has weights of its own")
     attention, (n1, n2) = found["a"][0], found["n"]
@@ -152,7 +152,7 @@ class Block(Relation):
     def check(self, sizes: Sizes) -> Broken | None:
         subject = self.subject
         if not subject.is_module or subject.given != "x":
-            raise Skip("it is no block")
+            raise Skip("it is not a block")
         made, inputs = subject.build(sizes), subject.inputs(sizes)
         parts = parts_of(made)
         made.eval()

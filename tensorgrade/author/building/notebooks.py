@@ -31,7 +31,7 @@ POINTS = """\
 # Here the public checks run instead.
 points("{name}")"""
 LONGEST_ID = 50
-DUE = "**Due: {due}.** An extension of your own comes before it."
+DUE = "**Due: {due}.** If you have an extension, its date counts instead."
 
 
 def notebook_text(script: Script, chapter: Chapter) -> str:
@@ -54,7 +54,7 @@ def with_due(lesson: str, due: str) -> str:
     """Return the first lesson of a chapter with the deadline below its heading.
 
     >>> with_due("# First steps\\n\\nText.", "2027-01-15 23:59 UTC").splitlines()[2]
-    '**Due: 2027-01-15 23:59 UTC.** An extension of your own comes before it.'
+    '**Due: 2027-01-15 23:59 UTC.** If you have an extension, its date counts instead.'
     """
     heading, line_end, rest = lesson.partition("\n")
     return f"{heading}\n\n{DUE.format(due=due)}{line_end}{rest}"

@@ -17,6 +17,7 @@ from ...course import CourseError
 from ...views.formulas import in_plain_text
 
 HINT = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
+MARKER = re.compile(r"^# ?%%")
 REGION = re.compile(
     r"^([ \t]*)### BEGIN SOLUTION.*?### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE
 )
@@ -88,7 +89,9 @@ def read_script(path: Path) -> Script:
     """Return the script in a file. Raise CourseError if it is missing."""
     if not path.exists():
         raise CourseError(f"{path} is missing")
-    notebook = notebook_of(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    notebook = notebook_of(text)
+    check_markers(path, text, notebook.cells)
     return Script(deepcopy(notebook), path.parent / "pictures")
 
 
@@ -96,6 +99,20 @@ def read_script(path: Path) -> Script:
 def notebook_of(text: str) -> NotebookNode:
     """Return the cells of a literate source."""
     return jupytext.reads(text, fmt="py:percent")
+
+
+def check_markers(path: Path, text: str, cells: list[NotebookNode]) -> None:
+    """Raise CourseError if a line that starts a cell also has text, which derived files lose.
+
+    jupytext reads the text as the cell's title, or as names without a value.
+    """
+    markers = [(n, line) for n, line in enumerate(text.splitlines(), 1) if MARKER.match(line)]
+    for (number, line), cell in zip(reversed(markers), reversed(cells), strict=False):
+        marks = cell.metadata
+        if None in marks.values() or {"title", "incorrectly_encoded_metadata"} & set(marks):
+            raise CourseError(
+                f"{path}:{number}: text after `# %%` is lost; put it on the next line: {line}"
+            )
 
 
 def split_hints(text: str) -> list[str]:

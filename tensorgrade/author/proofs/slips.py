@@ -123,7 +123,7 @@ def misplaced(project: Project, mistakes: list[Mistake]) -> list[str]:
             close = get_close_matches(name, names, 1)
             meant = f"; is it {close[0]}?" if close else ""
             where = place_of_mistake(project, one.name)
-            found.append(f"{where}{one.name} happens in {name}, which is no exercise{meant}")
+            found.append(f"{where}{one.name} happens in {name}, which is not an exercise{meant}")
     return found
 
 
@@ -149,7 +149,7 @@ def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[st
     text = path.read_text(encoding="utf-8")
     found = [f"{path}: no formula can have {one} in it" for one in unknown_commands(text)]
     strange = [name for name in script.hints if name not in script.exercises]
-    found += [f"{path}: there are hints for {name}, which is no exercise" for name in strange]
+    found += [f"{path}: there are hints for {name}, which is not an exercise" for name in strange]
     for exercise in chapter.exercises:
         where = f"{path}: {exercise.name}"
         if len(exercise.hints) < FEWEST_HINTS:
@@ -354,7 +354,7 @@ class ExerciseFile:
     def wrong_with(self, one: Mistake, names: set[str], source: str) -> Iterator[str]:
         """Yield the problems of one mistake. names: the names of all mistakes of the exercise."""
         if one.same_as and one.same_as not in names:
-            yield f"{one.name} is the same as {one.same_as}, which is no mistake there"
+            yield f"{one.name} is the same as {one.same_as}, which is not a mistake there"
         try:
             make(source, self.exercise.name, [one])
         except EditError as error:

@@ -56,7 +56,7 @@ def adopt(project: Project, chapter: str, exercise: str, mistake: Adopted) -> Pa
     present = adopted_mistakes(project, chapter, exercise)
     taken = {one.name for one in [*project.mistakes, *present]}
     if not mistake.name.isidentifier() or mistake.name in taken:
-        why = "is taken" if mistake.name in taken else "is no name: letters, digits and underscores"
+        why = "is taken" if mistake.name in taken else "is not a name: use letters, digits, _"
         raise CourseError(f"{mistake.name!r} {why}")
     if not 0 < len(mistake.message) <= LONGEST_OF_TWO:
         length = len(mistake.message)

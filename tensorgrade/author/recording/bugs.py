@@ -46,7 +46,7 @@ def candidates(project: Project, chapter: str, exercise: str) -> list[Mistake]:
     among = bug.among if bug else {}
     messages = {one.name: one.message for one in project.mistakes}
     if strange := sorted(among.keys() - messages.keys()):
-        raise CourseError(f"{exercise}: {strange[0]}, among its bugs, is no known mistake")
+        raise CourseError(f"{exercise}: {strange[0]}, among its bugs, is not a known mistake")
     return [Mistake(n, messages[n], {exercise: (edit,)}) for n, edit in sorted(among.items())]
 
 

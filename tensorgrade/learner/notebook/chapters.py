@@ -29,7 +29,7 @@ class ChapterFinder(MetaPathFinder):
         path: Sequence[str] | None = None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        """Return the spec of a chapter; None if the name is no chapter or no file is found."""
+        """Return the spec of a chapter; None if there is no such chapter or no file."""
         from .public_checks import find_exercises
 
         try:

@@ -31,7 +31,7 @@ WAIT_FOR_END, WAIT_FOR_TEXT = 0.5, 2.0
 class Watch:
     """The learner's files, their latest checks, and the exercise on the page.
 
-    plain: print sentences instead of drawing pages (default: if the console is no terminal).
+    plain: print sentences instead of drawing pages (default: if the console is not a terminal).
     """
 
     def __init__(self, tests: Path, folder: Path, console: Console, plain: bool | None = None):

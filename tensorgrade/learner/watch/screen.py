@@ -35,7 +35,7 @@ from ...views.words import place_in_file
 from ..kit import line_to_edit
 
 KEYS = "h hint   n next   e evidence   o open   l list   q quit"
-AGAIN = "This page follows each save."
+AGAIN = "This page reloads on each save."
 PLAIN_WIDTH = 80
 
 

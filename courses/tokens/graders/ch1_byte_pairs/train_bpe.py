@@ -92,7 +92,8 @@ MISTAKES = [
     ),
     mistake(
         "keyed_by_id",
-        "Keys and values of the dict are swapped: the pair is the key, and its id the value.",
+        "Keys and values of the dict are swapped: the pair should be the key, and its id the "
+        "value.",
         ("return merges", "return {number: pair for pair, number in merges.items()}"),
     ),
 ]

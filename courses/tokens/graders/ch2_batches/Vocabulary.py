@@ -78,7 +78,7 @@ MISTAKES = [
     ),
     mistake(
         "ids_from_one",
-        "The first id is 1. The rows of a table are counted from 0.",
+        "The first id is 1. Start at 0, like the rows of a table.",
         ("enumerate([*words, *special])", "enumerate([*words, *special], 1)"),
     ),
     mistake(
@@ -91,7 +91,7 @@ MISTAKES = [
     ),
     mistake(
         "words_repeated",
-        "A word that occurs twice gets two ids. Each different word gets one.",
+        "A word that occurs twice gets two ids. Each different word should get one.",
         (
             "sorted(set(text.split()) - set(special))",
             "sorted(w for w in text.split() if w not in special)",
@@ -104,7 +104,7 @@ MISTAKES = [
     ),
     mistake(
         "letters_for_words",
-        "The text is split into letters. Here a token is a word.",
+        "The text is split into letters. A token should be a word.",
         ("text.split()) - set(special)", "text) - set(special)"),
     ),
     mistake(
@@ -122,7 +122,7 @@ MISTAKES = [
     ),
     mistake(
         "words_learned_while_encoding",
-        "Encoding gives an unknown word a new id. A vocabulary does not grow later.",
+        "Encoding gives an unknown word a new id. A vocabulary should not grow later.",
         (
             'unknown = self.ids.get("<unk>")',
             'unknown = self.ids.get("<unk>")\n'
