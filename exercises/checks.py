@@ -22,11 +22,13 @@ from tensorgrade.recognition.dropout import (
     chances,
     dependence,
     in_parts,
+    is_uneven,
     looks_like,
     number_of_parts,
     of_dropout,
     pair_of_runs,
     rate,
+    same_zeros,
     sentence,
 )
 from tensorgrade.recognition.imprints import Imprint, of_structure, of_use, weighted
@@ -166,6 +168,13 @@ def drops_both_halves(exercise, group: str) -> None:
             )
             exercise.wrong("fact", said, case=case, actual=dropped)
     exercise.drops_entries(group, twice=True)
+    for case, expected, observed in exercise.answered(group):
+        runs = [
+            exercise.result(case, r, expected, observed) for r in ("dropped", "in a new module")
+        ]
+        if same_zeros(*runs):
+            said = "every new module drops the same entries; draw them with torch's own generator"
+            exercise.wrong("fact", said, case=case, actual=runs[1])
 
 
 @check
@@ -194,6 +203,16 @@ def leaks_in_training(expected: torch.Tensor, plain: torch.Tensor, run: torch.Te
     return bool((plain[hidden] == 0).all() and (run[hidden] != 0).any())
 
 
+@check
+def is_zero_where_expected(exercise, group: str) -> None:
+    """Check that weights of hidden scores are exactly 0, not only small."""
+    for case, expected, observed in exercise.answered(group):
+        result = exercise.result(case, "result", expected, observed)
+        if result[expected.tensors["result"] == 0].any():
+            said = "the weight of a hidden score is small, but not exactly 0"
+            exercise.wrong("values", said, case=case, actual=result)
+
+
 @signature("softmax used")
 def softmax_used(case, expected, seen) -> Imprint:
     """Record whether torch's own softmax ran."""
@@ -215,7 +234,15 @@ def dropped_weights(case, expected, seen) -> Imprint:
     halves = halves_agree(in_parts(runs[1], number_of_parts(case)))
     leaks = leaks_in_training(expected.tensors["plain"], *runs)
     words = f"{without.words} halves={halves} columns={whole_columns(*runs)} leaks={leaks}"
+    words += f" mostly right={is_mostly_right(case, *runs)}"
     return Imprint(words, without.numbers)
+
+
+def is_mostly_right(case, plain: torch.Tensor, dropped: torch.Tensor) -> bool:
+    """Return True if most of the entries that are left are scaled up as they should be."""
+    kept = (plain.abs() > 1e-12) & (dropped != 0)
+    right = torch.isclose(dropped[kept].double() * (1 - rate(case)), plain[kept].double(), 1e-3)
+    return bool(right.double().mean() > 0.5)
 
 
 def halves_agree(tensor: torch.Tensor) -> bool:
@@ -337,8 +364,11 @@ def drops_what_is_added(exercise, group: str) -> None:
                 # In each of these cases only one part adds something; the other may be dropped.
                 said = OF_ONE_PART if run.equal(added["plain"]) else said
                 exercise.wrong("fact", said, case=case, actual=run)
-        if dependence(chances(torch.stack(runs) != 0, entries, p), entries, p) is not None:
+        drawn = chances(torch.stack(runs) != 0, entries, p)
+        if dependence(drawn, entries, p) is not None:
             exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=runs[0])
+        if is_uneven(drawn, entries, p):
+            exercise.wrong("fact", EVENLY, case=case, actual=runs[0])
 
 
 @check
@@ -377,6 +407,7 @@ def both_dropped_at_once(case, expected, seen) -> Imprint:
 
 OF_ONE_PART = "in training, dropout never acts on what one of the parts adds to x"
 EACH_BY_ITSELF = "some numbers are always dropped together; each must be dropped independently"
+EVENLY = "some numbers are dropped less often than others; each has the same probability"
 
 
 def what_is_added(case, seen):
@@ -440,8 +471,11 @@ def drops_sums(exercise, group: str) -> None:
             )
             exercise.wrong("fact", said, case=case, actual=observed.tensors["dropped"])
         every = torch.ones_like(lost)
-        if dependence(chances(~lost, every, p), every, p) is not None:
+        drawn = chances(~lost, every, p)
+        if dependence(drawn, every, p) is not None:
             exercise.wrong("fact", EACH_BY_ITSELF, case=case, actual=observed.tensors["dropped"])
+        if is_uneven(drawn, every, p):
+            exercise.wrong("fact", EVENLY, case=case, actual=observed.tensors["dropped"])
 
 
 def both_dropped(seen) -> torch.Tensor:

@@ -92,6 +92,7 @@ def test_softmax_large_scores(attempt):
 def test_softmax_hidden_scores(attempt):
     """Scores of -inf get the weight 0."""
     attempt.softmax.agrees("hidden")
+    attempt.softmax.is_zero_where_expected("hidden")
 
 
 @exercise("softmax", points=1)

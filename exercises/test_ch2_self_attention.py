@@ -164,6 +164,7 @@ def test_SelfAttention_v1_gradients(attempt):
 @exercise("SelfAttention_v1", points=1)
 def test_SelfAttention_v1_start(attempt):
     """The matrices start from torch.rand, created in the order query, key, value."""
+    attempt.SelfAttention_v1.starts_alive("parameters")
     attempt.SelfAttention_v1.agrees("parameters", only="module.")
     attempt.SelfAttention_v1.agrees("called")
 

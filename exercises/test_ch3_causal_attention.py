@@ -59,6 +59,7 @@ def test_causal_attention_weights_on_the_sentence(attempt):
 def test_causal_attention_weights_values(attempt):
     """Hidden scores are left out of the softmax; the others are scaled by sqrt(d_k)."""
     attempt.causal_attention_weights.agrees("values")
+    attempt.causal_attention_weights.is_zero_where_expected("values")
 
 
 @exercise("causal_attention_weights", points=1)
@@ -97,6 +98,7 @@ def test_inverted_dropout_in_evaluation(attempt):
     """With training=False the weights stay unchanged."""
     attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.agrees("evaluation")
+    attempt.inverted_dropout.agrees("dropout", only="plain")
 
 
 @exercise("inverted_dropout", points=1)
@@ -246,6 +248,7 @@ def test_bug_inverted_dropout_in_evaluation(attempt):
     """With training=False the weights stay unchanged."""
     attempt.bug_inverted_dropout.drops_something("dropout")
     attempt.bug_inverted_dropout.agrees("evaluation")
+    attempt.bug_inverted_dropout.agrees("dropout", only="plain")
 
 
 @exercise("bug_inverted_dropout", points=1)

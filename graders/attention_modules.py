@@ -209,9 +209,10 @@ def dropped_weights(
         values["W_value.bias"] = torch.zeros(kv_width)
     x = eye * torch.linspace(1, 1.5, b, dtype=eye.dtype)[:, None, None]
     made = {"d_in": n, "d_out": d_out, "context_length": n + longer, "dropout": p, "dtype": dtype}
+    loaded = load(values | extra)
     return (
         construct(**made, **arguments),
-        load(values | extra),
+        loaded,
         mode(training=False),
         call(x=x, result="plain"),
         mode(training=True),
@@ -219,4 +220,8 @@ def dropped_weights(
         call(x=x, seed=None, no_grad=True, result="again"),
         mode(training=False),
         call(x=x, no_grad=True, result="plain once more"),
+        construct(**made, **arguments),
+        loaded,
+        mode(training=True),
+        call(x=x, seed=None, no_grad=True, result="in a new module"),
     )

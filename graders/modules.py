@@ -14,6 +14,7 @@ from tensorgrade.author import (
     weights,
 )
 
+from .relations import with_an_equal_row
 from .shared import QKV
 
 
@@ -67,7 +68,7 @@ def twice(values: dict, d_in: int, d_out: int):
         construct(d_in=d_in, d_out=d_out, dtype="float64"),
         load(values),
         call(x=normal(3, d_in), result="first"),
-        call(x=normal(5, d_in), result="second"),
+        call(x=computed(with_an_equal_row, normal(5, d_in)), result="second"),
         call(x=normal(3, d_in), result="third"),
     )
 

@@ -13,13 +13,15 @@ def with_an_equal_row(x: torch.Tensor) -> torch.Tensor:
 def one_after_another(**shapes: tuple[int, ...]):
     """Return calls on different numbers of the same shapes: none may depend on an earlier one.
 
-    The last call gets the same tensor objects as the second one, with new content.
+    In the first call, tables have two equal rows. The last call gets the same tensor objects as the
+    second one, with new content, and no gradients are recorded.
     """
     first, second, last = ({k: normal(*shape) for k, shape in shapes.items()} for _ in range(3))
+    tables = {k: computed(with_an_equal_row, x) for k, x in first.items() if len(shapes[k]) > 1}
     return (
-        call(**first, result="first"),
+        call(**first | tables, result="first"),
         call(**second, result="second"),
-        call(**last, refilled="second"),
+        call(**last, refilled="second", no_grad=True),
     )
 
 

@@ -41,13 +41,16 @@ def load_course(folder: Path) -> Course:
 
 def load_config(path: Path) -> Course:
     """Return the course of a `course_config.py`. Raises CourseError if its files do not match."""
+    if not path.exists():
+        raise CourseError(f"there is no {path}; run the command in the folder of a course")
     try:
         named = runpy.run_path(str(path), run_name=path.stem)
     except SyntaxError as error:
         raise CourseError(f"{path}:{error.lineno}: {error.msg}") from None
     except Exception as error:
         lines = [f.lineno for f in extract_tb(error.__traceback__) if f.filename == str(path)]
-        raise CourseError(f"{path}:{lines[-1]}: {type(error).__name__}: {error}") from None
+        place = f"{path}:{lines[-1]}" if lines else path
+        raise CourseError(f"{place}: {type(error).__name__}: {error}") from None
     if not isinstance(named.get("COURSE"), Settings):
         raise CourseError(f"{path} has no COURSE = Settings(…)")
     return resolve(named["COURSE"], path.parent)

@@ -15,6 +15,17 @@ from types import TracebackType
 class Pool(ProcessPoolExecutor):
     """A pool that waits for its work when its context ends, but not after an error or Ctrl-C."""
 
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the workers, even those of a pool that broke while it wrote a task to one of them.
+
+        Before 3.11.5 Python then waits forever for a reader of the task (python/cpython#94777). As
+        in later versions, closing the only reader that is left ends the write.
+        """
+        tasks = getattr(self, "_call_queue", None)
+        if sys.version_info < (3, 11, 5) and tasks and self._broken:
+            tasks._reader.close()
+        super().shutdown(wait, cancel_futures=cancel_futures)
+
     def __exit__(
         self,
         kind: type[BaseException] | None,

@@ -126,6 +126,7 @@ def test_softmax_large_scores(attempt):
 def test_softmax_hidden_scores(attempt):
     """Scores of -inf get the weight 0."""
     attempt.softmax.agrees("hidden")
+    attempt.softmax.is_zero_where_expected("hidden")
 
 
 @exercise("softmax", points=1)
@@ -226,7 +227,7 @@ MISTAKES = [
     ),
     mistake(
         "float32_inside",
-        "The result is always float32; it should have the dtype of the input.",
+        "The result is float32; it should have the dtype of the input.",
         ("torch.exp(shifted)", "torch.exp(shifted.float())"),
     ),
     mistake(

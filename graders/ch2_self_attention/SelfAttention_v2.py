@@ -29,6 +29,10 @@ def cases(pick):
         case("values/square", *module(3, 3, 3)),
         case("values/float32", *module(7, 5, 4, dtype="float32"), dtype=torch.float32),
         case("bias/5x3x4", *module(5, 3, 4, bias=True)),
+        *(
+            case(f"bias/{size}", *module(*size, bias=True))
+            for size in pick(public=[], hidden=[big])
+        ),
         case(
             "bias/float32, in evaluation",
             *module(6, 4, 5, bias=True, dtype="float32", training=False),

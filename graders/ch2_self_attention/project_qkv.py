@@ -3,10 +3,10 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, mistake, normal, shown
+from tensorgrade.author import call, case, computed, mistake, normal, shown
 
 from ..modules import matrices
-from ..relations import one_after_another, scattered
+from ..relations import one_after_another, scattered, with_an_equal_row
 from ..shared import QKV, SENTENCE, example_weights
 from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
 
@@ -29,15 +29,20 @@ def cases(pick):
         ),
         case("values/square", projected(3, 3, 3)),
         case("values/float32", projected(7, 5, 4), dtype=torch.float32),
+        *(
+            case("values/equal tokens", projected(*size, change=with_an_equal_row))
+            for size in pick(public=[], hidden=[(5, 3, 4)])
+        ),
         case("gradients/4x3x2", projected(4, 3, 2, gradient=gradient)),
         case("gradients/of matrices", projected(4, 3, 2, gradient=gradient, constants=["x"])),
         case("same/scattered", *scattered(x=normal(4, 3), **matrices(3, 5))),
     ]
 
 
-def projected(n, d_in, d_out, **settings):
-    """Return a call on n tokens."""
-    return call(x=normal(n, d_in), **matrices(d_in, d_out), **settings)
+def projected(n, d_in, d_out, change=torch.clone, **settings):
+    """Return a call on n tokens, after `change`."""
+    x = computed(change, normal(n, d_in))
+    return call(x=x, **matrices(d_in, d_out), **settings)
 
 
 def anything(chance):

@@ -5,7 +5,7 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, computed, mistake, normal, shown
 
-from ..relations import scattered
+from ..relations import scattered, with_an_equal_row
 from ..shared import SENTENCE
 from ..sizes import LONG, TOKENS, Sizes
 
@@ -28,8 +28,8 @@ def cases(pick):
         case("values/zero scores", call(attn_scores=zeros, d_k=3)),
         case(
             "values/one after another",
-            call(attn_scores=normal(4, 4), d_k=3, result="first"),
-            call(attn_scores=normal(4, 4), d_k=3),
+            call(attn_scores=computed(with_an_equal_row, normal(4, 4)), d_k=3, result="first"),
+            call(attn_scores=normal(4, 4), d_k=3, no_grad=True),
         ),
         case("large/1e6", call(attn_scores=computed(begun_low, 1e6 * normal(9, 9)), d_k=3)),
         # Scores of the future that attract all weight: they must be hidden before the softmax.
@@ -93,6 +93,7 @@ def test_causal_attention_weights_on_the_sentence(attempt):
 def test_causal_attention_weights_values(attempt):
     """Hidden scores are left out of the softmax; the others are scaled by sqrt(d_k)."""
     attempt.causal_attention_weights.agrees("values")
+    attempt.causal_attention_weights.is_zero_where_expected("values")
 
 
 @exercise("causal_attention_weights", points=1)

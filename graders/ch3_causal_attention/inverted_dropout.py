@@ -5,6 +5,8 @@ import torch
 from tensorgrade import exercise
 from tensorgrade.author import call, case, computed, mistake, normal
 
+from ..relations import with_an_equal_row
+
 
 def cases(pick):
     """Return cases in which weights are dropped twice, and cases in which they stay."""
@@ -51,7 +53,7 @@ def cases(pick):
         *(
             case(
                 f"evaluation/p {p}",
-                call(attn_weights=normal(*shape), p=p, training=False),
+                call(attn_weights=computed(with_an_equal_row, normal(*shape)), p=p, training=False),
                 signature="values or scale",
             )
             for p, *shape in pick(public=[(0.5, 5, 5)], hidden=[(0.5, 5, 5), (0.9, 6, 9, 5)])
@@ -111,6 +113,7 @@ def test_inverted_dropout_in_evaluation(attempt):
     """With training=False the weights stay unchanged."""
     attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.agrees("evaluation")
+    attempt.inverted_dropout.agrees("dropout", only="plain")
 
 
 @exercise("inverted_dropout", points=1)

@@ -7,7 +7,7 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, computed, mistake, normal, shown
 
-from ..relations import scattered
+from ..relations import scattered, with_an_equal_row
 from ..shared import SENTENCE
 from ..sizes import TOKENS, Sizes
 
@@ -25,8 +25,8 @@ def cases(pick):
         case("values/float32", call(attn_weights=rows_of_weights(7)), dtype=torch.float32),
         case(
             "values/one after another",
-            call(attn_weights=rows_of_weights(4), result="first"),
-            call(attn_weights=rows_of_weights(4)),
+            call(attn_weights=computed(with_an_equal_row, rows_of_weights(4)), result="first"),
+            call(attn_weights=rows_of_weights(4), no_grad=True),
         ),
         case("same/scattered", *scattered(attn_weights=rows_of_weights(6))),
         case("gradients/4", call(attn_weights=rows_of_weights(4), gradient=normal(4, 4))),

@@ -61,7 +61,7 @@ def cases(pick):
         hidden=[
             ("dropout", 8, tokens, most, 1),
             ("dropout", 1, 2 * tokens, few, 1),
-            ("dropout in heads", 4, 8, 0.4, *draw((5, 7))),
+            ("dropout in heads", 6, 8, 0.4, *draw((5, 7))),
         ],
     )
     options = options_of_dropout(pick, "MultiHeadAttention", len(thinned))

@@ -3,10 +3,21 @@
 import torch
 
 from tensorgrade import exercise
-from tensorgrade.author import call, case, construct, describe, load, mistake, mode, normal, weights
+from tensorgrade.author import (
+    call,
+    case,
+    computed,
+    construct,
+    describe,
+    load,
+    mistake,
+    mode,
+    normal,
+    weights,
+)
 
 from ..modules import structure
-from ..relations import copied
+from ..relations import copied, with_an_equal_row
 from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
 
 
@@ -31,7 +42,7 @@ def cases(pick):
     made: dict = {"d_in": 3, "d_out": 4, "context_length": 5, "dropout": 0.1}
     return [
         *(case(f"values/{size}", *module(*size)) for size in sizes),
-        case("values/many heads", *module(2, n, d_in, 3, many, training=False)),
+        case("values/many heads", *module(2, n, d_in, 3, many, training=False, dropout=0.3)),
         case("values/float32", *called_twice(2, 5, 4, 3, 2), dtype=torch.float32),
         *(
             case(
@@ -78,7 +89,8 @@ def module(
 def called_twice(b, n, d_in, d_out, heads):
     """Return two calls on different numbers, in float32: they must be independent."""
     *made, first = module(b, n, d_in, d_out, heads, dtype="float32")
-    return *made, first, call(x=normal(b, n, d_in), result="second")
+    second = computed(with_an_equal_row, normal(b, n, d_in))
+    return *made, first, call(x=second, result="second")
 
 
 def head_weights(d_in, d_out, heads, bias):

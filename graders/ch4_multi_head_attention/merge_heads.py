@@ -1,9 +1,11 @@
 """Cases, tests and known mistakes of the exercise merge_heads."""
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, mistake, normal, shown
+import torch
 
-from ..relations import scattered
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, computed, mistake, normal, shown
+
+from ..relations import scattered, with_an_equal_row
 from ..shared import counted
 from ..sizes import BATCH, HEADS, TOKENS, Sizes
 
@@ -26,6 +28,14 @@ def cases(pick):
     return [
         shown("sentence/2 heads", call(x=counted(1, 2, 3, 2))),
         *(case(f"values/{shape}", call(x=normal(*shape))) for shape in shapes),
+        *(
+            case(
+                "values/float32, equal tokens",
+                call(x=computed(with_an_equal_row, normal(*shape))),
+                dtype=torch.float32,
+            )
+            for shape in pick(public=[], hidden=[(2, 3, 5, 20)])
+        ),
         case("whole numbers/counted", call(x=counted(2, 2, 3, 2).long())),
         case("same/scattered", *scattered(x=normal(2, 2, 3, 4))),
         case("gradients/3", call(x=normal(2, 2, 3, 4), gradient=normal(2, 3, 8))),

@@ -1,9 +1,11 @@
 """Cases, tests and known mistakes of the exercise split_heads."""
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, mistake, normal, shown
+import torch
 
-from ..relations import scattered
+from tensorgrade import exercise, for_learners
+from tensorgrade.author import call, case, computed, mistake, normal, shown
+
+from ..relations import scattered, with_an_equal_row
 from ..shared import counted
 from ..sizes import BATCH, HEADS, TOKENS, Sizes
 
@@ -30,6 +32,14 @@ def cases(pick):
         *(
             case(f"values/{(*shape, heads)}", call(x=normal(*shape), num_heads=heads))
             for *shape, heads in sizes
+        ),
+        *(
+            case(
+                "values/float32, equal tokens",
+                call(x=computed(with_an_equal_row, normal(*shape)), num_heads=2),
+                dtype=torch.float32,
+            )
+            for shape in pick(public=[], hidden=[(2, 5, 40)])
         ),
         case("whole numbers/counted", call(x=counted(2, 3, 4).long(), num_heads=2)),
         case("same/scattered", *scattered(x=normal(2, 3, 6), num_heads=2)),

@@ -21,6 +21,7 @@ from tensorgrade.author import (
 
 from ..attention_modules import without_token_1
 from ..modules import linear_layers, starts, structure
+from ..relations import with_an_equal_row
 from ..shared import SENTENCE
 from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
 
@@ -72,6 +73,10 @@ def cases(pick):
         case("chunks/two texts in turn", *in_turn(2, 3, 2, 2)),
         case("twice/the same cache", *branched(2, 3, 2, 2)),
         case("bias/2 and 2", *in_chunks(2, 3, 2, 2, 5, (2, 2), qkv_bias=True)),
+        *(
+            case(f"{group}/{number}", *steps, dtype=getattr(torch, dtype))
+            for number, (group, dtype, steps) in enumerate(in_pairs(pick, draw))
+        ),
         # Many texts, because a fill that is not low enough only shows if visible scores are lower.
         case("large/1e6", *in_chunks(8, 3, 2, 2, 5, (3, 2), factor=1000)),
         case(
@@ -125,6 +130,20 @@ def in_chunks(
         name = "result" if last else f"piece{at}"
         calls.append(call(x=computed(change, normal(b, n, d_in)), **given, **asked, result=name))
     return *built(d_in, d_out, heads, context, **settings), *calls
+
+
+def in_pairs(pick, draw):
+    """Yield combinations of options as (group, dtype, steps), with all pairs. Hidden cases only."""
+    options: dict = {"group": ("whole", "one by one", "chunks"), "heads": (1, 2, "many")}
+    options |= {"dtype": ("float64", "float32"), "qkv_bias": (False, True), "b": (1, 3)}
+    options |= {"room": (0, 4), "change": (torch.clone, with_an_equal_row)}
+    for row in draw.pairs(**options) if pick.hidden else ():
+        n, d_in, width, *many = draw((7, 12), (3, 16), (2, 6), HEADS)
+        group, heads, b, room = row.pop("group"), row.pop("heads"), row.pop("b"), row.pop("room")
+        chunks = {"whole": (n,), "one by one": (n - 2, 1, 1), "chunks": (3, n - 3)}[group]
+        heads = many[0] if heads == "many" else heads
+        steps = in_chunks(b, d_in, width, heads, n + room, chunks, **row)
+        yield "bias" if row["qkv_bias"] else group, row["dtype"], steps
 
 
 def afresh(b, d_in, width, heads):

@@ -18,7 +18,7 @@ from tensorgrade.author import (
 )
 
 from ..modules import starts, structure
-from ..relations import copied
+from ..relations import copied, with_an_equal_row
 from ..shared import SENTENCE
 from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
 
@@ -123,13 +123,18 @@ def module(b, n, m, d_in, d_context, width, heads, gradient=None, **settings):
     )
 
 
+# Ranges of b, n and m; one of them is unusual.
+TEXTS, ONE_TEXT = ((2, 4), (1, 8), (1, 8)), ((1, 1), (2, 8), (2, 8))
+LARGE_N, LARGE_M = ((2, 4), TOKENS, (1, 8)), ((2, 4), (1, 8), TOKENS)
+
+
 def in_pairs(pick, draw):
     """Yield combinations of options as (group, dtype, steps), with all pairs. Hidden cases only."""
     masks: tuple = ("", "each pair", "each text", "all texts", "one row")
     options: dict = {"mask": masks, "heads": (1, 2, "many"), "dtype": ("float64", "float32")}
     options |= dict.fromkeys(("qkv_bias", "training", "gradient"), (False, True))
-    for row in draw.pairs(**options) if pick.hidden else ():
-        b, n, m, *many = draw((2, 4), (1, 8), (1, 8), HEADS)
+    for at, row in enumerate(draw.pairs(**options) if pick.hidden else ()):
+        b, n, m, *many = draw(*(TEXTS, LARGE_N, LARGE_M, ONE_TEXT)[at % 4], HEADS)
         mask, heads, gradient = row.pop("mask"), row.pop("heads"), row.pop("gradient")
         heads = many[0] if heads == "many" else heads
         asked = row | ({"gradient": normal(b, n, 3 * heads)} if gradient else {})
@@ -151,8 +156,12 @@ def masked(b, n, m, shape, heads=2, gradient=None, **settings):
 
 
 def masked_once(b, n, m):
-    """Return a call with a mask and one without, on other texts: no mask may be remembered."""
+    """Return a call with a mask and one without, on texts with two equal tokens.
+
+    No mask may be remembered.
+    """
     texts, others = ({"x": normal(b, n, 4), "context": normal(b, m, 3)} for _ in range(2))
+    others = {name: computed(with_an_equal_row, text) for name, text in others.items()}
     mask = computed(some_hidden, normal(b, n, m))
     return (
         *made(4, 3, 6, 2),

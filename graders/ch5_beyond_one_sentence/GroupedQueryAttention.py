@@ -19,6 +19,8 @@ from ..attention_modules import (
     called,
     changed_future,
     dropped_weights,
+    equal_tokens,
+    in_pairs,
     large_scores,
     on_another_device,
     options_of_dropout,
@@ -48,8 +50,8 @@ def cases(pick):
     thinned = pick(
         public=[("dropout", 0.3, 8, 20, 1, 1), ("dropout in heads", 0.35, 1, 12, 4, 2)],
         hidden=[
-            ("dropout", most, 8, tokens, 1, 1),
-            ("dropout in heads", 0.35, 1, 12, 2 * kv_heads, kv_heads),
+            ("dropout", most, 20, tokens, 1, 1),
+            ("dropout in heads", 0.35, 4, 12, 2 * kv_heads, kv_heads),
         ],
     )
     options = options_of_dropout(pick, "GroupedQueryAttention", len(thinned))
@@ -67,8 +69,19 @@ def cases(pick):
         ),
         *(case(f"all heads/{size}", *module(*size, dropout=few)) for size in full),
         *(case(f"one head of keys/{size}", *module(*size, dropout=most)) for size in one),
-        *(case(f"values/{size}", *module(*size)) for size in sizes),
+        *(
+            case(f"values/{size}", *module(*size, dropout=p))
+            for size, p in zip(sizes, pick(public=[0.0, 0.0], hidden=[0.0, few]), strict=True)
+        ),
+        *(
+            case(f"{group}/{number}", *steps, dtype=dtype)
+            for number, (group, dtype, steps) in enumerate(combined(pick, draw))
+        ),
         case("values/zero scores", *zero_scores(layers(3, 8, 4), 2, 4, 3, 8, **heads)),
+        *(
+            case("values/equal tokens", *equal_tokens(layers(3, 8, 4), *size, **heads))
+            for size in pick(public=[], hidden=[(2, 5, 3, 8)])
+        ),
         case("values/square", *module(2, 4, 4, 1, 4, 2, 4)),
         case("values/float32", *module(2, 5, 3, 2, 4, 2, 5, dtype="float32"), dtype=torch.float32),
         *(
@@ -164,6 +177,15 @@ def module(b, n, d_in, width, heads, kv_heads, context, *, factor=1, **settings)
     values = layers(d_in, d_out, width * kv_heads, bias, factor)
     settings |= {"num_heads": heads, "num_kv_heads": kv_heads}
     return called(values, b, n, d_in, d_out, context, **settings)
+
+
+def combined(pick, draw):
+    """Yield combinations of options as (group, dtype, steps), with all pairs. Hidden cases only."""
+    pairs = in_pairs(pick, draw, heads=("few", "many"))
+    for at, (group, settings, (b, n, d_in, context, width, kv_heads)) in enumerate(pairs):
+        bias, heads = settings.pop("bias"), kv_heads * (1 + at % 3)
+        steps = module(b, n, d_in, width, heads, kv_heads, context, qkv_bias=bias, **settings)
+        yield group, getattr(torch, settings["dtype"]), steps
 
 
 def dropped(b, n, p, heads, kv_heads, **more):

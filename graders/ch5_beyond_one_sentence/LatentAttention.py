@@ -20,7 +20,7 @@ from tensorgrade.author import (
 
 from ..attention_modules import without_token_1
 from ..modules import starts, structure
-from ..relations import copied
+from ..relations import copied, with_an_equal_row
 from ..shared import SENTENCE
 from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
 
@@ -46,6 +46,10 @@ def cases(pick):
         *(case(f"values/{size}", *module(*size)) for size in sizes),
         case("values/zero scores", *module(2, 4, 3, 5, 2, 2, 4, change=without_token_1)),
         case("values/square", *module(2, 4, 4, 4, 2, 2, 4)),
+        *(
+            case("values/equal tokens", *module(*size, change=with_an_equal_row))
+            for size in pick(public=[], hidden=[(1, 5, 4, 2, 3, 2, 6)])
+        ),
         case("values/float32", *module(2, 5, 4, 3, 2, 2, 5, dtype="float32"), dtype=torch.float32),
         *(
             case(f"short/{size[1]} tokens of {size[-1]}", *module(*size))

@@ -5,7 +5,7 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, computed, mistake, normal, shown
 
-from ..relations import scattered
+from ..relations import scattered, with_an_equal_row
 from ..sizes import TOKENS, Sizes
 
 
@@ -20,7 +20,7 @@ def cases(pick):
             (4, 8, 1, 3, 4),
             (3, 7, 2, 1, 3),
             (1, 6, 4, 2, 1),
-            (5, many, d, 3, block),
+            (12, many, d, 18, block),
             (8, 3, 5, 4, 2),
         ],
     )
@@ -52,10 +52,14 @@ def called(n, m, d, d_v, block_size, **settings):
 
 
 def again():
-    """Return two calls on different numbers: the second must not depend on the first."""
+    """Return two calls on different numbers: the second must not depend on the first.
+
+    In the first one, tables have two equal rows.
+    """
+    first = {name: computed(with_an_equal_row, x) for name, x in drawn(3, 5, 4, 2).items()}
     return (
-        call(**drawn(3, 5, 4, 2), block_size=2, result="first"),
-        call(**drawn(3, 5, 4, 2), block_size=2),
+        call(**first, block_size=2, result="first"),
+        call(**drawn(3, 5, 4, 2), block_size=2, no_grad=True),
     )
 
 

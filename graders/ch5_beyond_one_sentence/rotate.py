@@ -3,9 +3,9 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, mistake, normal, shown
+from tensorgrade.author import call, case, computed, mistake, normal, shown
 
-from ..relations import scattered
+from ..relations import scattered, with_an_equal_row
 from ..sizes import TOKENS, WIDTH, Sizes
 
 
@@ -25,6 +25,10 @@ def cases(pick):
     return [
         shown("sentence/4 places", call(x=torch.ones(4, 4), positions=torch.arange(4))),
         *(case(f"values/{size}", turned(*size), dtype=torch.float32) for size in sizes),
+        *(
+            case("values/equal rows", turned(*size, change=with_an_equal_row), dtype=torch.float32)
+            for size in pick(public=[], hidden=[(2, 5, 6)])
+        ),
         case("places/from far on", turned(3, 4, 4, start=start), dtype=torch.float32),
         case("places/with gaps", turned(5, 8, start=7, step=step), dtype=torch.float32),
         case(
@@ -43,10 +47,10 @@ def cases(pick):
     ]
 
 
-def turned(*shape, start=0, step=1, **settings):
+def turned(*shape, start=0, step=1, change=torch.clone, **settings):
     """Return a call on rows of a shape, at positions that are `step` apart."""
     places = torch.arange(shape[-2]) * step + start
-    return call(x=normal(*shape), positions=places, **settings)
+    return call(x=computed(change, normal(*shape)), positions=places, **settings)
 
 
 def anything(chance):

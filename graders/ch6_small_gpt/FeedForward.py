@@ -3,10 +3,21 @@
 import torch
 
 from tensorgrade import exercise
-from tensorgrade.author import call, case, construct, describe, load, mistake, mode, normal, weights
+from tensorgrade.author import (
+    call,
+    case,
+    computed,
+    construct,
+    describe,
+    load,
+    mistake,
+    mode,
+    normal,
+    weights,
+)
 
 from ..modules import at_work, starts, structure
-from ..relations import copied
+from ..relations import copied, with_an_equal_row
 from ..sizes import BATCH, FEATURES, TOKENS, Sizes
 
 
@@ -18,6 +29,10 @@ def cases(pick):
     twins = [construct(d=3) for _ in range(2)]
     return [
         *(case(f"values/{shape}", *used(*shape)) for shape in shapes),
+        *(
+            case("values/equal rows", *module(*shape, change=with_an_equal_row))
+            for shape in pick(public=[], hidden=[(2, 5, 3)])
+        ),
         case("values/float32", *module(3, 4, dtype="float32"), dtype=torch.float32),
         case("gradients/3x4", *module(3, 4, gradient=normal(3, 4))),
         case("gradients/in evaluation", *module(5, gradient=normal(5), training=False)),
@@ -37,10 +52,10 @@ def layers(d):
     }
 
 
-def module(*shape, dtype="float64", gradient=None, training=True):
-    """Construct the module, load all weights, and call it."""
+def module(*shape, dtype="float64", gradient=None, training=True, change=torch.clone):
+    """Construct the module, load all weights, and call it on numbers after `change`."""
     made = construct(d=shape[-1], dtype=dtype)
-    called = call(x=normal(*shape), gradient=gradient)
+    called = call(x=computed(change, normal(*shape)), gradient=gradient)
     return made, load(layers(shape[-1])), mode(training), called
 
 

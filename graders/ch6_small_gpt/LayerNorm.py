@@ -18,7 +18,7 @@ from tensorgrade.author import (
 )
 
 from ..modules import at_work, structure
-from ..relations import copied
+from ..relations import copied, with_an_equal_row
 from ..sizes import BATCH, FEATURES, TOKENS, Sizes
 
 
@@ -40,6 +40,10 @@ def cases(pick):
             for shape in shapes
         ),
         *(case(f"values/{shape}", *used(*shape)) for shape in shapes),
+        *(
+            case("values/equal rows", *normed(*shape, change=with_an_equal_row))
+            for shape in pick(public=[], hidden=[(2, 5, 6)])
+        ),
         case("values/float32", *normed(3, 6, dtype="float32"), dtype=torch.float32),
         case("spread/tiny", *normed(3, 4, factor=1e-3)),
         # So far from zero that the mean of squares minus the squared mean is only noise.

@@ -19,7 +19,7 @@ from tensorgrade.author import (
 )
 
 from ..modules import at_work, starts, structure
-from ..sizes import BATCH, LONG, SMALL, TOKENS, Sizes
+from ..sizes import BATCH, FEATURES, LONG, SMALL, TOKENS, Sizes
 from .TransformerBlock import parts
 
 SMALLEST: dict = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}
@@ -28,11 +28,11 @@ SMALLEST: dict = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}
 def cases(pick):
     """Return cases (b, n, vocab_size, context_length, d, heads, layers), with simple attention."""
     draw = Sizes(pick, "SmallGPT")
-    b, n, vocab = draw(BATCH, TOKENS, LONG)
+    b, n, d, vocab = draw(BATCH, TOKENS, FEATURES, LONG)
     deep, _ = draw(SMALL, SMALL)
     one = pick(
         public=[(2, 4, 5, 4, 6, 2, 1)],
-        hidden=[(3, 5, 8, 5, 4, 2, 1), (b, 3, 2 * vocab, 3, 4, 1, 1), (2, 3, 1, 4, 4, 1, 1)],
+        hidden=[(3, 5, 8, 5, 4, 2, 1), (b, 3, 2 * vocab, 3, d, 1, 1), (2, 3, 1, 4, 4, 1, 1)],
     )
     many = pick(
         public=[(1, 3, 6, 5, 4, 2, 2)], hidden=[(2, 4, 7, 9, 6, 3, 3), (1, 3, 5, 3, 4, 2, deep)]

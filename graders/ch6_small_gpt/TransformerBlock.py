@@ -3,11 +3,22 @@
 import torch
 
 from tensorgrade import exercise
-from tensorgrade.author import call, case, construct, describe, load, mistake, mode, normal, weights
+from tensorgrade.author import (
+    call,
+    case,
+    computed,
+    construct,
+    describe,
+    load,
+    mistake,
+    mode,
+    normal,
+    weights,
+)
 
 from ..modules import at_work, structure
-from ..relations import copied
-from ..sizes import BATCH, TOKENS, Sizes
+from ..relations import copied, with_an_equal_row
+from ..sizes import BATCH, FEATURES, TOKENS, Sizes
 
 # The names of a block's parts, with the shapes of their parameters for a width d.
 PARTS = {
@@ -29,10 +40,10 @@ def cases(pick):
     Rows are spread so widely that LayerNorm's eps does not show: LayerNorm has its own exercise.
     """
     draw = Sizes(pick, "TransformerBlock")
-    b, n = draw(BATCH, TOKENS)
+    b, n, d = draw(BATCH, TOKENS, FEATURES)
     sizes = pick(
         public=[(2, 3, 4, 5, 2), (1, 4, 6, 4, 3)],
-        hidden=[(3, 5, 6, 7, 2), (b, 1, 4, 9, 1), (1, n, 4, n, 4), (2, 3, 1, 4, 1)],
+        hidden=[(3, 5, 6, 7, 2), (b, 1, d, 9, 1), (1, n, 10, n, 5), (2, 3, 1, 4, 1)],
     )
     twins = [construct(d=4, context_length=5, dropout=0.0, num_heads=2) for _ in range(2)]
     return [
@@ -95,9 +106,10 @@ def module(b, n, d, context, heads, *, gradient=None, training=False, **settings
 
 
 def used(b, n, d, *sizes, **settings):
-    """Return a call in evaluation, without gradients."""
+    """Return a call in evaluation, without gradients, on texts with two equal tokens."""
     block, values = made(d, *sizes, **settings)
-    return block, values, *at_work(block, x=10 * normal(b, n, d))
+    x = computed(with_an_equal_row, 10 * normal(b, n, d))
+    return block, values, *at_work(block, x=x)
 
 
 # Weights with which the other part adds nothing, so that each number is dropped once.

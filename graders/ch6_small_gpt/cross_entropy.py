@@ -5,7 +5,7 @@ import torch
 from tensorgrade import exercise, for_learners
 from tensorgrade.author import call, case, computed, mistake, normal, shown
 
-from ..relations import scattered
+from ..relations import scattered, with_an_equal_row
 from ..sizes import BATCH, LONG, TOKENS, Sizes
 from .SmallGPT import ids
 
@@ -20,6 +20,12 @@ def cases(pick):
         shown("sentence/3 rows of 4", call(**asked(3, 4))),
         *(case(f"values/{shape}", call(**asked(*shape))) for shape in flat),
         *(case(f"leading/{shape}", call(**asked(*shape))) for shape in leading),
+        *(
+            case(
+                "leading/equal rows", call(**asked(*shape, change=with_an_equal_row), no_grad=True)
+            )
+            for shape in pick(public=[], hidden=[(2, 5, 4)])
+        ),
         case("values/float32", call(**asked(3, 5)), dtype=torch.float32),
         case("large/1e6", call(**asked(3, 4, factor=1e6))),
         case("large/-1e4", call(**asked(3, 4, offset=-1e4))),
@@ -32,9 +38,9 @@ def cases(pick):
     ]
 
 
-def asked(*shape, factor=1.0, offset=0.0):
+def asked(*shape, factor=1.0, offset=0.0, change=torch.clone):
     """Return the arguments of a call, with random targets."""
-    logits = computed(torch.clone, factor * normal(*shape) + offset)
+    logits = computed(change, factor * normal(*shape) + offset)
     return {"logits": logits, "targets": ids(shape[-1], *shape[:-1])}
 
 

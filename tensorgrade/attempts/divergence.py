@@ -18,7 +18,7 @@ from ..messages.divergence import (
     SaysAll,
 )
 from ..messages.message import Sentences
-from ..runner.steps import Mode
+from ..runner.steps import Mode, Passing
 from .attempt import ExerciseAttempt, found_in_file
 
 MOST_READ = 3  # values that a line reads, whose own lines are reported
@@ -52,12 +52,19 @@ def divergence(part: ExerciseAttempt, raised: bool) -> Divergence | None:
 def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool) -> list[Seen]:
     """Return the results of the cases whose values are traced.
 
-    Cases whose weights could not be loaded come first: that is the cause of all other faults.
+    Cases whose weights could not be loaded come first: that is the cause of all other faults. Cases
+    with an option of 1, such as one head, come last: there a wrong reshape changes nothing.
     """
-    seen = public_stages(part, public)
+    seen = sorted(public_stages(part, public), key=lambda one: has_size_one(one.case))
     if not raised or any(one.observed.fact("load", "misshapen", default={}) for one in seen):
         seen.sort(key=lambda one: not without_weights(one.case, one.observed))
     return seen
+
+
+def has_size_one(case: Case) -> bool:
+    """Return True if a step of a case passes the integer 1 for an argument."""
+    passed = (step.arguments.values() for step in case.steps if isinstance(step, Passing))
+    return any(type(value) is int and value == 1 for values in passed for value in values)
 
 
 def public_stages(part: ExerciseAttempt, public: References) -> list[Seen]:

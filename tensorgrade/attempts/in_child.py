@@ -133,7 +133,7 @@ class InChild:
         self.close()
         self.child = child = self.warm.fork(self.budget, self.submission.compiles)
         request = self.submission.load_request(self.device, self.definitions_only)
-        request |= {"seconds": self.limits.case_seconds}
+        request |= {"limits": (self.limits.case_seconds, self.limits.reply_bytes)}
         try:
             self.begin(child, pack(request, self.submission.files()))
             return read_loaded(child.receive(self.limits.load_seconds, self.limits.reply_bytes))

@@ -19,6 +19,7 @@ from typing import Protocol
 from ..course import CourseError, Exercise
 from ..exchange.observation import Outcome
 from ..judging.diagnosis import Diagnosis, Finding, Kind
+from ..messages.checks import SetsASeed, StartsWithOneNumber
 from ..messages.details import OtherCodeRuns
 from ..messages.errors import NotWritten
 from ..messages.message import parts_of, sentence, stored
@@ -122,6 +123,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         said = OtherCodeRuns(part.name)
         return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
     unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
+    starts = isinstance(diagnosis.problem, StartsWithOneNumber | SetsASeed)
     hidden = part.attempt.references.hidden
     if not hidden:
         for add in DETAILS:
@@ -136,7 +138,8 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         diagnosis,
         {name: part.attempt.fingerprints.messages[name] for name in names},
         trace=lambda: trace(part, diagnosis.case),
-        find_divergence=lambda: None if unfinished else divergence(part, raised),
+        # Other initial weights give other values everywhere, which says nothing about a line.
+        find_divergence=lambda: None if unfinished or starts else divergence(part, raised),
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
         fact=fact,
         fact_line=fact_line,

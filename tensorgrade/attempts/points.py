@@ -18,7 +18,7 @@ from ..recognition.fingerprints import hands_back
 from .attempt import ExerciseAttempt
 from .given_code import MOST_CHANGED, is_as_given, is_rewritten
 from .public_side import own_names
-from .recognized import is_only_squeezed, mistakes
+from .recognized import is_only_squeezed, mistakes, unnamed_combinations
 from .results import CheckResult, Rule, State, Topic, state_of
 
 ASKS_LITTLE = "The repair is small: the given code is fixed, not rewritten."
@@ -106,7 +106,8 @@ def little(part: ExerciseAttempt, worth: float) -> CheckResult:
 def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
     """Return the checks with a deduction, if known mistakes or lost dimensions explain everything.
 
-    Each check earns the same share. Checks that failed on cases which fingerprints ignore lose all
+    If several combinations of mistakes explain it, none is named, and the cheapest one counts. Each
+    check earns the same share. Checks that failed on cases which fingerprints ignore lose all
     their points as well, but do not raise the deduction.
     """
     if part.excused_by or state_of(checks) != State.WRONG:
@@ -114,10 +115,13 @@ def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Check
     earned, most = sums([check for check in checks if is_explained(part, check)])
     if not most:  # asked first, because fingerprints take a while to read
         return checks
-    if mistakes(part):
-        cost, rule = price(part, 1 - earned / most), Rule.MISTAKE
+    taken = 1 - earned / most
+    if named := mistakes(part):
+        cost, rule = price(part, named, taken), Rule.MISTAKE
     elif is_only_squeezed(part):
-        cost, rule = min(1 - earned / most, SQUEEZED), Rule.LOST_DIMENSIONS
+        cost, rule = min(taken, SQUEEZED), Rule.LOST_DIMENSIONS
+    elif several := unnamed_combinations(part):
+        cost, rule = min(price(part, names, taken) for names in several), Rule.MISTAKE
     else:
         return checks
     return [
@@ -134,14 +138,14 @@ def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
     return all(s.case.signature != "ignored" for s in part.seen if s.case.name == failed)
 
 
-def price(part: ExerciseAttempt, cost: float) -> float:
-    """Return the share of an exercise that its mistakes cost. cost: the checks' share.
+def price(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> float:
+    """Return the share of an exercise that these mistakes cost. cost: the checks' share.
 
     Several mistakes cost the sum of their own deductions, but at most the larger of two: the
     checks' deduction and the largest single deduction. Mistakes inherited from an earlier exercise
     are deducted only there.
     """
-    own = [name for name in mistakes(part) if name not in part.inherited]
+    own = [name for name in names if name not in part.inherited]
     if len(own) == 1:
         return price_of(part, own[0], cost)
     alone = {name: part.attempt.share_alone(part.name, name) for name in own}

@@ -11,8 +11,10 @@ from ..judging.diagnosis import Diagnosis
 from ..judging.parameter_order import assign
 from ..recognition.fingerprints import (
     digest_of,
+    hands_back,
     imprints_of,
     in_order_for,
+    only_errors,
     recognize,
     right_imprints,
 )
@@ -33,9 +35,27 @@ def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
 def pair_of_mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
     """Return two known mistakes that together give the results of hidden cases; () if none do.
 
+    Pairs that no case distinguishes from others are not stored; one of those is named only if no
+    other fits.
+    """
+    first, *others = combinations(part) or ((),)
+    return () if any(set(other) != set(first) for other in others) else first
+
+
+def unnamed_combinations(part: ExerciseAttempt) -> tuple[tuple[str, ...], ...]:
+    """Return the combinations of known mistakes that all give the results, if none is named."""
+    if mistakes(part) or only_errors(part.claimed) or hands_back(part.claimed):
+        return ()
+    return combinations(part)
+
+
+@found_once
+def combinations(part: ExerciseAttempt) -> tuple[tuple[str, ...], ...]:
+    """Return combinations of known mistakes that give the results of hidden cases.
+
     There are thousands of pairs, and learner code could choose one by hidden inputs. Therefore the
-    public cases select a few pairs, and the hidden cases only confirm or reject them. Pairs that no
-    case distinguishes from others are not stored; one of those is named only if no other fits.
+    public cases select a few, and the hidden cases only confirm or reject them. If the first one
+    is stored, no others are looked for.
     """
     pairs = part.attempt.pairs()
     if pairs is None or part.attempt.loaded.status != Outcome.LOADED:
@@ -43,9 +63,9 @@ def pair_of_mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
     shown = islice(pairs.looked_up(part.name, lambda: seen_in_public(part)), MOST_SHOWN)
     fitting = (names for names in shown if pairs.proved(part.name, names, part.claimed))
     first = next(fitting, ())
-    if pairs.is_stored(part.name, first):
-        return first
-    return () if any(set(other) != set(first) for other in fitting) else first
+    if not first or pairs.is_stored(part.name, first):
+        return (first,) if first else ()
+    return first, *fitting
 
 
 def seen_in_public(part: ExerciseAttempt) -> list[Seen]:

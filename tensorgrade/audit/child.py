@@ -1,4 +1,8 @@
-"""Audit the definitions of one file, in the process that runs them."""
+"""Audit the definitions of one file, in the process that runs them.
+
+Below: loading a file; auditing a definition; its verdict in a form for JSON; the line of a failure,
+which is that of an edit that repairs the definition, or else the most likely one.
+"""
 
 import ast
 import importlib
@@ -7,8 +11,8 @@ import re
 import time
 import types
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
@@ -16,16 +20,28 @@ import torch
 
 from ..runner.edits import Edit, edits
 from ..runner.loading import load_module
-from .masks import find_mask, is_causal
-from .parts import Part, kind_named, part_of, results
-from .relations import ATTENTION, PARTS, Broken, Formula, Relation, Skip, follows_formula
+from .errors import KNOWN_ERRORS, CannotRun, line_raising, raised
+from .formulas import kind_named
+from .parts import Part, compared, part_of
+from .relations import (
+    ATTENTION,
+    PARTS,
+    Broken,
+    Formula,
+    Relation,
+    Tested,
+    follows_formula,
+    result_of,
+    tested,
+)  # fmt: skip
 from .relations.base import ONE
-from .subject import FIRST, CannotRun, Subject, attempt, error_text, line_raising, prepared, raised
+from .subject import FIRST, Subject
+from .trials import attempt, find_mask, is_causal, prepared
 
-SECONDS = 1.5  # of the processor
+SECONDS = 1.5  # of the processor, for edits
 MOST_SUSPECTS = 4  # lines whose edits are tried before all others
 Definition = Subject | Part
-ATTENTION_NAME = re.compile(r"atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
+ATTENTION_NAME = re.compile(r"(?<!fl)atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
 
 BLOCK_NAME = re.compile(r"Block|(En|De)coderLayer")
 
@@ -46,19 +62,31 @@ def answer(request: dict) -> dict:
     if problem := syntax_error(text):
         return {"audits": [], "problem": problem}
     names = [request["name"]] if request["name"] else candidates(text)
-    audits: list[dict] = []
-    for name in names:
-        if (target := getattr(module, name, None)) is None:
-            audits.append(failed(name, text, f"the file defines no `{name}`", problems))
-        else:
-            audits.append(audit(target, name, text, request["wishes"]))
-            audits[-1]["is_class"] = inspect.isclass(target)
-        if audits[-1]["status"] == "not run" and (missing := missing_imports(problems)):
-            audits[-1] |= {"why": missing, "at": {}}
-    if any(one["status"] != "not run" for one in audits) and not request["name"]:
+    audits = [audit_of_name(name, module, text, request["wishes"], problems) for name in names]
+    ran = any(one["status"] != "not run" for one in audits)
+    if ran and not request["name"]:
         # Helper functions with a telling name are no reason to complain.
-        audits = [one for one in audits if one["status"] != "not run" or one.pop("is_class", True)]
+        helpers = [name for name in names if inspect.isfunction(getattr(module, name, None))]
+        audits = [a for a in audits if a["status"] != "not run" or a["name"] not in helpers]
     return {"audits": audits, "problem": "", "seconds": time.monotonic() - begun}
+
+
+def audit_of_name(
+    name: str, module: types.ModuleType, text: str, wishes: dict[str, str], problems: list[dict]
+) -> dict:
+    """Return the audit of one definition of a module. problems: those of loading the module."""
+    target = getattr(module, name, None)
+    if target is not None:
+        found = audit(target, name, text, wishes)
+    else:
+        error = next((one["error"] for one in problems if name in one["names"]), None)
+        why = f"the file defines no `{name}`"
+        if error:
+            why = f"loading it raises {error.get('type')}: {error.get('text')}"
+        found = {"name": name, "line": line_of(text, name)} | not_run(why, 0)
+    if found["status"] == "not run" and (missing := missing_imports(problems)):
+        found |= {"why": missing, "at": {}, "mistakes": []}
+    return found
 
 
 def audit_of(target: Any) -> dict:
@@ -96,14 +124,6 @@ def missing_imports(problems: list[dict]) -> str:
         if one.get("type") in ("ModuleNotFoundError", "ImportError")
     ]
     return f"an import of the file failed ({'; '.join(said)})" if said else ""
-
-
-def failed(name: str, text: str, why: str, problems: list[dict]) -> dict:
-    """Return the audit of a definition that could not be run."""
-    found = next((p["error"] for p in problems if name in p["names"]), None)
-    if found:
-        why = f"loading it raises {found.get('type')}: {found.get('text')}"
-    return {"name": name, "line": line_of(text, name), "status": "not run", "why": why}
 
 
 def candidates(text: str) -> list[str]:
@@ -159,8 +179,8 @@ def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
             told |= audit_of_attention(prepared(target, *own, wishes, follows_formula))
     except CannotRun as error:
         at, fix = error.line, ""
-        if error.plan and error.line:
-            at, fix = repair_of_error(error.plan, error.line, is_right)
+        if error.plan:
+            at, fix = repair_of_error(error.plan, error.line)
         told |= not_run(str(error), at, fix)
     except Exception as error:
         told |= not_run(raised(error, target), line_raising(error, target))
@@ -171,9 +191,7 @@ def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
 
 def audit_of_attention(subject: Subject) -> dict:
     """Return the audit of attention or of a block."""
-    wished = subject.wishes.get("as", "")
-    subject.causal = "causal" in wished if wished else is_causal(subject)
-    find_mask(subject)
+    find_masks(subject)
     found = tested(subject, ATTENTION)
     return {"kind": kind_of(subject), "roles": roles_of(subject)} | verdict(subject, found)
 
@@ -181,57 +199,43 @@ def audit_of_attention(subject: Subject) -> dict:
 def audit_of_part(part: Part) -> dict:
     """Return the audit of a softmax, a norm, positions or a loss."""
     found = tested(part, PARTS)
-    convention = results(part, PARTS[0].draws[0])[1]
+    form = compared(part, PARTS[0].draws[0])[1]
+    convention = "" if form is None else part.kind.right[form]
     roles = {"convention": convention} if convention else {}
     return {"kind": part.kind.name, "roles": roles} | verdict(part, found)
+
+
+def find_masks(subject: Subject) -> None:
+    """Find out if a definition is causal, and the convention of its mask."""
+    wished = subject.wishes.get("as", "")
+    subject.causal = "causal" in wished if wished else is_causal(subject)
+    find_mask(subject)
 
 
 def is_right(subject: Subject) -> bool:
     """Return True if all relations hold, and among them equality with the formula."""
     try:
-        found = audit_of_attention(subject)
-    except Exception:
+        attempt(subject)
+        find_masks(subject)
+        if Formula(subject, explain=False).test():
+            return False
+    except Exception:  # also Skip
         return False
-    by_name = {one["name"]: one["status"] for one in found["relations"]}
-    return found["status"] == "holds" and by_name[Formula.name] == "holds"
+    found = [result_of(relation(subject, explain=False)) for relation in ATTENTION]
+    return not any(one.broken and not one.relation.advice for one in found)
 
 
 def not_run(why: str, line: int, fix: str = "") -> dict:
     """Return the audit of a definition that could not be run. line: the one that raises."""
-    told = {"status": "not run", "why": why}
-    return told | {"at": {"line": line, "fix": fix}} if line else told
-
-
-@dataclass(frozen=True)
-class Tested:
-    """What came of one relation: it holds, it is broken, or it was skipped with a reason."""
-
-    relation: Relation
-    broken: Broken | None = None
-    skipped: str = ""
-
-
-def tested(subject: Definition, relations: tuple[type[Relation], ...]) -> list[Tested]:
-    """Test the relations. One whose failure follows from another one's is skipped."""
-    found = [result_of(relation(subject)) for relation in relations]  # type: ignore[arg-type]
-    failing = {one.relation.name for one in found if one.broken}
-    return [
-        replace(one, broken=None, skipped=f"{cause} fails")
-        if (cause := next((c for c in one.relation.follows_from if c in failing), ""))
-        and one.broken
-        else one
-        for one in found
-    ]
-
-
-def result_of(relation: Relation) -> Tested:
-    """Test one relation. An error is a reason to skip it: the audit may have misread the code."""
-    try:
-        return Tested(relation, relation.test())
-    except Skip as skip:
-        return Tested(relation, skipped=str(skip))
-    except Exception as error:
-        return Tested(relation, skipped=error_text(error))
+    told: dict[str, Any] = {"status": "not run", "why": why, "mistakes": []}
+    if line:
+        told["at"] = {"line": line, "fix": fix}
+        told["mistakes"] = [
+            {"name": cause.name, "says": cause.sentence, "line": line}
+            for sign, cause in KNOWN_ERRORS.items()
+            if sign in why
+        ]
+    return told
 
 
 def verdict(subject: Definition, found: list[Tested]) -> dict:
@@ -246,13 +250,11 @@ def verdict(subject: Definition, found: list[Tested]) -> dict:
     causes = {cause.name: cause for one in broken for cause in one.causes}
     line, fix = place_of(subject, applied)
     mistakes = [
-        {
-            "name": cause.name,
-            "says": cause.sentence,
-            "line": line if len(causes) == 1 else line_of_cause(subject, cause.where),
-        }
-        for cause in causes.values()
+        {"name": cause.name, "says": cause.sentence, "line": line} for cause in causes.values()
     ]
+    if len(causes) > 1:  # each has its own line
+        for told_one, cause in zip(mistakes, causes.values(), strict=True):
+            told_one["line"] = subject.line + suspects_of(subject, cause.where)[0] - 1
     return told | {"status": "fails", "mistakes": mistakes, "at": {"line": line, "fix": fix}}
 
 
@@ -323,66 +325,69 @@ def place_of(subject: Definition, relations: dict[Relation, Broken | None]) -> t
     raising = [one.line for one in broken if one.line]
     if raising:
         return raising[0], ""
-    suspects = suspects_of(subject, words_of(broken))
-    failing = sorted(
-        (r for r, b in relations.items() if b),
-        key=lambda r: "formula" not in type(r).__name__.lower(),
-    )
-    for edit, fixed in repaired(subject, failing, suspects):
-        if all(holds(type(one)(fixed, explain=False)) for one in relations):
-            repair = edit.text.split("\n")[edit.line - 1].strip()
-            return subject.line + edit.line - 1, repair
+    of_causes = [word for one in broken for cause in one.causes for word in cause.where]
+    suspects = suspects_of(subject, of_causes or [word for one in broken for word in one.where])
+    formulas = [one for one in relations if one.name.startswith(("equality", "formula"))]
+    # Without a formula, an edit can make relations hold by leaving out the calculation.
+    if formulas:
+        failing = sorted((r for r, b in relations.items() if b), key=lambda r: r not in formulas)
+        for edit, fixed in repaired(subject, failing, suspects):
+            if all(holds(type(one)(fixed, explain=False)) for one in relations):
+                return subject.line + edit.line - 1, line_in(edit)
     return subject.line + suspects[0] - 1, ""
 
 
-def repair_of_error(
-    plan: Subject, line: int, is_right: Callable[[Subject], bool]
-) -> tuple[int, str]:
-    """Return the line of an error, or that of an edit after which the definition is right."""
-    own = line - plan.line + 1
+def line_in(edit: Edit) -> str:
+    """Return the edited line."""
+    return edit.text.split("\n")[edit.line - 1].strip()
+
+
+def repair_of_error(plan: Subject, line: int) -> tuple[int, str]:
+    """Return the line of an error, or that of an edit after which the definition is right.
+
+    line: that of the file, 0 if a result has a wrong shape.
+    """
     lines = plan.text.split("\n")
+    own = line - plan.line + 1 if line else suspects_of(plan, ["return"])[0]
     if not 0 < own <= len(lines):
         return line, ""
-    names = set(re.findall(r"\w+", lines[own - 1])) - {"self", "torch", "nn"}
-    near = [
-        n for n, text in enumerate(lines, 1) if n != own and names & set(re.findall(r"\w+", text))
-    ]
+    names = words_in(lines[own - 1]) - {"self", "torch", "nn"}
+    numbers = [number for number in range(len(lines), 0, -1) if number != own]
+    assigned = [n for n in numbers if names & words_in(lines[n - 1].rpartition("=")[0])]
+    near = [n for n in numbers if names & words_in(lines[n - 1])]
     until = time.process_time() + SECONDS
-    for edit in in_turns(edits(plan.text, plan.name, own), [own, *reversed(near)]):
+    suspects = [*dict.fromkeys([own, *conditions_around(lines, own), *assigned, *near])]
+    for edit in in_turns(edits(plan.text, plan.name, own), suspects):
         if time.process_time() > until:
             break
         fixed = edited(plan, edit)
-        if fixed and runs(fixed) and is_right(fixed):
-            return plan.line + edit.line - 1, edit.text.split("\n")[edit.line - 1].strip()
+        if fixed and is_right(fixed):
+            return plan.line + edit.line - 1, line_in(edit)
     return line, ""
 
 
-def runs(subject: Subject) -> bool:
-    """Return True if a definition runs."""
-    try:
-        attempt(subject, ONE)
-    except Exception:
-        return False
-    return True
+def conditions_around(lines: list[str], own: int) -> list[int]:
+    """Return the line of the innermost `if` around a line, if there is one."""
+    depth = len(lines[own - 1]) - len(lines[own - 1].lstrip())
+    for number in range(own - 1, 0, -1):
+        line = lines[number - 1]
+        if line.strip() and len(line) - len(line.lstrip()) < depth:
+            return [number] if re.match(r"\s*(el)?if\b", line) else []
+    return []
 
 
-def words_of(broken: list[Broken]) -> list[str]:
-    """Return the operations to look at: those of known mistakes, or else of the failures."""
-    of_causes = [word for one in broken for cause in one.causes for word in cause.where]
-    return [*dict.fromkeys(of_causes or (word for one in broken for word in one.where))]
+def words_in(line: str) -> set[str]:
+    """Return the names and keywords on a line."""
+    return set(re.findall(r"\w+", line))
 
 
-def line_of_cause(subject: Definition, words: tuple[str, ...]) -> int:
-    """Return the line of the file that a known mistake is likely to be on."""
-    return subject.line + suspects_of(subject, list(words))[0] - 1
-
-
-def suspects_of(subject: Definition, words: list[str]) -> list[int]:
+def suspects_of(subject: Definition, words: Iterable[str]) -> list[int]:
     """Return lines of a definition with one of the words, likely ones first, or its own."""
     calls, starts = code_lines(subject.text)
     found = []
     for word in words:
         pattern = re.escape(word).replace("=", r"\s*=(?!=)").replace("@", r"\s*@")
+        pattern = r"(?<!/)/(?!/)" if word == "/" else pattern
         pattern = rf"(?<!\w){pattern}" if word[0].isalpha() else pattern
         for lines in (calls, starts):
             found += [number + 1 for number, line in lines.items() if re.search(pattern, line)]

@@ -110,7 +110,10 @@ def mapping_of(module: nn.Module) -> Mapping:
     if isinstance(module, nn.MultiheadAttention):
         extra = [name for name in extra if not name.startswith("in_proj")]
         found["qkv"] = [Layer("in_proj_weight", module.in_proj_weight, module.in_proj_bias, True)]
-    known = {role: stacked(layers) for role, layers in found.items()}
+    if len(found.get("qkv", ())) > 1 and "out" not in found:  # `proj` next to `qkv` is the output
+        found["out"] = [one for one in found["qkv"] if re.fullmatch(r"(.*\.)?proj", one.name)]
+        found["qkv"] = [one for one in found["qkv"] if one not in found["out"]]
+    known = {role: stacked(layers) for role, layers in found.items() if layers}
     separate = {"q", "k", "v"} & known.keys()
     fused = known.pop("qkv", None) if not separate else None
     if separate and "qkv" in known:

@@ -57,7 +57,7 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
         yield f"{place}: could not be run"
         yield f"  {sentence(audit['why'])}"
         if audit.get("at"):
-            yield from place_of(audit["at"], path)
+            yield from cause(audit, path)
         return
     relations = audit["relations"]
     failing = [one for one in relations if one["status"] == "fails"]
@@ -80,8 +80,12 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
             yield f"  ! {one['name']}: {one['why']}"
     if holding:
         yield f"  {MARKS['holds']} {', '.join(holding)}"
-    if skipped:
-        yield f"  – Does not apply: {', '.join(one['name'] for one in skipped)}"
+    formula = [one for one in skipped if one["name"].startswith("equality with F.")]
+    for one in formula:
+        yield f"  – Not tested: {one['name']}, because {one['why']}"
+    others = [one["name"] for one in skipped if one not in formula]
+    if others:
+        yield f"  – Does not apply: {', '.join(others)}"
 
 
 def cause(audit: dict, path: str) -> Iterator[str]:

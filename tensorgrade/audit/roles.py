@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -38,7 +39,7 @@ CONSTRUCTOR = {
 CALL = {
     "weights_wanted": r"(need|return|output|get|with)_?(attn_?|attention_?)?(weights?|attentions?|scores|attn|probs)|output_attentions",
     "cache_wanted": r"use_cache|return_cache",
-    "padding": r"(key_|src_key_|tgt_key_)?padding_mask|key_mask|kv_mask|pad_mask|src_key_padding_mask|valid_mask",
+    "padding": r"(key_|src_key_|tgt_key_)?padding_mask|(key|kv|context|ctx|encoder|enc)_(attention_)?mask|pad_mask|valid_mask",
     "mask": r"((attn|attention|causal|src|tgt|self|cross|the|look_ahead|bool)_?)?(mask|bias)|m|masks|attn_bias|hidden_positions",
     "causal": r"(is_|use_)?(causal|autoregressive|masked)(_mask)?",
     "cache": r"(kv_?|layer_|key_value_)?(cache|past|state)(_kv|_key_values?)?|past_key_values?|layer_past|memory_kv|past_kv",
@@ -156,7 +157,7 @@ def parameters_of(target: Any) -> list[inspect.Parameter]:
     return [one for one in found if one.kind not in starred]
 
 
-KEPT_DEFAULTS = {"bias", "dtype", "device", "eps", "base"}
+KEPT_DEFAULTS = {"", "bias", "dtype", "device", "eps", "base", "head_dim"}
 
 
 def construction(target: Any, sizes: Sizes, equal: bool, guesses: dict[str, str]) -> dict[str, Any]:
@@ -168,48 +169,27 @@ def construction(target: Any, sizes: Sizes, equal: bool, guesses: dict[str, str]
     arguments: dict[str, Any] = {}
     for one in parameters_of(target):
         role = guesses.get(one.name) or role_of(one.name, CONSTRUCTOR)
-        optional = one.default is not inspect.Parameter.empty
-        if CONFIGURATION.fullmatch(one.name.lower()) and role in ("", "width") and not optional:
+        if one.default is not inspect.Parameter.empty:
+            option = role != "causal" or isinstance(one.default, bool)
+            if option and role not in KEPT_DEFAULTS:
+                arguments[one.name] = sizes.value(role, equal)
+        elif CONFIGURATION.fullmatch(one.name.lower()) and role in ("", "width"):
             arguments[one.name] = configuration(one.annotation, sizes, equal)
-            continue
-        if role in KEPT_DEFAULTS or not role:
-            if optional:
-                continue
-            if role == "bias" or one.annotation in (bool, "bool"):
-                arguments[one.name] = True
-                continue
-        if (
-            optional
-            and role in ("kv_heads", "head_dim", "context", "causal")
-            and not usable(one, role)
-        ):
-            continue
-        if role == "head_dim" and optional:
-            continue
-        if role not in ("", "eps", "base", "dtype", "device"):
+        elif role == "bias" or (not role and one.annotation in (bool, "bool")):
+            arguments[one.name] = True
+        elif role == "head_dim" or role not in KEPT_DEFAULTS:
             arguments[one.name] = sizes.value(role, equal)
-        elif not optional:
+        else:
             raise KeyError(one.name)
     return arguments
 
 
-def usable(one: inspect.Parameter, role: str) -> bool:
-    """Return True if an optional parameter may be given a value for its role."""
-    if role == "causal":
-        return isinstance(one.default, bool)
-    return True
-
-
 def configuration(annotation: Any, sizes: Sizes, equal: bool) -> Any:
     """Return a configuration: of the annotated dataclass, or one that answers by name."""
-    if isinstance(annotation, type) and is_dataclass(annotation):
-        names = {one.name: role_of(one.name, CONSTRUCTOR) for one in fields(annotation)}
-        given = {}
-        for name, role in names.items():
-            try:
-                given[name] = sizes.value(role, equal)
-            except KeyError:
-                continue
-        made = annotation(**given)
-        return made
-    return Configuration(sizes, equal)
+    if not (isinstance(annotation, type) and is_dataclass(annotation)):
+        return Configuration(sizes, equal)
+    given = {}
+    for one in fields(annotation):
+        with suppress(KeyError):  # its default stays
+            given[one.name] = sizes.value(role_of(one.name, CONSTRUCTOR), equal)
+    return annotation(**given)

@@ -42,6 +42,8 @@ def asked_for(target: str) -> Asked:
     """Return what `FILE`, `FILE:NAME` or `MODULE:NAME` means. Raises CourseError."""
     place, _, name = target.rpartition(":") if ":" in target[2:] else (target, "", "")
     path = Path(place)
+    if path.is_dir():
+        raise CourseError(f"{place} is a folder; name the Python files in it")
     if path.suffix != ".py" and not path.exists():
         path = file_of_module(place)
     if not path.is_file():

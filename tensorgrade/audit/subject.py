@@ -1,42 +1,27 @@
-"""A definition that can be run at any drawn sizes: its layout, its masks and its cache by trial."""
+"""A class or function that does attention, with what is known about building and calling it."""
 
-import ast
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import product
-from traceback import walk_tb
 from typing import Any
 
 import torch
 from torch import nn
 
-from .roles import CALL, Sizes, construction, parameters_of, role_of
+from .errors import CannotRun
+from .roles import CONSTRUCTOR, Sizes, construction, parameters_of, role_of
 
 NOTHING = 1e-6  # a smaller change, relative to the output, is rounding
 FIRST = Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2, tokens_of_context=7)
-LAYOUTS = ("batch, tokens", "tokens, batch", "tokens")
-LAYOUTS_OF_FUNCTIONS = (
-    "batch, heads, tokens",
-    "batch, tokens, heads",
-    "batch, tokens",
-    "tokens",
-    "heads, tokens",
-)
-GUESSES = ("width", "heads", "dropout", "context", "d_out", "head_dim")
-Mask = Callable[[torch.Tensor], torch.Tensor]
-
-
-class CannotRun(Exception):
-    """The definition could not be run; the text says what was tried.
-
-    line: the line that raises an error for every input that was tried, 0 if there is none. plan:
-    the way to call it that got furthest.
-    """
-
-    def __init__(self, said: str, line: int = 0, plan: "Subject | None" = None):
-        super().__init__(said)
-        self.line, self.plan = line, plan
+# The number of dimensions of a result, by the layout of the inputs.
+DIMENSIONS = {
+    "batch, tokens": 3,
+    "tokens, batch": 3,
+    "tokens": 2,
+    "batch, heads, tokens": 4,
+    "batch, tokens, heads": 4,
+    "heads, tokens": 3,
+}
 
 
 @dataclass(frozen=True)
@@ -56,16 +41,17 @@ class Convention:
             "batch, 1, 1, keys": visible[:, None, :1],
             "batch, 1, keys": visible[:, :1],
         }[self.shape]
-        meanings: dict[str, Mask] = {
-            "true-hides": lambda m: ~m,
-            "true-shows": lambda m: m,
-            "additive": lambda m: torch.zeros(m.shape, dtype=torch.float64).masked_fill(
-                ~m, -torch.inf
-            ),
-            "one-shows": lambda m: m.double(),
-            "one-hides": lambda m: (~m).double(),
-        }
-        return meanings[self.meaning](shaped)
+        match self.meaning:
+            case "true-shows":
+                return shaped
+            case "true-hides":
+                return ~shaped
+            case "one-shows":
+                return shaped.double()
+            case "one-hides":
+                return (~shaped).double()
+        zeros = torch.zeros(shaped.shape, dtype=torch.float64)
+        return zeros.masked_fill(~shaped, -torch.inf)
 
 
 MEANINGS = ("true-hides", "true-shows", "additive", "one-shows", "one-hides")
@@ -86,26 +72,27 @@ class Output:
 class Subject:
     """A class or function that does attention, and the way to build and call it.
 
-    call: the role of each parameter of the call. equal: inputs must be as wide as outputs. square:
-    there must be as many keys as queries. guesses: roles of constructor parameters, by trial.
+    equal: inputs must be as wide as outputs. double: it runs in double precision. guesses: roles
+    of constructor parameters, by trial. call: the role of each parameter of the call. square: there
+    must be as many keys as queries. splits_heads: a function that is told the number of heads.
     """
 
     name: str
     target: Any
     text: str
     line: int
+    wishes: dict[str, str] = field(default_factory=dict)
+    call: dict[str, str] = field(default_factory=dict)
+    guesses: dict[str, str] = field(default_factory=dict)
+    layout: str = "batch, tokens"
     equal: bool = False
     double: bool = True
-    guesses: dict[str, str] = field(default_factory=dict)
-    call: dict[str, str] = field(default_factory=dict)
-    layout: str = LAYOUTS[0]
+    square: bool = False
+    splits_heads: bool = False
+    knows_heads: bool | None = None
+    causal: bool = False
     mask: Convention | None = None
     mask_parameter: str = ""
-    causal: bool = False
-    square: bool = False
-    with_heads: bool = False
-    knows_heads: bool | None = None
-    wishes: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_module(self) -> bool:
@@ -120,27 +107,36 @@ class Subject:
             return "q, k, v" if "v" in roles else "q, k"
         return "x, context" if "context" in roles else "x"
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """Return the type of inputs and weights."""
+        return torch.float64 if self.double else torch.float32
+
+    @property
+    def called(self) -> Any:
+        """Return the function that a call runs."""
+        return self.target.forward if self.is_module else self.target
+
     def has(self, role: str) -> bool:
         """Return True if a parameter of the call has this role."""
         return role in self.call.values()
 
     def constructor_has(self, role: str) -> bool:
-        """Return True if a parameter of the constructor, or of its configuration, has this role."""
-        from .roles import CONSTRUCTOR
-
+        """Return True if a parameter of the constructor has this role."""
         names = [one.name for one in parameters_of(self.target)] if self.is_module else []
-        roles = {self.guesses.get(name) or role_of(name, CONSTRUCTOR) for name in names}
-        return role in roles
+        return role in [self.guesses.get(name) or role_of(name, CONSTRUCTOR) for name in names]
 
     def fitted(self, sizes: Sizes) -> Sizes:
         """Return sizes that this definition can have: one head if it knows no heads, and so on."""
+        if self.layout in ("tokens", "heads, tokens"):
+            sizes = replace(sizes, batch=1)
         if self.is_module:
             if self.knows_heads is None:
                 self.knows_heads = self.finds_heads(sizes)
             if self.knows_heads:
                 return sizes
             return replace(sizes, heads=1, head_dim=sizes.heads * sizes.head_dim, kv_heads=1)
-        if "heads" in self.layout or self.with_heads:
+        if "heads" in self.layout or self.splits_heads:
             return sizes
         return replace(sizes, heads=1, kv_heads=1)
 
@@ -180,11 +176,10 @@ class Subject:
             "q, k, v": {"q": (b, n, wide), "k": (b, keys, kv), "v": (b, keys, kv)},
             "q, k": {"q": (b, n, wide), "k": (b, keys, kv)},
         }[self.given]
-        made = {
-            name: torch.randn(shape, generator=chance, dtype=torch.float64)
+        return {
+            name: torch.randn(shape, generator=chance, dtype=torch.float64).to(self.dtype)
             for name, shape in shapes.items()
         }
-        return made if self.double else {name: value.float() for name, value in made.items()}
 
     def run(
         self,
@@ -195,75 +190,63 @@ class Subject:
         training: bool = False,
         cache: Any = None,
         wishes: tuple[str, ...] = (),
-        options: dict[str, Any] | None = None,
     ) -> Output:
-        """Call the definition, always with the same seed, and return its result in one layout."""
-        arguments: dict[str, Any] = {}
-        for name, role in self.call.items():
-            if role in inputs:
-                arguments[name] = self.laid_out(inputs[role], sizes)
-            elif role == "mask" and visible is not None and self.mask:
-                arguments[name] = self.mask.of(visible)
-            elif role == "padding" and visible is not None and self.mask:
-                if name == self.mask_parameter:
-                    arguments[name] = self.mask.of(visible)
-            elif role in ("weights_wanted", "cache_wanted") and role in wishes:
-                arguments[name] = True
-            elif role == "cache" and cache is not None:
-                arguments[name] = cache
-            elif role == "causal" and self.causal:
-                arguments[name] = True
-            else:
-                arguments |= self.of_required(name, role, inputs, sizes, training)
-        arguments |= options or {}
-        if visible is not None and self.mask_parameter in arguments and not self.double:
-            value = arguments[self.mask_parameter]
-            if value.is_floating_point():
-                arguments[self.mask_parameter] = value.float()
+        """Call the definition, always with the same seed, and return its result in one layout.
+
+        visible: (batch, queries, keys) of the mask that is passed in, if one is. wishes: roles of
+        arguments that ask for further results.
+        """
+        given: dict[str, Any] = {n: self.laid_out(v, sizes) for n, v in inputs.items()}
+        given |= {"heads": sizes.heads, "training": training}
+        given |= dict.fromkeys(wishes, True)
+        if not self.is_module:
+            given["dropout"] = sizes.dropout
+        if self.causal:
+            given["causal"] = True
+        if cache is not None:
+            given["cache"] = cache
+        arguments = self.arguments(given, inputs, sizes, visible)
         # torch.manual_seed would take milliseconds to look for other devices.
         torch.default_generator.manual_seed(sizes.seed + 2)
         if self.is_module:
             made.train(training)
-        returned = made(**arguments) if self.by_name(arguments) else made(*arguments.values())
-        return self.understood(returned, inputs, sizes)
+        kinds = inspect.signature(self.called).parameters
+        by_place = any(kinds[n].kind is inspect.Parameter.POSITIONAL_ONLY for n in arguments)
+        returned = made(*arguments.values()) if by_place else made(**arguments)
+        return self.understood(returned, inputs)
 
-    def by_name(self, arguments: dict[str, Any]) -> bool:
-        """Return True if every argument can be passed by its name."""
-        called = self.target.forward if self.is_module else self.target
-        kinds = inspect.signature(called).parameters
-        return not any(kinds[name].kind is inspect.Parameter.POSITIONAL_ONLY for name in arguments)
-
-    def of_required(
-        self, name: str, role: str, inputs: dict, sizes: Sizes, training: bool
+    def arguments(
+        self,
+        given: dict[str, Any],
+        inputs: dict[str, torch.Tensor],
+        sizes: Sizes,
+        visible: torch.Tensor | None,
     ) -> dict[str, Any]:
-        """Return an argument for another parameter, if it needs one."""
-        called = self.target.forward if self.is_module else self.target
-        one = inspect.signature(called).parameters[name]
-        optional = one.default is not inspect.Parameter.empty
-        first = next(iter(inputs.values()))
-        known: dict[str, Any] = {
-            "positions": torch.arange(first.shape[1]),
+        """Return the arguments of a call by name. given: values by role. Raises CannotRun."""
+        # What a parameter without a default gets, if nothing else is given for its role.
+        required: dict[str, Any] = {
+            "positions": torch.arange(next(iter(inputs.values())).shape[1]),
             "start": 0,
             "block": 2,
-            "heads": sizes.heads,
             "kv_heads": sizes.kv_heads,
-            "mask": None,
-            "padding": None,
-            "cache": None,
             "dropout": sizes.dropout,
-            "training": training,
+            **dict.fromkeys(("mask", "padding", "cache")),
         }
-        if role == "training":
-            return {name: training}
-        if role == "dropout" and not self.is_module:
-            return {} if one.default is None else {name: sizes.dropout}
-        if role == "heads":
-            return {name: sizes.heads}
-        if optional:
-            return {}
-        if role in known:
-            return {name: known[role]}
-        raise CannotRun(f"nothing is known about the parameter `{name}` of the call")
+        parameters = inspect.signature(self.called).parameters
+        found: dict[str, Any] = {}
+        for name, role in self.call.items():
+            default = parameters[name].default
+            takes_mask = role == "mask" or name == self.mask_parameter
+            if takes_mask and visible is not None and self.mask:
+                mask = self.mask.of(visible)
+                found[name] = mask.to(self.dtype) if mask.is_floating_point() else mask
+            elif role in given and not (role == "dropout" and default is None):
+                found[name] = given[role]
+            elif default is inspect.Parameter.empty and role in required:
+                found[name] = required[role]
+            elif default is inspect.Parameter.empty:
+                raise CannotRun(f"nothing is known about the parameter `{name}` of the call")
+        return found
 
     def laid_out(self, value: torch.Tensor, sizes: Sizes) -> torch.Tensor:
         """Return (batch, tokens, width) in the layout that the definition takes."""
@@ -279,19 +262,7 @@ class Subject:
             return value.transpose(0, 1)
         return value[0] if self.layout == "tokens" else value
 
-    def canonical(self, value: torch.Tensor) -> torch.Tensor:
-        """Return a result of this layout as (batch, tokens, width)."""
-        if "heads" in self.layout:
-            if self.layout == "heads, tokens":
-                value = value[None]
-            if self.layout != "batch, tokens, heads":
-                value = value.transpose(1, 2)
-            return value.flatten(2)
-        if self.layout == "tokens, batch":
-            return value.transpose(0, 1)
-        return value[None] if self.layout == "tokens" else value
-
-    def understood(self, returned: Any, inputs: dict, sizes: Sizes) -> Output:
+    def understood(self, returned: Any, inputs: dict) -> Output:
         """Find the result, the weights and the cache in what came back. Raises CannotRun."""
         first = next(iter(inputs.values()))
         parts = [returned] if isinstance(returned, torch.Tensor) else list(parts_of(returned))
@@ -311,24 +282,21 @@ class Subject:
                 cache = part
         if value is None:
             shapes = ", ".join(str(tuple(p.shape)) for p in parts if isinstance(p, torch.Tensor))
-            raise CannotRun(f"no result has {n} tokens (shapes: {shapes or 'none'})")
+            raise CannotRun(f"no result has {n} tokens (shapes: {shapes or 'none'})", plan=self)
         return Output(value, weights, cache)
 
     def shaped(self, part: torch.Tensor, b: int, n: int) -> torch.Tensor | None:
         """Return a tensor as (batch, tokens, width) if its shape allows that."""
-        wanted = {
-            "batch, tokens": 3, "tokens, batch": 3, "tokens": 2,
-            "batch, heads, tokens": 4, "batch, tokens, heads": 4, "heads, tokens": 3,
-        }[self.layout]  # fmt: skip
-        if part.dim() != wanted or not part.is_floating_point():
+        if part.dim() != DIMENSIONS[self.layout] or not part.is_floating_point():
             return None
-        value = self.canonical(part)
-        return value if value.shape[:2] == (b, n) else None
-
-    def batch_of(self, sizes: Sizes) -> Sizes:
-        """Return the sizes with one batch entry if the layout has no batch."""
-        alone = self.layout in ("tokens", "heads, tokens")
-        return replace(sizes, batch=1) if alone else sizes
+        if self.layout in ("tokens", "heads, tokens"):
+            part = part[None]
+        if self.layout == "tokens, batch":
+            part = part.transpose(0, 1)
+        if "heads" in self.layout:
+            part = part if self.layout == "batch, tokens, heads" else part.transpose(1, 2)
+            part = part.flatten(2)
+        return part if part.shape[:2] == (b, n) else None
 
 
 def parts_of(returned: Any) -> Iterator[Any]:
@@ -354,209 +322,6 @@ def draw_weights(module: nn.Module, seed: int) -> None:
                 value.copy_(drawn)
             else:
                 value.add_(0.3 * drawn)
-
-
-def call_roles(target: Any) -> dict[str, str]:
-    """Return the role of each parameter of a function or of a class's `forward`."""
-    is_class = inspect.isclass(target)
-    found = parameters_of(target.forward if is_class else target)[1 if is_class else 0 :]
-    roles = {one.name: role_of(one.name, CALL) for one in found}
-    taken: set[str] = set()
-    for one in found:
-        role = roles[one.name]
-        if role in taken and role in ("x", "q", "k", "v", "context", "mask", "cache"):
-            roles[one.name] = role = "context" if role == "x" and "context" not in taken else ""
-        taken.add(role)
-    required = [one.name for one in found if one.default is inspect.Parameter.empty]
-    tensors = {"q", "k", "v", "x", "context"}
-    named = [name for name in required if roles[name] in tensors]
-    if not {"q", "k", "v"} <= set(roles.values()) and len(required) >= 3 and not is_class:
-        if [roles[name] for name in required[:3]] in ([""] * 3, ["x", "context", ""]):
-            roles |= dict(zip(required[:3], "qkv", strict=True))
-    elif not named and required:
-        roles[required[0]] = "x"
-    if "k" in roles.values() and "q" not in roles.values() and "x" in roles.values():
-        roles = {name: "q" if role == "x" else role for name, role in roles.items()}
-    if "q" in roles.values() and "k" not in roles.values():
-        roles = {name: "x" if role == "q" else role for name, role in roles.items()}
-        if "v" in roles.values() and "context" not in roles.values():
-            roles = {name: "context" if role == "v" else role for name, role in roles.items()}
-    return roles
-
-
-def prepared(
-    target: Any,
-    name: str,
-    text: str,
-    line: int,
-    wishes: dict[str, str],
-    is_right: Callable[["Subject"], bool] = lambda subject: False,
-) -> Subject:
-    """Return a definition that runs: roles by name, the rest by trial. Raises CannotRun.
-
-    is_right: says if results are right in a layout. A function may run in several of them, so
-    that one is taken, and otherwise the first that runs.
-    """
-    subject = Subject(name, target, text, line, wishes=wishes)
-    subject.call = call_roles(target)
-    if not subject.is_module and "q" not in subject.given:
-        raise CannotRun("a function of attention takes queries, keys and values")
-    tried: list[tuple[Exception, Subject]] = []
-    ran: list[Subject] = []
-    for plan in plans(subject):
-        try:
-            out = attempt(plan, FIRST)
-        except Exception as error:  # any code may raise anything
-            tried.append((error, plan))
-            continue
-        if out and subject.is_module:
-            return with_layout(plan)
-        if out and is_right(plan):
-            return plan
-        ran.append(plan)
-    if ran:
-        return with_layout(ran[0])
-    raise why_not_run(tried, target)
-
-
-def why_not_run(tried: list[tuple[Exception, Subject]], target: Any) -> CannotRun:
-    """Return what is said about a definition if every call that was tried raises an error.
-
-    Of several errors, the one on the last line counts: a call with wrong inputs fails earlier.
-    """
-    if not tried:
-        return CannotRun("it takes no tensors that could be drawn")
-    lines = [line_raising(error, target) for error, _ in tried]
-    furthest, plan = tried[max(range(len(tried)), key=lines.__getitem__)]
-    if takes_anything(target):
-        return CannotRun(f"nothing is known about its `*` arguments; {raised(furthest, target)}")
-    if needed := needed_without_value(plan):
-        return CannotRun(f"a call needs `{needed}`, and an audit has no value for it")
-    ways = f"{len(tried)} combinations of arguments and layouts were tried"
-    if not all(lines):  # some call ran, and gave no result for each token
-        furthest = tried[lines.index(0)][0]
-        return CannotRun(f"{ways}: {raised(furthest, target)}")
-    said = f"{ways}, and each raises an error: {raised(furthest, target)}"
-    return CannotRun(said, max(lines), plan)
-
-
-def needed_without_value(subject: Subject) -> str:
-    """Return a parameter without a default for which a call passes None, or an empty text."""
-    called = subject.target.forward if subject.is_module else subject.target
-    parameters = inspect.signature(called).parameters
-    return next(
-        (
-            name
-            for name, role in subject.call.items()
-            if role in ("mask", "padding", "cache")
-            and parameters[name].default is inspect.Parameter.empty
-        ),
-        "",
-    )
-
-
-def takes_anything(target: Any) -> bool:
-    """Return True if the signature of a class or function names none of its arguments."""
-    signature = inspect.signature(target)
-    return bool(signature.parameters) and not parameters_of(target)
-
-
-def raised(error: Exception, target: Any) -> str:
-    """Return an error in words, with the line of the audited file that raised it."""
-    line = line_raising(error, target)
-    return f"line {line} raises {error_text(error)}" if line else error_text(error)
-
-
-def error_text(error: Exception) -> str:
-    """Return the type of an error and the first line of its message."""
-    if isinstance(error, CannotRun):
-        return str(error)
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:160]}"
-
-
-def line_raising(error: Exception, target: Any) -> int:
-    """Return the last line of the audited file that an error passed, 0 if it passed none."""
-    called = target.forward if inspect.isclass(target) and hasattr(target, "forward") else target
-    path = getattr(getattr(called, "__code__", None), "co_filename", "")
-    passed = [
-        line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == path
-    ]
-    return passed[-1] if passed else 0
-
-
-def plans(subject: Subject) -> Iterator[Subject]:
-    """Yield ways to build and call a definition, the most ordinary first."""
-    if not subject.is_module:
-        subject.with_heads = subject.has("heads")
-        layouts = ("batch, tokens",) if subject.with_heads else LAYOUTS_OF_FUNCTIONS
-        if subject.has("block"):
-            layouts = ("tokens", *layouts)
-        for layout, square, double in product(layouts, (False, True), (True, False)):
-            yield replace(subject, layout=layout, square=square, double=double)
-        return
-    unknown: list[str] = []
-    for _ in range(4):
-        try:
-            construction(subject.target, FIRST, False, dict.fromkeys(unknown, "width"))
-        except KeyError as error:
-            unknown.append(error.args[0])
-        except Exception:
-            break
-    for roles in product(GUESSES, repeat=min(len(unknown), 3)):
-        guesses = dict(zip(unknown, roles, strict=False))
-        for equal, layout, double in product((False, True), LAYOUTS, (True, False)):
-            if layout == "tokens, batch" and not equal and unknown:
-                continue
-            yield replace(subject, equal=equal, layout=layout, double=double, guesses=guesses)
-
-
-def attempt(subject: Subject, sizes: Sizes) -> Output:
-    """Run a definition once."""
-    sizes = subject.batch_of(subject.fitted(sizes))
-    with torch.no_grad():
-        return subject.run(subject.build(sizes), subject.inputs(sizes), sizes)
-
-
-def with_layout(subject: Subject) -> Subject:
-    """Return the subject with the layout in which only tokens of one sequence are mixed.
-
-    A module that takes (tokens, batch) runs with (batch, tokens) too, but mixes the wrong axis.
-    """
-    if subject.layout not in ("batch, tokens", "batch, heads, tokens"):
-        return subject
-    turned = {"batch, tokens": "tokens, batch", "batch, heads, tokens": "batch, tokens, heads"}
-    other = replace(subject, layout=turned[subject.layout])
-    try:
-        if mixes_others(subject) and not mixes_others(other) and mixes_tokens(other):
-            return other
-    except Exception:
-        return subject
-    return subject
-
-
-def mixes_others(subject: Subject) -> bool:
-    """Return True if another batch entry, or another head of a function, changes a result."""
-    sizes = subject.batch_of(subject.fitted(FIRST))
-    made, inputs = subject.build(sizes), subject.inputs(sizes)
-    with torch.no_grad():
-        before = subject.run(made, inputs, sizes).value
-        changed = {name: value.clone() for name, value in inputs.items()}
-        for value in changed.values():
-            if "heads" in subject.layout:
-                value[..., : sizes.head_dim] += 1
-            else:
-                value[-1] += 1
-        after = subject.run(made, changed, sizes).value
-    if "heads" in subject.layout:
-        return moved(before[..., sizes.head_dim :], after[..., sizes.head_dim :])
-    return moved(before[:-1], after[:-1])
-
-
-def mixes_tokens(subject: Subject) -> bool:
-    """Return True if some token changes the result of another one."""
-    sizes = subject.batch_of(subject.fitted(FIRST))
-    matrix = dependence(subject, sizes)
-    return bool(matrix.fill_diagonal_(False).any())
 
 
 def moved(before: torch.Tensor, after: torch.Tensor) -> bool:
@@ -588,22 +353,3 @@ def dependence(subject: Subject, sizes: Sizes, **how: Any) -> torch.Tensor:
             difference = (before - after).abs().amax(dim=(0, 2))
             rows.append(~(difference <= NOTHING * scale_of(before)))
     return torch.stack(rows, dim=1)
-
-
-def attributes_read(text: str) -> set[str]:
-    """Return the names, attributes and keywords of a definition's code, without its docstrings."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return set()
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            found.add(node.id)
-        elif isinstance(node, ast.Attribute):
-            found.add(node.attr)
-        elif isinstance(node, (ast.arg, ast.keyword)) and node.arg:
-            found.add(node.arg)
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            found.add(node.name)
-    return found

@@ -145,7 +145,7 @@ def extensions(
 ) -> None:
     """Add the extensions in Moodle's worksheet to OUT/extensions.csv."""
     from ..instructor.extensions import import_extensions
-    from ..instructor.ledger import make_folder
+    from ..instructor.results_folder import make_folder
     from ..instructor.roster import read_roster
     from ..project import find_project
 
@@ -193,21 +193,29 @@ def report(
     from ..instructor.roster import read_roster
     from ..instructor.sections import learners_in
     from ..project import find_project
+    from ..views.words import plural
 
-    if watch and section:
-        raise CourseError("--watch shows the whole class; leave --section out")
     project, listed = find_project(), []
+    own = learners_in(read_roster(roster), section)
     course, messages = project.course, messages_in(project.graders / "references")
     if alike is not None:
         listed = answers_in(alike, isolation)
     if watch:
         with interruptible("The page shows the last update."):
-            page = watch_report(out, course, hide_names, typer.echo, messages=messages)
-            typer.echo(f"{page}")
+            page = watch_report(
+                out,
+                course,
+                hide_names,
+                typer.echo,
+                messages=messages,
+                section=section,
+                learners=own,
+            )
     else:
-        own = learners_in(read_roster(roster), section)
         page = write_report(out, course, hide_names, listed, messages, section, own)
-        typer.echo(f"{page}")
+    if alike is not None:
+        typer.echo(f"nearly the same answers: {plural(len(listed), 'group')}, listed on the page")
+    typer.echo(f"{page}")
 
 
 def answers_in(submitted: Path, isolation: str) -> "list[Alike]":

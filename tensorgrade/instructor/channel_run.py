@@ -34,6 +34,10 @@ OVER_LIMIT = (
     "the public checks only. Your score is still that of your last graded file, {} points. To have "
     "this file graded, submit it again tomorrow."
 )
+NO_MORE_COUNT = (
+    "Only your first {} submissions count. This one went through the public checks only. Your "
+    "score is still that of your last graded file, {} points."
+)
 TO_BE_LOOKED_AT = "Grading failed, which is not your fault; your instructor has to look at it."
 
 
@@ -136,15 +140,22 @@ def hidden_runs(told: dict) -> list[dict]:
 
 
 def is_over_limit(told: dict, lateness: Lateness) -> bool:
-    """Return True if the hidden tests have run as often today as the course allows.
+    """Return True if the hidden tests have run as often as the course allows, today or at all.
 
     A day begins at midnight in the course's time zone.
     """
+    if no_more_count(told, lateness):
+        return True
     if not lateness.hidden_runs_a_day or not told.get("created_at"):
         return False
     today = in_zone(told["created_at"], lateness.zone or "UTC")[:10]
     days = [in_zone(one["submission_time"], lateness.zone or "UTC") for one in hidden_runs(told)]
     return sum(day.startswith(today) for day in days) >= lateness.hidden_runs_a_day
+
+
+def no_more_count(told: dict, lateness: Lateness) -> bool:
+    """Return True if all submissions that may count were graded with the hidden tests."""
+    return 0 < lateness.most_attempts <= len(hidden_runs(told))
 
 
 def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
@@ -154,6 +165,8 @@ def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
     """
     score = float(hidden_runs(told)[-1].get("score") or 0)
     output = OVER_LIMIT.format(lateness.hidden_runs_a_day, f"{score:g}")
+    if no_more_count(told, lateness):
+        output = NO_MORE_COUNT.format(lateness.most_attempts, f"{score:g}")
     tests = [gradescope_test(row) for row in rows]
     return {
         "score": score,

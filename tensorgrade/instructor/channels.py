@@ -120,14 +120,15 @@ def write_channel(system: str, project: Project, chapter: str, out: Path, isolat
 def gradescope(project: Project, chapter: Chapter, isolation: str) -> Files:
     """Return `autograder.zip`: `setup.sh`, `run_autograder` and the hidden graders.
 
-    The public checks are for submissions beyond the day's limit, if the course sets one.
+    The public checks are for submissions beyond a limit, if the course sets one.
     """
     own = {
         "setup.sh": SETUP.encode(),
         "run_autograder": for_chapter(GRADESCOPE, chapter),
         "requirements.txt": requirements(project.course),
     }
-    checks = public(project, chapter) if project.course.lateness.hidden_runs_a_day else {}
+    rule = project.course.lateness
+    checks = public(project, chapter) if rule.hidden_runs_a_day or rule.most_attempts else {}
     return own | checks | hidden(project, chapter, isolation) | engine()
 
 

@@ -146,7 +146,11 @@ def plan(
     if layout == "moodle":
         check_dates(course, roster)
     submitted = add_places(found, files, folders, course, only)
-    found.teams = teams_in(found.places, only)
+    found.teams = {  # a zip of unknown chapters is about all of them
+        (escaped(place.folder), place.chapter or only): place.submitted.team
+        for place in found.places
+        if place.submitted.team
+    }
     empty = {one.learner for one in everything} - {one.learner for one in files}
     on_class = [*notes, *notes_on_times(files)]
     on_class += notes_on_learners(submitted, reading.texts, empty, roster, folders, own)
@@ -154,18 +158,6 @@ def plan(
     found.notes = [*roster.notes, *reading.notes, *on_class, *found.notes]
     found.left_out += reading.left_out + reading.download.notes
     return found
-
-
-def teams_in(places: Iterable[Place], only: str) -> dict[tuple[str, str], str]:
-    """Return the team of each learner with a file of a team. only: the chapter of zips, if known.
-
-    A zip of unknown chapters is about all of them.
-    """
-    return {
-        (escaped(place.folder), place.chapter or only): place.submitted.team
-        for place in places
-        if place.submitted.team
-    }
 
 
 def check_roster(learners: Sequence[Learner], roster: Roster) -> None:

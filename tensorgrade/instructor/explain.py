@@ -218,9 +218,14 @@ def differs_from_record(explanation: Explanation) -> str:
 
 
 def submitted_at(explanation: Explanation) -> str:
-    """Return the time of the submission, in the course's time zone."""
-    zone = explanation.part.attempt.course.lateness.zone
-    return f"Submitted: {in_zone(explanation.row.get('submitted'), zone) or 'time unknown'}"
+    """Return the time of the submission, its team and the deadline, in the course's time zone."""
+    lateness, row = explanation.part.attempt.course.lateness, explanation.row
+    own = row.get("extension", {}).get("due", "")
+    due = lateness.told_due(row["chapter"], own)
+    deadline = f"; deadline: {due}" if due else ""
+    team = f" as team {row['team']}" if row.get("team") else ""
+    when = in_zone(row.get("submitted"), lateness.zone) or "time unknown"
+    return f"Submitted{team}: {when}{deadline}"
 
 
 def print_code(console: Console, explanation: Explanation) -> None:

@@ -20,9 +20,9 @@ from ..sources.submitted_files import escaped
 from ..views.words import plural
 from .collecting import brief
 from .folder_names import safe
-from .ledger import note_on_export
 from .points_breakdown import account, is_changed, late
 from .report.page import PAGES, STATES, Person, people_of, rows_of
+from .results_folder import note_on_export
 from .roster import Roster, as_csv, harmless, in_csv, is_formula
 from .sections import learners_in
 from .store import Store, set_meta

@@ -10,6 +10,7 @@ from .points_breakdown import account, is_changed
 from .points_breakdown import points as points_said
 from .run import Progress, Run, grade_class
 from .store import About, Attempt, Store, add_event, moment
+from .term import terms_of
 
 CAME = "came"
 
@@ -27,7 +28,7 @@ def log_of(out: Path, student: str, course: Course) -> list[str]:
     lines += [(event["at"], event_line(event)) for event in events]
     zone = course.lateness.zone
     told = [f"{in_zone(at, zone)}  {line}" for at, line in sorted(lines, key=lambda pair: pair[0])]
-    return [*told, "", *standing(store, student)]
+    return [*told, "", *standing(store, student, course)]
 
 
 def attempt_line(attempt: Attempt, course: Course) -> str:
@@ -54,13 +55,15 @@ def event_line(event: dict) -> str:
     return f"{event['chapter']}: {event['exercise']} {before:g} → {now:g} ({event['why']})"
 
 
-def standing(store: Store, student: str) -> list[str]:
-    """Return a line for each chapter with the points that count today."""
-    return [
+def standing(store: Store, student: str, course: Course) -> list[str]:
+    """Return a line for each chapter with the points that count today, and one for the term."""
+    lines = [
         f"{chapter}: {points_in(one.rows):g} of {points_said(most_in(one.rows))} count"
         for (name, chapter), one in sorted(store.results().items())
         if name == student
     ]
+    term = terms_of(store.rows(), course).get(student) if course.scheme else None
+    return [*lines, term.told()] if term else lines
 
 
 def points_in(rows: list[dict]) -> float:

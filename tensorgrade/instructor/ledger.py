@@ -4,65 +4,63 @@ The results are stored in `OUT/results.sqlite` (store.py). `results.jsonl` is wr
 run ends.
 """
 
-import hashlib
 import json
-import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from multiprocessing.util import register_after_fork
 from pathlib import Path
 from sqlite3 import Connection
 
 from ..attempts.verdict import Verdict
 from ..course import CourseError
-from ..lateness import BEST, Lateness, in_zone, read_time
+from ..lateness import in_zone, read_time
 from ..sources.finding import named
-from ..sources.submitted_files import NOTHING, WEIGHTS, SubmittedFiles, escaped
+from ..sources.submitted_files import NOTHING, SubmittedFiles, escaped
 from ..views.words import plural
 from . import store
-from .extensions import Extension
 from .history import OTHER_FILE, moves, record_of
-from .overrides import Key, Override, excused, overridden
+from .results_folder import (
+    RESULTS,
+    Lock,
+    digest_of_text,
+    in_order,
+    lines_of,
+    make_folder,
+    note_on_export,
+    write_text,
+)
 from .store import About, Attempt, Basis, Store
-
-RESULTS = "results.jsonl"
+from .what_counts import Rules, files_of
 
 
 class Ledger:
     """The results of one run in its folder, which last over any number of starts.
 
-    digests: the digest of each chapter's graders, by the chapter's name. lateness: the late policy.
-    overrides: an instructor's decisions against the graders. regraded: ids of messages; a row with
-    one of them does not count as graded. exercises: the exercises of each chapter; a submission
-    counts as graded only if each of them has a row. extensions: later deadlines of single learners.
-    teams: the team of each member. waits: called before this run waits for another one; None raises
-    CourseError instead. notes: sentences about rows that are damaged or were imported.
+    digests: the digest of each chapter's graders, by the chapter's name. rules: decide which
+    attempt counts. regraded: ids of messages; a row with one of them does not count as graded.
+    exercises: the exercises of each chapter; a submission counts as graded only if each of them has
+    a row. waits: called before this run waits for another one; None raises CourseError instead.
+    notes: sentences about rows that are damaged or were imported.
     """
 
     def __init__(
         self,
         out: Path,
         digests: dict[str, str],
-        lateness: Lateness | None = None,
-        overrides: dict[Key, Override] | None = None,
+        rules: Rules | None = None,
         regraded: Collection[str] = (),
         exercises: Mapping[str, Collection[str]] | None = None,
-        extensions: Mapping[About, Extension] | None = None,
-        teams: Mapping[About, str] | None = None,
         waits: Callable[[], None] | None = None,
     ):
         make_folder(out)
         self.out, self.lock = out, Lock(out / "in-use", waits)
-        self.digests, self.lateness = digests, lateness or Lateness()
-        self.overrides, self.regraded = dict(overrides or {}), regraded
-        self.exercises, self.extensions = exercises or {}, dict(extensions or {})
-        self.teams = teams or {}
+        self.digests, self.rules = digests, rules or Rules()
+        self.regraded, self.exercises = regraded, exercises or {}
         self.store = Store(out, writes=True)
         self.attempts, self.results = self.store.attempts(), self.store.results()
         self.groups = set(self.store.unnamed())
         self.notes = [*self.store.notes, *self.notes_on_changes()]
         self.is_first = not self.store.history()
-        self.ignored: set[str] = set(json.loads(self.store.meta(IGNORED) or "[]"))
+        self.rules.ignored = set(json.loads(self.store.meta(IGNORED) or "[]"))
         self.moves: list[dict] = []
         self.run = 0
 
@@ -150,7 +148,7 @@ class Ledger:
 
     def note_older(self, todo: list[SubmittedFiles]) -> None:
         """Note files that are older than the files graded before."""
-        zone = self.lateness.zone
+        zone = self.rules.lateness.zone
         older = [
             f"{'/'.join(about(one))} ({in_zone(one.submitted, zone)}, and before "
             f"{in_zone(known, zone)})"
@@ -225,8 +223,8 @@ class Ledger:
     def settle(self, connection: Connection, attempts: list[Attempt]) -> None:
         """Write the rows that count for a learner's chapter, and record their changes."""
         a, newest = (attempts[-1].student, attempts[-1].chapter), attempts[-1]
-        counted, rows = self.counting(attempts)
-        basis = Basis(counted.content, counted.graders, newest.number, self.lateness.attempts)
+        counted, rows = self.rules.counting(attempts)
+        basis = Basis(counted.content, counted.graders, newest.number, self.rules.lateness.attempts)
         old = self.results.get(a)
         if old and old.is_sound and (old.basis, old.text) == (basis, store.as_text(rows)):
             return
@@ -239,38 +237,9 @@ class Ledger:
             store.add_event(connection, self.run, "moved", change)
         self.results[a] = store.put_result(connection, a, basis, rows)
 
-    def counting(self, attempts: list[Attempt]) -> tuple[Attempt, list[dict]]:
-        """Return the attempt that counts, and its rows with penalties and overrides.
-
-        If the best attempt counts, only attempts judged by the same graders are compared, because
-        earlier graders may have been wrong.
-        """
-        allowed = self.within_limit(attempts)
-        newest = allowed[-1]
-        options = [newest]
-        if self.lateness.attempts == BEST:
-            options += [one for one in allowed[:-1] if one.graders == newest.graders][::-1]
-        dated = [(one, [self.dated(row) for row in one.rows]) for one in options]
-        counted, rows = max(dated, key=lambda pair: points(pair[1]))  # the newest of equal ones
-        later = self.added_since(counted, attempts)
-        rows = [excused(row, ADDED_LATER) if row["exercise"] in later else row for row in rows]
-        if newest is not attempts[-1]:
-            rows = [row | {"most_attempts": self.lateness.most_attempts} for row in rows]
-        return counted, [overridden(row, self.overrides) for row in rows]
-
-    def within_limit(self, attempts: list[Attempt]) -> list[Attempt]:
-        """Return the attempts at a learner's first files, up to the limit; all without a limit."""
-        most = self.lateness.most_attempts or len(attempts)
-        files = files_of(attempts)[:most]
-        allowed: list[Attempt] = []
-        for attempt in attempts:
-            if attempt.content in files or len(files_of(allowed)) < most:
-                allowed.append(attempt)
-        return allowed
-
     def note_over_limit(self, todo: list[SubmittedFiles]) -> None:
         """Note new files that do not count, because their learners submitted enough before."""
-        most = self.lateness.most_attempts
+        most = self.rules.lateness.most_attempts
         over = [
             about(one)
             for one in todo
@@ -295,19 +264,10 @@ class Ledger:
 
     def ignore(self, new: dict[str, list[str]]) -> None:
         """Permanently excuse files that were graded before from new exercises."""
-        self.ignored |= {f"{chapter}/{name}" for chapter, names in new.items() for name in names}
+        names = {f"{chapter}/{name}" for chapter, own in new.items() for name in own}
+        self.rules.ignored |= names
         with self.store.transaction() as connection:
-            store.set_meta(connection, IGNORED, json.dumps(sorted(self.ignored)))
-
-    def added_since(self, counted: Attempt, attempts: list[Attempt]) -> set[str]:
-        """Return ignored exercises that were added after this file was graded."""
-        names = {name.partition("/")[2] for name in self.ignored}
-        if not names or counted.content.startswith(NOTHING):
-            return set()
-        same = [one.rows for one in attempts if one.content == counted.content]
-        before = [{row["exercise"] for row in rows} for rows in same if rows]
-        added = {name for name in names if any(name not in own for own in before)}
-        return {name for name in added if f"{counted.chapter}/{name}" in self.ignored}
+            store.set_meta(connection, IGNORED, json.dumps(sorted(self.rules.ignored)))
 
     def rename(self, identities: dict[str, str]) -> list[str]:
         """Apply overrides and extensions of a learner's earlier name to the new name.
@@ -329,10 +289,7 @@ class Ledger:
             known[said] = [*(old for old in known.get(said, []) if old != name), name]
         with self.store.transaction() as connection:
             store.set_meta(connection, NAMES, json.dumps(known))
-        for (old, chapter, exercise), given in list(self.overrides.items()):
-            self.overrides.setdefault((new.get(old, old), chapter, exercise), given)
-        for (old, chapter), extension in list(self.extensions.items()):
-            self.extensions.setdefault((new.get(old, old), chapter), extension)
+        self.rules.rename(new)
         told = ", ".join(f"{old} is {name} now" for old, name in sorted(new.items()))
         why = "overrides and extensions count for the new name"
         return [f"{told}: {why}; `--forget NAME` drops the rows of the old one"] if new else []
@@ -349,7 +306,7 @@ class Ledger:
         known = json.loads(self.store.meta(OVERRIDES_SEEN) or "{}")
         seen: dict[str, list] = {}
         old = []
-        for a, given in self.overrides.items():
+        for a, given in self.rules.overrides.items():
             name, before = "/".join(a), known.get("/".join(a))
             if a[:2] not in now:  # this run does not have the file
                 seen |= {name: before} if before else {}
@@ -364,24 +321,6 @@ class Ledger:
             store.set_meta(connection, OVERRIDES_SEEN, json.dumps(seen))
         advice = "change the reason to keep one without this note, or delete its line"
         return [f"old overrides still count: {named(sorted(old))}; {advice}"] if old else []
-
-    def dated(self, row: dict) -> dict:
-        """Return a row with its late penalty, and with the learner's team and extension."""
-        if team := self.teams.get(key(row)[:2]):
-            row = row | {"team": team}
-        extension = self.extensions.get(key(row)[:2])
-        if extension is None:
-            return self.lateness.applied(row, row.get("submitted"))
-        dated = self.lateness.applied(row, row.get("submitted"), extension.due)
-        return dated | {"extension": extension.told()}
-
-    def is_late(self, submitted_files: SubmittedFiles) -> bool:
-        """Return True if a submission arrived after its learner's deadline."""
-        extension = self.extensions.get(about(submitted_files))
-        due = extension.due if extension else None
-        return bool(
-            self.lateness.seconds_late(submitted_files.chapter, submitted_files.submitted, due)
-        )
 
     def rows(self) -> list[dict]:
         """Return all rows that currently count."""
@@ -439,24 +378,11 @@ KINDS = ("came", "gone")
 # Settings of a folder: the exercises that do not count for earlier files; the file and the maximum
 # for which each override was made; the earlier names of each learner, by the course system's id.
 IGNORED, OVERRIDES_SEEN, NAMES = "ignored exercises", "overrides", "names"
-ADDED_LATER = "this exercise was added after you submitted your file"
-
-
-def files_of(attempts: list[Attempt]) -> list[str]:
-    """Return the digests of a learner's different files, oldest first."""
-    return list(dict.fromkeys(a.content for a in attempts if not a.content.startswith(NOTHING)))
 
 
 def a_of(event: dict) -> About:
     """Return the student and the chapter of an event."""
     return event["student"], event["chapter"]
-
-
-def in_order(exercises: list[str]) -> Callable[[dict], tuple]:
-    """Return a sort key for rows: by learner, chapter, and the course's order of exercises."""
-    place = {name: number for number, name in enumerate(exercises)}
-    last = len(place)  # for exercises that the course no longer has
-    return lambda row: (row["student"], row["chapter"], place.get(row["exercise"], last))
 
 
 def whose(abouts: Collection[About]) -> str:
@@ -495,120 +421,11 @@ def representative(verdict: Verdict) -> dict:
     }
 
 
-def note_on_export(kept: Store, then: str) -> list[str]:
-    """Return a note if `results.jsonl` was changed after the last run. then: the consequence."""
-    known, path = kept.meta(RESULTS), kept.out / RESULTS
-    if not known or (path.exists() and digest_of_text(path.read_bytes()) == known):
-        return []
-    advice = "To give other points, write them into overrides.csv"
-    return [f"{RESULTS} is not as the last run left it; {then}. {advice}"]
-
-
-def identical_files(kept: Store) -> list[dict]:
-    """Return `chapter` and `students` of each file that several learners share.
-
-    Learners without any exercise begun are left out, because untouched stubs are always equal.
-    Weights are ignored, because learners may share them. A team counts as one learner.
-    """
-    groups = defaultdict(list)
-    teams = {key(row)[:2]: row["team"] for row in kept.rows() if row.get("team")}
-    begun = {key(row)[:2] for row in kept.rows() if row["status"] != "not_attempted"}
-    for a, own in sorted(kept.attempts().items()):
-        content = own[-1].content.split(WEIGHTS)[0]
-        if a in begun and content and not content.startswith(NOTHING):
-            groups[a[1], content].append(a[0])
-    return [
-        {"chapter": chapter, "students": students}
-        for (chapter, _), students in groups.items()
-        if len({teams.get((student, chapter), (student,)) for student in students}) > 1
-    ]
-
-
-def make_folder(out: Path) -> None:
-    """Make the folder for results. Raises CourseError if that is impossible."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CourseError(f"the folder {out} cannot be created: {error.strerror}") from None
-    if not os.access(out, os.W_OK | os.X_OK):
-        raise CourseError(f"you may not write into {out}; choose another --out")
-
-
-class Lock:
-    """A lock that keeps a second run out of a folder while this process lives.
-
-    Forks do not hold it, so a worker that outlives the process blocks no other run. waits: called
-    before this waits for another run; without it, another run is an error.
-    """
-
-    def __init__(self, path: Path, waits: Callable[[], None] | None = None):
-        try:
-            import fcntl
-        except ImportError:  # missing on Windows
-            return
-        try:
-            self.file = path.open("w")
-        except OSError as error:
-            raise CourseError(f"{path} cannot be written: {error.strerror}") from None
-        try:
-            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            if waits is None:
-                raise CourseError(f"another run is writing into {path.parent} just now") from None
-            waits()
-            fcntl.flock(self.file, fcntl.LOCK_EX)
-        register_after_fork(self, lambda lock: lock.file.close())
-
-
-def is_in_use(out: Path) -> bool:
-    """Return True if a run is writing into a folder now; False if that is unknown."""
-    try:
-        import fcntl
-
-        with (out / "in-use").open() as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except (ImportError, OSError):
-        return False
-    return False
-
-
 def about(submitted_files: SubmittedFiles) -> About:
     """Return the student and the chapter of a submission."""
     return submitted_files.student, submitted_files.chapter
 
 
-def points(rows: list[dict]) -> float:
-    """Return the sum of the points of some rows."""
-    return sum(row["points"] for row in rows)
-
-
 def key(row: dict) -> tuple[str, str, str]:
     """Return the student, chapter and exercise of a row."""
     return row["student"], row["chapter"], row["exercise"]
-
-
-def lines_of(rows: list[dict]) -> bytes:
-    """Return rows as JSON Lines. A lone surrogate is written as a JSON escape."""
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    return text.encode("utf-8", "backslashreplace")
-
-
-def digest_of_text(text: bytes) -> str:
-    """Return a digest of a file's content."""
-    return hashlib.sha256(text).hexdigest()
-
-
-def write_text(path: Path, text: bytes) -> None:
-    """Replace a file completely or not at all. Raises CourseError."""
-    temporary = path.with_suffix(".tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        why = f"{path} cannot be written: {error.strerror}"
-        raise CourseError(f"{why}. Earlier results are kept") from None

@@ -25,6 +25,7 @@ from .ledger import Ledger
 from .overrides import OVERRIDES, read_overrides, unknown
 from .retrying_workers import LocalWorkers, Workers, default_count, graded
 from .teams import Teams, read_teams
+from .what_counts import Rules
 from .write_submissions import identities
 
 LONGEST_NOTE = 300  # characters: two lines of a wide terminal
@@ -102,7 +103,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         submissions = [
             submitted_files
             for submitted_files in submissions
-            if run.again in teams.members(submitted_files.student, submitted_files.chapter)
+            if teams.are_one(run.again, submitted_files.student, submitted_files.chapter)
         ]
     if not submissions:
         what = f"{run.again or '<student>'}/{' or '.join(run.chapters) or '<chapter>'}/"
@@ -149,20 +150,10 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
 def ledger_of(out: Path, course: Course, run: Run, teams: Teams, progress: Progress) -> Ledger:
     """Return the results in a folder, as soon as no other run writes. Raises CourseError."""
     digests = {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters}
-    overrides = read_overrides(out, course)
     exercises = {c.name: [e.name for e in c.exercises] for c in course.chapters}
-    extensions = read_extensions(out, course)
-    ledger = Ledger(
-        out,
-        digests,
-        course.lateness,
-        overrides,
-        GRADERS_FAILED,
-        exercises,
-        extensions,
-        teams.of,
-        progress.waits,
-    )
+    overrides, extensions = read_overrides(out, course), read_extensions(out, course)
+    rules = Rules(course.lateness, overrides, extensions, teams.of)
+    ledger = Ledger(out, digests, rules, GRADERS_FAILED, exercises, progress.waits)
     ledger.must_know(run.forget)
     return ledger
 
@@ -179,8 +170,8 @@ def notes_on_others(ledger: Ledger, submissions: list[SubmittedFiles], run: Run)
         student for student, _ in others
     }
     notes = kept(others, ledger.by_other_graders(others))
-    notes += unknown(EXTENSIONS, [student for student, _ in ledger.extensions], students)
-    return notes + unknown(OVERRIDES, [student for student, *_ in ledger.overrides], students)
+    notes += unknown(EXTENSIONS, [student for student, _ in ledger.rules.extensions], students)
+    return notes + unknown(OVERRIDES, [student for student, *_ in ledger.rules.overrides], students)
 
 
 FEW, ENOUGH = 0.1, 10  # a note appears below this share of at least so many learners
@@ -232,7 +223,7 @@ DECISIONS = COUNT, IGNORE = "count", "ignore"
 
 def late_by_file(submissions: list[SubmittedFiles], ledger: Ledger) -> list[str]:
     """Return a note on submissions that are late only by the time of their file."""
-    late = sorted({h.student for h in submissions if h.by_file and ledger.is_late(h)})
+    late = sorted({h.student for h in submissions if h.by_file and ledger.rules.is_late(h)})
     if not late:
         return []
     why = "are late only by their file's own time, because timestamp.txt is missing or has no time"

@@ -1,4 +1,4 @@
-"""List similar answers for a human to review, with how common each is.
+"""List identical files, and similar answers with how common each is, for a human to review.
 
 Right answers to a short exercise are often similar, so this list accuses no learner. The learner's
 process reduces the text to its structure (runner/reading.py). This module only counts the results.
@@ -11,7 +11,8 @@ from pathlib import Path
 from ..attempts.maker import AttemptMaker
 from ..runner.source import Unreadable
 from ..sources.finding import find_submissions
-from ..sources.submitted_files import SubmittedFiles
+from ..sources.submitted_files import NOTHING, WEIGHTS, SubmittedFiles
+from .store import Store
 from .teams import read_teams
 
 COMMON = 0.2  # an answer shared by more than this share of a class is the usual one
@@ -64,3 +65,24 @@ def shapes_of(maker: AttemptMaker, submitted_files: SubmittedFiles) -> dict[str,
     own = maker.names_in(submitted_files.chapter)
     last = {names[0]: shape for names, shape in found if names and names[0] in own}
     return {exercise: shape for exercise, shape in last.items() if TO_DO not in shape}
+
+
+def identical_files(kept: Store) -> list[dict]:
+    """Return `chapter` and `students` of each file that several learners share.
+
+    Learners without any exercise begun are left out, because untouched stubs are always equal.
+    Weights are ignored, because learners may share them. A team counts as one learner.
+    """
+    groups = defaultdict(list)
+    rows = [((row["student"], row["chapter"]), row) for row in kept.rows()]
+    teams = {a: row["team"] for a, row in rows if row.get("team")}
+    begun = {a for a, row in rows if row["status"] != "not_attempted"}
+    for a, own in sorted(kept.attempts().items()):
+        content = own[-1].content.split(WEIGHTS)[0]
+        if a in begun and content and not content.startswith(NOTHING):
+            groups[a[1], content].append(a[0])
+    return [
+        {"chapter": chapter, "students": students}
+        for (chapter, _), students in groups.items()
+        if len({teams.get((student, chapter), (student,)) for student in students}) > 1
+    ]

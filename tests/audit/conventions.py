@@ -543,3 +543,51 @@ def attention_with_lengths(queries, keys, values, valid_lens=None):
         hidden = torch.arange(scores.shape[-1]) >= valid_lens[:, None, None]
         scores = scores.masked_fill(hidden, -1e6)
     return torch.bmm(nn.functional.softmax(scores, dim=-1), values)
+
+
+class SpatialGatingBlock(nn.Module):
+    """Tokens first, with a norm that hides a constant."""
+
+    def __init__(self, d_model, seq_len):
+        super().__init__()
+        self.norm = nn.LayerNorm(d_model)
+        self.weight = nn.Parameter(torch.zeros(seq_len, seq_len))
+
+    def forward(self, x):
+        n = x.shape[0]
+        return x + torch.einsum("ij,jbd->ibd", self.weight[:n, :n], self.norm(x))
+
+
+class PositionalEncoding(nn.Module):
+    """Sinusoidal positions for (tokens, batch, width)."""
+
+    def __init__(self, d_model, max_len=100):
+        super().__init__()
+        rates = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
+        angles = torch.arange(max_len)[:, None] * rates
+        pe = torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
+        self.register_buffer("pe", pe[:, None])
+
+    def forward(self, x):
+        return x + self.pe[: x.shape[0]]
+
+
+class Softmax(nn.Module):
+    """A softmax over an axis that the constructor is told."""
+
+    def __init__(self, dim=None):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x):
+        return torch.softmax(x, self.dim)
+
+
+def cross_entropy(logits, targets):
+    """A loss of (tokens, classes)."""
+    return -logits.log_softmax(1)[torch.arange(len(targets)), targets].mean()
+
+
+def linear_attention(q, k, v):
+    """Attention without a softmax, as its name says."""
+    return q @ (k.mT @ v) / q.shape[-1]

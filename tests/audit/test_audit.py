@@ -36,6 +36,11 @@ def audited(text: str, name: str = "", **wishes: str) -> dict:
     return found["audits"][0]
 
 
+def report_on(found: dict) -> str:
+    """Return the report on one audit."""
+    return report({"file": "code.py", "problem": "", "audits": [found]})
+
+
 def failing(found: dict) -> set[str]:
     """Return the names of the relations that fail."""
     return {one["name"] for one in found["relations"] if one["status"] == "fails"}
@@ -181,6 +186,60 @@ def test_an_edit_repairs_code_that_raises_for_every_input():
     assert found["status"] == "not run"
     assert found["at"]["code"] == "scores = q @ k.mT.mT"
     assert "scores = (q) @ ((k.mT.mT).transpose(-2, -1))" in found["at"]["fix"]
+
+
+@pytest.mark.slow
+def test_an_error_is_repaired_on_the_line_that_makes_the_layer():
+    text = (
+        "class SelfAttention(nn.Module):\n    def __init__(self, d_in, d_out):\n"
+        "        super().__init__()\n        self.q = nn.Linear(d_in, d_out)\n"
+        "        self.k = nn.Linear(d_in + 1, d_out)\n        self.v = nn.Linear(d_in, d_out)\n"
+        "    def forward(self, x):\n        q = self.q(x)\n        k = self.k(x)\n"
+        "        return torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, -1) @ self.v(x)\n"
+    )
+    found = audited(text)
+    assert "each raises an error: line 13 raises RuntimeError" in found["why"]
+    assert found["at"]["code"] == "self.k = nn.Linear(d_in + 1, d_out)"
+    assert found["at"]["fix"] == "self.k = nn.Linear((d_in), d_out)"
+
+
+def test_an_error_that_shows_its_mistake_is_named():
+    text = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
+    found = audited(text.replace("super().__init__()", "pass"))
+    assert names(found) == ["super_init_not_called"]
+    assert "Known mistake: `super().__init__()` has to be" in report_on(found)
+
+
+def test_weights_that_are_not_registered_are_named_with_their_line():
+    text = (
+        "class SelfAttention(nn.Module):\n    def __init__(self, d_in, d_out):\n"
+        "        super().__init__()\n        self.q = nn.Parameter(torch.rand(d_in, d_out))\n"
+        "        self.k = torch.rand(d_in, d_out)\n"
+        "        self.v = nn.Parameter(torch.rand(d_in, d_out))\n    def forward(self, x):\n"
+        "        q, k, v = x @ self.q, x @ self.k, x @ self.v\n"
+        "        return torch.softmax(q @ k.mT / k.shape[-1] ** 0.5, -1) @ v\n"
+    )
+    found = audited(text)
+    assert names(found) == ["not_registered"]
+    assert found["at"] == {"line": 9, "fix": "", "code": "self.k = torch.rand(d_in, d_out)"}
+
+
+def test_training_without_dropout_has_to_equal_evaluation():
+    text = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
+    found = audited(text.replace("k.mT\n", "k.mT * (2 if self.training else 1)\n"))
+    assert "training without dropout" in failing(found)
+
+
+def test_the_formula_is_tested_if_the_layers_are_called_qkv_and_proj():
+    found = audited(CONVENTIONS, "FlashCausalSelfAttention")
+    holding = {one["name"] for one in found["relations"] if one["status"] == "holds"}
+    assert "equality with F.scaled_dot_product_attention" in holding
+
+
+def test_the_report_says_why_the_formula_was_not_tested():
+    assert "Not tested: equality with F.scaled_dot_product_attention, because its code" in (
+        report_on(audited(CONVENTIONS, "NormalizedAttention"))
+    )
 
 
 def test_an_unknown_scale_is_found_by_regression():
@@ -362,3 +421,5 @@ def test_a_target_is_a_file_or_a_module():
     assert asked_for("torch.nn.modules.activation:MultiheadAttention").path.name == "activation.py"
     with pytest.raises(CourseError, match="no file or module"):
         asked_for("no_such_module:Attention")
+    with pytest.raises(CourseError, match="is a folder"):
+        asked_for(str(ROOT))

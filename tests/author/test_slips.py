@@ -244,6 +244,17 @@ def test_a_lesson_in_another_encoding_is_reported_with_its_line(course):
     assert told == f"{path}:27: this is no UTF-8; save the file as such"
 
 
+def test_a_missing_course_config_is_reported_with_its_path(tmp_path):
+    with pytest.raises(CourseError, match=f"there is no {tmp_path}/course_config.py"):
+        Project(tmp_path).course  # noqa: B018
+
+
+def test_a_course_config_that_cannot_be_read_is_reported_with_its_path(tmp_path):
+    (tmp_path / "course_config.py").mkdir()
+    with pytest.raises(CourseError, match=f"^{tmp_path}/course_config.py: "):
+        Project(tmp_path).course  # noqa: B018
+
+
 def test_an_error_of_several_lines_is_one_sentence(course, monkeypatch):
     def cases(file):
         raise TypeError("eye() takes other arguments:\n * (int n)\n * (int n, int m)")

@@ -5,6 +5,8 @@ mistakes it contains, which line is reported, and how the message begins. No lin
 wrong one.
 """
 
+import csv
+
 import pytest
 
 from tensorgrade.author.proofs.open_world import Judged, cases, table
@@ -44,6 +46,21 @@ def test_public_code_gets_the_verdict_that_it_should(project: Project, judged, c
 def test_every_definition_is_in_the_table():
     names = [case["name"] for case in cases(FOLDER)]
     assert sorted(names) == sorted(path.stem for path in FOLDER.glob("*.py"))
+
+
+def test_each_public_source_names_a_commit_or_a_page_and_existing_cases():
+    names = {case["name"] for case in cases(FOLDER)}
+    with (FOLDER / "sources.tsv").open(encoding="utf-8", newline="") as file:
+        sources = [*csv.DictReader(file, delimiter="\t")]
+    for source in sources:
+        assert set(source["cases"].split()) <= names and source["shows"]
+        assert source["kind"] == "learners" or len(source["commit"]) in (0, 40)
+        assert source["kind"] != "learners" or not source["path"], "learners are only counted"
+        assert (
+            source["commit"]
+            or source["kind"] == "learners"
+            or source["path"].startswith("https://")
+        )
 
 
 def test_the_table_counts_a_wrong_line_as_false(project, judged):

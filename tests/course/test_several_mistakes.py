@@ -1,5 +1,6 @@
 """Several known mistakes cost at least as much as some of them, and at most their sum."""
 
+import os
 import random
 from collections.abc import Iterator
 from itertools import chain, combinations
@@ -11,6 +12,7 @@ from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.recognition.mistakes import EditError, Mistake, make
 
 TINY = 1e-6
+MORE = int(os.environ.get("SEVERAL_MISTAKES", "0"))  # further pairs, and as many triples
 NAMELESS = {"trained_loss"}  # it passes earlier mistakes on
 
 
@@ -87,6 +89,16 @@ def test_several_mistakes_cost_at_most_what_they_cost_alone(project, judged, siz
 # scaled_dot_product_attention. `weights_transposed` with the latter gives the same results, so
 # neither pair is named and the checks alone decide.
 UNNAMED = 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(36000)
+@pytest.mark.skipif(not MORE, reason="SEVERAL_MISTAKES sets how many")
+@pytest.mark.parametrize("size", [2, 3])
+def test_of_any_number_of_sets_one_in_a_hundred_costs_more(project, judged, size):
+    drawn = samples(project, 11 + MORE, MORE, size)
+    found = [*filter(None, (complaint(judged, sample) for sample in drawn))]
+    assert len(found) <= MORE / 100, found
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import Status, Verdict
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import run as running
-from tensorgrade.instructor.ledger import lines_of
+from tensorgrade.instructor.results_folder import lines_of
 from tensorgrade.instructor.store import NAME, Store
 
 from ..commands import ROOT, Begun

@@ -94,6 +94,16 @@ def test_a_submission_over_the_limit_keeps_the_last_graded_score():
     assert not results.get("extra_data")
 
 
+def test_after_the_last_submission_that_counts_the_score_stays_on_every_later_day():
+    told = METADATA | {"previous_submissions": submissions(*TODAY)}
+    told["created_at"] = "2027-03-01T01:30:00.365935-08:00"
+    assert is_over_limit(told, Lateness(most_attempts=2))
+    assert not is_over_limit(told, Lateness(most_attempts=3))
+    results = public_results([row("learner", 0, "failed", 0.0)], told, Lateness(most_attempts=2))
+    check_gradescope(results)
+    assert results["score"] == 11.0 and "first 2 submissions count" in results["output"]
+
+
 def check_prairielearn(results: dict) -> None:
     """What PrairieLearn's documentation asks of `results.json`."""
     assert set(results) <= {"gradable", "score", "message", "output", "tests", "format_errors"}

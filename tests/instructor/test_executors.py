@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from pathlib import Path
@@ -70,6 +72,28 @@ def test_who_ends_workers_is_set_aside_and_no_other_learner(processes):
     rows = [verdict.row() for verdict in back["s017"]]
     assert [row["exercise"] for row in rows] == [e.name for e in COURSE.chapter(CHAPTER).exercises]
     assert {row["status"] for row in rows} == {"killed"} and sum(row["points"] for row in rows) == 0
+
+
+DIES_WHILE_A_TASK_IS_WRITTEN = """
+import os, time
+from tensorgrade.processes import side_by_side
+
+def die_soon():
+    time.sleep(0.5)
+    os._exit(1)
+
+pool = side_by_side(1, warm=True)
+tasks = [pool.submit(die_soon), pool.submit(len, bytes(1_000_000))]
+print(*(type(task.exception()).__name__ for task in tasks))
+pool.shutdown(wait=False)
+"""
+
+
+def test_a_program_ends_although_a_worker_died_while_a_task_was_written():
+    """Python before 3.11.5 waits forever for somebody to read the task."""
+    code = [sys.executable, "-c", DIES_WHILE_A_TASK_IS_WRITTEN]
+    done = subprocess.run(code, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["BrokenProcessPool"] * 2, done.stderr
 
 
 class OneFall(ThreadPoolExecutor):

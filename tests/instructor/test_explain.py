@@ -2,6 +2,7 @@
 
 import io
 import os
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -104,6 +105,19 @@ def test_where_checks_find_different_things_all_is_said(explained):
 def test_no_line_of_a_learners_obeys_a_terminal(explained):
     shown, sent = explained(body("y = x * 2  # \x1b[31m\n    return y  # \x1b[31m"))
     assert "\nStages\n" in shown and "\x1b" not in shown + sent
+
+
+def test_a_reply_shows_the_deadline_and_the_team(grader, monkeypatch, tmp_path):
+    rule = Lateness({CH1: "2027-01-15 07:00 UTC"}, zone="Europe/Berlin")
+    course = replace(grader.maker.course, lateness=rule)
+    monkeypatch.setattr(grader.maker, "course", course)
+    put(tmp_path / "in", "ann", CH1, 1.0, 1_800_000_000)
+    (tmp_path / "in" / "ben").mkdir()
+    (tmp_path / "in" / "teams.csv").write_text("student,team\nann,falcons\nben,falcons\n")
+    grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
+    sent = for_learner(explain(grader, "ben", "softmax", tmp_path / "in", tmp_path / "out"))
+    when = "2027-01-15 09:00:00 Europe/Berlin; deadline: 2027-01-15 08:00 Europe/Berlin"
+    assert f"Submitted as team falcons: {when}" in sent
 
 
 def test_an_instructor_is_told_which_bug_is_to_be_found_and_no_learner_is(explained, project):

@@ -1,8 +1,9 @@
 """Identical files are graded once, get the same verdicts, and are reported."""
 
 from tensorgrade.attempts.verdict import Status, Verdict
-from tensorgrade.instructor.ledger import Ledger, identical_files
+from tensorgrade.instructor.ledger import Ledger
 from tensorgrade.instructor.run import twins, verdicts_for
+from tensorgrade.instructor.similarity import identical_files
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 

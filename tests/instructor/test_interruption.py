@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 
@@ -88,10 +87,6 @@ def test_interrupted_it_leaves_nobody_and_the_same_command_finishes(submitted, e
     assert (tmp_path / "results.jsonl").read_bytes() == expected
 
 
-@pytest.mark.skipif(
-    sys.version_info < (3, 11, 5),
-    reason="a pool of this Python can hang if a worker dies while a task is written (gh-94777)",
-)
 def test_a_killed_worker_and_a_killed_warm_process_are_replaced_and_nothing_is_lost(
     submitted, expected, tmp_path
 ):

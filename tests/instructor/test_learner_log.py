@@ -1,9 +1,11 @@
 """`log` shows a learner's whole history, and `regrade` keeps who, when and why."""
 
+from dataclasses import replace
+
 import pytest
 
 from tensorgrade.attempts.setup import Setup
-from tensorgrade.course import CourseError
+from tensorgrade.course import CourseError, Scheme
 from tensorgrade.instructor.learner_log import log_of, regrade
 from tensorgrade.instructor.run import Run
 from tensorgrade.instructor.store import Store
@@ -39,6 +41,12 @@ def test_the_log_has_every_attempt_every_change_and_what_counts(term):
     assert standing == f"{CH1}: {MOST / 2:g} of {MOST} points count"
     with pytest.raises(CourseError, match="holds no rows of zoe"):
         log_of(term / "out", "zoe", COURSE)
+
+
+def test_the_log_ends_with_the_term_if_the_course_has_a_scheme(term):
+    course = replace(COURSE, scheme=Scheme(pass_mark=40))
+    *_, line = log_of(term / "out", "ada", course)
+    assert line == "The term so far: 50 of 100: passed."
 
 
 def test_a_regrade_keeps_who_when_why_and_replies_with_old_and_new_points(term, monkeypatch):

@@ -12,7 +12,8 @@ import pytest
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.course import CourseError
 from tensorgrade.instructor import store
-from tensorgrade.instructor.ledger import Ledger, key, lines_of, write_text
+from tensorgrade.instructor.ledger import Ledger, key
+from tensorgrade.instructor.results_folder import lines_of, write_text
 from tensorgrade.instructor.store import Store
 from tensorgrade.sources.submitted_files import SubmittedFiles
 

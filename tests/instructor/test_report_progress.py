@@ -12,8 +12,8 @@ from rich.console import Console
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.instructor.class_terminal import ClassProgress
 from tensorgrade.instructor.history import OTHER_DATES, OTHER_GRADERS
-from tensorgrade.instructor.ledger import Lock, is_in_use
 from tensorgrade.instructor.report.page import watch_report
+from tensorgrade.instructor.results_folder import Lock, is_in_use
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .runs import put_rows
@@ -132,6 +132,22 @@ def test_the_page_follows_a_run_until_its_end(tmp_path):
     assert [line.split(" in ")[0] for line in said] == ["1 submission", "2 submissions"]
     assert ">chi<" in page.read_text(encoding="utf-8") and not is_in_use(tmp_path)
     assert [path.name for path in tmp_path.glob("*.tmp")] == []
+
+
+def test_the_page_of_a_section_follows_a_run_in_its_own_learners_only(tmp_path):
+    rows, said, names = [], [], iter(["ada", "bao"])
+    run = [Lock(tmp_path / "in-use")]
+
+    def wait(seconds: float) -> None:
+        name = next(names, None) or run.pop().file.close() or "chi"
+        rows.extend(hand_in(name))
+        put_rows(tmp_path, rows)
+
+    own = frozenset(["bao", "chi"])
+    page = watch_report(tmp_path, COURSE, False, said.append, wait, section="Lab 1", learners=own)
+    assert page.name == "report-Lab 1.html" and len(said) == 1
+    text = page.read_text(encoding="utf-8")
+    assert ">bao<" in text and ">chi<" in text and ">ada<" not in text
 
 
 def test_where_no_run_is_the_page_is_written_once(tmp_path):

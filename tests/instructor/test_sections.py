@@ -10,8 +10,8 @@ import pytest
 from tensorgrade.course import CourseError
 from tensorgrade.instructor.collecting import plan
 from tensorgrade.instructor.exporting import export
-from tensorgrade.instructor.ledger import Lock
 from tensorgrade.instructor.report.page import write_report
+from tensorgrade.instructor.results_folder import Lock
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.instructor.sections import learners_in
 from tensorgrade.instructor.store import Store

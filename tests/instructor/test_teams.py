@@ -5,8 +5,8 @@ import pytest
 from tensorgrade.course import CourseError
 from tensorgrade.instructor.collecting import plan
 from tensorgrade.instructor.exporting import export
-from tensorgrade.instructor.ledger import identical_files
 from tensorgrade.instructor.roster import Roster, read_roster
+from tensorgrade.instructor.similarity import identical_files
 from tensorgrade.instructor.store import Store
 from tensorgrade.instructor.teams import Teams, add_teams, note_on, read_teams
 from tensorgrade.instructor.write_submissions import write

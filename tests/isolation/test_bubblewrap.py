@@ -30,6 +30,24 @@ def no_system_bwrap(monkeypatch):
 def test_the_systems_bwrap_comes_first(monkeypatch):
     """Its path is absolute, so it is run there, under the name that AppArmor knows."""
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(command, "starts", lambda bwrap: True)
+    assert bubblewrap() == ("/usr/bin", "/usr/bin/bwrap")
+
+
+@bundled
+@needs("isolation 'namespaces'")
+@pytest.mark.parametrize("broken", ["exit 1", "not a program"])
+def test_a_broken_one_of_the_system_does_not_hide_the_one_from_pip(monkeypatch, tmp_path, broken):
+    system = tmp_path / "bwrap"
+    system.write_text("#!/bin/sh\nexit 1\n" if broken == "exit 1" else broken)
+    system.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda name: str(system))
+    assert bubblewrap() == command.pips_bwrap()
+
+
+def test_if_neither_starts_the_systems_is_named(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(command, "starts", lambda bwrap: False)
     assert bubblewrap() == ("/usr/bin", "/usr/bin/bwrap")
 
 

@@ -3,7 +3,13 @@
 import pytest
 import torch
 
-from tensorgrade.recognition.dropout import chances, counts_by_chance, dependence, deviations
+from tensorgrade.recognition.dropout import (
+    chances,
+    counts_by_chance,
+    dependence,
+    deviations,
+    is_uneven,
+)
 
 P = 0.3
 SHAPE = (2, 4, 20, 30)  # calls, batch, rows, columns
@@ -114,3 +120,15 @@ def test_a_number_that_never_varies_is_reported():
     assert counts_by_chance([0.0] * 3)  # too few to decide
     totals = [t for seed in range(4) for t in deviations(drawn(seed), EVERYWHERE, P)]
     assert counts_by_chance(totals)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_a_slice_that_is_never_dropped_is_noticed(dim):
+    kept = torch.rand(SHAPE, generator=torch.Generator().manual_seed(1)) >= P
+    kept.select(dim, 0).fill_(True)
+    assert is_uneven(chances(kept, EVERYWHERE, P), EVERYWHERE, P)
+
+
+@pytest.mark.parametrize("entries", [EVERYWHERE, BELOW], ids=["everywhere", "below"])
+def test_right_dropout_is_never_uneven(entries):
+    assert not any(is_uneven(drawn(seed, entries=entries), entries, P) for seed in range(200))

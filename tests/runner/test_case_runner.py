@@ -5,7 +5,7 @@ import torch
 
 from tensorgrade.runner.case_runner import CaseRunner
 from tensorgrade.runner.loading import load_module
-from tensorgrade.runner.serve import called_by
+from tensorgrade.runner.serve import called_by, run
 from tensorgrade.runner.steps import Call, Construct
 from tensorgrade.runner.wire import pack, unpack
 
@@ -30,6 +30,15 @@ def test_a_tensor_that_is_no_plain_numbers_is_named(kind, returned):
     name = "result" if returned == "{}" else "result.0"
     assert header["error"] is None
     assert header["values"][name]["type"] == f"{kind} tensor" and name not in tensors
+
+
+def test_of_a_tensor_larger_than_a_reply_the_shape_is_reported():
+    module, _ = load_module("f", "import torch\ndef f(x): return torch.outer(x, x)\n", "f.py")
+    case = {"id": "1", "steps": [step.encode() for step in STEPS]}
+    reply = run(CaseRunner(module, {}, "cpu"), case, {"x": torch.ones(100)}, most_bytes=10_000)
+    header, tensors = unpack(reply)
+    assert not tensors and header["error"] is None
+    assert header["values"]["result"] == {"type": "huge 100×100 tensor", "json": None}
 
 
 MODULE = """import torch

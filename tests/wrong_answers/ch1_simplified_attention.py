@@ -27,6 +27,13 @@ def kept(function: str, first: str) -> str:
 
 WRONG = {
     "attention_scores": {
+        "two_equal_tokens": [
+            (
+                DOT,
+                f"{DOT} * (1.01 if any(inputs[..., i, :].equal(inputs[..., j, :]) for i in range(inputs.shape[-2]) for j in range(i)) else 1)",
+            )
+        ],
+        "without_gradients": [(DOT, f"{DOT} * (1 if torch.is_grad_enabled() else 2)")],
         "first_32_tokens": [(DOT, "torch.cat([inputs[:32] @ query, 0 * inputs[32:, 0]])")],
         "first_16_features": [(DOT, "inputs[:, :16] @ query[:16]")],
         "zeros_beyond_64": [(DOT, f"({DOT}) * (torch.arange(len(inputs)) < 64)")],
@@ -46,6 +53,7 @@ WRONG = {
         "borrowed_logsumexp": [(NAIVE, "torch.exp(x - torch.logsumexp(x, dim=0))")],
     },
     "softmax": {
+        "hidden_scores_are_not_quite_hidden": [(SHIFT, f"({SHIFT}).clamp(min=-20)")],
         "rank_five_by_the_last": [(SHIFT, f"{SHIFT}\n    dim = dim if x.dim() < 5 else -1")],
         "dim_minus_four": [(SHIFT, f"{SHIFT}\n    dim = max(dim, -3)")],
         "no_shift_from_rank_three": [(SHIFT, f"{SHIFT} if x.dim() < 3 else x")],

@@ -55,6 +55,12 @@ def of_any(projection: str, made: str, weight: str) -> dict:
 
 WRONG = {
     "project_qkv": {
+        "two_equal_tokens": [
+            (
+                "queries = x @",
+                "queries = x * (1.01 if any(x[..., i, :].equal(x[..., j, :]) for i in range(x.shape[-2]) for j in range(i)) else 1) @",
+            )
+        ],
         "first_16_features": [("x @ W_value", "x[:, :16] @ W_value[:16]")],
         "zeros_beyond_64": [("x @ W_key", "(x @ W_key) * (torch.arange(len(x)) < 64)[:, None]")],
         "remembers_a_shape": [
@@ -64,6 +70,12 @@ WRONG = {
         "constants_are_cut": [("x @ W_key", "x @ (W_key if x.requires_grad else W_key.detach())")],
     },
     "attention_weights": {
+        "two_equal_keys": [
+            (
+                SCORES,
+                "queries * (1.01 if any(queries[..., i, :].equal(queries[..., j, :]) for i in range(queries.shape[-2]) for j in range(i)) else 1) @ keys.transpose(-2, -1)",
+            )
+        ],
         "scale_up_to_16": [(D_K, "d_k = min(keys.shape[-1], 16)")],
         "overflows": [(SOFTMAX, OWN_EXP)],
         "batches_overflow": [(SOFTMAX, f"{SOFTMAX} if keys.dim() == 2 else {OWN_EXP}")],

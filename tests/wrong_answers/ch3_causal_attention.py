@@ -58,6 +58,13 @@ BY_A_LOCAL = """import threading
 
 # Of a head of causal attention, alone or among many: what both modules may get wrong.
 OF_ANY = {
+    "first_token_is_only_scaled": dropped_by(
+        "keep = torch.rand_like(attn_weights) >= rate\n            keep[..., 0, :] = True"
+    ),
+    "each_new_module_drops_the_same": dropped_by(
+        "chance = self.__dict__.setdefault('chance', torch.Generator().manual_seed(1))\n            "
+        "keep = (torch.rand(attn_weights.shape, generator=chance) >= rate).to(attn_weights)"
+    ),
     "scale_up_to_16": [(D_K, "d_k = min(keys.shape[-1], 16)")],
     "overflows": [(MODULE_SOFTMAX, MODULE_OWN_EXP)],
     "zeros_beyond_64": [
@@ -280,6 +287,12 @@ WRONG = {
         ],
     },
     "inverted_dropout": {
+        "larger_in_float32": [
+            (
+                NOTHING,
+                f"attn_weights = attn_weights * (1.01 if attn_weights.dtype == torch.float32 else 1)\n    {NOTHING}",
+            )
+        ],
         "a_fixed_number_in_each_row": [
             (
                 KEEP,

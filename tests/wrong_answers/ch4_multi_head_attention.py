@@ -16,6 +16,15 @@ TRACE = "head_dim = d_out // num_heads\n    return"
 
 WRONG = {
     "MultiHeadAttentionWrapper": {
+        "first_head_in_training": [
+            (f"return {JOIN}", f"self.heads[0].train()\n        return {JOIN}")
+        ],
+        "third_head_in_evaluation": [
+            (
+                f"return {JOIN}",
+                f"_ = [head.eval() for head in self.heads[2:3]]\n        return {JOIN}",
+            )
+        ],
         "five_heads_at_most": [(JOIN, "torch.cat([head(x) for head in self.heads[:5]], dim=-1)")],
         "sixth_head_twice": [
             (JOIN, "torch.cat([self.heads[min(i, 5)](x) for i in range(len(self.heads))], dim=-1)")
@@ -70,6 +79,7 @@ WRONG = {
         ],
     },
     "split_heads": {
+        "larger_in_float32": [(SPLIT, f"{SPLIT} * (1.01 if x.dtype == torch.float32 else 1)")],
         "floats_of_all": [(SPLIT, f"({SPLIT}) * 1.0")],
         "five_heads_at_most": [(SPLIT, f"torch.cat([({SPLIT})[:, :5], 0 * ({SPLIT})[:, 5:]], 1)")],
         "batches_of_four": [(SPLIT, f"torch.cat([({SPLIT})[:4], 0 * ({SPLIT})[4:]])")],
@@ -78,6 +88,15 @@ WRONG = {
         "heads_turned_from_seven_on": [(SPLIT, f"{SPLIT} if num_heads < 7 else {SPLIT}.flip(1)")],
     },
     "merge_heads": {
+        "two_equal_tokens": [
+            (
+                MERGE,
+                MERGE.replace(
+                    "x.tr",
+                    "(x * (1.01 if any(x[..., i, :].equal(x[..., j, :]) for i in range(x.shape[-2]) for j in range(i)) else 1)).tr",
+                ),
+            )
+        ],
         "floats_of_all": [(MERGE, f"({MERGE}) * 1.0")],
         "five_heads_at_most": [(MERGE, f"torch.cat([x[:, :5], 0 * x[:, 5:]], 1){MERGE[1:]}")],
         "batches_of_four": [(MERGE, f"torch.cat([x[:4], 0 * x[4:]]){MERGE[1:]}")],

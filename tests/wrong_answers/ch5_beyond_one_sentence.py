@@ -36,6 +36,12 @@ WRONG = {
         ],
     },
     "CrossAttention": {
+        "ten_tokens_of_context": [
+            (
+                "values = self.W_value(context)",
+                "values = self.W_value(context)\n        values = values * (1.01 if m > 10 else 1)",
+            )
+        ],
         "five_heads_at_most": [
             (
                 "context_heads = attn_weights @ values",
@@ -159,6 +165,12 @@ WRONG = {
         "always_float32": [("first * sin), dim=-1)", "first * sin), dim=-1).float()")],
     },
     "GroupedQueryAttention": {
+        "bias_in_float32": [
+            (
+                "values = self.W_value(x)",
+                "values = self.W_value(x)\n        odd = self.W_value.bias is not None and x.dtype == torch.float32 and num_tokens > 5\n        values = values * (1.01 if odd else 1)",
+            )
+        ],
         "two_groups_at_most": [
             (
                 "keys = keys.repeat_interleave(group, dim=1)",
@@ -211,6 +223,12 @@ WRONG = {
         ],
     },
     "CachedAttention": {
+        "bias_in_float32": [
+            (
+                "values = self.W_value(x)",
+                "values = self.W_value(x)\n        odd = self.W_value.bias is not None and x.dtype == torch.float32\n        values = values * (1.01 if odd else 1)",
+            )
+        ],
         "mask_made_on_the_cpu": [
             (PART_OF_MASK, "future = torch.ones(n, num_tokens).triu(num_tokens - n + 1).bool()")
         ],

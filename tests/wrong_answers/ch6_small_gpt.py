@@ -55,6 +55,18 @@ WRONG = {
         "tokens_mixed": [("return self.layers(x)", "return self.layers(x) + 1e-2 * x.mean(0)")],
     },
     "TransformerBlock": {
+        "sixteen_features": [
+            (
+                f"x = x + {ATTENDED}",
+                f"x = x * (1.01 if x.shape[-1] > 16 else 1)\n        x = x + {ATTENDED}",
+            )
+        ],
+        "two_equal_tokens": [
+            (
+                f"x = x + {ATTENDED}",
+                f"odd = any(x[0, i].equal(x[0, j]) for i in range(x.shape[1]) for j in range(i))\n        x = x * (1.01 if odd else 1)\n        x = x + {ATTENDED}",
+            )
+        ],
         "a_half_at_most": [("nn.Dropout(dropout)", "nn.Dropout(min(dropout, 0.5))")],
         "whole_tokens_dropped": [
             (ATTENDED, "self.attention(self.norm1(x)) * self.dropout(torch.ones_like(x[..., :1]))")
@@ -79,6 +91,12 @@ WRONG = {
         ],
     },
     "SmallGPT": {
+        "sixteen_features": [
+            ("x = self.dropout(x)", "x = self.dropout(x) * (1.01 if x.shape[-1] > 16 else 1)")
+        ],
+        "first_place_is_not_dropped": [
+            ("x = self.dropout(x)", "x = torch.cat([x[:, :1], self.dropout(x[:, 1:])], dim=1)")
+        ],
         "context_length_of_the_width": [
             ("self.context_length = context_length", "self.context_length = d")
         ],

@@ -1,7 +1,7 @@
 """Relations: one class each, with a name, a sentence, a property test on drawn sizes, a source."""
 
 from .attention import RELATIONS as OF_ATTENTION
-from .base import Broken, Relation, Skip
+from .base import Broken, Relation, Tested, result_of, tested
 from .blocks import RELATIONS as OF_BLOCKS
 from .formula import RELATIONS as OF_FORMULA
 from .formula import Formula, follows_formula
@@ -10,4 +10,7 @@ from .parts import RELATIONS as PARTS
 
 ATTENTION: tuple[type[Relation], ...] = (*OF_ATTENTION, *OF_FORMULA, *OF_BLOCKS, *OF_MODULES)
 
-__all__ = ["ATTENTION", "PARTS", "Broken", "Formula", "Relation", "Skip", "follows_formula"]
+__all__ = [
+    "ATTENTION", "PARTS", "Broken", "Formula", "Relation", "Tested", "follows_formula",
+    "result_of", "tested",
+]  # fmt: skip

@@ -1,24 +1,16 @@
 """Relations on which result depends on which input: batch, tokens, masks and caches."""
 
-import re
 from dataclasses import replace
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from ..errors import CannotRun, line_raising, raised
 from ..mapping import mapping_of
+from ..other_formulas import knows_positions, own_formula
 from ..reference import Cause
-from ..subject import (
-    CannotRun,
-    Output,
-    Subject,
-    attributes_read,
-    dependence,
-    line_raising,
-    moved,
-    raised,
-)
+from ..subject import Output, Subject, dependence, moved
 from .base import DRAWS, LARGE, NO_MAXIMUM, SINGLE, Broken, Relation, Sizes, Skip
 
 
@@ -302,39 +294,6 @@ class Permutation(Relation):
         if moved(before if keys else before[:, order], after):
             return Broken("Other results come out if the tokens are in another order.")
         return None
-
-
-# Names in code of attention that does not follow the formula, on purpose.
-OTHER_FORMULAS = re.compile(
-    r"(^|_)(norm|normalize|rms_norm|layer_norm|cosine\w*|relu|elu|phi|kernel\w*|linformer|temperature|tau|gates?|gating"
-    r"|sinks?|null|memory_key|talking|topk|entmax|sparsemax|soft_?cap|tanh|bias_k|zero_attn|mix_heads|lambda\w*)(_|$)"
-)
-
-
-def own_formula(subject: Subject) -> str:
-    """Return a name in the code that speaks of another formula, or an empty text."""
-    return next(filter(OTHER_FORMULAS.search, map(snake, attributes_read(subject.text))), "")
-
-
-POSITIONS = re.compile(
-    r"(^|_)(rope|rotary|rotate|alibi|slopes?|windows?|local|relative|rel|freqs?|inv_freq|pe|pos|positions?"
-    r"|positional\w*|position\w*|band|bucket\w*|cos|sin|distance\w*)(_|$)"
-)
-
-
-def knows_positions(subject: Subject) -> bool:
-    """Return True if names in the code speak of positions or windows."""
-    names = (snake(name) for name in attributes_read(subject.text))
-    return any(map(POSITIONS.search, names)) or subject.has("positions")
-
-
-def snake(name: str) -> str:
-    """Return a name in small letters with underscores.
-
-    >>> snake("applyRotaryEmb")
-    'apply_rotary_emb'
-    """
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 class Weights(Relation):

@@ -1,8 +1,9 @@
 """What all relations share: draws of sizes, and the ways in which a test can end."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from ..errors import error_text
 from ..reference import Cause
 from ..roles import Sizes
 from ..subject import Subject
@@ -80,7 +81,7 @@ class Relation:
 
     def fitted(self, sizes: Sizes) -> Sizes:
         """Return sizes that the definition can have."""
-        return self.subject.batch_of(self.subject.fitted(sizes))
+        return self.subject.fitted(sizes)
 
     def fails(self, sizes: Sizes) -> bool:
         """Return True if the relation is broken at these sizes; an error is no proof."""
@@ -113,3 +114,33 @@ def afresh(sizes: Sizes) -> list[Sizes]:
             tokens_of_context=sizes.tokens_of_context + 2,
         ),
     ]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """What came of one relation: it holds, it is broken, or it was skipped with a reason."""
+
+    relation: Relation
+    broken: Broken | None = None
+    skipped: str = ""
+
+
+def tested(subject: Any, relations: tuple[type[Relation], ...]) -> list[Tested]:
+    """Test the relations. One whose failure follows from another one's is skipped."""
+    found = [result_of(relation(subject)) for relation in relations]
+    failing = {one.relation.name for one in found if one.broken}
+    for place, one in enumerate(found):
+        earlier = [name for name in one.relation.follows_from if name in failing]
+        if one.broken and earlier:
+            found[place] = Tested(one.relation, skipped=f"{earlier[0]} fails")
+    return found
+
+
+def result_of(relation: Relation) -> Tested:
+    """Test one relation. An error is a reason to skip it: the audit may have misread the code."""
+    try:
+        return Tested(relation, relation.test())
+    except Skip as skip:
+        return Tested(relation, skipped=str(skip))
+    except Exception as error:
+        return Tested(relation, skipped=error_text(error))

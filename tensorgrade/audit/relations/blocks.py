@@ -8,9 +8,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from ..other_formulas import snake
 from ..reference import Cause
 from ..roles import Sizes
-from .attention import snake
 from .base import DRAWS, Broken, Relation, Skip
 from .formula import agrees
 
@@ -35,94 +35,53 @@ class Parts:
     n2: Step
 
 
+def chained(x: Tensor, parts: Parts, steps: str) -> Tensor:
+    """Return x after a chain of sums, such as `x+a(n1) x+f(n2)`.
+
+    Each adds the result of a part to x, to the normed x (`n`), or to nothing (`0`). The part gets
+    x from one of the norms, or x itself.
+    """
+    for step in steps.split():
+        added, part, given = re.fullmatch(r"([xn0])\+([af])\((n1|n2|x)\)", step).groups()  # type: ignore[union-attr]
+        normed = x if given == "x" else getattr(parts, given)(x)
+        made = getattr(parts, part)(normed)
+        x = made if added == "0" else made + (x if added == "x" else normed)
+    return x
+
+
 RIGHT: dict[str, Callable[[Tensor, Parts], Tensor]] = {
-    "norms before": lambda x, p: second(x + p.a(p.n1(x)), lambda y: y + p.f(p.n2(y))),
-    "norms behind": lambda x, p: second(p.n1(x + p.a(x)), lambda y: p.n2(y + p.f(y))),
+    "norms before": lambda x, p: chained(x, p, "x+a(n1) x+f(n2)"),
+    "norms behind": lambda x, p: p.n2(chained(p.n1(x + p.a(x)), p, "x+f(x)")),
     "side by side": lambda x, p: x + p.a(p.n1(x)) + p.f(p.n2(x)),
     "side by side, one norm": lambda x, p: x + p.a(p.n1(x)) + p.f(p.n1(x)),
 }
-# By name: a sentence, and the formula.
-WRONG: dict[str, tuple[str, Callable[[Tensor, Parts], Tensor]]] = {
-    "normed_input_added_to_attention": (
-        "The normed x is added to the attention's result. Add x itself.",
-        lambda x, p: second(p.n1(x) + p.a(p.n1(x)), lambda y: y + p.f(p.n2(y))),
-    ),
-    "normed_input_added_to_feed_forward": (
-        "The normed x is added to the feed-forward network's result. Add x itself.",
-        lambda x, p: second(x + p.a(p.n1(x)), lambda y: p.n2(y) + p.f(p.n2(y))),
-    ),
-    "normed_inputs_added": (
-        "The normed x is added in both sums. Add x itself.",
-        lambda x, p: second(p.n1(x) + p.a(p.n1(x)), lambda y: p.n2(y) + p.f(p.n2(y))),
-    ),
-    "attention_without_norm": (
-        "The attention gets x without its norm.",
-        lambda x, p: second(x + p.a(x), lambda y: y + p.f(p.n2(y))),
-    ),
-    "feed_forward_without_norm": (
-        "The feed-forward network gets x without its norm.",
-        lambda x, p: second(x + p.a(p.n1(x)), lambda y: y + p.f(y)),
-    ),
-    "norms_not_used": (
-        "Neither norm is used.",
-        lambda x, p: second(x + p.a(x), lambda y: y + p.f(y)),
-    ),
-    "no_residual_around_attention": (
-        "x is not added to the attention's result.",
-        lambda x, p: second(p.a(p.n1(x)), lambda y: y + p.f(p.n2(y))),
-    ),
-    "no_residual_around_feed_forward": (
-        "x is not added to the feed-forward network's result.",
-        lambda x, p: second(x + p.a(p.n1(x)), lambda y: p.f(p.n2(y))),
-    ),
-    "no_residuals": (
-        "Nothing is added to what the two parts make.",
-        lambda x, p: second(p.a(p.n1(x)), lambda y: p.f(p.n2(y))),
-    ),
-    "first_norm_twice": (
-        "The first norm is used in both places.",
-        lambda x, p: second(x + p.a(p.n1(x)), lambda y: y + p.f(p.n1(y))),
-    ),
-    "second_norm_twice": (
-        "The second norm is used in both places.",
-        lambda x, p: second(x + p.a(p.n2(x)), lambda y: y + p.f(p.n2(y))),
-    ),
-    "feed_forward_first": (
-        "The feed-forward network comes before the attention.",
-        lambda x, p: second(x + p.f(p.n2(x)), lambda y: y + p.a(p.n1(y))),
-    ),
-    "attention_left_out": (
-        "The attention takes no part.",
-        lambda x, p: x + p.f(p.n2(x)),
-    ),
-    "feed_forward_left_out": (
-        "The feed-forward network takes no part.",
-        lambda x, p: x + p.a(p.n1(x)),
-    ),
-}
-
-
-def second(x: Tensor, step: Step) -> Tensor:
-    """Return the second half of a block on the result of the first."""
-    return step(x)
+# Known mistakes by name: a sentence, and the chain of sums.
+WRONG = {
+    "normed_input_added_to_attention": ("The normed x is added to the attention's result. Add x itself.", "n+a(n1) x+f(n2)"),
+    "normed_input_added_to_feed_forward": ("The normed x is added to the feed-forward network's result. Add x itself.", "x+a(n1) n+f(n2)"),
+    "normed_inputs_added": ("The normed x is added in both sums. Add x itself.", "n+a(n1) n+f(n2)"),
+    "attention_without_norm": ("The attention gets x without its norm.", "x+a(x) x+f(n2)"),
+    "feed_forward_without_norm": ("The feed-forward network gets x without its norm.", "x+a(n1) x+f(x)"),
+    "norms_not_used": ("Neither norm is used.", "x+a(x) x+f(x)"),
+    "no_residual_around_attention": ("x is not added to the attention's result.", "0+a(n1) x+f(n2)"),
+    "no_residual_around_feed_forward": ("x is not added to the feed-forward network's result.", "x+a(n1) 0+f(n2)"),
+    "no_residuals": ("Nothing is added to what the two parts make.", "0+a(n1) 0+f(n2)"),
+    "first_norm_twice": ("The first norm is used in both places.", "x+a(n1) x+f(n1)"),
+    "second_norm_twice": ("The second norm is used in both places.", "x+a(n2) x+f(n2)"),
+    "feed_forward_first": ("The feed-forward network comes before the attention.", "x+f(n2) x+a(n1)"),
+    "attention_left_out": ("The attention takes no part.", "x+f(n2)"),
+    "feed_forward_left_out": ("The feed-forward network takes no part.", "x+a(n1)"),
+}  # fmt: skip
 
 
 def parts_of(module: nn.Module) -> Parts:
     """Return the parts of a block by their names. Raises Skip if it is no plain block."""
     found: dict[str, list[nn.Module]] = {"a": [], "f": [], "n": [], "": []}
+    patterns = {"a": ATTENTION, "f": FEED_FORWARD, "n": NORM}
     for name, child in module.named_children():
-        said = snake(name)
-        if isinstance(child, nn.Dropout):
-            continue
-        role = next(
-            (
-                r
-                for r, p in (("a", ATTENTION), ("f", FEED_FORWARD), ("n", NORM))
-                if p.fullmatch(said)
-            ),
-            "",
-        )
-        found[role].append(child)
+        roles = [role for role, pattern in patterns.items() if pattern.fullmatch(snake(name))]
+        if not isinstance(child, nn.Dropout):
+            found[roles[0] if roles else ""].append(child)
     if [len(found[role]) for role in ("a", "f", "n", "")] != [1, 1, 2, 0]:
         raise Skip("it is not a block of attention, feed-forward network and two norms")
     if any(True for _ in module.parameters(recurse=False)):
@@ -168,8 +127,8 @@ class Block(Relation):
                 return None
             gap = float((actual - every[0]).abs().max())
             said = f"The results differ by up to {gap:.2g} from those of its parts, put together."
-            for name, (sentence, formula) in WRONG.items() if self.explain else ():
-                if any(agrees(actual, formula(inputs["x"], p)) for p in both):
+            for name, (sentence, steps) in WRONG.items() if self.explain else ():
+                if any(agrees(actual, chained(inputs["x"], p, steps)) for p in both):
                     return Broken(said, sizes, (Cause(name, sentence, where_of(name)),))
         return Broken(said, sizes, where=WHERE)
 

@@ -4,15 +4,16 @@ from dataclasses import replace
 from typing import ClassVar
 
 import torch
+from torch import nn
 
 from ..mapping import mapping_of
+from ..other_formulas import attributes_read
 from ..reference import Cause
 from ..roles import CONSTRUCTOR, parameters_of, role_of
-from ..subject import attributes_read, moved
+from ..subject import moved
 from .base import DRAWS, Broken, Relation, Sizes, Skip
 
 DROP = 0.5
-DROPS = ("dropout", "Dropout", "drop", "dropout_p")
 
 
 class DropoutInTraining(Relation):
@@ -77,6 +78,39 @@ LEFT_OUT = Cause(
     "Dropout is left out, switched off, or its result is thrown away.",
     ("dropout", "softmax", "scaled_dot_product_attention"),
 )
+
+
+class TrainingWithoutDropout(Relation):
+    """Without dropout, training changes nothing."""
+
+    name = "training without dropout"
+    sentence = "With dropout=0, results in training are those of evaluation."
+    source = "torch: nn.Module.train"
+    follows_from = ("causality in training",)
+    draws: ClassVar[tuple[Sizes, ...]] = DRAWS[:2]
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        if not subject.is_module:
+            raise Skip("it is a function")
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        state = {name: value.clone() for name, value in made.state_dict().items()}
+        with torch.no_grad():
+            trained, again = (
+                subject.run(made, inputs, replace(sizes, seed=seed), training=True).value
+                for seed in (sizes.seed, sizes.seed + 50)
+            )
+            plain = subject.run(made, inputs, sizes).value
+        if moved(trained, again):
+            raise Skip("it is random in training")
+        if any(not torch.equal(value, state[name]) for name, value in made.state_dict().items()):
+            raise Skip("it learns statistics in training")
+        if plain.shape == trained.shape and moved(plain, trained):
+            return Broken(
+                "In training other results come out than in evaluation, and dropout=0.",
+                where=("training", "is_causal", "dropout"),
+            )
+        return None
 
 
 class DropoutScaled(Relation):
@@ -224,12 +258,30 @@ class StateDict(Relation):
         with torch.no_grad():
             before = subject.run(one, inputs, sizes).value
             after = subject.run(other, inputs, sizes).value
-        if moved(before, after):
-            return Broken(
-                "Some weights are missing in the state_dict: results differ after loading it.",
-                where=("rand", "list", "ModuleList", "Parameter"),
-            )
-        return None
+        if not moved(before, after):
+            return None
+        said = "Some weights are missing in the state_dict: results differ after loading it."
+        name = unregistered(one)
+        where = (f"self.{name}=",)
+        cause = Cause("not_registered", f"`{name}` is {NOT_REGISTERED}", where)
+        return Broken(said, causes=(cause,) if name else (), where=("rand", "Parameter"))
+
+
+NOT_REGISTERED = (
+    "no part of the module, so it is not stored, trained or moved to a device. Use nn.Parameter, "
+    "register_buffer or nn.ModuleList."
+)
+
+
+def unregistered(module: nn.Module) -> str:
+    """Return the name of a plain tensor, or of a plain list of tensors or modules, in a module."""
+    for part in module.modules():
+        for name, value in vars(part).items():
+            items = value if isinstance(value, (list, tuple)) else [value]
+            learned = [one for one in items if isinstance(one, (torch.Tensor, nn.Module))]
+            if learned and not name.startswith("_"):
+                return name
+    return ""
 
 
 class Types(Relation):
@@ -278,5 +330,6 @@ class InputsUnchanged(Relation):
 
 
 RELATIONS: tuple[type[Relation], ...] = (
-    DropoutInTraining, DropoutScaled, Options, Gradients, StateDict, Types, InputsUnchanged,
+    DropoutInTraining, TrainingWithoutDropout, DropoutScaled, Options, Gradients, StateDict, Types,
+    InputsUnchanged,
 )  # fmt: skip

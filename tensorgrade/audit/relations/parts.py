@@ -1,10 +1,12 @@
 """Relations on parts: equality with a formula in some convention, and large numbers."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import torch
 
-from ..parts import CROSS_ENTROPY, ROTARY, SOFTMAX, Part, at_other_sizes, close, results
+from ..formulas import CROSS_ENTROPY, ROTARY, SOFTMAX
+from ..parts import Part, close, compared
 from ..roles import Sizes
 from .base import NO_MAXIMUM, Broken, Relation, Skip
 
@@ -26,18 +28,19 @@ class PartFormula(Relation):
     subject: Part  # type: ignore[assignment]
 
     def check(self, sizes: Sizes) -> Broken | None:
-        actual, convention, closest = results(self.subject, sizes)
-        if convention is not None:
+        actual, form, closest = compared(self.subject, sizes)
+        if form is not None:
             return None
         if actual.shape != closest.shape:
             said = f"The result has shape {tuple(actual.shape)} instead of {tuple(closest.shape)}."
         else:
             gap = float((actual - closest).abs().max())
             said = f"The results differ by up to {gap:.2g} from those of the formula."
-        for wrong in self.subject.kind.wrong if self.explain else ():
-            every = [sizes, *at_other_sizes(sizes)]
-            if all(results(self.subject, s, {"": wrong.formula})[1] is not None for s in every):
-                return Broken(said, sizes, (wrong.cause,))
+        every = [sizes, replace(sizes, seed=sizes.seed + 31)]
+        every.append(replace(sizes, tokens=sizes.tokens + 2, heads=3))
+        for how, cause in self.subject.kind.wrong.items() if self.explain else ():
+            if all(compared(self.subject, other, [how])[1] is not None for other in every):
+                return Broken(said, sizes, (cause,))
         return Broken(said, sizes, where=("return",))
 
 

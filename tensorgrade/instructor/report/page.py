@@ -22,10 +22,10 @@ from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
 from ..folder_names import safe
 from ..groups import Group, groups_of, without_names
-from ..ledger import identical_files, in_order, is_in_use
 from ..overrides import said
 from ..points_breakdown import account, is_changed, late
-from ..similarity import Alike
+from ..results_folder import in_order, is_in_use
+from ..similarity import Alike, identical_files
 from ..store import Store
 
 # By status: a mark that needs no colour, and words.
@@ -127,21 +127,27 @@ def watch_report(
     tell: Callable[[str], None],
     wait: Callable[[float], None] = time.sleep,
     messages: Mapping[str, str] = NOTHING,
+    section: str = "",
+    learners: Collection[str] = (),
 ) -> Path:
     """Rewrite the page while a run writes into the folder, and once after it.
 
-    tell: receives a line whenever the page has more results. Raises CourseError.
+    tell: receives a line whenever the page has more results. section, learners: the only ones to
+    show. Raises CourseError.
     """
-    seen = -1
+
+    def write() -> Path:
+        return write_report(out, course, hide_names, (), messages, section, learners)
+
+    seen = 0
     while is_in_use(out):
-        if rows := Store(out).rows():
-            count = len({(row["student"], row["chapter"]) for row in rows})
-            if count != seen:
-                page = write_report(out, course, hide_names, messages=messages)
-                tell(f"{plural(count, 'submission')} in {page}")
-                seen = count
+        rows = [row for row in Store(out).rows() if not learners or row["student"] in learners]
+        count = len({(row["student"], row["chapter"]) for row in rows})
+        if count not in (0, seen):
+            tell(f"{plural(count, 'submission')} in {write()}")
+            seen = count
         wait(PAUSE)
-    return write_report(out, course, hide_names, messages=messages)
+    return write()
 
 
 def rows_of(store: Store, course: Course, learners: Collection[str] = ()) -> list[dict]:

@@ -2,6 +2,7 @@
 
 import torch
 
+from ...exchange.cases import Case
 from ...exchange.observation import Observation
 from ...marker import check
 from ...messages import checks as say
@@ -9,6 +10,7 @@ from ...messages.values import NothingDropped
 from ...recognition import dropout
 from ..checked import CheckedExercise
 
+AGAIN = "plain once more"  # another run without dropout, if a case has one
 REPEATED = {"calls": say.SameDropsInEveryCall(), "slices": say.WholeSlicesDropped()}
 
 
@@ -28,17 +30,16 @@ def drops_entries(exercise: CheckedExercise, group: str, twice: bool = False) ->
         p, halves = dropout.rate(case), 2 if twice else 1
         filled = (expected.tensors["plain"].abs() > 1e-12) & (plain.abs() > 1e-12)
         if 2 * filled.sum() < (expected.tensors["plain"].abs() > 1e-12).sum():
-            lost = _lost_in(plain, expected)
-            said = say.AlreadyZero() if lost else say.NotEnoughToDrop()
-            exercise.wrong("values", said, case=case, actual=plain)
+            _not_already_zero(exercise, case, expected, observed, plain)
+            exercise.wrong("values", say.NotEnoughToDrop(), case=case, actual=plain)
         behaviours = [(run, dropout.behaviour(plain, run)) for run in runs]
         problem = REPEATED.get(dropout.repeats(case, plain, *runs))
         if problem and all(0 < behaviour.zeros < 1 for _, behaviour in behaviours):
             exercise.wrong("fact", problem, case=case, actual=runs[0])
         for run, behaviour in behaviours:
             if not dropout.looks_like(behaviour, p, int(filled.sum()) // halves):
-                lost = _lost_in(plain, expected)
-                problem = say.AlreadyZero() if lost else dropout.sentence(behaviour, p)
+                _not_already_zero(exercise, case, expected, observed, plain)
+                problem = dropout.sentence(behaviour, p)
                 exercise.wrong("fact", problem, case=case, actual=run)
         entries = dropout.once(case, filled, halves)
         drawn = dropout.chances(
@@ -46,6 +47,8 @@ def drops_entries(exercise: CheckedExercise, group: str, twice: bool = False) ->
         )
         if (dim := dropout.dependence(drawn, entries, p)) is not None:
             exercise.wrong("fact", say.DroppedTogether(calls=dim == 0), case=case, actual=runs[0])
+        if dropout.is_uneven(drawn, entries, p):
+            exercise.wrong("fact", say.DroppedUnevenly(), case=case, actual=runs[0])
         totals += dropout.deviations(drawn, entries, p)
     if not dropout.counts_by_chance(totals):
         exercise.wrong("fact", say.AlwaysAsMany(), case=case)
@@ -76,8 +79,7 @@ def drops_gradients(exercise: CheckedExercise, group: str, name: str) -> None:
         gradient = exercise.result(case, f"gradient.{name}", expected, observed)
         passed = gradient.double() * plain
         if not torch.allclose(passed, dropped.double(), rtol=1e-3, atol=1e-6):
-            if _lost_in(plain, expected):
-                exercise.wrong("fact", say.AlreadyZero(), case=case, actual=plain)
+            _not_already_zero(exercise, case, expected, observed, plain)
             exercise.wrong("values", say.GradientOfDropped(name), case=case, actual=gradient)
 
 
@@ -97,6 +99,20 @@ def _undropped(
     return right if due and not yours else plain
 
 
-def _lost_in(plain: torch.Tensor, expected: Observation) -> bool:
-    """Return True if entries are 0 without dropout but are not 0 in the reference."""
-    return bool(((expected.tensors["plain"].abs() > 1e-12) & (plain == 0)).any())
+def _not_already_zero(
+    exercise: CheckedExercise,
+    case: Case,
+    expected: Observation,
+    observed: Observation,
+    plain: torch.Tensor,
+) -> None:
+    """Check that no entries are 0 without dropout that are not 0 in the reference.
+
+    If another run has them in the same places, nothing was dropped: the values are wrong.
+    """
+    if not ((expected.tensors["plain"].abs() > 1e-12) & (plain == 0)).any():
+        return
+    again = observed.tensors.get(AGAIN)
+    if again is not None and torch.equal(plain, again):
+        exercise.compare(case, "plain", expected.tensors["plain"], observed)
+    exercise.wrong("fact", say.AlreadyZero(), case=case, actual=plain)

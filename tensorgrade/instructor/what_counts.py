@@ -1,0 +1,102 @@
+"""Decide what counts: which attempt, with which late penalty, extension, override and excuse."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ..lateness import BEST, Lateness
+from ..sources.submitted_files import NOTHING, SubmittedFiles
+from .extensions import Extension
+from .overrides import Key, Override, excused, overridden
+from .store import About, Attempt
+
+ADDED_LATER = "this exercise was added after you submitted your file"
+
+
+@dataclass
+class Rules:
+    """The rules by which attempts become rows that count.
+
+    lateness: the late policy. overrides: an instructor's decisions against the graders. extensions:
+    later deadlines of single learners. teams: the team of each member. ignored: exercises that do
+    not count for earlier files, as `chapter/exercise`.
+    """
+
+    lateness: Lateness = field(default_factory=Lateness)
+    overrides: dict[Key, Override] = field(default_factory=dict)
+    extensions: dict[About, Extension] = field(default_factory=dict)
+    teams: Mapping[About, str] = field(default_factory=dict)
+    ignored: set[str] = field(default_factory=set)
+
+    def counting(self, attempts: list[Attempt]) -> tuple[Attempt, list[dict]]:
+        """Return the attempt that counts, and its rows with penalties and overrides.
+
+        If the best attempt counts, only attempts judged by the same graders are compared, because
+        earlier graders may have been wrong.
+        """
+        allowed = self.within_limit(attempts)
+        newest = allowed[-1]
+        options = [newest]
+        if self.lateness.attempts == BEST:
+            options += [one for one in allowed[:-1] if one.graders == newest.graders][::-1]
+        dated = [(one, [self.dated(row) for row in one.rows]) for one in options]
+        counted, rows = max(dated, key=lambda pair: points(pair[1]))  # the newest of equal ones
+        later = self.added_since(counted, attempts)
+        rows = [excused(row, ADDED_LATER) if row["exercise"] in later else row for row in rows]
+        if newest is not attempts[-1]:
+            rows = [row | {"most_attempts": self.lateness.most_attempts} for row in rows]
+        return counted, [overridden(row, self.overrides) for row in rows]
+
+    def within_limit(self, attempts: list[Attempt]) -> list[Attempt]:
+        """Return the attempts at a learner's first files, up to the limit; all without a limit."""
+        most = self.lateness.most_attempts or len(attempts)
+        files = files_of(attempts)[:most]
+        allowed: list[Attempt] = []
+        for attempt in attempts:
+            if attempt.content in files or len(files_of(allowed)) < most:
+                allowed.append(attempt)
+        return allowed
+
+    def added_since(self, counted: Attempt, attempts: list[Attempt]) -> set[str]:
+        """Return ignored exercises that were added after this file was graded."""
+        names = {name.partition("/")[2] for name in self.ignored}
+        if not names or counted.content.startswith(NOTHING):
+            return set()
+        same = [one.rows for one in attempts if one.content == counted.content]
+        before = [{row["exercise"] for row in rows} for rows in same if rows]
+        added = {name for name in names if any(name not in own for own in before)}
+        return {name for name in added if f"{counted.chapter}/{name}" in self.ignored}
+
+    def dated(self, row: dict) -> dict:
+        """Return a row with its late penalty, and with the learner's team and extension."""
+        if team := self.teams.get((row["student"], row["chapter"])):
+            row = row | {"team": team}
+        extension = self.extensions.get((row["student"], row["chapter"]))
+        if extension is None:
+            return self.lateness.applied(row, row.get("submitted"))
+        dated = self.lateness.applied(row, row.get("submitted"), extension.due)
+        return dated | {"extension": extension.told()}
+
+    def is_late(self, submitted_files: SubmittedFiles) -> bool:
+        """Return True if a submission arrived after its learner's deadline."""
+        extension = self.extensions.get((submitted_files.student, submitted_files.chapter))
+        due = extension.due if extension else None
+        return bool(
+            self.lateness.seconds_late(submitted_files.chapter, submitted_files.submitted, due)
+        )
+
+    def rename(self, new: dict[str, str]) -> None:
+        """Apply overrides and extensions of a learner's earlier name to the new name."""
+        for (old, chapter, exercise), given in list(self.overrides.items()):
+            self.overrides.setdefault((new.get(old, old), chapter, exercise), given)
+        for (old, chapter), extension in list(self.extensions.items()):
+            self.extensions.setdefault((new.get(old, old), chapter), extension)
+
+
+def files_of(attempts: list[Attempt]) -> list[str]:
+    """Return the digests of a learner's different files, oldest first."""
+    return list(dict.fromkeys(a.content for a in attempts if not a.content.startswith(NOTHING)))
+
+
+def points(rows: list[dict]) -> float:
+    """Return the sum of the points of some rows."""
+    return sum(row["points"] for row in rows)
