@@ -61,7 +61,7 @@ def cases(pick):
     ]
 
 
-def module(n, d_in, d_out, bias=False, **settings):
+def module(n, d_in, d_out, *, bias=False, **settings):
     """Construct the module, load the weights of three nn.Linear, and call it on n tokens."""
     settings |= {"qkv_bias": True} if bias else {}
     return called(linear_layers(d_in, d_out, bias), n, d_in, d_out, **settings)

@@ -39,7 +39,7 @@ def cases(pick):
     ]
 
 
-def projected(n, d_in, d_out, change=torch.clone, **settings):
+def projected(n, d_in, d_out, *, change=torch.clone, **settings):
     """Return a call on n tokens, after `change`."""
     x = computed(change, normal(n, d_in))
     return call(x=x, **matrices(d_in, d_out), **settings)

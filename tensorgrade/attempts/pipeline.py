@@ -133,6 +133,8 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     # would distract from it.
     raised = bool(diagnosis.error and diagnosis.error.line)
     fact, fact_line = (None if unfinished or hidden else plain_fact(part)) or (None, None)
+    if names and fact_line is None:  # the mistake's own message says more
+        fact = None
     return Finding(
         asks,
         diagnosis,

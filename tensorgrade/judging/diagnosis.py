@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 
 from ..exchange.observation import CaughtError
-from ..messages.checks import NotFixedYet, NotTheValues
+from ..messages.checks import GrowingOperations, NotFixedYet, NotTheValues
 from ..messages.message import Clauses, Message, Sentences
 from ..messages.places import HowMany
 from ..messages.results import GradientOf
@@ -71,12 +71,15 @@ def telling(diagnosis: Diagnosis) -> int:
     """Return a sort key that puts the most informative diagnoses first.
 
     A diagnosis that only says that values are wrong, or where, comes later. So does one about the
-    values of gradients, because they do not appear in the code. Checks with equal keys keep their
-    author's order, in which simple ones come first.
+    values of gradients, because they do not appear in the code, and one about a loop, because
+    values matter more. Checks with equal keys keep their author's order, in which simple ones come
+    first.
     """
     if diagnosis.kind == Kind.UNREACHED:
         return LEAST_TELLING
     problem = diagnosis.problem
+    if isinstance(problem, GrowingOperations):
+        return 1
     if diagnosis.kind != Kind.VALUES or not isinstance(problem, NotTheValues):
         return 0
     return int(not diagnosis.remarks or isinstance(problem.what, GradientOf))

@@ -89,7 +89,8 @@ def raised(error: CaughtError, place: Place) -> Message:
 # torch's longest sentences: the text after these words is about torch's internals.
 ENOUGH = re.compile(
     r"(modified by an inplace operation|in-place operation|size and stride"
-    r"|invalid combination of arguments - got \([^()]*\)|while output is captured)(?!\w).*",
+    r"|invalid combination of arguments - got \([^()]*\)|while output is captured"
+    r"|numpy\(\) on Tensor that requires grad)(?!\w).*",
     re.DOTALL,
 )
 # The usual cause of an error, by words in the texts of torch and Python.
@@ -99,6 +100,9 @@ CAUSES: dict[str, Message] = {
     "Parameter or None expected)": errors.CopyIntoParameter(),
     "before Module.__init__() call": errors.SuperInitFirst(),
     "size and stride": errors.ReshapeCopies(),
+    "numpy() on Tensor that requires grad": errors.NumpyCuts(),
+    "does not require grad and does not have a grad_fn": errors.NoGraph(),
+    "index out of range in self": errors.NoSuchRow(),
     "'torch.return_types.": errors.TakeValues(),
     "Boolean value of Tensor with more than one": errors.OneYesOrNo(),
     "must be Tensor, not int": errors.IsPlainNumber(),

@@ -5,6 +5,7 @@ import torch
 from ..exchange.cases import Case
 from ..exchange.observation import Observation
 from ..exchange.values import kind as kind_of_value
+from ..exchange.values import parts as parts_of
 from ..exchange.values import plain
 from ..exchange.values import shown as value_shown
 from ..messages import checks as say
@@ -13,7 +14,7 @@ from ..recognition.squeezed_dimensions import is_squeezed
 from .protocols import JudgedExercise
 from .result_names import result_name
 
-SEVERAL = "a tuple of several"
+SEVERAL = "a tuple of several tensors"
 
 
 def result_problem(
@@ -42,6 +43,13 @@ def missing_problem(
     parent, _, place = name.rpartition(".")
     if place.isdigit() and parent in observed.tensors:
         return say.CameInstead(result_name(exercise, parent, case), say.OneTensor(), SEVERAL)
+    if place.isdigit() and "." in parent and parent in observed.values:
+        return say.CameInstead(
+            result_name(exercise, parent, case), what_came(observed, parent), SEVERAL
+        )
+    if part.isdigit() and (inner := tensors_in(observed, whole, int(part))):
+        what = result_name(exercise, name, case)
+        return say.CameInstead(what, say.SeveralTensors(inner), "one tensor")
     if part.isdigit() and whole in observed.values and name not in observed.values:
         instead = what_came(observed, whole)
         return say.CameInstead(result_name(exercise, whole, case), instead, SEVERAL)
@@ -49,6 +57,15 @@ def missing_problem(
     parts = any(result.startswith(f"{name}.") for result in observed.tensors)
     asked = "one tensor" if (other and "." not in name) or parts else ""
     return say.CameInstead(result_name(exercise, name, case), what_came(observed, name), asked)
+
+
+def tensors_in(observed: Observation, whole: str, place: int) -> int:
+    """Return how many tensors a list at a place of a returned tuple holds; 0 if there is none."""
+    told = observed.values.get(whole, {}).get("json")
+    if kind_of_value(told) not in ("list", "tuple") or place >= len(parts_of(told)):
+        return 0
+    inner = parts_of(told)[place]
+    return len(parts_of(inner)) if kind_of_value(inner) in ("list", "tuple") else 0
 
 
 def came_otherwise(name: str, observed: Observation) -> bool:
@@ -82,7 +99,8 @@ def what_came(observed: Observation, name: str) -> Message:
         return say.NothingCame()
     told, of_type = value.get("json"), str(value.get("type"))
     if of_type == "NoneType":
-        return say.NoneReturned("changed" in observed.facts.get(name.split(".")[0], {}))
+        by_call = "." not in name and "changed" in observed.facts.get(name, {})
+        return say.NoneReturned(by_call)
     if kind_of_value(told) == "dict":
         return say.DictWithKeys(tuple(map(str, keys_of(plain(told)))))
     if of_type.endswith(" tensor"):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 
 from ..exchange.observation import CaughtError
 from ..exchange.text import printable
@@ -245,9 +245,10 @@ class SubmittedText:
         """Return True if a line assigns to a name or to an attribute of `self`."""
         text = self.code(line)
         *targets, _ = ASSIGN.split(text)
-        if targets and "(" not in targets[0]:
-            made = " ".join(target for target in targets if "(" not in target)
-            return word in re.sub("[,:+*/@-]", " ", made).split()
+        # What comes after an open bracket is an argument of a call, as in `y = f(dim=dim, p=1)`.
+        targets = [*takewhile(lambda target: "(" not in target, targets)]
+        if targets:
+            return word in re.sub("[,:+*/@-]", " ", " ".join(targets)).split()
         if text.strip().startswith("for "):
             return word in re.split(r"\W+", text.partition(" in ")[0])
         name = re.escape(word.removeprefix("self."))

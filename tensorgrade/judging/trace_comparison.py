@@ -23,6 +23,7 @@ from ..messages.divergence import (
     HoldsOtherValue,
     IsDue,
     IsLast,
+    KeepsOrder,
     LeftAsMade,
     LineIs,
     LookFrom,
@@ -58,6 +59,7 @@ MOST_COPIES = 8
 MOST_CASES = 200  # cases whose right values are cached: more than a course has
 TURNS = {"T", "mT", "H", "t", "transpose", "swapaxes", "swapdims", "permute", "movedim", "moveaxis"}
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm"}
+RESHAPES = {"view", "reshape", "flatten", "unflatten"}
 COPIES = {"cat", "concat", "concatenate", "hstack", "vstack", "stack", "repeat", "tile", "expand"}
 FILLS = {"zeros", "ones", "full", "empty", "zero_", "fill_", "fill"}
 DIGITS = {torch.float32: "seven", torch.float16: "three", torch.bfloat16: "two"}
@@ -848,8 +850,10 @@ class Comparison:
         )
 
     def nothing_back(self) -> bool:
-        """Return True if no tensor was returned although one is asked for."""
-        return bool(self.asked) and not self.way.returned and self.way.last > 0
+        """Return True if nothing was returned although a tensor is asked for."""
+        told = [one for name, one in self.observed.values.items() if name.startswith("result")]
+        other = any(one.get("type") != "NoneType" for one in told)
+        return bool(self.asked) and not self.way.returned and not other and self.way.last > 0
 
     def is_right_result(self, at: int, expected: torch.Tensor) -> bool:
         value = self.way.stages[at].value
@@ -948,14 +952,25 @@ class Comparison:
         if names := self.names(lost):
             wrong = HoldsOtherValue(self.other_name(lost), names[0])
             return Divergence(stage.line, names[0], reached, upto, wrong)
+        if stage.operation in RESHAPES and self.is_misplaced(lost) and not stage.inside:
+            return Divergence(stage.line, "", reached, upto, KeepsOrder())
         if lost in self.way.returned or stage.inside:  # reported elsewhere
             return Divergence(stage.line, "", reached, upto)
         asked = self.due(lost)
         last = self.last_of_line(lost)
         for name, value in asked:
-            if what := instead(self.case, self.way.stages[last].value, value):
+            what = self.too_high(lost, value) or instead(
+                self.case, self.way.stages[last].value, value
+            )
+            if what:
                 return Divergence(stage.line, name, reached, upto, what)
         return Divergence(stage.line, asked[0][0] if asked else "", reached, upto)
+
+    def too_high(self, lost: int, right: torch.Tensor) -> Message | None:
+        """Return a message if a value hides places with a number that is not low enough."""
+        value = self.way.stages[lost].value
+        found = hides(value.double(), right.double()) if value is not None else None
+        return found if isinstance(found, NotLowEnough) else None
 
     def last_of_line(self, lost: int) -> int:
         """Return the place of the last value that the line makes from this one.
@@ -974,6 +989,7 @@ class Comparison:
         value, inputs = self.way.stages[lost].value, self.way.stages[lost].inputs
         alike = self.right.with_its_numbers(value) if value is not None else []
         alike += self.right.multiples(value) if value is not None else []
+        alike = [match for match in alike if not self.is_had(match, lost)]
         found = [(0, way, at) for way, at in alike if way.stages[at].names]
         found += [(0, way, at) for way, at in self.right.called(called(self.way.stages[lost]))]
         known = [self.matches[at] for at in inputs if self.matches[at]]
@@ -986,6 +1002,12 @@ class Comparison:
         found.sort(key=lambda one: one[0])
         due = ((self.right.name(way, at), way.stages[at].value) for _, way, at in found)
         return [(n, value) for n, value in due if value is not None and n not in names]
+
+    def is_had(self, match: tuple[Trace, int], before: int) -> bool:
+        """Return True if an earlier value of the attempt is this right one."""
+        way, at = match
+        earlier = chain.from_iterable(self.matches[:before])
+        return any(other is way and place == at for other, place in earlier)
 
     def is_as_large(self, lost: int, way: Trace, at: int) -> bool:
         """Return True if a right value is as large as the wrong one, or its line's last one.
@@ -1096,7 +1118,10 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> Message | None:
     if several and len(filled) == 1:
         shown = bool((value[~asked] == filled[0]).any())
         return None if shown else NotLowEnough(float(filled[0]))
-    return HidesOthers(where_they_differ(yours ^ asked)) if yours.any() else HidesNothing()
+    if yours.any():
+        return HidesOthers(where_they_differ(yours ^ asked))
+    seen, other = value[~asked], right[~asked]  # if these differ, the value is no score any more
+    return HidesNothing() if close(seen, other) or constant(seen, other) else None
 
 
 def find_divergence(seen: Seen, way: Trace, ways: tuple[Trace, ...]) -> Divergence | None:

@@ -135,6 +135,17 @@ class UnknownShape(Message):
 
 
 @dataclass(frozen=True)
+class KeepsOrder(Message):
+    """A reshape makes a value of the right shape, with the right numbers in wrong places."""
+
+    id = "keeps_order"
+    template = (
+        "a reshape keeps the order of the numbers, and here they have to move: swap dimensions, "
+        "as `transpose` does"
+    )
+
+
+@dataclass(frozen=True)
 class NotLowEnough(Message):
     """Scores that should be hidden are set to a number that does not hide them."""
 

@@ -469,6 +469,30 @@ class ReshapeCopies(Message):
 
 
 @dataclass(frozen=True)
+class NumpyCuts(Message):
+    id = "numpy_cuts"
+    template = "no gradient flows through NumPy: compute with torch's functions instead"
+
+
+@dataclass(frozen=True)
+class NoGraph(Message):
+    id = "no_graph"
+    template = (
+        "no gradient flows back from a value that is computed inside `torch.no_grad()`, or from "
+        "something like `.detach()` or `.item()`"
+    )
+
+
+@dataclass(frozen=True)
+class NoSuchRow(Message):
+    id = "no_such_row"
+    template = (
+        "an nn.Embedding is asked for a row that it does not have: its rows count from 0, and its "
+        "first argument says how many there are"
+    )
+
+
+@dataclass(frozen=True)
 class TakeValues(Message):
     id = "take_values"
     template = (

@@ -78,16 +78,16 @@ class Note:
 
     @cached_property
     def diverging(self) -> Divergence | None:
-        """The first wrong value, if no known mistake explains the result."""
-        return None if self.finding.mistakes else self.finding.find_divergence()
+        """The first wrong value, unless a known mistake or a plain fault explains the result."""
+        explained = self.finding.mistakes or self.finding.fact_line
+        return None if explained else self.finding.find_divergence()
 
     @property
     def line(self) -> int | None:
-        """The line to look at: where values diverge from right ones, if known."""
+        """The line to look at: of a plain fault, or where values diverge from right ones."""
         first = self.diverging
-        return (
-            (first.line if first and first.said else None) or self.finding.line or self.first_line
-        )
+        diverges = first.line if first and first.said else None
+        return self.finding.fact_line or diverges or self.finding.line or self.first_line
 
     def where(self) -> str:
         """Return the place to look at."""

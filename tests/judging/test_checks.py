@@ -119,7 +119,7 @@ def told_of(exercise: CheckedExercise, name: str, **tensors: torch.Tensor) -> tu
 
 def test_tensors_that_came_otherwise_are_not_called_none(exercise):
     problem, shown = told_of(exercise, "result.0", result=torch.ones(3))
-    assert "is one tensor; a tuple of several is expected" in problem and shown == []
+    assert "is one tensor; a tuple of several tensors is expected" in problem and shown == []
     problem, shown = told_of(
         exercise, "result", **{"result.0": torch.ones(3), "result.1": torch.ones(3)}
     )

@@ -12,9 +12,17 @@ from tensorgrade.author import call
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.text import LONGEST_MESSAGE
-from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis, Wrong
+from tensorgrade.judging.diagnosis import (
+    Diagnosis,
+    Finding,
+    Kind,
+    PublicDiagnosis,
+    Wrong,
+    telling,
+)
 from tensorgrade.judging.passing_cases import where_right
 from tensorgrade.judging.remarks import not_numbers, ratios, remarks, reordered, sums
+from tensorgrade.messages.checks import GrowingOperations, NotTheValues
 from tensorgrade.messages.message import Plain, render, sentence
 from tensorgrade.messages.remarks import (
     Argument,
@@ -45,6 +53,7 @@ from tensorgrade.messages.remarks import (
     SwappedDimensions,
     TimesFactor,
 )
+from tensorgrade.messages.results import Result
 
 EVEN = torch.full((3, 4), 0.25)
 CH1, CH2, CH3 = "ch1_simplified_attention", "ch2_self_attention", "ch3_causal_attention"
@@ -395,3 +404,10 @@ def test_no_message_is_longer_than_it_may_be():
     row = Verdict("ada", "c", "e", 0, 1, Status.FAILED, message=problem).row()
     assert max(len(sentence(finding.message)), len(row["message"])) <= LONGEST_MESSAGE
     assert Verdict("ada", "c", "e", 1, 1, Status.PASSED, message="Right.").message == "Right."
+
+
+def test_wrong_values_are_reported_before_a_loop():
+    loop = Diagnosis(Kind.FACT, GrowingOperations(Plain("more tokens, more work"), 5, 38))
+    values = Diagnosis(Kind.VALUES, NotTheValues(Result()))
+    assert min(values, loop, key=telling) is values
+    assert telling(Diagnosis(Kind.FACT, Plain("the mask is no buffer"))) < telling(loop)

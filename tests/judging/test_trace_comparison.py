@@ -22,6 +22,7 @@ from tensorgrade.judging.trace_comparison import (
     close,
     divergence_sentence,
     find_divergence,
+    hides,
     instead,
     right_values,
     without_factor,
@@ -29,12 +30,15 @@ from tensorgrade.judging.trace_comparison import (
 from tensorgrade.messages.divergence import (
     ComesTooEarly,
     DefaultOnLine,
+    HidesNothing,
     HoldsOtherValue,
+    KeepsOrder,
     LeftAsMade,
     MakesPart,
     MakesPartOfShape,
     NothingIsDone,
     NothingIsDoneWith,
+    NotLowEnough,
     ReturnsEarlierValue,
     ShouldComeBack,
 )
@@ -376,6 +380,21 @@ def test_a_sentence_says_no_more_than_is_known():
     assert said.endswith(
         "Then they become wrong between line 7 and line 9. Used there: `n` from line 2."
     ), said
+
+
+def test_scores_that_hide_too_little_do_not_hide_nothing():
+    right = torch.tensor([[1.0, -torch.inf, 3.0], [2.0, -torch.inf, 0.5]])
+    weights = right.masked_fill(right.isinf(), -9.0).softmax(dim=-1)
+    assert hides(right.masked_fill(right.isinf(), -9.0), right) == NotLowEnough(-9.0)
+    assert hides(weights, right) is None
+    assert hides(torch.where(right.isinf(), torch.rand(2, 3), right), right) == HidesNothing()
+
+
+def test_a_reshape_in_place_of_a_transpose_is_called_one(project, recorded):
+    turned = "keys.transpose(-2, -1)"
+    assert RIGHT.count(turned) == 1
+    found = parted(project, recorded, RIGHT.replace(turned, "keys.reshape(keys.shape[::-1])"))
+    assert (found.line, found.what) == (6, KeepsOrder())
 
 
 def test_hidden_scores_are_no_overflow():

@@ -3,6 +3,7 @@
 import io
 import re
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -16,7 +17,8 @@ from tensorgrade.course import Chapter, Exercise
 from tensorgrade.course_sources import load_course
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
-from tensorgrade.messages.message import Plain
+from tensorgrade.judging.trace_comparison import Divergence
+from tensorgrade.messages.message import Plain, Sentences
 from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.recognition.mistakes import make
 from tensorgrade.runner.instrumentation import ShapeTrace
@@ -242,6 +244,20 @@ def note_of(**details) -> str:
 
 def values(actual, expected) -> dict:
     return {"actual": actual, "expected": expected, "differs": actual != expected}
+
+
+def test_a_plain_fault_has_its_own_line_and_no_other_place():
+    said = Sentences((Plain("your values become wrong on line 7"),))
+    faulty = replace(
+        finding_of(**values(torch.ones(2), torch.zeros(2))),
+        find_divergence=lambda: Divergence(7, said=said),
+        fact=Plain("the `return` on line 9 is inside a loop"),
+        fact_line=9,
+        line=5,
+    )
+    note = Note(faulty, "ch1.py", 3)
+    assert note.where() == "ch1.py:9" and "become wrong" not in str(note)
+    assert Note(replace(faulty, fact_line=None), "ch1.py", 3).where() == "ch1.py:7"
 
 
 def test_the_part_that_differs_is_shown_with_its_index_in_python():

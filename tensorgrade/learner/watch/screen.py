@@ -156,6 +156,8 @@ class Page:
             values = [line for text in texts for line in wrapped(text, width)]
             if len(values) + len(thoughts) + 3 <= room:
                 break
+        else:
+            values = []  # what to think about matters more
         facts = [line for text in note.facts() for line in wrapped(text, width)]
         sections = (values, thoughts, facts)
         lines = [line for one in sections if one for line in (Text(""), *one)]
