@@ -97,8 +97,10 @@ class Attempt:
         if self.loaded.status == Outcome.UNREACHED:
             # Errors get the line numbers of the submitted file.
             loaded = self.backend.load()
-            own = self.submitted.with_source_line
-            problems = (replace(p, error=own(p.error)) for p in loaded.problems)
+            problems = [
+                replace(one, error=self.submitted.with_source_line(one.error))
+                for one in loaded.problems
+            ]
             self.loaded = replace(loaded, problems=tuple(problems))
         asked = [part for name, part in self.exercises.items() if not names or name in names]
         new = [part for part in asked if not part.seen]
