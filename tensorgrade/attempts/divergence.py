@@ -53,7 +53,7 @@ def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool
     """Return the results of the cases whose values are traced.
 
     Cases whose weights could not be loaded come first: that is the cause of all other faults. Cases
-    with an option of 1, such as one head, come last: there a wrong reshape changes nothing.
+    with an option of 1 come last: there a wrong reshape may change nothing.
     """
     seen = sorted(public_stages(part, public), key=lambda one: has_size_one(one.case))
     if not raised or any(one.observed.fact("load", "misshapen", default={}) for one in seen):

@@ -113,7 +113,7 @@ SLIPS = [
         "SelfAttention_v2",
         "return attn_weights @ values",
         "attn_weights @ values",
-        "Line {} is the last line that runs, and it returns nothing.",
+        "Line {} has no effect: the result of",
         "        attn_weights @ values",
     ),
     (

@@ -714,7 +714,9 @@ def test_sizes_are_reported_as_public_cases_show_them(told):
         "    return dict(x=(31 * 1013, 31 * 1019, 7 * 3301), queries=shape, output=shape)\n"
     )
     hidden, _ = told(CH4, "trace_shapes", code)
-    assert hidden == "`x` is (31403, 31589, 23107); (2, 6, 3) is expected for this call.", hidden
+    sizes = "`x` is (31403, 31589, 23107); (2, 6, 3) is expected for this call."
+    unused = "The values of `d_in` and `num_heads` that the call passes are never used."
+    assert hidden == f"{sizes} {unused}", hidden
 
 
 SOFTMAX = """

@@ -40,6 +40,7 @@ ORDINARY_THERE = {
     ("practice/variants.py", "softmax"),  # torch's own operation
     ("judging/submitted_text.py", "softmax"),
     ("messages/checks.py", "optimizer"),  # torch's own
+    ("messages/errors.py", "Embedding"),  # torch's own class
     ("cli/audits.py", "attention"),  # the command for attention code of any origin
     ("cli/audits.py", "causal_attention"),
     ("cli/shared.py", "attention"),
