@@ -263,7 +263,7 @@ class Subject:
         return value[0] if self.layout == "tokens" else value
 
     def understood(self, returned: Any, inputs: dict) -> Output:
-        """Find the result, the weights and the cache in what came back. Raises CannotRun."""
+        """Find the result, the weights and the cache in the returned value. Raises CannotRun."""
         first = next(iter(inputs.values()))
         parts = [returned] if isinstance(returned, torch.Tensor) else list(parts_of(returned))
         keys = next((inputs[n].shape[1] for n in ("k", "context") if n in inputs), first.shape[1])

@@ -1,4 +1,4 @@
-"""What all relations share: draws of sizes, and the ways in which a test can end."""
+"""The common parts of all relations: draws of sizes, and the outcomes of a test."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -118,7 +118,7 @@ def afresh(sizes: Sizes) -> list[Sizes]:
 
 @dataclass(frozen=True)
 class Tested:
-    """What came of one relation: it holds, it is broken, or it was skipped with a reason."""
+    """The outcome of one relation: it holds, it is broken, or it was skipped with a reason."""
 
     relation: Relation
     broken: Broken | None = None
