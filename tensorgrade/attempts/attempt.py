@@ -42,7 +42,7 @@ Found = TypeVar("Found")
 
 
 class Attempt:
-    """A learner's chapter behind a backend, together with the chapter's references.
+    """A learner's code for one chapter: the backend that runs it, and the chapter's references.
 
     `attempt.normalise` is that exercise's part of the attempt.
 
@@ -78,11 +78,11 @@ class Attempt:
         self.prints, self.pairs = prints, pairs
         self.loaded = Loaded(Outcome.UNREACHED)
         self.stubs = self.chapter.parameters
-        # By called name: the orders of arguments that differ from the stub's, and the names for
-        # which the order is decided.
+        # `orders`: the learner's order of arguments, by the name of the callable, if it differs
+        # from the stub's. `decided`: the callables whose order is known.
         self.orders: dict[str, Order] = {}
         self.decided: set[str] = set()
-        self.saw_hidden = True  # the process of learner code may have, so assume it
+        self.saw_hidden = True  # assume it until the backend restarts
         self.on_hidden_cases: Attempt | None = None  # the same file, if this one is its public side
         self.exercises = {e.name: ExerciseAttempt(self, e.name) for e in self.chapter.exercises}
 
@@ -141,10 +141,9 @@ class Attempt:
         return other
 
     def claimed_on(self, name: str, backend: Backend | None = None) -> list[Seen]:
-        """Return the results of every case of an exercise, run in one exchange.
+        """Run every case of an exercise, and return the results as the process claims them.
 
-        backend: one for the same file with substitutes for some definitions, instead of the
-        attempt's own.
+        backend: used instead of the attempt's own; it runs the same file with substitutes.
         """
         entries = [entry for entry in self.references.entries if entry[0].exercise == name]
         if self.loaded.status == Outcome.LOADED:
@@ -163,7 +162,7 @@ class Attempt:
         backend = backend or self.backend_of(name)
         if backend is not self.backend and name in self.references.bugs:
             loaded = backend.load()
-            if failure := loaded.failure_of(name):  # it may need another line
+            if failure := loaded.failure_of(name):  # it may need more of the file
                 return [Observation(Outcome.ANSWERED, error=failure)] * len(cases)
         return backend.run(cases)
 
@@ -211,8 +210,8 @@ class Attempt:
     def forget_hidden(self) -> None:
         """Restart the backend if it may have seen a hidden case.
 
-        The backend then uses this attempt's argument orders, because the attempt on public cases
-        decides its own.
+        The backend then uses this attempt's argument orders. The same file on public cases is
+        another attempt, with orders of its own.
         """
         if self.on_hidden_cases:
             self.on_hidden_cases.forget_hidden()
@@ -273,7 +272,7 @@ class ExerciseAttempt(CheckedExercise):
         # The earlier exercise that is the only cause of this one's errors (inherited_errors.py),
         # and the mistakes of the earlier exercises that are called.
         self.excused_by, self.inherited = "", set[str]()
-        self.noted: Message | None = None  # the same, if it is only one of the causes
+        self.noted: Message | None = None  # the message, if it is one of several causes
         # Correct sources that replace wrong earlier exercises, by name (inherited_errors.py).
         self.stand_ins: dict[str, str] = {}
         # Cached results of functions in this folder: those about the results, and those about the

@@ -14,7 +14,7 @@ OUT_OF_TIME = Observation(Outcome.TIMEOUT)
 
 
 class Backend(Protocol):
-    """One learner's chapter, wherever it runs.
+    """The place where one learner's file runs: this process, another one, or nowhere.
 
     isolation: its isolation level. definitions_only: True if all other code of the file was left
     out, because loading it timed out. warned: warnings of Python and torch about the learner's own
@@ -59,7 +59,7 @@ class Backend(Protocol):
         """
 
     def alone(self, name: str, given: str) -> "Backend":
-        """Return a backend for one definition without the rest of the file; it closes with this.
+        """Return a backend for one definition, without the rest of the file. `close` closes it too.
 
         given: the original code that the learner edited, with its imports.
         """
@@ -68,13 +68,13 @@ class Backend(Protocol):
         """Return the parameters of the learner's definitions, by the definitions' stub names."""
 
     def assign(self, assigned: dict[str, dict[str, str]]) -> None:
-        """From now on pass arguments by this mapping, by called name; see `Submission`."""
+        """Pass arguments to these parameters from now on; see `Submission.assigned`."""
 
     def close(self) -> None:
         """Release all resources. The backend may be used again and then restarts."""
 
     def fresh(self, stand_ins: dict[str, str] | None = None) -> "Backend":
-        """Return another backend for the same file, without seen cases and without extra time.
+        """Return another backend for the same file that has run no case and shares the time limit.
 
         stand_ins: sources that replace the learner's own definitions, by name.
         """

@@ -162,13 +162,13 @@ class InChild:
         self.submission = replace(self.submission, source=self.source)
 
     def child_with_file(self) -> Child | None:
-        """Return the child with the loaded file, or a fresh one; None if the file ends that too."""
+        """Return the child that has loaded the file; load it if necessary. None if that fails."""
         if self.child is None:
             self.load()
         return self.child
 
     def run(self, cases: list[Case]) -> list[Observation]:
-        """Run each case after the one before has replied, and return an Observation for each.
+        """Run the cases one after another, and return an Observation for each.
 
         Cases after a failure get an Observation too.
         """
@@ -289,8 +289,8 @@ class InChild:
     ) -> Observation:
         """Return the observation of a case without a result.
 
-        late: True if the case used up its own seconds. where: the error with the line at which it
-        was, as the learner's process reports.
+        late: True if the case used up its own seconds. where: an error with the line that the case
+        had reached, as the learner's process reports it.
         """
         line = where.line if where else None
         text = f"{self.limits.case_seconds:g} seconds"

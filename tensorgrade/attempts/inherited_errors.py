@@ -6,11 +6,12 @@ process computes the result. If the learner's later exercise agrees with this, i
 
 Only intermediate values of a right answer are sent, never its result. They go to a fresh process
 after all judged results have been collected, and nothing that this process says is reported. Cases
-of the earlier exercise itself are mixed in. If it answers them differently now, it is not used.
+of the earlier exercise itself are mixed in. If the process answers them differently now, none of
+its answers are used.
 
-This does not work across processes for a class. For a class, the course may have a substitute
-(`stand_ins/` in that folder). It replaces the wrong class in a fresh process, where the later
-exercise runs and is judged again.
+A class cannot be called across processes. Instead, the course may have a substitute (`stand_ins/`
+in that folder). It replaces the wrong class in a fresh process, where the later exercise runs and
+is judged again.
 """
 
 import secrets
@@ -48,8 +49,8 @@ Again = Callable[[str], list[CheckResult]]  # checks an exercise's current resul
 def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Results:
     """Return results in which a mistake costs points once; `again` repeats an exercise's checks.
 
-    The message about the earlier exercise is added even if this cannot be tried out. For example,
-    learners have no solution.
+    If this cannot be tried out, only the message about the earlier exercise is added. A self-check,
+    for example, has no solution to try it with.
     """
     results = dict(results)
     for exercise in attempt.chapter.exercises:
@@ -114,7 +115,7 @@ def passes(
         helpers.backend.close()
     if not seen or not all(looks_alike(part, one) for one in seen):
         return False
-    # A check that a right answer with these helpers fails too is the helpers' fault.
+    # If a right answer with these helpers fails a check too, the helpers are at fault.
     theirs = [one._replace(observed=one.expected) for one in seen]
     own, best = (checked(part, which, again) for which in (seen, theirs))
     return all(mine or not possible for mine, possible in zip(own, best, strict=True))
@@ -328,7 +329,9 @@ def loaded(path: Path, chapter: str) -> InProcess:
 def judged_beside(
     part: ExerciseAttempt, helpers: Helpers, expected: list[Observation]
 ) -> list[Seen]:
-    """Return the results with the values expected with the helpers; [] if these show too little.
+    """Return the results, each with the values that a right answer gives with the helpers.
+
+    Return [] if these values show too little.
 
     If neither side has numbers to compare on a case (because of an error or NaN), the case counts
     as right.
@@ -353,7 +356,8 @@ def has_no_numbers(observed: Observation) -> bool:
 def is_bare(seen: Seen, with_helpers: Observation) -> bool:
     """Return True if the values expected with the helpers show too little to be compared.
 
-    That is one number everywhere, or no gradient, although the right answer has more.
+    They do if they are a single number everywhere, or lack a gradient, unless the right answer's
+    values are like that too.
     """
     right = seen.expected.tensors
     gradients = [any(n.startswith("gradient.") for n in t) for t in (right, with_helpers.tensors)]

@@ -42,9 +42,8 @@ SIZE = re.compile(r"\.shape\b|\.size\(|\blen\(")
 class Trail:
     """What known mistakes change first on one case.
 
-    values: values that no right answer has, each with its edited line. named: values of right
-    answers that an edited line gives another name, by name. raises: the type of an error on an
-    edited line.
+    values: (edited line, value) for values that no right answer has. named: right values to which
+    an edited line gives a wrong name, by that name. raises: the type of an error on an edited line.
     """
 
     values: tuple[tuple[int, torch.Tensor], ...] = ()
@@ -57,11 +56,11 @@ class Trails:
     """The trails of known mistakes, by case id, if there are any.
 
     made: the attributes of `self` that edited lines of `__init__` make; empty if the mistakes
-    change a value or raise, because then their own lines are known by that. placed: True if the
-    first wrong value of the edited solution is on an edited line, so that it serves for other texts
-    as well. texts: the code of the edited lines that the solution does not have. calls: the
-    functions that these lines call in a new way, if the mistakes change no traced value. Dropout,
-    for example, acts in no case whose values are traced.
+    change a value or raise, because that shows their lines already. placed: True if the first wrong
+    value of the edited solution is on an edited line, so that it serves for other texts as well.
+    texts: the code of the edited lines that the solution does not have. calls: the functions that
+    these lines call in a new way, if the mistakes change no traced value. For example, no traced
+    case uses dropout.
     """
 
     by_case: dict[str, Trail]
@@ -135,7 +134,9 @@ def misnamed_before(compared: Comparison, at: int) -> int | None:
 
 
 def scaled_before(compared: Comparison, at: int) -> int:
-    """Return the first value before a wrong one that is a right one times a factor, or that one.
+    """Return the first value before a wrong one that is a right value times a factor.
+
+    If there is none, return the wrong value itself.
 
     Scores may be scaled before they are masked, or after. A factor on the way to a right value is
     no mistake.
@@ -155,8 +156,8 @@ def scaled_before(compared: Comparison, at: int) -> int:
 def first_on_trail(way: Trace, trail: Trail) -> int | None:
     """Return the first place at which an own line of the learner makes one of the trail's values.
 
-    If one edited line makes several values and the learner makes them on different lines, some may
-    be just another method.
+    If one edited line makes several values but the learner makes them on different lines, they are
+    ignored, because some may belong to another correct method.
     """
     own = [at for at, stage in enumerate(way.stages) if stage.line and not stage.inside]
     by_line: dict[int, set[int]] = {}
@@ -265,7 +266,7 @@ def trails_of(pairs: Pairs, public: References, exercise: str, names: tuple[str,
 def users_of_sizes(runs: list, public: References, edited: dict[int, int]) -> dict[int, int]:
     """Return the line of the first wrong value if edited lines make no tensor, but a size.
 
-    Several lines are none: then it is not clear where the size is used.
+    Return nothing for several lines, because it is not clear which of them uses the size.
     """
     ways = [(Seen(case, asked, one), read_trace(one)) for (case, asked), one, _ in runs]
     if any(stage.line in edited for _, way in ways for stage in way.stages):
@@ -345,7 +346,7 @@ def is_made_there(
 def is_placed(seen: Seen, ways: tuple[Trace, ...], edited: dict[int, int]) -> bool:
     """Return True if the first wrong value of a case is on an edited line.
 
-    If an argument should come back by itself, every line up to the wrong value counts.
+    If an argument is itself the right result, every line up to the wrong value counts.
     """
     found = None if seen.observed.error else find_divergence(seen, read_trace(seen.observed), ways)
     return bool(found and (found.line in edited or isinstance(found.what, ShouldComeBack)))
@@ -363,7 +364,7 @@ def trail_on(
     wrong = {at for at in told if not compared.matches[at]}
     first = [at for at in sorted(wrong) if way.stages[at].line in edited]
     first = [at for at in first if wrong.isdisjoint(compared.ancestors(at))]
-    certain = [at for at in first if not compared.passes[at]]  # the others may be another method
+    certain = [at for at in first if not compared.passes[at]]  # others may belong to another method
     chosen = only_one_line([(way.stages[at].line, at) for at in certain or first], edited)
     stages = [way.stages[at] for at in chosen]
     values = [(stage.line, stage.value) for stage in stages if stage.value is not None]
@@ -374,7 +375,8 @@ def trail_on(
 def only_one_line(found: list[tuple[int, int]], edited: dict[int, int]) -> list[int]:
     """Return places on (line, place) pairs whose line is the only one in its change.
 
-    If a change has several lines with new values, some of them may be just another method.
+    If a change has several lines with new values, some of them may belong to another correct
+    method.
     """
     lines = Counter(edited[line] for line in {line for line, _ in found})
     return [at for line, at in found if lines[edited[line]] == 1]

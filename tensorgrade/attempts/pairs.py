@@ -35,9 +35,9 @@ from ..sources.submission import Submission
 from .in_process import InProcess
 
 SOURCES = ".sources.json"  # the end of the file name of a chapter's `Sources`
-MOST_SHOWN = 8  # combinations that public cases show and hidden cases choose from
+MOST_SHOWN = 8  # combinations that match on public cases, of which hidden cases confirm one
 MOST_TRIES = 20  # combinations of two, and of three, that are made and run for one submission
-ENOUGH_FOR_TWO = 2  # wrong cases that must show one of two mistakes alone
+ENOUGH_FOR_TWO = 2  # wrong cases on which only one of the two mistakes has an effect
 
 Names = tuple[str, ...]
 
@@ -138,7 +138,7 @@ class Pairs:
 def two_that_fit(
     singles: list[Fingerprint], imprints: dict[str, Imprint], right: dict[str, Imprint]
 ) -> list[Names]:
-    """Return pairs that explain all cases which one of the two leaves unchanged, the best first.
+    """Return pairs in which each explains all cases that the other leaves right, the best first.
 
     Stored pairs do not include all: some look like another pair on public cases.
     """
@@ -161,7 +161,7 @@ def with_a_third(
     imprints: dict[str, Imprint],
     right: dict[str, Imprint],
 ) -> Iterator[Names]:
-    """Yield pairs with a third mistake that explain all cases which the third leaves unchanged.
+    """Yield pairs and a third mistake, if the pair explains all cases that the third leaves right.
 
     Enough of these cases must be wrong. Combinations that explain more of them come first.
     """

@@ -118,7 +118,7 @@ def share_alone(attempt: Attempt, tests: Tests, exercise: str, mistake: str) -> 
 
 
 def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Finding:
-    """Return everything to report about a failed check. asks: the check's own line."""
+    """Return everything to report about a failed check. asks: the check's description."""
     if is_replaced(part):
         said = OtherCodeRuns(part.name)
         return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
@@ -129,8 +129,8 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         for add in DETAILS:
             diagnosis = add(part, diagnosis)
     names = () if unfinished else mistakes_on(part, diagnosis)
-    # Only the path to an error counts then: its line is certain, and values that diverge elsewhere
-    # would distract from it.
+    # If learner code raised an error, only the values on the path to it count. Its line is certain,
+    # and values that diverge elsewhere would distract from it.
     raised = bool(diagnosis.error and diagnosis.error.line)
     fact, fact_line = (None if unfinished or hidden else plain_fact(part)) or (None, None)
     if names and fact_line is None:  # the mistake's own message says more

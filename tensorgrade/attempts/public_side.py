@@ -55,7 +55,7 @@ def own_names(part: ExerciseAttempt) -> Names:
 
 
 def library_parts(part: ExerciseAttempt, names: Names) -> dict[str, str]:
-    """Return the module's parts of a class of torch that should be the learner's own exercise."""
+    """Return the parts that are torch's class but should be the learner's own of that name."""
     text, found = part.attempt.submitted, {}
     lines = [at for first, last in part.own_lines[-1:] for at in range(first, last + 1)]
     for holder in dict.fromkeys(asked.rpartition(".")[0] for asked in names.understood):

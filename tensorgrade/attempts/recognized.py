@@ -99,7 +99,9 @@ def mistakes_on(part: ExerciseAttempt, diagnosis: Diagnosis) -> tuple[str, ...]:
 
 
 def telling_case(part: ExerciseAttempt, diagnosis: Diagnosis) -> str:
-    """Return the name of a failed case, or of another with its error if it recognizes no mistakes.
+    """Return the name of the failed case that shows which mistake caused the failure.
+
+    If that case recognizes no mistakes, use one that does and that ends in the same error.
 
     Empty if there is none.
     """

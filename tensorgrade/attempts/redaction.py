@@ -53,9 +53,9 @@ def sentences(part: ExerciseAttempt, worth: list[float]) -> int:
 
     worth: the points of each check.
 
-    Rows with a known mistake, or with one of the pairs that public cases show, count separately,
-    because their sentence is the mistake's own. For them, the count includes the possible failures
-    on cases that do not recognize mistakes, and the check of names.
+    Rows with known mistakes are counted separately and subtracted, because their sentence is the
+    mistake's own. Their number is that of the mistakes and shown pairs, doubled for each group of
+    cases that recognizes no mistakes, and once more for the check of names.
     """
     prints = part.attempt.fingerprints.by_exercise.get(part.name, [])
     mistakes = {one.mistakes for one in prints if len(one.mistakes) == 1}
@@ -140,7 +140,7 @@ def earlier(part: ExerciseAttempt) -> Message | None:
 def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -> Diagnosis:
     """Return a diagnosis for an exercise that is right on the public cases.
 
-    most: the number of variants allowed for errors, and as many for everything else. checks: the
+    most: the number of variants allowed for errors, and again for all other failures. checks: the
     number of checks.
     """
     found = first.diagnosis
@@ -176,7 +176,7 @@ def on_hidden_case(
 
 
 def places(part: ExerciseAttempt) -> int:
-    """Return the number of ways to say on which cases an exercise is right, if on any."""
+    """Return the number of possible messages about the cases on which an exercise is right."""
     return 2 * len({trait for case, _, _ in part.seen for trait in traits(case)}) + 1
 
 

@@ -29,10 +29,11 @@ class Rule(Enum):
 class CheckResult:
     """The result of one check of an exercise.
 
-    asks: the check's own line. finding: everything to say if it failed; None for an error of the
+    asks: the check's description. finding: everything to say if it failed; None for an error of the
     check itself. earned_points: None means all of its points if it passed, otherwise none. rule:
-    why they are others. given: returns True if the given code of a find-the-bug exercise passes the
-    check unchanged. It is called only if points depend on it, because it runs that code.
+    the reason if they are neither all nor none. given: returns True if the given code of a
+    find-the-bug exercise passes the check unchanged. It is called only if points depend on it,
+    because it runs that code.
     """
 
     exercise: str

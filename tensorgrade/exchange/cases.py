@@ -154,7 +154,7 @@ class Part:
         return ".".join(map(str, (self.result, *self.path)))
 
 
-# The fields of a step with arguments that are not arguments.
+# By verb: an author's keywords that are settings of the step. All others are arguments.
 SETTINGS: dict[type[Step], tuple[str, ...]] = {
     Construct: ("given", "dtype", "seed"),
     Call: (
@@ -170,7 +170,7 @@ class CaseWriter:
 
     value: draws a value that is not drawn yet.
     seeds: turns an author's seed into the seed set in the attempt's process. Learner code can read
-        that seed. On hidden cases it is therefore another number, which reveals nothing else.
+    that seed, so on hidden cases it is derived from the course's seed and reveals nothing about it.
     """
 
     def __init__(self, exercise: str, value: Callable[[Any], Any], seeds: Callable[[int], int]):

@@ -58,7 +58,7 @@ class Trace:
     def told_in(self, is_own: Callable[[int], bool]) -> "Trace":
         """Return a copy that attributes values to the learner's own lines.
 
-        A value produced by another line counts as produced by the own line that calls it.
+        If another line produced a value, the learner's line that called it counts instead.
         """
         stages = []
         for stage in self.stages:

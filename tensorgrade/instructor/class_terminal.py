@@ -105,7 +105,7 @@ class ClassProgress:
     def moved(self, moves: list[dict]) -> None:
         """Print the changed points and the cause of each change, by learner.
 
-        The order in which workers finished says nothing.
+        They are sorted, because workers finish in any order.
         """
         moves = sorted(moves, key=itemgetter("student", "chapter"))
         for why, what in CHANGED.items():

@@ -1,7 +1,7 @@
 """`tensorgrade collect`: sort a course system's download into `SUBMITTED/<student>/<chapter>/`.
 
 `plan` reads everything and finds every fault, so that `--preview` shows the same as a real run;
-submissions.py writes. A malformed file of a learner never affects other learners.
+write_submissions.py writes. A malformed file of a learner never affects other learners.
 """
 
 import io

@@ -13,7 +13,7 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
     """Return the files that grading a chapter (or all) reads, by path from the course's root."""
     root = graders.parent
     # Files next to the chapters' folders are shared, because grader files import them. Grading does
-    # not read families of mistakes.
+    # not read `mistakes/`.
     patterns = {
         graders: (
             f"{chapter}/*.py",
@@ -21,8 +21,8 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
             f"references/{chapter}.safetensors",
             f"references/{chapter}{FINGERPRINTS}",
         ),
-        # Pairs of mistakes are looked up on public cases. An error's own text is reported if public
-        # cases end in the same error.
+        # Public cases matter too: pairs of mistakes are looked up on them, and an error's own text
+        # is reported only if they end in the same error.
         root / "exercises": (f"given/{chapter}/*.py", f"references/{chapter}.*"),
     }
     paths = [

@@ -124,10 +124,10 @@ class Download:
     skipped: Skipped = field(default_factory=Skipped)
 
     def visible(self, entry: Entry, own: list[str]) -> Entry:
-        """Return a learner's entry, or an empty folder for a skipped one, which is counted.
+        """Return a learner's entry. For a skipped one, count it and return an empty folder.
 
-        So a learner is known even if all files are skipped. own: the parts of the path that the
-        learner chose.
+        The folder shows who the learner is even if all files are skipped. own: the parts of the
+        path that the learner chose.
         """
         return entry if is_looked_at(own, self.skipped) else Entry(entry.path)
 

@@ -293,8 +293,8 @@ def note_formulas(what: Export, cells: Iterable[object]) -> None:
 def scale(what: Export, chapter: Chapter, most: str) -> float:
     """Return the factor from a chapter's points to a course system's maximum.
 
-    Course systems do not scale: of 35 points, 35 would be 35 of their 100, and Moodle ignores
-    grades above its maximum. The factor is 1 if `most` is not a number.
+    Course systems do not scale grades. Full marks in a chapter of 35 points would become 35 of 100,
+    and Moodle ignores grades above its maximum. The factor is 1 if `most` is not a number.
     """
     try:
         number = float(most.replace(",", "."))

@@ -42,8 +42,8 @@ def move(old: dict, row: dict, because: str) -> dict:
 def why(old: dict, row: dict, before: Basis, now: Basis) -> str:
     """Return the cause of a change. before, now: the attempts behind the rows.
 
-    If another attempt counts although there is no new one, the cause is the rule on attempts or a
-    date. If the graders found the same in another file with another time, the cause is the file.
+    If another attempt counts although none was added, the cause is the rule on attempts or a date.
+    If the file and its time changed but the graders' result did not, the cause is the file.
     """
     if old.get("override") != row.get("override"):
         return BY_HAND

@@ -33,7 +33,7 @@ from .what_counts import Rules, files_of
 
 
 class Ledger:
-    """The results of one run in its folder, which last over any number of starts.
+    """The results in a folder. They survive interrupted runs, and later runs add to them.
 
     digests: the digest of each chapter's graders, by the chapter's name. rules: decide which
     attempt counts. regraded: ids of messages; a row with one of them does not count as graded.

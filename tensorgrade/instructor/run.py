@@ -143,7 +143,7 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
     level = choose_level(course.isolation, run.setup.isolation, run.setup.device)
     must_be_closed(level, chain(private_paths(run.setup.tests), (submitted, out)))
     if "uid" in level.layers:
-        os.umask(0o077)  # files written on such an isolation level are private too
+        os.umask(0o077)  # other users run learner code, so files written from now on are private
     return course, level.name != "none"
 
 

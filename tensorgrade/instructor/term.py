@@ -10,7 +10,7 @@ from ..course import Course, CourseError, Scheme
 
 @dataclass(frozen=True)
 class Term:
-    """A learner's term. shares: in percent, by chapter, of chapters that count.
+    """A learner's grade for the term. shares: the percentage for each chapter that counts.
 
     dropped: chapters that are left out as the lowest. total: in percent, rounded; None if the
     learner is excused from everything. passed: None without a pass mark.

@@ -47,7 +47,7 @@ class Rules:
         return counted, [overridden(row, self.overrides) for row in rows]
 
     def within_limit(self, attempts: list[Attempt]) -> list[Attempt]:
-        """Return the attempts at a learner's first files, up to the limit; all without a limit."""
+        """Return the attempts with a learner's first files, up to the limit, if there is one."""
         most = self.lateness.most_attempts or len(attempts)
         files = files_of(attempts)[:most]
         allowed: list[Attempt] = []

@@ -107,7 +107,8 @@ class CheckedExercise:
             self.wrong("absent", problem, case=case, expected=expected)
         said = mixed_up(self, case, name, actual)
         said = said or remarks(case, actual, expected, self.attempt.references.hidden)
-        # Where a nearly right result is equal in all digits is an accident.
+        # A nearly right result is wrong everywhere, so the places that happen to be equal say
+        # nothing.
         nearly = any(isinstance(one, NearlyRight) for one in said)
         where = None if gap.differs is None or nearly else self.right_in or places(gap, actual)
         self.wrong(

@@ -48,8 +48,8 @@ class Diagnosis:
     problem: what is wrong. called: the call, with shapes. where: the places. case: the name of
     the case. actual: the learner's own result. error: the error of the learner's code. remarks:
     further observations if no known mistake matches. line: the place of the fault, if it is known.
-    share: the least share of the exercise's points that is lost; 0 if only the check's own points
-    are lost.
+    share: at least this share of the exercise's points is lost; 0 if only the check's own points
+    are.
     """
 
     kind: Kind
@@ -70,10 +70,9 @@ LEAST_TELLING = 2
 def telling(diagnosis: Diagnosis) -> int:
     """Return a sort key that puts the most informative diagnoses first.
 
-    A diagnosis that only says that values are wrong, or where, comes later. So does one about the
-    values of gradients, because they do not appear in the code, and one about a loop, because
-    values matter more. Checks with equal keys keep their author's order, in which simple ones come
-    first.
+    These diagnoses come later: values are wrong and nothing more is known; a gradient is wrong,
+    because gradients do not appear in the code; there is a loop, because values matter more. Checks
+    with equal keys keep their author's order, in which simple ones come first.
     """
     if diagnosis.kind == Kind.UNREACHED:
         return LEAST_TELLING
@@ -122,13 +121,13 @@ class Step(NamedTuple):
 class Finding:
     """Everything to say about one failed check, joined once, for every view to render.
 
-    asks: the check's own line. mistakes: messages of the recognized mistakes, by name. trace:
+    asks: the check's description. mistakes: messages of the recognized mistakes, by name. trace:
     returns the shapes of the values in the call. It runs the call again, so it is used only if
     shapes help. find_divergence: returns the place where values diverge from right answers, if
     known; it also runs cases again. said: returns the output of the code in the call, which runs
     again. earlier: a message about a wrong earlier exercise that is called here, in addition to
-    known mistakes. fact: something plain about the text that is probably the cause, on fact_line.
-    line: where the code fails, if known. place: converts a line to the learner's words.
+    known mistakes. fact: a plain fault in the text that is probably the cause, with its line in
+    fact_line. line: where the code fails, if known. place: converts a line to the learner's words.
     """
 
     asks: str

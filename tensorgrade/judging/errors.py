@@ -477,7 +477,7 @@ def holder_of(name: str, insides: Collection[str]) -> str:
 
 
 def lost_part(case: Case, missing: list[str]) -> str:
-    """Return the largest part without any of its several parameters; "" if there is none.
+    """Return the largest part that lacks all of its parameters, at least two; "" if none does.
 
     An entry of a list that is too short counts too, even with one parameter.
     """

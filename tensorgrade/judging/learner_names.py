@@ -46,7 +46,8 @@ class Names:
     def without(self, earlier: Self, itself: bool = False) -> Self:
         """Return the names that are not in parts of an earlier exercise, which reports those.
 
-        itself: the cases only make an object of that exercise, so its names are not new.
+        itself: True if this exercise's cases make an object of the earlier one, which has those
+        names itself and not only in its parts.
 
         >>> Names({"norm.width": "norm.w", "width": "w"}).without(Names({"width": "w"})).understood
         {'width': 'w'}
@@ -143,7 +144,7 @@ def in_asked_names(expected: Observation, observed: Observation) -> Observation:
 
 
 def described_as_asked(name: str, expected: Observation, observed: Observation) -> Observation:
-    """Return the same for one described module."""
+    """Return the observation, with the parts of this module under the stub's names."""
     renamed: dict[str, str] = {}
     for kind in ("parameters", "buffers"):
         want, got = (shapes(seen.fact(name, kind, default={})) for seen in (expected, observed))

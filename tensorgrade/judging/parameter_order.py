@@ -173,7 +173,7 @@ def is_known_mistake(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]
 
 
 def is_better(order: Order, seen: list[Seen], best: list[Seen]) -> bool:
-    """Return True if an order is more plausible. One that no name supports must fit all cases."""
+    """Return True if an order is more plausible. Without a matching name, all cases must fit."""
     if order.by_shape:
         return all_fit(seen)
     return fitness(seen) > fitness(best) or (order.needed and fitness(seen) == fitness(best))
@@ -200,8 +200,9 @@ def other_orders(
 ) -> Iterator[Order]:
     """Yield the orders to try if positions cannot be right, the most plausible first.
 
-    A parameter with one of the stub's names, or a similar one, gets that argument. The other
-    parameters get theirs in the stub's order, and then, judged by shapes, in any other order.
+    A parameter with one of the stub's names, or a similar name, gets the argument of that name. For
+    the others, the stub's order is tried first, and then every other order that shapes can tell
+    apart.
 
     >>> import inspect
     >>> own = inspect.signature(lambda n_cols, page_size, n_row: 0).parameters

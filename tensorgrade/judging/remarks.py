@@ -97,7 +97,7 @@ def few_digits(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
     return None
 
 
-FEWEST_DIGITS = 3  # so many that the formula is nearly or quite right
+FEWEST_DIGITS = 3  # equal digits; with fewer, the formula is probably wrong
 
 
 def nearly_right(actual: torch.Tensor, expected: torch.Tensor) -> NearlyRight | None:
@@ -140,7 +140,7 @@ def sums(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
     """
     if expected.ndim == 0 or not sums_to_one(expected, -1) or bool((expected < 0).any()):
         return None
-    if bool(((expected == 0) | (expected == 1)).all()):  # other values are also exactly 0 and 1
+    if bool(((expected == 0) | (expected == 1)).all()):  # not weights, but a mask or one-hot rows
         return None
     if sums_to_one(actual, -1):
         return NegativeEntries() if bool((actual < 0).any()) else None

@@ -43,7 +43,7 @@ def result_name(exercise: JudgedExercise, name: str, case: Case) -> Message:
 
 
 def not_the_same(exercise: JudgedExercise, name: str, case: Case) -> Message:
-    """Return the problem of a result that should equal another one, with their only difference."""
+    """Return the message that a result differs from another one, and what sets the calls apart."""
     twins = {step.result for step in case.steps if isinstance(step, Duplicate)}
     calls = {call.result: call for call in case.calls}
     call = calls.get(name.partition(".")[0], Call())
@@ -61,7 +61,7 @@ def weight_name(exercise: JudgedExercise, name: str) -> WeightName:
 
 
 def parameter(exercise: JudgedExercise, name: str) -> Parameter:
-    """Return the same with the word `parameter`."""
+    """Return the name of a parameter for use after an article, such as `the parameter w`."""
     return Parameter(name, holder_of(name, names_in_substitutes(exercise)))
 
 

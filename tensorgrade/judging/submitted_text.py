@@ -210,9 +210,9 @@ class SubmittedText:
         return [at for at in returns if self.is_in_first_round(at)]
 
     def is_in_first_round(self, line: int) -> bool:
-        """Return True if the block around a line is a loop's, and no `continue` is above the line.
+        """Return True if a line is directly in a loop's block, without a `continue` above it.
 
-        A block with a smaller indentation in between, such as that of an `if`, is another block.
+        A line in an `if` inside the loop is not directly in the loop's block.
         """
         for at in range(line - 1, 0, -1):
             code = self.code(at).strip()

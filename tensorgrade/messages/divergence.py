@@ -110,7 +110,7 @@ class FirstOfItsKind(Message):
     kind: str
 
 
-# These say all that is to be said about their line.
+# After these, no other sentence about the line is needed.
 SaysAll = (
     FirstOfItsKind
     | RoundsTo

@@ -7,7 +7,7 @@ from .message import Message
 
 @dataclass(frozen=True)
 class OnHiddenCase(Message):
-    """public_right: True if the public cases could be run and are right."""
+    """A failure on hidden cases. public_right: True if the public cases ran and are right."""
 
     id = "on_hidden_case"
     public_right: bool
@@ -24,7 +24,7 @@ class HiddenFailure(Message):
 
     kind: the kind of failure, if it may be shown. where: the cases in which the answer is right.
 
-    asks: the check's own line, if it may be shown.
+    asks: the check's description, if it may be shown.
     """
 
     id = "hidden_failure"

@@ -37,7 +37,7 @@ class Message:
 
     id: ClassVar[str]
     template: ClassVar[str] = ""
-    begins_small: ClassVar[bool] = True  # a sentence of it begins with a capital letter instead
+    begins_small: ClassVar[bool] = True  # `sentence` makes the first letter a capital
 
     def wording(self) -> str:
         """Return the template for these parameters."""

@@ -7,7 +7,7 @@ from ..exchange.text import LONGEST_MESSAGE, short
 from ..runner.edits import Idea
 from .message import FromLearner, Message, braced, sentence
 
-SHORTEST = 90  # characters that are left of a sentence, however long the next one is
+SHORTEST = 90  # characters that a sentence is never cut below, however long the next one is
 
 
 @dataclass(frozen=True)

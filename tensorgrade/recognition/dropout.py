@@ -326,7 +326,7 @@ def learns(expected: Observation, seen: Observation, dropped: torch.Tensor) -> s
 
 
 def sums_kept(plain: torch.Tensor, dropped: torch.Tensor) -> bool:
-    """Return True if the rows still have their sums, as they do if each is divided by its sum."""
+    """Return True if dropout leaves the sums of rows unchanged, as with weights divided again."""
     before, after = (tensor.double().sum(dim=-1) for tensor in (plain, dropped))
     return bool(torch.isclose(before, after).double().mean() > 0.9)
 

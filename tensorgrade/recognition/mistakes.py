@@ -58,9 +58,9 @@ def mistake(name: str, message: str, *places: dict | tuple[str, str], same_as: s
 def form(name: str, *places: dict) -> Mistake:
     """Return edits that give the solution another accepted form.
 
-    A mistake may have other effects in it. For example, an operation in place raises an error if
-    the out-of-place version would broadcast. Fingerprints are therefore computed for each form as
-    well.
+    A mistake may have other effects in another form. For example, an operation in place raises an
+    error if the out-of-place version would broadcast. Fingerprints are therefore computed for each
+    form as well.
     """
     return mistake(name, "", *places)
 

@@ -93,8 +93,7 @@ class CaseRunner:
     misspelt: the learner's name of a definition that counts as the requested one, by requested
     name. beside: the tensors of companion files, by the files' names.
     asked: the stub's parameters in their order, by the name of the callable.
-    assigned: by the same names, the learner's parameter for each of the stub's, if it is not the
-        one at the same position.
+    assigned: for callables in another order, the learner's parameter for each of the stub's.
     """
 
     module: ModuleType
@@ -167,7 +166,7 @@ class CaseRunner:
     def keep(self, name: str, value: object, kind: str = "") -> None:
         """Store a tensor, the parts of a list or tuple of tensors, or another value by name.
 
-        kind: the name of the value's type, if it was another one before.
+        kind: the name of the returned type, if the value was converted since.
         """
         kind = kind or type(value).__name__
         if isinstance(value, Iterator):

@@ -1,9 +1,9 @@
 """Make forking cheap: few pages of memory to share, and few to copy.
 
 A forked child shares each page of memory with its parent until one of them writes to it. Then the
-page is copied, which takes longer than many a line of Python. Imports leave gaps of freed objects
-on thousands of pages. A child's new objects would go there first, so that a whole page is copied
-for a few bytes. With the gaps filled, new objects are adjacent to each other on new pages.
+page is copied, which takes longer than running several lines of Python. Imports leave gaps of freed
+objects on thousands of pages. A child's new objects would go there first, so that a whole page is
+copied for a few bytes. With the gaps filled, new objects are adjacent to each other on new pages.
 
 Huge pages make the fork itself faster: it copies one entry of the page table instead of 512.
 

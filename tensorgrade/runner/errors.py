@@ -119,7 +119,7 @@ def is_function(frame: FrameType) -> bool:
 
 
 def signs_of(error: BaseException, frame: FrameType) -> list[str]:
-    """Return further places of the name that a NameError or an AttributeError is about."""
+    """Return where else a missing name exists, such as on `self` or in `__init__`."""
     name, first = getattr(error, "name", None), frame.f_code.co_varnames[:1]
     try:
         if isinstance(error, NameError) and first:

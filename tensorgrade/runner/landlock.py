@@ -41,7 +41,7 @@ def restrict_files(config: dict) -> None:
 
 
 def handled_files(version: int) -> int:
-    """Return all rights over files that a version of Landlock knows: 13, then more."""
+    """Return all rights over files that a version of Landlock knows: 13 in the first one."""
     return (1 << (13 if version < 2 else 14 if version < 3 else 15 if version < 5 else 16)) - 1
 
 

@@ -31,7 +31,7 @@ class OwnUser:
 
     def end(self) -> None:
         """Remove the user's processes and files; release the number unless a process remains."""
-        for _ in range(TRIES):  # its processes may kill the one that comes to end them
+        for _ in range(TRIES):  # its processes may kill the process that is ending them
             if not any(processes_of(self.number)) and not any(files_of(self.number)):
                 break
             clear(self.number)

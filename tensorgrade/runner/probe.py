@@ -1,6 +1,8 @@
 """Try each layer of the lock-down in a separate process, because only a trial shows if it works.
 
-{"mount": "", "landlock": "system call 444: Function not implemented", …}
+It prints, for example:
+
+    {"mount": "", "landlock": "system call 444: Function not implemented", …}
 """
 
 import json
@@ -58,7 +60,7 @@ def outcome(step: Callable[[dict], object], config: dict) -> str:
 
 
 def error_of(step: Callable[[dict], object], config: dict) -> str:
-    """Return `ok`, or the text of the error that a step raised."""
+    """Return `ok` if a step works, otherwise the text of its error; never an empty text."""
     try:
         step(config)
         return "ok"

@@ -27,7 +27,7 @@ def sent_name(path: Path, root: Path, package: str = "") -> str:
 
 
 class Sent(MetaPathFinder, InspectLoader):
-    """Finds and loads modules whose sources were sent: by dotted name, a package ends in `.`."""
+    """An importer of modules whose sources were sent, by dotted name; a package ends in `.`."""
 
     def __init__(self, sources: dict[str, str]):
         self.sources = sources

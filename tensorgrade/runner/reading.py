@@ -1,4 +1,4 @@
-"""Extract the Python from a submission: from a script, a notebook, or the one that counts.
+"""Extract the Python from a submission: a script, a notebook, or whichever of both counts.
 
 In grading, only this folder parses a learner's text. It does so in the learner's own process, so
 that a text that attacks the parser faces the same isolation as code.

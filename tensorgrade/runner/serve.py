@@ -228,7 +228,7 @@ def bind_substitute(
     """Bind a substitute to its name, and to a misspelling of it if the name itself is missing.
 
     A learner may have pasted a copy of the replaced definition under either name. assigned: that
-    copy's parameter for each of the stub's, if it is not the one at the same position.
+    copy's parameter for each of the stub's, if their order differs.
     """
     if inspect.isclass(stand_in):
         stand_in = understanding(stand_in, vars(module).get(name), assigned)

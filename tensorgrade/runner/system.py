@@ -8,7 +8,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def checked(result: int, what: str) -> int:
-    """Return a call's result. Raises OSError, named after the attempt, if it is negative."""
+    """Return a call's result. Raises OSError, with a text on the call, if it is negative."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")

@@ -1,7 +1,7 @@
 """Torch's global settings and slow imports.
 
 Settings that a learner's file changes at its top must not affect a case. Three imports are replaced
-by substitutes, until more of them is needed:
+by substitutes, which load the real module if code needs more than they offer:
 - torch's compiler, which takes seconds. Optimizers and the `meta` device import it only to state
   that there is nothing to compile.
 - the algebra of sizes, which the `meta` device imports to check plain booleans.
@@ -57,7 +57,7 @@ SYMBOLS = "sympy"
 
 
 class Absent(ModuleType):
-    """A substitute for a module, until more is needed than it can answer."""
+    """A substitute for a module, which loads the module if code needs more than it offers."""
 
     def __getattr__(self, name: str) -> Any:
         take_away(self)
@@ -76,7 +76,7 @@ class NoCompiler(Absent):
 
 
 def itself(truth: bool) -> bool:
-    """Return a known boolean."""
+    """Return the argument: its value is known already."""
     return truth
 
 

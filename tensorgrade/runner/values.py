@@ -191,7 +191,7 @@ def plain_text(tag: str, told: str) -> str | bytes:
 
 
 class Words(str):
-    """A description of a value without a text of its own, the same in a sentence and in a list."""
+    """A description of a value that cannot be shown. A list shows it without quotes too."""
 
     def __repr__(self) -> str:
         return str(self)

@@ -151,7 +151,7 @@ def rehearse() -> None:
 
 @contextmanager
 def same_chance() -> Iterator[None]:
-    """Restore the state of the random numbers afterwards."""
+    """Run the code inside; then restore the state of torch's random numbers."""
     import torch
 
     before = torch.get_rng_state()

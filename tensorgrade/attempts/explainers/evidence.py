@@ -38,7 +38,7 @@ class Evidence:
 
     @property
     def first(self) -> CheckResult | None:
-        """The failed check to report."""
+        """The failed check to report, if any."""
         return first_failure(self.checks)
 
     @property

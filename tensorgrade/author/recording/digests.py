@@ -1,7 +1,8 @@
 """Digests of the content that an exercise's references and fingerprints are made from.
 
-A file's path, docstrings and comments do not count. For a lesson, only the code that the exercise
-reaches counts; for a grader file, only its cases and mistakes.
+In a course's files, paths, docstrings and comments do not count; in the engine's, they do. For a
+lesson, only the code that the exercise reaches counts; for a grader file, only its cases and
+mistakes.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """The engine's checks: a module for each subject, a function for each check."""
 
-# A check is marked as in a course (`@check`), which registers it. The reference of the docs site
-# shows its docstring. Names of helpers begin with an underscore, so that it does not show them.
+# A check is marked as in a course (`@check`), which registers it. The docs site shows the
+# docstrings of all public functions here, so names of helpers begin with an underscore.
 
 from collections.abc import Callable, Mapping
 from importlib import import_module

@@ -16,11 +16,11 @@ REPEATED = {"calls": say.SameDropsInEveryCall(), "slices": say.WholeSlicesDroppe
 
 @check
 def drops_entries(exercise: CheckedExercise, group: str, twice: bool = False) -> None:
-    """Check that `dropped` and `again` are `plain` with inverted dropout of single entries.
+    """Check that `dropped` and `again` equal `plain` after inverted dropout of single entries.
 
-    Entries are counted on the reference. Each must be dropped independently of other entries, rows,
-    parts, slices and runs. The case names the argument that holds the rate. twice: the two halves
-    (of each part, if the case has parts) hold the same entries.
+    Only entries that are not 0 without dropout count. Each must be dropped independently of other
+    entries, rows, parts, slices and runs. The case names the argument that holds the rate. twice:
+    the two halves (of each part, if the case has parts) hold the same entries.
     """
     totals: list[float] = []
     for case, expected, observed in exercise.answered(group):

@@ -33,7 +33,7 @@ LAZY = ("generator", "map", "zip", "filter")
 def _is_there_already(
     exercise: CheckedExercise, case: Case, expected: Observation, observed: Observation
 ) -> None:
-    """Check that no result is computed only when it is read: the inputs may change before."""
+    """Check that no result is lazy, such as a generator, because the inputs may change first."""
     for name, facts in expected.facts.items():
         kind = observed.facts.get(name, {}).get("type")
         if kind in LAZY and kind != facts.get("type"):

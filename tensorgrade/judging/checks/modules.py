@@ -63,7 +63,7 @@ def _claimed_shape(told: object) -> tuple | None:
 
 @check
 def starts_alive(exercise: CheckedExercise, group: str, module: str = "module") -> None:
-    """Check that initial weights differ from one another and from those after another seed.
+    """Check that initial weights are not all equal, and that they depend on the seed.
 
     Weights that are equal in the reference may be equal here too. Biases may start at zero.
     """
