@@ -106,7 +106,7 @@ class Attempt:
         new = [part for part in asked if not part.seen]
         self.saw_hidden = self.saw_hidden or (bool(new) and self.references.hidden)
         for part in new:
-            part.judge_by(in_best_order(self, part.name, self.claimed_on(part.name)))
+            part.judge_by(in_best_order(self, part.name, self.run_all_cases(part.name)))
 
     @cached_property
     def fingerprints(self) -> Fingerprints:
@@ -140,7 +140,7 @@ class Attempt:
         other.loaded, other.on_hidden_cases, other.saw_hidden = self.loaded, self, False
         return other
 
-    def claimed_on(self, name: str, backend: Backend | None = None) -> list[Seen]:
+    def run_all_cases(self, name: str, backend: Backend | None = None) -> list[Seen]:
         """Run every case of an exercise, and return the results as the process claims them.
 
         backend: used instead of the attempt's own; it runs the same file with substitutes.
@@ -181,7 +181,7 @@ class Attempt:
         names = list(self.exercises)
         return [earlier for earlier in names[: names.index(name)] if earlier in called]
 
-    def in_public(self, cases: list[Case]) -> list[Observation]:
+    def run_public(self, cases: list[Case]) -> list[Observation]:
         """Return the results of public cases, from a process that has seen no hidden case.
 
         Such a process cannot repeat anything about hidden cases.
@@ -190,7 +190,7 @@ class Attempt:
         with quietly():
             return self.backend_of(cases[0].exercise).run(cases) if cases else []
 
-    def again(
+    def rerun(
         self, name: str, case_name: str, *, trace: bool = False, aloud: bool = False
     ) -> Observation | None:
         """Run a public case of an exercise again, with calls that report more.
@@ -277,8 +277,8 @@ class ExerciseAttempt(CheckedExercise):
         self.stand_ins: dict[str, str] = {}
         # Cached results of functions in this folder: those about the results, and those about the
         # file.
-        self.found_in_results: dict[tuple, Any] = {}
-        self.found_in_file: dict[tuple, Any] = {}
+        self.results_cache: dict[tuple, Any] = {}
+        self.file_cache: dict[tuple, Any] = {}
         bind_checks(self, attempt.own.checks)
 
     def judge_by(self, claimed: list[Seen], stand_ins: dict[str, str] | None = None) -> None:
@@ -288,7 +288,7 @@ class ExerciseAttempt(CheckedExercise):
         """
         self.claimed, self.stand_ins = claimed, stand_ins or {}
         self.seen = [self.attempt.with_source_line(seen) for seen in claimed]
-        self.found_in_results.clear()
+        self.results_cache.clear()
 
     @property
     def given_code(self) -> str:
@@ -359,8 +359,8 @@ def cached_in(store: str) -> Callable[[Find[Arguments, Found]], Find[Arguments, 
     return decorate
 
 
-found_once = cached_in("found_in_results")  # until the exercise is judged by other results
-found_in_file = cached_in("found_in_file")  # as long as the file stays the same
+cached_for_results = cached_in("results_cache")  # until the exercise is judged by other results
+cached_for_file = cached_in("file_cache")  # as long as the file stays the same
 
 
 @contextmanager

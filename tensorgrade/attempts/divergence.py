@@ -19,15 +19,15 @@ from ..messages.divergence import (
 )
 from ..messages.message import Sentences
 from ..runner.steps import Mode, Passing
-from .attempt import ExerciseAttempt, found_in_file
+from .attempt import ExerciseAttempt, cached_for_file
 
 MOST_READ = 3  # values that a line reads, whose own lines are reported
 MOST_OF_A_SIGNATURE = 20  # lines of a function's signature
 DEFINES = ("class ", "def ", "async ", "@")
-Strangers = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
+UnloadedWeights = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
 
 
-@found_in_file
+@cached_for_file
 def divergence(part: ExerciseAttempt, raised: bool) -> Divergence | None:
     """Return where values diverge on public cases: on those that raise, or on the others.
 
@@ -38,8 +38,8 @@ def divergence(part: ExerciseAttempt, raised: bool) -> Divergence | None:
     if public is None or part.attempt.loaded.status != Outcome.LOADED:
         return None
     for seen in in_order_of_interest(part, public, raised):
-        if strangers := without_weights(seen.case, seen.observed):
-            if made := line_making_one_of(part, seen, strangers) or wrong_default(part):
+        if unloaded := without_weights(seen.case, seen.observed):
+            if made := line_making_one_of(part, seen, unloaded) or wrong_default(part):
                 return made
             continue  # it ran with other weights, so its values show nothing
         if raised != ends_in_error(seen.observed, raised):
@@ -70,7 +70,7 @@ def has_size_one(case: Case) -> bool:
 def public_stages(part: ExerciseAttempt, public: References) -> list[Seen]:
     """Return the results of the public cases that request intermediate values."""
     entries = [one for one in public.asked_for_stages if one[0].exercise == part.name]
-    observed = part.attempt.in_public([case for case, _ in entries])
+    observed = part.attempt.run_public([case for case, _ in entries])
     return [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
 
 
@@ -184,7 +184,7 @@ def wrong_default(part: ExerciseAttempt) -> Divergence | None:
     return Divergence(line, said=Sentences((DefaultOnLine(part.attempt.place(line), name),)))
 
 
-def without_weights(case: Case, seen: Observation) -> Strangers:
+def without_weights(case: Case, seen: Observation) -> UnloadedWeights:
     """Return the parameters that could not receive a case's weights, with their own shapes.
 
     The shape is None if the parameter is missing or unexpected.
@@ -201,12 +201,12 @@ def without_weights(case: Case, seen: Observation) -> Strangers:
 
 
 def line_making_one_of(
-    part: ExerciseAttempt, seen: Seen, strangers: Strangers
+    part: ExerciseAttempt, seen: Seen, unloaded: UnloadedWeights
 ) -> Divergence | None:
     """Return the line that makes a part of a wrong shape, or the one part with all failures."""
-    parts = {name.partition(".")[0] for name, _ in strangers}
-    misshapen = [one for one in strangers if one[1] is not None]
-    chosen = misshapen or (strangers if len(parts) == 1 else [])
+    parts = {name.partition(".")[0] for name, _ in unloaded}
+    misshapen = [one for one in unloaded if one[1] is not None]
+    chosen = misshapen or (unloaded if len(parts) == 1 else [])
     return line_making(part, seen, *chosen[0]) if chosen else None
 
 

@@ -1,7 +1,7 @@
 """Compare a learner's code with the given code of a find-the-bug exercise."""
 
 from ..exchange.observation import Outcome
-from .attempt import ExerciseAttempt, found_once, quietly
+from .attempt import ExerciseAttempt, cached_for_results, quietly
 
 MOST_CHANGED = 10  # parts of the given code's syntax tree that a repair may change
 
@@ -12,7 +12,7 @@ def is_as_given(part: ExerciseAttempt) -> bool:
     return unchanged and not is_replaced(part)
 
 
-@found_once
+@cached_for_results
 def is_replaced(part: ExerciseAttempt) -> bool:
     """Return True if the learner's file is right although its definition alone is wrong.
 

@@ -40,7 +40,7 @@ SECONDS_OF_SEARCH = 0.2  # for some edits of a definition
 ROOM_FOR_A_TEXT = 4
 BYTES_OF_A_TENSOR = 2048  # that a tensor takes in memory in addition to its numbers
 MOST_REQUESTS = 5000  # packed requests in memory; the course's cases are fewer
-LAST_WORDS = 0.5  # extra seconds in which a call that timed out can still report its line
+SECONDS_TO_REPORT = 0.5  # in addition, for a call that timed out to report its line
 
 
 def encoded(case: Case) -> list[dict]:
@@ -174,7 +174,7 @@ class InChild:
         """
         child = None if self.is_over else self.child_with_file()
         if child is None:
-            return [self.unanswered(Outcome.KILLED)] * len(cases)
+            return [self.without_result(Outcome.KILLED)] * len(cases)
         seen: list[Observation] = []
         requests, most = [self.requests.of(case) for case in cases], self.limits.case_seconds
         try:
@@ -182,7 +182,7 @@ class InChild:
                 begun = time.monotonic()
                 if not seen:
                     child.send(request.message, most)
-                reply = child.receive(most + LAST_WORDS, self.limits.reply_bytes)
+                reply = child.receive(most + SECONDS_TO_REPORT, self.limits.reply_bytes)
                 took = time.monotonic() - begun
                 try:
                     if following:  # the child works while its reply is read here
@@ -192,11 +192,11 @@ class InChild:
                     self.budget.takes(BYTES_OF_A_TENSOR * len(seen[-1].tensors))
                 if seen[-1].error and took >= most:
                     self.close()
-                    seen[-1] = self.unanswered(Outcome.TIMEOUT, True, seen[-1].error)
+                    seen[-1] = self.without_result(Outcome.TIMEOUT, True, seen[-1].error)
                     break
         except (TimedOut, Ended, BadMessage) as end:
             self.close()
-            seen.append(self.unanswered(how_it_ended(end), isinstance(end, TimedOut)))
+            seen.append(self.without_result(how_it_ended(end), isinstance(end, TimedOut)))
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
 
     def changes(self, bugs: dict[str, str]) -> dict[str, int]:
@@ -284,7 +284,7 @@ class InChild:
             self.definitions[name] = other
         return self.definitions[name]
 
-    def unanswered(
+    def without_result(
         self, how: Outcome, late: bool = False, where: CaughtError | None = None
     ) -> Observation:
         """Return the observation of a case without a result.

@@ -25,7 +25,7 @@ from ..runner.reading import foreign_names, spans
 from ..runner.wire import pack, plain
 from ..sources.submission import Source, Submission
 from .backend import Spans
-from .not_started import briefly
+from .not_started import run_few_if_not_begun
 
 
 class InProcess:
@@ -95,7 +95,7 @@ class InProcess:
 
     def run(self, cases: list[Case]) -> list[Observation]:
         """Run the cases; if an exercise is not begun, only the few that show it."""
-        return briefly(self.run_all, self.source.text, cases)
+        return run_few_if_not_begun(self.run_all, self.source.text, cases)
 
     def run_all(self, cases: list[Case]) -> list[Observation]:
         """Run the cases one after another, and stop after a timeout."""

@@ -36,7 +36,7 @@ from ..sources.submission import Submission
 from .attempt import Attempt, ExerciseAttempt
 from .backend import Backend
 from .in_process import InProcess
-from .points import at_its_price, never_made, sums
+from .points import never_made, sums, with_deduction
 from .recognized import mistakes
 from .results import CheckResult, Rule, State, state_of
 
@@ -46,7 +46,7 @@ Results = dict[str, list[CheckResult]]  # by exercise
 Again = Callable[[str], list[CheckResult]]  # checks an exercise's current results
 
 
-def once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Results:
+def deduct_once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Results:
     """Return results in which a mistake costs points once; `again` repeats an exercise's checks.
 
     If this cannot be tried out, only the message about the earlier exercise is added. A self-check,
@@ -110,10 +110,10 @@ def passes(
     """
     helpers = Helpers(part.attempt, wrong)
     try:
-        seen = judged_beside(part, helpers, expected_with(part, solution, way, helpers))
+        seen = seen_with_helpers(part, helpers, expected_with(part, solution, way, helpers))
     finally:
         helpers.backend.close()
-    if not seen or not all(looks_alike(part, one) for one in seen):
+    if not seen or not all(has_expected_signature(part, one) for one in seen):
         return False
     # If a right answer with these helpers fails a check too, the helpers are at fault.
     theirs = [one._replace(observed=one.expected) for one in seen]
@@ -136,11 +136,11 @@ def stand_ins_for(attempt: Attempt, wrong: list[str], tests: Path) -> dict[str, 
     return {name: path.read_text(encoding="utf-8") for name, path in paths.items()}
 
 
-def beside_stand_ins(part: ExerciseAttempt, stand_ins: dict[str, str]) -> list[Seen]:
+def seen_with_stand_ins(part: ExerciseAttempt, stand_ins: dict[str, str]) -> list[Seen]:
     """Return the results of the learner's exercise together with these substitutes."""
     backend = part.attempt.backend.fresh(stand_ins)
     try:
-        return part.attempt.claimed_on(part.name, backend)
+        return part.attempt.run_all_cases(part.name, backend)
     finally:
         backend.close()
 
@@ -154,19 +154,19 @@ def better_of_both(
     counts. Some learners work around their wrong earlier exercise, so the first results count if
     they earn as many points: substitutes must not cost points.
     """
-    first, earned = (part.claimed, part.inherited), sums(at_its_price(part, checks))[0]
-    part.judge_by(beside_stand_ins(part, stand_ins), stand_ins)
+    first, earned = (part.claimed, part.inherited), sums(with_deduction(part, checks))[0]
+    part.judge_by(seen_with_stand_ins(part, stand_ins), stand_ins)
     part.inherited = set()
     beside = again(part.name)
     right = all(check.passed for check in beside)
-    if right or sums(at_its_price(part, beside))[0] <= earned:
+    if right or sums(with_deduction(part, beside))[0] <= earned:
         part.judge_by(first[0])
         part.inherited = first[1]
         return checks, right
     return beside, False
 
 
-def looks_alike(part: ExerciseAttempt, seen: Seen) -> bool:
+def has_expected_signature(part: ExerciseAttempt, seen: Seen) -> bool:
     """Return True if the results of a case have the expected signature."""
     own = part.attempt.own.signatures
     wanted, got = (
@@ -191,7 +191,7 @@ class Helpers:
     attempt: Attempt
     names: list[str]
     asked: bool = False
-    turned: bool = False  # one of them gave a different answer than before
+    inconsistent: bool = False  # one of them gave a different answer than before
 
     def __post_init__(self) -> None:
         self.backend: Backend = self.attempt.backend.fresh()
@@ -210,17 +210,17 @@ class Helpers:
         """Return the same in this thread; now and then repeat an old question first."""
         self.asked = True
         if secrets.randbelow(NEW_FOR_EACH_OLD) == 0:
-            self.ask_an_old_one()
+            self.repeat_a_case()
 
         asked = Planned(Call, name, {"gradient": gradient, "named": arguments})
         (observed,) = self.backend.run([record(name, "asked", [asked])])
         return observed
 
-    def ask_an_old_one(self) -> None:
+    def repeat_a_case(self) -> None:
         """Run one of the exercises' own cases again and note if the answer differs."""
         old = secrets.choice(self.known)
         (now,) = self.backend.run([old.case])
-        self.turned |= not same(old.observed, now, self.attempt)
+        self.inconsistent |= not same(old.observed, now, self.attempt)
 
 
 def same(before: Observation, now: Observation, attempt: Attempt) -> bool:
@@ -238,30 +238,30 @@ def same(before: Observation, now: Observation, attempt: Attempt) -> bool:
     )
 
 
-class Asked(torch.autograd.Function):
+class RemoteCall(torch.autograd.Function):
     """A call of an earlier exercise in the learner's process, and of its gradients."""
 
     @staticmethod
     def forward(
-        ctx: Any, asking: "Asking", plain: dict, names: tuple, *tensors: torch.Tensor
+        ctx: Any, remote: "RemoteExercise", plain: dict, names: tuple, *tensors: torch.Tensor
     ) -> Any:
-        ctx.question = asking, plain, names
+        ctx.question = remote, plain, names
         ctx.save_for_backward(*tensors)
-        results = asking.results(plain | dict(zip(names, tensors, strict=True)))
+        results = remote.results(plain | dict(zip(names, tensors, strict=True)))
         ctx.mark_non_differentiable(*(r for r in results if not r.is_floating_point()))
         return results[0] if len(results) == 1 else tuple(results)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        asking, plain, names = ctx.question
+        remote, plain, names = ctx.question
         tensors = dict(zip(names, ctx.saved_tensors, strict=True))
         asked = gradients[0] if len(gradients) == 1 else gradients
-        found = asking.helpers.ask(asking.name, plain | tensors, asked).tensors
+        found = remote.helpers.ask(remote.name, plain | tensors, asked).tensors
         return None, None, None, *(found.get(f"gradient.{n}") for n in names)
 
 
 @dataclass(frozen=True)
-class Asking:
+class RemoteExercise:
     """A callable that replaces an earlier exercise in a right answer. It is called by keyword.
 
     right: the solution's own function. It runs here too, and its result fixes the allowed sizes.
@@ -274,7 +274,7 @@ class Asking:
     def __call__(self, **arguments: Any) -> Any:
         tensors = {k: v for k, v in arguments.items() if isinstance(v, torch.Tensor)}
         plain = {k: v for k, v in arguments.items() if k not in tensors}
-        return Asked.apply(self, plain, tuple(tensors), *tensors.values())
+        return RemoteCall.apply(self, plain, tuple(tensors), *tensors.values())
 
     def results(self, arguments: dict) -> list[torch.Tensor]:
         """Return the tensors of the result. Raises RuntimeError if their sizes are wrong."""
@@ -304,13 +304,13 @@ def expected_with(
     for exercise in part.attempt.chapter.exercises:
         name = exercise.name
         if name in helpers.names:
-            module[name] = Asking(helpers, name, right[name])
+            module[name] = RemoteExercise(helpers, name, right[name])
         elif module.get(name) is None:
             module[name] = right[name]
     asked = [seen.case for seen in part.seen if is_computed(seen.case)]
     given = iter(asker.run(asked))
     if helpers.asked:
-        helpers.ask_an_old_one()  # at least once
+        helpers.repeat_a_case()  # at least once
     return [next(given) if is_computed(seen.case) else seen.expected for seen in part.seen]
 
 
@@ -326,7 +326,7 @@ def loaded(path: Path, chapter: str) -> InProcess:
     return backend
 
 
-def judged_beside(
+def seen_with_helpers(
     part: ExerciseAttempt, helpers: Helpers, expected: list[Observation]
 ) -> list[Seen]:
     """Return the results, each with the values that a right answer gives with the helpers.
@@ -336,11 +336,11 @@ def judged_beside(
     If neither side has numbers to compare on a case (because of an error or NaN), the case counts
     as right.
     """
-    if helpers.turned or not helpers.asked or not expected:
+    if helpers.inconsistent or not helpers.asked or not expected:
         return []
     pairs = list(zip(part.seen, expected, strict=True))
     empty = [has_no_numbers(one.observed) and has_no_numbers(want) for one, want in pairs]
-    if 2 * sum(empty) > len(pairs) or any(map(is_bare, part.seen, expected)):
+    if 2 * sum(empty) > len(pairs) or any(map(shows_too_little, part.seen, expected)):
         return []
     return [
         Seen(one.case, one.expected, one.expected) if left_out else one._replace(expected=want)
@@ -353,7 +353,7 @@ def has_no_numbers(observed: Observation) -> bool:
     return bool(observed.error) or any(bool(t.isnan().any()) for t in observed.tensors.values())
 
 
-def is_bare(seen: Seen, with_helpers: Observation) -> bool:
+def shows_too_little(seen: Seen, with_helpers: Observation) -> bool:
     """Return True if the values expected with the helpers show too little to be compared.
 
     They do if they are a single number everywhere, or lack a gradient, unless the right answer's

@@ -22,9 +22,9 @@ from ..judging.submitted_text import SubmittedText
 from ..judging.trace_comparison import Comparison, Divergence, close, find_divergence, tells
 from ..messages.divergence import ShouldComeBack
 from ..recognition.mistakes import place_of
-from .attempt import ExerciseAttempt, found_in_file
+from .attempt import ExerciseAttempt, cached_for_file
 from .divergence import (
-    Strangers,
+    UnloadedWeights,
     counted_lines,
     divergence,
     line_making_one_of,
@@ -39,7 +39,7 @@ SIZE = re.compile(r"\.shape\b|\.size\(|\blen\(")
 
 
 @dataclass(frozen=True)
-class Trail:
+class FirstEffect:
     """What known mistakes change first on one case.
 
     values: (edited line, value) for values that no right answer has. named: right values to which
@@ -52,8 +52,8 @@ class Trail:
 
 
 @dataclass(frozen=True)
-class Trails:
-    """The trails of known mistakes, by case id, if there are any.
+class FirstEffects:
+    """The first effects of known mistakes, by case id, if there are any.
 
     made: the attributes of `self` that edited lines of `__init__` make; empty if the mistakes
     change a value or raise, because that shows their lines already. placed: True if the first wrong
@@ -63,14 +63,14 @@ class Trails:
     case uses dropout.
     """
 
-    by_case: dict[str, Trail]
+    by_case: dict[str, FirstEffect]
     made: tuple[str, ...] = ()
     placed: bool = False
     texts: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset()
 
 
-@found_in_file
+@cached_for_file
 def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     """Return the line of the recognized mistakes and its stage; None if it is not certain."""
     pairs, public = part.attempt.pairs(), part.attempt.public()
@@ -80,18 +80,18 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     names = tuple(name for name in mistakes(part) if name in known)
     if not names:
         return None
-    found = trails(pairs, public, part.name, names)
+    found = first_effects(pairs, public, part.name, names)
     if found.by_case and (place := most_frequent(places(part, found, public))):
         return place
     place = place_in_making(part, found.made) or same_line(part, found.texts)
     return place or (divergence(part, False) if found.placed else only_call(part, found.calls))
 
 
-def places(part: ExerciseAttempt, found: Trails, public: References) -> Iterator[Divergence]:
+def places(part: ExerciseAttempt, found: FirstEffects, public: References) -> Iterator[Divergence]:
     """Yield the places that the cases show, each case its own."""
     for seen in public_stages(part, public):
-        trail = found.by_case.get(seen.case.id)
-        if trail and (place := place_on(part, seen, trail, public.ways[seen.case.id])):
+        effect = found.by_case.get(seen.case.id)
+        if effect and (place := place_on(part, seen, effect, public.ways[seen.case.id])):
             yield place
 
 
@@ -103,19 +103,19 @@ def most_frequent(found: Iterable[Divergence]) -> Divergence | None:
 
 
 def place_on(
-    part: ExerciseAttempt, seen: Seen, trail: Trail, ways: tuple[Trace, ...]
+    part: ExerciseAttempt, seen: Seen, effect: FirstEffect, ways: tuple[Trace, ...]
 ) -> Divergence | None:
     """Return the learner's line that does what the mistakes do on a case."""
     if error := seen.observed.error:
         line = part.attempt.submitted.with_source_line(error).line
-        same = error.type == trail.raises and line and part.is_own_line(line)
+        same = error.type == effect.raises and line and part.is_own_line(line)
         return Divergence(line) if same and line else None
     if without_weights(seen.case, seen.observed):
         return line_making_one_of(part, seen, without_weights(seen.case, seen.observed))
     way = read_trace(seen.observed).told_in(part.is_own_line)
     compared = Comparison(seen, way, ways)
-    at = first_on_trail(way, trail)
-    if at is None and (named := first_named(way, trail)) is not None:
+    at = first_same_value(way, effect)
+    if at is None and (named := first_named(way, effect)) is not None:
         lost = compared.first_lost([named])
         at = named if lost is None else lost
     if at is None:
@@ -153,27 +153,27 @@ def scaled_before(compared: Comparison, at: int) -> int:
     return next(scaled, at)
 
 
-def first_on_trail(way: Trace, trail: Trail) -> int | None:
-    """Return the first place at which an own line of the learner makes one of the trail's values.
+def first_same_value(way: Trace, effect: FirstEffect) -> int | None:
+    """Return the first place at which an own line of the learner makes one of the effect's values.
 
     If one edited line makes several values but the learner makes them on different lines, they are
     ignored, because some may belong to another correct method.
     """
     own = [at for at, stage in enumerate(way.stages) if stage.line and not stage.inside]
     by_line: dict[int, set[int]] = {}
-    for line, value in trail.values:
+    for line, value in effect.values:
         same = (at for at in own if is_same(way.stages[at].value, value))
         by_line.setdefault(line, set()).update(islice(same, 1))
     found = [min(places) for places in by_line.values() if is_one_line(way, places)]
     return min(found, default=None)
 
 
-def first_named(way: Trace, trail: Trail) -> int | None:
-    """Return the first place at which an own line gives one of the trail's values its name."""
+def first_named(way: Trace, effect: FirstEffect) -> int | None:
+    """Return the first place at which an own line gives one of the effect's values its name."""
     found = (
         at
         for at, stage in enumerate(way.stages)
-        for name, value in trail.named.items()
+        for name, value in effect.named.items()
         if stage.line and not stage.inside and name in stage.names and is_same(stage.value, value)
     )
     return next(found, None)
@@ -230,14 +230,18 @@ def only_call(part: ExerciseAttempt, names: frozenset[str]) -> Divergence | None
     return Divergence(found[0]) if len(found) == 1 else None
 
 
-def trails(pairs: Pairs, public: References, exercise: str, names: tuple[str, ...]) -> Trails:
-    """Return the trails of known mistakes of an exercise. They are the same for every learner."""
-    if (exercise, names) not in pairs.trails:
-        pairs.trails[exercise, names] = trails_of(pairs, public, exercise, names)
-    return pairs.trails[exercise, names]
+def first_effects(
+    pairs: Pairs, public: References, exercise: str, names: tuple[str, ...]
+) -> FirstEffects:
+    """Return the first effects of known mistakes, which are the same for every learner."""
+    if (exercise, names) not in pairs.first_effects:
+        pairs.first_effects[exercise, names] = run_for_effects(pairs, public, exercise, names)
+    return pairs.first_effects[exercise, names]
 
 
-def trails_of(pairs: Pairs, public: References, exercise: str, names: tuple[str, ...]) -> Trails:
+def run_for_effects(
+    pairs: Pairs, public: References, exercise: str, names: tuple[str, ...]
+) -> FirstEffects:
     """Run the solution with the mistakes on public cases, and without them."""
     wrong, right = pairs.made(exercise, names), pairs.made(exercise, ())
     text = SubmittedText(wrong.source.text)
@@ -250,17 +254,17 @@ def trails_of(pairs: Pairs, public: References, exercise: str, names: tuple[str,
     if new and all(map(SIZE.search, new)):
         edited |= users_of_sizes(runs, public, edited)
     for (case, asked), one, other in runs:
-        if strangers := without_weights(case, one):  # its values show nothing
-            placed = placed or is_made_there(text, exercise, strangers, edited)
+        if unloaded := without_weights(case, one):  # its values show nothing
+            placed = placed or is_made_there(text, exercise, unloaded, edited)
             continue
         seen, ways = Seen(case, asked, one), public.ways[case.id]
-        if trail := trail_on(seen, other, ways, edited):
-            found[case.id] = trail
+        if effect := effect_on(seen, other, ways, edited):
+            found[case.id] = effect
         placed = placed or is_placed(seen, ways, edited)
         quiet = quiet and not one.error and same_results(one, other)
     made = attributes(text, edited) if quiet else ()
     calls = frozenset() if found else new_calls(right.source.text, new)
-    return Trails(found, tuple(made), placed, new, calls)
+    return FirstEffects(found, tuple(made), placed, new, calls)
 
 
 def users_of_sizes(runs: list, public: References, edited: dict[int, int]) -> dict[int, int]:
@@ -334,11 +338,11 @@ def edited_lines(before: str, after: str) -> dict[int, int]:
 
 
 def is_made_there(
-    text: SubmittedText, exercise: str, strangers: Strangers, edited: dict[int, int]
+    text: SubmittedText, exercise: str, unloaded: UnloadedWeights, edited: dict[int, int]
 ) -> bool:
     """Return True if an edited line makes the first part of a wrong shape."""
     first, last = place_of(text.text, exercise)
-    misshapen = (name.partition(".")[0] for name, shape in strangers if shape is not None)
+    misshapen = (name.partition(".")[0] for name, shape in unloaded if shape is not None)
     made = (text.making(f"self.{owner}", range(first + 1, last + 1)) for owner in misshapen)
     return next(made, 0) in edited
 
@@ -352,12 +356,12 @@ def is_placed(seen: Seen, ways: tuple[Trace, ...], edited: dict[int, int]) -> bo
     return bool(found and (found.line in edited or isinstance(found.what, ShouldComeBack)))
 
 
-def trail_on(
+def effect_on(
     seen: Seen, right: Observation, ways: tuple[Trace, ...], edited: dict[int, int]
-) -> Trail | None:
+) -> FirstEffect | None:
     """Return what the mistakes change first on a case, if an edited line does it."""
     if error := seen.observed.error:
-        return Trail(raises=error.type) if error.line in edited else None
+        return FirstEffect(raises=error.type) if error.line in edited else None
     way = read_trace(seen.observed)
     compared = Comparison(seen, way, ways)
     told = [at for at, stage in enumerate(way.stages) if is_telling(stage)]
@@ -369,7 +373,7 @@ def trail_on(
     stages = [way.stages[at] for at in chosen]
     values = [(stage.line, stage.value) for stage in stages if stage.value is not None]
     named = dict(renamed(way, read_trace(right), edited))
-    return Trail(tuple(values), named) if values or named else None
+    return FirstEffect(tuple(values), named) if values or named else None
 
 
 def only_one_line(found: list[tuple[int, int]], edited: dict[int, int]) -> list[int]:

@@ -13,7 +13,7 @@ from ..exchange.observation import Observation, Outcome
 from ..runner.changes import bound_by, definitions, is_text
 
 
-def briefly(
+def run_few_if_not_begun(
     run: Callable[[list[Case]], list[Observation]], source: str, cases: list[Case]
 ) -> list[Observation]:
     """Return the results of `run` on the cases of an exercise; run only a few if it is not begun.
@@ -24,12 +24,12 @@ def briefly(
     first = run(cases[:1])
     if not first or first[0].status != Outcome.ANSWERED:  # do not time out again
         return first + [Observation(Outcome.UNREACHED)] * (len(cases) - len(first))
-    again = [says_again(first[0], case, source) for case in cases[1:]]
+    again = [repeats_not_written(first[0], case, source) for case in cases[1:]]
     others = iter(run([case for case, same in zip(cases[1:], again, strict=True) if not same]))
     return first + [first[0] if same else next(others) for same in again]
 
 
-def says_again(first: Observation, case: Case, source: str) -> bool:
+def repeats_not_written(first: Observation, case: Case, source: str) -> bool:
     """Return True if a case would only repeat that the exercise is not written yet."""
     asked, error = case.exercise, first.error
     if error is None or not error.is_unwritten or error.definition != asked:

@@ -80,7 +80,7 @@ class Pairs:
     """The search for two mistakes at once in a chapter.
 
     prints: the fingerprints that learners have. own: the course's own signatures. submission:
-    returns a version of the solution in the form of a submission. trails: cached results of
+    returns a version of the solution in the form of a submission. first_effects: cached results of
     mistake_lines.py, by exercise and mistakes.
     """
 
@@ -88,7 +88,7 @@ class Pairs:
     sources: Sources
     own: dict[str, Signature]
     submission: Callable[[str], Submission]
-    trails: dict[tuple[str, Names], Any] = field(default_factory=dict)
+    first_effects: dict[tuple[str, Names], Any] = field(default_factory=dict)
 
     def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Iterator[Names]:
         """Yield mistakes that give the same results on all public cases: two, or else three.

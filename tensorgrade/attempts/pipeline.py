@@ -19,11 +19,11 @@ from typing import Protocol
 from ..course import CourseError, Exercise
 from ..exchange.observation import Outcome
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..messages.checks import SetsASeed, StartsWithOneNumber
+from ..messages.checks import ConstantInitialWeights, SetsASeed
 from ..messages.details import OtherCodeRuns
 from ..messages.errors import NotWritten
 from ..messages.message import parts_of, sentence, stored
-from ..messages.verdicts import NotTold, SeenThenWhere, WhichCounted
+from ..messages.verdicts import NotExplained, SeenThenWhere, WhichCounted
 from .attempt import Attempt, ExerciseAttempt
 from .details import cut_gradient, in_place, state_between_calls, unreachable
 from .details.plain_facts import plain_fact
@@ -40,8 +40,8 @@ from .explainers import (
 )
 from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
-from .inherited_errors import Results, once
-from .points import is_explained, settled, sums
+from .inherited_errors import Results, deduct_once
+from .points import is_explained, scored, sums
 from .public_side import printed_lines, public_checks, trace
 from .recognized import mistakes, mistakes_on, same_answers
 from .redaction import redacted
@@ -96,8 +96,10 @@ def checked(attempt: Attempt, tests: Tests, *exercises: str) -> list[CheckResult
     attempt.run(exercises)
     results = tests.call(attempt, *exercises)
     if any(state_of(checks) == State.WRONG for checks in results.values()):
-        results = once(attempt, results, lambda name: tests.call(attempt, name)[name], tests.folder)
-    return [one for name in results for one in settled(attempt.exercises[name], results[name])]
+        results = deduct_once(
+            attempt, results, lambda name: tests.call(attempt, name)[name], tests.folder
+        )
+    return [one for name in results for one in scored(attempt.exercises[name], results[name])]
 
 
 def share_alone(attempt: Attempt, tests: Tests, exercise: str, mistake: str) -> float | None:
@@ -123,7 +125,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         said = OtherCodeRuns(part.name)
         return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
     unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
-    starts = isinstance(diagnosis.problem, StartsWithOneNumber | SetsASeed)
+    starts = isinstance(diagnosis.problem, ConstantInitialWeights | SetsASeed)
     hidden = part.attempt.references.hidden
     if not hidden:
         for add in DETAILS:
@@ -225,8 +227,8 @@ def points_alone(
         points,
         float(exercise.points),
         status_of(part, points, exercise.points),
-        message=sentence(NotTold()),
-        message_id=NotTold.id,
+        message=sentence(NotExplained()),
+        message_id=NotExplained.id,
         isolation=part.attempt.backend.isolation,
     )
 

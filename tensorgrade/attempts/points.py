@@ -14,7 +14,7 @@ from ..exchange.references import Seen
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.learner_names import ASKS, Names
 from ..messages.details import RewrittenCode
-from ..recognition.fingerprints import hands_back
+from ..recognition.fingerprints import returns_only_inputs
 from .attempt import ExerciseAttempt
 from .given_code import MOST_CHANGED, is_as_given, is_rewritten
 from .public_side import own_names
@@ -27,7 +27,7 @@ SQUEEZED = 0.25  # share that lost dimensions of size 1 cost, if everything else
 SMALL = 0.25  # share of a find-the-bug exercise that a small repair earns
 
 
-def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
+def scored(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
     """Return the checks on an exercise with the points that each earns; a names check comes last.
 
     If this fails, which is a fault of the engine, each check earns its own points. For given code
@@ -38,11 +38,11 @@ def settled(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResul
     try:
         if part.given_code:
             return repaired(part, checks)
-        return with_names(own_names(part), by_shares(at_its_price(part, checks)))
+        return with_names(own_names(part), with_forbidden_deduction(with_deduction(part, checks)))
     except CourseError:
         raise  # the course is at fault, for all learners
     except Exception:
-        logging.exception("%s: what its checks earn could not be settled", part.name)
+        logging.exception("%s: its checks could not be scored", part.name)
         return without_points(checks) if part.given_code else checks
 
 
@@ -62,7 +62,7 @@ def repaired(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResu
     if all(check.passed for check in checks):
         share = 0.0 if is_as_given(part) else 1 - SMALL
         done = [with_points(check, share * check.points, Rule.REPAIR) for check in checks]
-        return [*done, little(part, SMALL * most)]
+        return [*done, small_repair_check(part, SMALL * most)]
     if is_as_given(part):
         return without_points(checks)
     gains = [gain(check) for check in checks]
@@ -92,7 +92,7 @@ def gain(check: CheckResult) -> float:
     return -check.points if check.given() else 0.0
 
 
-def little(part: ExerciseAttempt, worth: float) -> CheckResult:
+def small_repair_check(part: ExerciseAttempt, worth: float) -> CheckResult:
     """Return the check that a repair is small. A process that runs no code counts the changes."""
     if not is_rewritten(part):
         about = Topic.REPAIR_SIZE
@@ -103,7 +103,7 @@ def little(part: ExerciseAttempt, worth: float) -> CheckResult:
     return CheckResult(part.name, 0.0, False, ASKS_LITTLE, finding, 0.0, about=about)
 
 
-def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
+def with_deduction(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
     """Return the checks with a deduction, if known mistakes or lost dimensions explain everything.
 
     If several combinations of mistakes explain it, none is named, and the cheapest one counts. Each
@@ -117,11 +117,11 @@ def at_its_price(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Check
         return checks
     taken = 1 - earned / most
     if named := mistakes(part):
-        cost, rule = price(part, named, taken), Rule.MISTAKE
+        cost, rule = deduction(part, named, taken), Rule.MISTAKE
     elif is_only_squeezed(part):
         cost, rule = min(taken, SQUEEZED), Rule.LOST_DIMENSIONS
     elif several := unnamed_combinations(part):
-        cost, rule = min(price(part, names, taken) for names in several), Rule.MISTAKE
+        cost, rule = min(deduction(part, names, taken) for names in several), Rule.MISTAKE
     else:
         return checks
     return [
@@ -138,7 +138,7 @@ def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
     return all(s.case.signature != "ignored" for s in part.seen if s.case.name == failed)
 
 
-def price(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> float:
+def deduction(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> float:
     """Return the share of an exercise that these mistakes cost. cost: the checks' share.
 
     Several mistakes cost the sum of their own deductions, but at most the larger of two: the
@@ -147,22 +147,22 @@ def price(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> float:
     """
     own = [name for name in names if name not in part.inherited]
     if len(own) == 1:
-        return price_of(part, own[0], cost)
+        return deduction_for(part, own[0], cost)
     alone = {name: part.attempt.share_alone(part.name, name) for name in own}
     prices = [
-        price_of(part, name, cost if share is None else share) for name, share in alone.items()
+        deduction_for(part, name, cost if share is None else share) for name, share in alone.items()
     ]
     return min(sum(prices), max((cost, *prices)))
 
 
-def price_of(part: ExerciseAttempt, mistake: str, cost: float) -> float:
+def deduction_for(part: ExerciseAttempt, mistake: str, cost: float) -> float:
     """Return the deduction for one mistake: the course's, or else the checks' within bounds.
 
     An answer that returns its input unchanged costs everything, because it computes nothing. So
     does a class that cannot make an object, because nothing else was tried.
     """
     known = part.attempt.own.prices
-    nothing = hands_back(part.claimed) or never_made(part.claimed)
+    nothing = returns_only_inputs(part.claimed) or never_made(part.claimed)
     bounded = 1.0 if nothing else min(MOST, max(LEAST, cost))
     return known.get(f"{part.name}.{mistake}", known.get(mistake, bounded))
 
@@ -173,7 +173,7 @@ def never_made(seen: list[Seen]) -> bool:
     return all(error is not None and error.verb == "construct" for error in errors)
 
 
-def by_shares(checks: list[CheckResult]) -> list[CheckResult]:
+def with_forbidden_deduction(checks: list[CheckResult]) -> list[CheckResult]:
     """Return the checks with fewer points if a failed check costs a share of the exercise."""
     earned, most = sums(checks)
     lost = max((check.finding.diagnosis.share for check in checks if check.finding), default=0.0)

@@ -8,12 +8,12 @@ from ..exchange.observation import Observation, Outcome
 from ..judging.diagnosis import Step
 from ..judging.learner_names import Names
 from ..judging.parameter_order import assign
-from .attempt import ExerciseAttempt, found_in_file, found_once, quietly
+from .attempt import ExerciseAttempt, cached_for_file, cached_for_results, quietly
 
 DEFINITION = re.compile(r"( *)(?:async )?(?:def|class) (\w+)")
 
 
-@found_in_file
+@cached_for_file
 def on_public_cases(part: ExerciseAttempt) -> ExerciseAttempt | None:
     """Return the exercise on the public cases; None if there are none, or if one gave no result."""
     other = part.attempt.on_public_cases
@@ -29,7 +29,7 @@ def on_public_cases(part: ExerciseAttempt) -> ExerciseAttempt | None:
     return public if answered else None
 
 
-@found_in_file
+@cached_for_file
 def public_checks(part: ExerciseAttempt) -> list:
     """Return the results of the checks on the public cases; none if these could not be run."""
     if (public := on_public_cases(part)) is None:
@@ -39,7 +39,7 @@ def public_checks(part: ExerciseAttempt) -> list:
     return [one for one in part.attempt.checked(other, names) if one.exercise == part.name]
 
 
-@found_once
+@cached_for_results
 def own_names(part: ExerciseAttempt) -> Names:
     """Return the learner's names that differ from the stub's.
 
@@ -74,14 +74,14 @@ def names_to_report(part: ExerciseAttempt) -> Names:
     """Return the learner's own names; if the cases are hidden, as the public cases show them."""
     if not part.attempt.references.hidden:
         return own_names(part)
-    asked = own_names(part).sentence or ("public_checks",) in part.found_in_file
+    asked = own_names(part).sentence or ("public_checks",) in part.file_cache
     public = on_public_cases(part) if asked else None
     return own_names(public) if public else Names()
 
 
 def trace(part: ExerciseAttempt, case: str) -> list[Step]:
     """Run a case again and return the tensors that the learner's own code computes."""
-    observed = part.attempt.again(part.name, case, trace=True)
+    observed = part.attempt.rerun(part.name, case, trace=True)
     lines = part.attempt.submitted.lines
     return [
         Step(line, name, size, part.attempt.place(line), function_at(lines, line))
@@ -110,7 +110,7 @@ def function_at(lines: Sequence[str], line: int) -> str:
 def printed_lines(part: ExerciseAttempt, case: str) -> list[str]:
     """Run a case again and return the first lines that the learner's own code prints."""
     may_print = part.attempt.submitted.prints_when_called
-    observed = part.attempt.again(part.name, case, aloud=True) if may_print else None
+    observed = part.attempt.rerun(part.name, case, aloud=True) if may_print else None
     told = [facts.get("said") for facts in observed.facts.values()] if observed else []
     lines = [line for one in told if isinstance(one, list) for line in one]
     return [line for line in lines if isinstance(line, str)]  # a claim of the child's

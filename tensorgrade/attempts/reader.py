@@ -45,9 +45,9 @@ class Reader:
         request = pack({"do": "names", "text": text, "exercises": exercises})
         return self.answer(request, read_names, "the script")
 
-    def shapes(self, text: str) -> list[tuple[list[str], str]]:
+    def structures(self, text: str) -> list[tuple[list[str], str]]:
         """Return each definition without its names, comments and spaces. Raises Unreadable."""
-        return self.answer(pack({"do": "shapes", "text": text}), read_parts, "the script")
+        return self.answer(pack({"do": "structures", "text": text}), read_parts, "the script")
 
     def answer(self, request: bytes, read: Callable[[bytes], Answer], filename: str) -> Answer:
         """Return the answer of a fresh child, which ends after that. Raises Unreadable."""

@@ -11,21 +11,21 @@ from ..judging.diagnosis import Diagnosis
 from ..judging.parameter_order import assign
 from ..recognition.fingerprints import (
     digest_of,
-    hands_back,
     imprints_of,
     in_order_for,
     only_errors,
     recognize,
+    returns_only_inputs,
     right_imprints,
 )
 from ..recognition.signatures import UNSEEN
 from ..recognition.squeezed_dimensions import only_squeezed
-from .attempt import ExerciseAttempt, found_once
+from .attempt import ExerciseAttempt, cached_for_results
 from .pairs import MOST_SHOWN
 from .public_side import on_public_cases
 
 
-@found_once
+@cached_for_results
 def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
     """Return the known mistakes whose fingerprints match the results, if any do."""
     prints, own = part.attempt.fingerprints, part.attempt.own.signatures
@@ -44,12 +44,12 @@ def pair_of_mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
 
 def unnamed_combinations(part: ExerciseAttempt) -> tuple[tuple[str, ...], ...]:
     """Return the combinations of known mistakes that all give the results, if none is named."""
-    if mistakes(part) or only_errors(part.claimed) or hands_back(part.claimed):
+    if mistakes(part) or only_errors(part.claimed) or returns_only_inputs(part.claimed):
         return ()
     return combinations(part)
 
 
-@found_once
+@cached_for_results
 def combinations(part: ExerciseAttempt) -> tuple[tuple[str, ...], ...]:
     """Return combinations of known mistakes that give the results of hidden cases.
 
@@ -76,12 +76,12 @@ def seen_in_public(part: ExerciseAttempt) -> list[Seen]:
     backend = part.attempt.backend.fresh(part.stand_ins)
     assign(backend, public.attempt.orders)
     try:
-        return public.attempt.claimed_on(part.name, backend)
+        return public.attempt.run_all_cases(part.name, backend)
     finally:
         backend.close()
 
 
-@found_once
+@cached_for_results
 def is_only_squeezed(part: ExerciseAttempt) -> bool:
     """Return True if results lack dimensions of size 1 and nothing else is wrong in any case."""
     return only_squeezed(part.claimed, part.attempt.own.signatures)

@@ -4,7 +4,7 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation
 from ..exchange.references import References
 from ..runner.edits import Edit
-from .attempt import ExerciseAttempt, found_in_file
+from .attempt import ExerciseAttempt, cached_for_file
 from .divergence import divergence, raises_on_a_line
 from .in_child import InChild
 
@@ -13,7 +13,7 @@ FEW = 6  # cases that run before the rest, because they show most mistakes
 MOST_VERIFIED = 2  # edits that are tried on all cases, out of those that make one case right
 
 
-@found_in_file
+@cached_for_file
 def repair(part: ExerciseAttempt) -> Edit | None:
     """Return a small edit of the learner's own definition that makes everything right, if any.
 
@@ -44,7 +44,7 @@ def wrong_in_public(part: ExerciseAttempt, public: References) -> tuple[Case, Ob
     """Return a public case on which the exercise is wrong; None if there is none."""
     entries = public.of(part.name)
     for some in (entries[:FEW], entries[FEW:]):
-        observed = part.attempt.in_public([case for case, _ in some])
+        observed = part.attempt.run_public([case for case, _ in some])
         for entry, seen in zip(some, observed, strict=True):
             if not part.is_right(*entry, seen):
                 return entry

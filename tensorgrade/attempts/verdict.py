@@ -26,7 +26,7 @@ class Status(StrEnum):
 TROUBLE = (Status.ERROR, Status.TIMEOUT, Status.KILLED)
 
 
-class Sure(StrEnum):
+class Certainty(StrEnum):
     """The certainty of an explanation, from the highest to the lowest."""
 
     NAMED = "named"  # a known mistake gives the same results
@@ -76,7 +76,7 @@ class Verdict:
     isolation: str = "none"
     line: int | None = None
     stage: str | None = None
-    sure: Sure | None = None
+    sure: Certainty | None = None
     group: str = ""
     code: str = field(default="", repr=False)
     message_id: str = ""

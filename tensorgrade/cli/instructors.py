@@ -12,7 +12,7 @@ from ..exchange.text import printable
 from .shared import INSTRUCTORS, app, interruptible
 
 if TYPE_CHECKING:
-    from ..instructor.similarity import Alike
+    from ..instructor.similarity import SimilarAnswers
 
 FILES = "Folder with <student>/<chapter>/<chapter>.py or .ipynb."
 Submitted = Annotated[Path, typer.Option(help=FILES)]
@@ -218,16 +218,16 @@ def report(
     typer.echo(f"{page}")
 
 
-def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
+def answers_in(submitted: Path, isolation: str) -> "list[SimilarAnswers]":
     """Return similar answers in a folder of submissions."""
     from ..attempts.maker import AttemptMaker
     from ..attempts.setup import Setup
-    from ..instructor.similarity import answers_alike
+    from ..instructor.similarity import similar_answers
     from ..project import find_project
 
     maker = AttemptMaker(Setup(find_project().graders, isolation))
     try:
-        return answers_alike(maker, submitted)
+        return similar_answers(maker, submitted)
     finally:
         maker.close()
 

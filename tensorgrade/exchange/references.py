@@ -32,7 +32,7 @@ class Seen(NamedTuple):
     observed: Observation
 
 
-class StoredWays(Mapping[str, tuple[Trace, ...]]):
+class StoredTraces(Mapping[str, tuple[Trace, ...]]):
     """The reference traces of some cases, by the cases' ids, decoded on demand.
 
     They are needed only to word error messages, and they make up most of a reference file.
@@ -87,7 +87,7 @@ class FlatRows:
         return place
 
 
-def stored_ways(ways: Mapping[str, tuple[Trace, ...]]) -> StoredWays:
+def stored_traces(ways: Mapping[str, tuple[Trace, ...]]) -> StoredTraces:
     """Return reference traces in the form in which they are stored."""
     rows = FlatRows()
 
@@ -97,7 +97,7 @@ def stored_ways(ways: Mapping[str, tuple[Trace, ...]]) -> StoredWays:
         return [stages_to_json(way), places]
 
     text = json.dumps({case: [told(way) for way in several] for case, several in ways.items()})
-    return StoredWays(text, {row: torch.cat(values) for row, values in rows.values.items()})
+    return StoredTraces(text, {row: torch.cat(values) for row, values in rows.values.items()})
 
 
 SETTINGS = tuple(CaseSettings.__annotations__)
@@ -153,7 +153,7 @@ def save_references(path: Path, references: References) -> None:
             tensors |= {f"{case.id}|{kind}|{name}": plain(t) for name, t in named.items()}
         index.append(case_to_json(case) | {"expected": observation_to_json(expected)})
     header: dict = {"chapter": references.chapter, "hidden": references.hidden, "cases": index}
-    ways = stored_ways(references.ways)
+    ways = stored_traces(references.ways)
     header |= {"bugs": references.bugs, "ways": ways.text}
     tensors |= {f"{WAYS}{row}": values for row, values in ways.rows.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -186,7 +186,7 @@ def load_references(path: Path) -> References:
             case_id, kind, name = key.split("|", 2)
             groups.setdefault((case_id, kind), {})[name] = tensor
     entries = tuple(entry_from_json(data, groups) for data in header["cases"])
-    ways = StoredWays(header["ways"], rows)
+    ways = StoredTraces(header["ways"], rows)
     return References(header["chapter"], header["hidden"], entries, ways, header.get("bugs", {}))
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from ..attempts.verdict import TROUBLE, Verdict
 from ..course import Course
 from ..exchange.text import printable
-from ..messages.setting_aside import GRADERS_FAILED
+from ..messages.not_graded import GRADERS_FAILED
 from ..sources.submitted_files import SubmittedFiles
 from ..views.words import plural
 from .history import (

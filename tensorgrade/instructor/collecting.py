@@ -49,7 +49,7 @@ LONGEST_NOTE = 300  # characters: two lines of a wide terminal
 
 
 @dataclass(frozen=True)
-class Place:
+class PlannedFile:
     """A file to write, and its meaning for grading.
 
     folder: the learner's folder name. chapter: empty for a zip, which grading opens. kind: `py`,
@@ -87,8 +87,8 @@ class Plan:
     """
 
     layout: str = ""
-    places: list[Place] = field(default_factory=list)
-    aside: list[Place] = field(default_factory=list)
+    places: list[PlannedFile] = field(default_factory=list)
+    aside: list[PlannedFile] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
@@ -194,7 +194,7 @@ def lost_links(reading: Reading, course: Course) -> list[str]:
     if not lost:
         return []
     why = "were not read, because links and unusual paths are not followed"
-    return [f"{plural(len(lost), 'file')} of a chapter {why}: {briefly(lost[:2], 90)}"]
+    return [f"{plural(len(lost), 'file')} of a chapter {why}: {some_names(lost[:2], 90)}"]
 
 
 def folders_of(learners: Iterable[Learner], roster: Roster) -> tuple[dict[Learner, str], list[str]]:
@@ -220,10 +220,10 @@ def folders_of(learners: Iterable[Learner], roster: Roster) -> tuple[dict[Learne
     notes = []
     if changed:
         why = "would share a folder name with another, so their ids are added"
-        notes.append(f"{plural(len(changed), 'learner')} {why}: {briefly(sorted(changed))}")
+        notes.append(f"{plural(len(changed), 'learner')} {why}: {some_names(sorted(changed))}")
     if odd := [safe(one.name) for one in others if safe(one.name) != one.name]:
         notes.append(
-            f"{plural(len(odd), 'name')} cannot be used for a folder, so changed: {briefly(odd)}"
+            f"{plural(len(odd), 'name')} cannot be used for a folder, so changed: {some_names(odd)}"
         )
     return sure | dict(zip(others, given, strict=True)), notes
 
@@ -244,7 +244,7 @@ def add_places(
     submitted: set[Learner] = set()
     if chapter:
         meant = with_chapter(meant, chapter)
-        meant, others = parted(meant, chapter, course, found.notes)
+        meant, others = split_by_chapter(meant, chapter, course, found.notes)
         submitted = set_aside(found, others, folders, chapter)
     most = {"py": course.limits.source_bytes, "ipynb": course.limits.notebook_bytes}
     most |= {name: size for name, (_, size) in course.beside.items()}
@@ -255,7 +255,7 @@ def add_places(
     counted = {place.submitted.learner for place in found.places}
     submitted |= {one.learner for one, _ in kept}
     only = chapter or only_chapter([m for _, m in kept if m])
-    aside: dict[Learner, list[Place]] = defaultdict(list)
+    aside: dict[Learner, list[PlannedFile]] = defaultdict(list)
     for one, m, fault in rest:
         # A repository also holds files that are not submissions.
         is_own = found.layout != "git" or m is not None or kind_of(one) in SCRIPTS
@@ -267,7 +267,7 @@ def add_places(
         elif not is_kept:
             found.left_out.append(f"{why}; it is left out")
         if is_kept:
-            place = Place(one, folders[one.learner], m[0] if m else only, "", fault=fault)
+            place = PlannedFile(one, folders[one.learner], m[0] if m else only, "", fault=fault)
             aside[one.learner].append(place)
     for places in aside.values():
         add_aside(found, places, chapter)
@@ -290,7 +290,7 @@ Other = tuple[Submitted, list[str]]  # with the chapters that match its name or 
 OTHER_CHAPTER = "belongs to another chapter"
 
 
-def parted(
+def split_by_chapter(
     meant: list[Meant], chapter: str, course: Course, notes: list[str]
 ) -> tuple[list[Meant], list[Other]]:
     """Return the files that may belong to the collected chapter, and those of other chapters.
@@ -375,7 +375,7 @@ def set_aside(
             found.lost.append(
                 f"{what}, and not to {chapter}. It is set aside and counts for nothing"
             )
-            found.aside.append(Place(one, folder, chapter, "", fault=OTHER_CHAPTER))
+            found.aside.append(PlannedFile(one, folder, chapter, "", fault=OTHER_CHAPTER))
     return {one.learner for one, _ in others}
 
 
@@ -387,7 +387,7 @@ def is_damaged_zip(entry: Entry) -> bool:
         return False  # is_readable reports the reason
 
 
-def add_aside(found: Plan, places: list[Place], chapter: str) -> None:
+def add_aside(found: Plan, places: list[PlannedFile], chapter: str) -> None:
     """Add files of one learner that are kept although they do not count; at most MOST_KEPT."""
     kept = [place for place in places[:MOST_KEPT] if is_readable(place.submitted, found)]
     found.aside += kept
@@ -410,7 +410,7 @@ def is_readable(one: Submitted, found: Plan) -> bool:
     return True
 
 
-def newest_of(kept: list[Meant], folders: dict[Learner, str], found: Plan) -> Iterator[Place]:
+def newest_of(kept: list[Meant], folders: dict[Learner, str], found: Plan) -> Iterator[PlannedFile]:
     """Yield the newest readable version of each file of each learner.
 
     Versions are sorted by time, then by the number that a browser adds to a name.
@@ -434,7 +434,7 @@ def newest_of(kept: list[Meant], folders: dict[Learner, str], found: Plan) -> It
             found.left_out.append(f"{more} older versions of {brief(folder)} are left out")
         if readable:
             *older, last = readable
-            yield Place(last, folder, chapter, kind, tuple(older))
+            yield PlannedFile(last, folder, chapter, kind, tuple(older))
 
 
 def by_id(learner: Learner) -> str:
@@ -496,7 +496,7 @@ def only_chapter(meanings: list[Meaning]) -> str:
     return chapters.pop() if len(chapters) == 1 else ""
 
 
-def no_points(place: Place, chapter: str) -> str:
+def no_points(place: PlannedFile, chapter: str) -> str:
     """Return the reason why a file that is kept gets no points, and how to change that."""
     file = brief(place.submitted.entry.path, 120)
     if place.fault:
@@ -543,10 +543,10 @@ def notes_on_learners(
         "submitted only an online text, which is not collected": [folders[x] for x in only_text],
         "submitted no file that is collected": [folders[x] for x in empty - submitted - only_text],
     }
-    return [f"{words}: {briefly(sorted(names))}" for words, names in told.items() if names]
+    return [f"{words}: {some_names(sorted(names))}" for words, names in told.items() if names]
 
 
-def briefly(names: Sequence[str], most: int = 45) -> str:
+def some_names(names: Sequence[str], most: int = 45) -> str:
     """Return a few names and the number of the others. most: characters of each name."""
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(brief(name, most) for name in names[:5]) + more
@@ -580,7 +580,7 @@ def table(found: Plan, zone: str = "") -> Table:
         shown_as.add_column(title, overflow="fold")
     for place in found.places + found.aside:
         one = place.submitted
-        older = f"older: {briefly([*map(version_name(one), place.instead_of)], 90)}"
+        older = f"older: {some_names([*map(version_name(one), place.instead_of)], 90)}"
         when = in_zone(one.time, zone) or "unknown"
         remarks = (one.remark, one.time_note, older if place.instead_of else "")
         cells = (place.folder, one.learner.known_as, one.name, counts_as(place), when)
@@ -594,7 +594,7 @@ def version_name(counted: Submitted) -> Callable[[Submitted], str]:
     return lambda one: one.entry.path if one.name == counted.name else one.name
 
 
-def counts_as(place: Place) -> str:
+def counts_as(place: PlannedFile) -> str:
     """Return the name under which grading uses a file."""
     if place.fault == DAMAGED_ZIP:
         return "a damaged zip"

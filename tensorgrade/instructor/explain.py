@@ -14,7 +14,7 @@ from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.pipeline import verdicts_on
 from ..attempts.repair import repair
 from ..attempts.results import CheckResult, first_failure
-from ..attempts.verdict import Status, Sure, Verdict
+from ..attempts.verdict import Certainty, Status, Verdict
 from ..course import CourseError
 from ..exchange.cases import spoken
 from ..exchange.observation import Outcome
@@ -36,7 +36,7 @@ from ..views.comparison import comparison
 from ..views.points import how_earned
 from .grader import Grader
 from .overrides import as_found
-from .points_breakdown import account, is_changed
+from .points_breakdown import is_changed, points_steps
 from .store import Store
 from .teams import read_teams
 
@@ -203,7 +203,7 @@ def print_verdict(console: Console, explanation: Explanation) -> None:
     for change in explanation.changes:
         console.print(Text(f"  Changed {change}"))
     if is_changed(explanation.row):
-        console.print(Text(f"  {' '.join(account(explanation.row))}", "bold"))
+        console.print(Text(f"  {' '.join(points_steps(explanation.row))}", "bold"))
 
 
 def differs_from_record(explanation: Explanation) -> str:
@@ -244,7 +244,7 @@ def for_learner(explanation: Explanation) -> str:
     verdict = explanation.verdict
     row = explanation.row
     lines = [f"{verdict.exercise}: {row['points']:g} of {row['max_points']:g} points"]
-    lines += account(row) if is_changed(row) or row["mistakes"] else []
+    lines += points_steps(row) if is_changed(row) or row["mistakes"] else []
     lines += [submitted_at(explanation)] if row.get("submitted") else []
     lines += [f"Changed {change}" for change in explanation.changes]
     lines += ["", verdict.message]
@@ -315,7 +315,7 @@ def print_stages(console: Console, explanation: Explanation) -> None:
 
 def print_repair(console: Console, explanation: Explanation) -> None:
     """Print the edit that would make the code right, as a diff. Only instructors may see it."""
-    if explanation.verdict.sure != Sure.REPAIRED or (edit := repair(explanation.part)) is None:
+    if explanation.verdict.sure != Certainty.REPAIRED or (edit := repair(explanation.part)) is None:
         return
     console.print(Text("\nOne edit makes it right on all hidden cases", "bold"))
     for line in changed_lines(explanation.part.attempt.submitted.text, edit.text):
@@ -323,13 +323,13 @@ def print_repair(console: Console, explanation: Explanation) -> None:
         console.print(Text(f"  {printable(line)}", style))
 
 
-def changed_lines(text: str, mended: str) -> list[str]:
+def changed_lines(text: str, fixed: str) -> list[str]:
     """Return the lines that differ, with - and + in front.
 
     >>> changed_lines("a\\nb", "a\\nc")
     ['- b', '+ c']
     """
-    lines = ndiff(text.split("\n"), mended.split("\n"))
+    lines = ndiff(text.split("\n"), fixed.split("\n"))
     return [line for line in lines if line[:2] in ("- ", "+ ")]
 
 

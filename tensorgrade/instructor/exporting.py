@@ -20,7 +20,7 @@ from ..sources.submitted_files import escaped
 from ..views.words import plural
 from .collecting import brief
 from .folder_names import safe
-from .points_breakdown import account, is_changed, late
+from .points_breakdown import is_changed, late, points_steps
 from .report.page import PAGES, STATES, Person, people_of, rows_of
 from .results_folder import note_on_export
 from .roster import Roster, as_csv, harmless, in_csv, is_formula
@@ -506,7 +506,7 @@ def feedback(person: Person) -> str:
 
 def comment(row: dict) -> str:
     """Return the message of a row, and all steps to its points if they were changed."""
-    return " ".join([row["message"], *account(row)]) if is_changed(row) else row["message"]
+    return " ".join([row["message"], *points_steps(row)]) if is_changed(row) else row["message"]
 
 
 def learners_pages(what: Export) -> list[Path]:

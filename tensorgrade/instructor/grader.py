@@ -11,10 +11,10 @@ from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker
 from ..attempts.pipeline import grade as grade_attempt
 from ..attempts.setup import Setup
-from ..attempts.verdict import Status, Sure, Verdict
+from ..attempts.verdict import Certainty, Status, Verdict
 from ..course import Course, CourseError
 from ..messages.message import Message, sentence
-from ..messages.setting_aside import (
+from ..messages.not_graded import (
     FileUnreadable,
     GradingFailed,
     NoChapterFile,
@@ -188,7 +188,7 @@ def set_aside(
             message=sentence(why),
             message_id=why.id,
             isolation=isolation,
-            sure=Sure.OBSERVED if isinstance(why, (NoChapterFile, FileUnreadable)) else None,
+            sure=Certainty.OBSERVED if isinstance(why, (NoChapterFile, FileUnreadable)) else None,
         )
         for exercise in course.chapter(submitted_files.chapter).exercises
     ]

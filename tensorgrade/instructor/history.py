@@ -18,11 +18,12 @@ def moves(old: Result, basis: Basis, rows: list[dict]) -> list[dict]:
     return [
         move(before[row["exercise"]], row, why(before[row["exercise"]], row, old.basis, basis))
         for row in rows
-        if row["exercise"] in before and stands(before[row["exercise"]]) != stands(row)
+        if row["exercise"] in before
+        and visible_parts(before[row["exercise"]]) != visible_parts(row)
     ]
 
 
-def stands(row: dict) -> tuple[float, str]:
+def visible_parts(row: dict) -> tuple[float, str]:
     """Return the parts of a row that a learner sees."""
     return row["points"], row["status"]
 

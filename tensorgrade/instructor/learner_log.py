@@ -6,7 +6,7 @@ from pathlib import Path
 from ..course import Course, CourseError
 from ..lateness import in_zone, is_released
 from .exporting import not_released
-from .points_breakdown import account, is_changed
+from .points_breakdown import is_changed, points_steps
 from .points_breakdown import points as points_said
 from .run import Progress, Run, grade_class
 from .store import About, Attempt, Store, add_event, moment
@@ -124,7 +124,7 @@ def reply_on(course: Course, chapter: str, before: list[dict], now: list[dict]) 
         most = points_said(row["max_points"])
         lines.append(f"  {row['exercise']}: {row['points']:g} of {most} ({change})")
         if is_changed(row):
-            lines.append(f"    {' '.join(account(row))}")
+            lines.append(f"    {' '.join(points_steps(row))}")
     total = f"{points_in(now):g} of {points_said(most_in(now))}"
     change = (
         "as before" if points_in(before) == points_in(now) else f"before: {points_in(before):g}"

@@ -223,7 +223,7 @@ class Ledger:
     def settle(self, connection: Connection, attempts: list[Attempt]) -> None:
         """Write the rows that count for a learner's chapter, and record their changes."""
         a, newest = (attempts[-1].student, attempts[-1].chapter), attempts[-1]
-        counted, rows = self.rules.counting(attempts)
+        counted, rows = self.rules.counted_attempt(attempts)
         basis = Basis(counted.content, counted.graders, newest.number, self.rules.lateness.attempts)
         old = self.results.get(a)
         if old and old.is_sound and (old.basis, old.text) == (basis, store.as_text(rows)):

@@ -4,13 +4,13 @@ from ..views.words import plural
 from .overrides import as_found, said
 
 
-def account(row: dict) -> list[str]:
+def points_steps(row: dict) -> list[str]:
     """Return a sentence for each step from the maximum to the points that count.
 
     >>> row = {"points": 3.2, "max_points": 5.0, "penalty": 0.8, "late_seconds": 3600.0}
-    >>> account(row | {"mistakes": ["no_scale"]})[:2]
+    >>> points_steps(row | {"mistakes": ["no_scale"]})[:2]
     ['Graded: 4 of 5 points.', 'Lost for the mistake no_scale: 1 point.']
-    >>> account(row | {"mistakes": []})[2:]
+    >>> points_steps(row | {"mistakes": []})[2:]
     ['1 hour late: 0.8 points less.', 'What counts: 3.2 of 5 points.']
     """
     graded = as_found(row)

@@ -24,7 +24,7 @@ from typing import Protocol, Self
 from ..attempts.setup import Setup
 from ..attempts.verdict import Status, Verdict
 from ..course import Course
-from ..messages.setting_aside import WorkerEnded
+from ..messages.not_graded import WorkerEnded
 from ..processes import side_by_side
 from ..sources.submitted_files import SubmittedFiles
 from . import grader
@@ -119,7 +119,7 @@ def not_interrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-HANDINS_FOR_A_WORKER = 4  # they are graded in less time than one more worker needs to start
+SUBMISSIONS_PER_WORKER = 4  # they are graded in less time than one more worker needs to start
 
 
 def default_count(submissions: int, jobs: int) -> int:
@@ -127,7 +127,7 @@ def default_count(submissions: int, jobs: int) -> int:
     if jobs:
         return min(jobs, max(1, submissions))
     ours = getattr(os, "sched_getaffinity", lambda process: range(os.cpu_count() or 1))
-    return min(len(ours(0)), max(1, ceil(submissions / HANDINS_FOR_A_WORKER)))
+    return min(len(ours(0)), max(1, ceil(submissions / SUBMISSIONS_PER_WORKER)))
 
 
 Graded = tuple[SubmittedFiles, list[Verdict]]

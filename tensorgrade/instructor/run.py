@@ -14,7 +14,7 @@ from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.text import short
 from ..isolation.levels import choose_level, must_be_closed
-from ..messages.setting_aside import GRADERS_FAILED
+from ..messages.not_graded import GRADERS_FAILED
 from ..project import check_seed
 from ..sources.finding import TEAMS, find_submissions, named
 from ..sources.submitted_files import SubmittedFiles
@@ -121,7 +121,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         notes += graded_without_isolation(ledger.without_isolation(todo))
     progress.begin(len(submissions), len(todo), [short(note, LONGEST_NOTE) for note in notes])
     if todo:
-        work_off(todo, course, run, ledger, progress)
+        grade_contents(todo, course, run, ledger, progress)
     rows = ledger.finish(course.exercise_names, submissions)
     progress.moved(ledger.moved())
     return rows
@@ -257,11 +257,11 @@ def graded_without_isolation(those: set[tuple]) -> list[str]:
     return [f"{rows}: {named(sorted({student for student, _ in those}))}; {again}"]
 
 
-def work_off(
+def grade_contents(
     todo: list[SubmittedFiles], course: Course, run: Run, ledger: Ledger, progress: Progress
 ) -> None:
     """Grade each distinct content once, and write the verdicts for all its submissions."""
-    same = twins(todo)
+    same = by_content(todo)
     with workers_for(len(same), course, run) as workers:
         progress.checked_in(workers.check_in())
         for batch in graded(list(same), workers, course):
@@ -280,7 +280,7 @@ def workers_for(contents: int, course: Course, run: Run) -> Workers:
     return ClusterWorkers(run.scheduler, run.setup, course)
 
 
-def twins(submissions: list[SubmittedFiles]) -> dict[SubmittedFiles, list[SubmittedFiles]]:
+def by_content(submissions: list[SubmittedFiles]) -> dict[SubmittedFiles, list[SubmittedFiles]]:
     """Return the first submission of each content, with all submissions of that content."""
     groups: dict[tuple, list[SubmittedFiles]] = defaultdict(list)
     for submitted_files in submissions:

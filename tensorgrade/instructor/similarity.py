@@ -20,7 +20,7 @@ TO_DO = "NotImplementedError"
 
 
 @dataclass(frozen=True)
-class Alike:
+class SimilarAnswers:
     """Similar answers to an exercise. students: their authors. answers: the number of all answers.
 
     lines: the length of the answers without comments and docstrings.
@@ -32,7 +32,7 @@ class Alike:
     lines: int
 
 
-def answers_alike(maker: AttemptMaker, submitted: Path) -> list[Alike]:
+def similar_answers(maker: AttemptMaker, submitted: Path) -> list[SimilarAnswers]:
     """Return groups of answers that differ only in names of variables, comments and spaces.
 
     The rarest and longest come first, and common answers are left out. A team has one answer.
@@ -43,23 +43,23 @@ def answers_alike(maker: AttemptMaker, submitted: Path) -> list[Alike]:
     answers: dict[str, int] = defaultdict(int)
     teams = read_teams(submitted, maker.course)
     for submitted_files in find_submissions(submitted, maker.course, share=teams.once)[0]:
-        for exercise, shape in shapes_of(maker, submitted_files).items():
+        for exercise, shape in structures_of(maker, submitted_files).items():
             same[exercise, shape].append(submitted_files.student)
             answers[exercise] += 1
     groups = [
-        Alike(exercise, tuple(students), answers[exercise], shape.count("\n") + 1)
+        SimilarAnswers(exercise, tuple(students), answers[exercise], shape.count("\n") + 1)
         for (exercise, shape), students in same.items()
         if 1 < len(students) <= max(2, COMMON * answers[exercise])
     ]
     return sorted(groups, key=lambda g: (len(g.students) / g.answers, -g.lines, g.exercise))
 
 
-def shapes_of(maker: AttemptMaker, submitted_files: SubmittedFiles) -> dict[str, str]:
+def structures_of(maker: AttemptMaker, submitted_files: SubmittedFiles) -> dict[str, str]:
     """Return the structure of a learner's answers by exercise; {} for an unreadable file."""
     if submitted_files.missing or submitted_files.reason:
         return {}
     try:
-        found = maker.reader().shapes(maker.source_of(submitted_files).text)
+        found = maker.reader().structures(maker.source_of(submitted_files).text)
     except Unreadable:
         return {}
     own = maker.names_in(submitted_files.chapter)

@@ -27,7 +27,7 @@ class Rules:
     teams: Mapping[About, str] = field(default_factory=dict)
     ignored: set[str] = field(default_factory=set)
 
-    def counting(self, attempts: list[Attempt]) -> tuple[Attempt, list[dict]]:
+    def counted_attempt(self, attempts: list[Attempt]) -> tuple[Attempt, list[dict]]:
         """Return the attempt that counts, and its rows with penalties and overrides.
 
         If the best attempt counts, only attempts judged by the same graders are compared, because

@@ -10,7 +10,7 @@ from pathlib import Path
 from ..course import CourseError
 from ..sources.submitted_files import NO_STAMP, REPLACED, STAMP, shown, stamped
 from ..views.words import plural
-from .collecting import MOST_KEPT, Place, Plan, brief, briefly, moment
+from .collecting import MOST_KEPT, Plan, PlannedFile, brief, moment, some_names
 from .downloads import Unreadable
 from .folder_names import safe
 
@@ -64,7 +64,9 @@ def notes_on_second_folders(found: Plan, submitted: Path) -> list[str]:
     if not twice:
         return []
     why = "are in SUBMITTED under another name already, and would be graded twice"
-    return [f"{plural(len(twice), 'learner')} {why}: {briefly(twice, 90)}; delete one of the two"]
+    return [
+        f"{plural(len(twice), 'learner')} {why}: {some_names(twice, 90)}; delete one of the two"
+    ]
 
 
 def identities(submitted: Path) -> dict[str, str]:
@@ -74,12 +76,12 @@ def identities(submitted: Path) -> dict[str, str]:
     return {name: one for name, one in said.items() if one}
 
 
-def identity(found: Plan, place: Place) -> str:
+def identity(found: Plan, place: PlannedFile) -> str:
     """Return the course system and its id of a learner, on one line."""
     return shown(f"{found.layout} {place.submitted.learner.id}")[:LONGEST_IDENTITY]
 
 
-def write_identity(submitted: Path, place: Place, said: str) -> None:
+def write_identity(submitted: Path, place: PlannedFile, said: str) -> None:
     """Write the id of a learner into the learner's folder. Raises OSError or NotWritten."""
     path = submitted / place.folder / IDENTITY
     check_no_links(submitted, path)
@@ -88,7 +90,7 @@ def write_identity(submitted: Path, place: Place, said: str) -> None:
         write_file(path, said.encode(errors="replace"))
 
 
-def write_one(place: Place, path: Path, submitted: Path) -> list[str]:
+def write_one(place: PlannedFile, path: Path, submitted: Path) -> list[str]:
     """Write one file and its time. Raises OSError, NotWritten or Unreadable."""
     one, folder = place.submitted, path.parent
     content = one.entry.read()

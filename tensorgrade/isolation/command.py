@@ -43,7 +43,7 @@ def as_ordinary_user(options: list[str | int], sources: list[str]) -> list[str]:
     folder, program = bubblewrap()
     if os.geteuid() == 0:
         order = {"user": UNPRIVILEGED, "sources": [*sources, folder]}
-        return runner_command("step_down", order | {"program": program, "options": options})
+        return runner_command("drop_root", order | {"program": program, "options": options})
     words = [sources[word] if isinstance(word, int) else word for word in options]
     return [os.path.join(folder, program), *words]
 

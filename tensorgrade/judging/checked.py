@@ -15,7 +15,7 @@ from ..messages import checks as say
 from ..messages.message import Message, Plain
 from ..messages.remarks import NearlyRight
 from ..messages.results import Quoted
-from ..recognition.imprints import echoed
+from ..recognition.imprints import equals_an_input
 from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
 from .errors import lost_weights, read_outside, why_it_ended, why_it_raised
 from .passing_cases import right_and_wrong, where_right
@@ -26,7 +26,7 @@ from .result_names import is_within, names_in_substitutes, result_name, weight_n
 from .tensor_comparison import Disagreement, disagreement, where_nan, where_they_differ
 from .value_comparison import (
     ValueJudge,
-    hands_back,
+    returns_argument,
     said_in_public,
     said_in_secret,
     side_by_side,
@@ -52,17 +52,17 @@ class CheckedExercise:
     def answered(self, group: str) -> list[Seen]:
         """Return the cases of a group. Raises Wrong if one has an error or no result."""
         for case, _, observed in self.group(group):
-            self.came_back(case, observed)
+            self.check_finished(case, observed)
             if observed.error:
                 raise Wrong(why_it_raised(self.attempt, self.name, case, observed.error))
         return self.group(group)
 
-    def came_back(self, case: Case, observed: Observation) -> None:
+    def check_finished(self, case: Case, observed: Observation) -> None:
         """Check that a case has a result or an error. Raises Wrong if it has neither."""
         if observed.status != Outcome.ANSWERED:
             raise Wrong(why_it_ended(self.attempt, case, observed))
 
-    def something_came_back(self, case: Case, expected: Observation, observed: Observation) -> None:
+    def check_computed(self, case: Case, expected: Observation, observed: Observation) -> None:
         """Check that a call does not just return its input, unless the reference does.
 
         Code that does nothing also changes no input, but must earn nothing.
@@ -71,16 +71,16 @@ class CheckedExercise:
             if name.startswith("gradient.") or is_within(name):
                 continue
             result = self.result(case, name, expected, observed)
-            if echoed(case, result) and not echoed(case, expected.tensors[name]):
-                said = say.HandedBack(result_name(self, name, case))
+            if equals_an_input(case, result) and not equals_an_input(case, expected.tensors[name]):
+                said = say.ReturnsInput(result_name(self, name, case))
                 self.wrong("values", said, case=case, actual=result)
         judge = ValueJudge(expected, observed, self.attempt.tolerances)
         for name in expected.values:
             want, got = expected.value(name), observed.value(name)
             if not judge.same_type(want, got):
                 self.compare_value(case, name, expected, observed, strict=False)
-            if hands_back(case, got) and not hands_back(case, want):
-                self.wrong("values", say.HandedBack(result_name(self, name, case)), case=case)
+            if returns_argument(case, got) and not returns_argument(case, want):
+                self.wrong("values", say.ReturnsInput(result_name(self, name, case)), case=case)
 
     def result(
         self, case: Case, name: str, expected: Observation, observed: Observation

@@ -104,7 +104,7 @@ CAUSES: dict[str, Message] = {
     "does not require grad and does not have a grad_fn": errors.NoGraph(),
     "index out of range in self": errors.NoSuchRow(),
     "'torch.return_types.": errors.TakeValues(),
-    "Boolean value of Tensor with more than one": errors.OneYesOrNo(),
+    "Boolean value of Tensor with more than one": errors.NotASingleBool(),
     "must be Tensor, not int": errors.IsPlainNumber(),
     "must be Tensor, not float": errors.IsPlainNumber(),
     "Module [ModuleList]": errors.ModuleListHolds(),
@@ -112,17 +112,17 @@ CAUSES: dict[str, Message] = {
     "Mismatch in shape: grad_output": errors.ShapesOfGradient(),
     "`inputs` argument to `grad()` cannot be empty": errors.NothingLearns(),
     "is not a Module subclass": errors.NoLayer(),
-    "bitwise_xor": errors.NoPower(),
-    "for ^:": errors.NoPower(),
+    "bitwise_xor": errors.CaretIsNotPower(),
+    "for ^:": errors.CaretIsNotPower(),
     "'torch.Size' and": errors.ShapeIsSeveral(),
-    "tuple of ints,but got float": errors.DivideWhole(),
-    "'float' object cannot be interpreted as an integer": errors.DivideWhole(),
-    "'type' object does not support the context manager": errors.BracketsBehindName(),
+    "tuple of ints,but got float": errors.NeedsIntegerDivision(),
+    "'float' object cannot be interpreted as an integer": errors.NeedsIntegerDivision(),
+    "'type' object does not support the context manager": errors.MissingParentheses(),
     "same number of dimensions as input": errors.GatherDimensions(),
     "maximum recursion depth": errors.CallsItself(),
-    "EOF when reading a line": errors.NobodyAnswers(),
-    "reading from stdin while output is captured": errors.NobodyAnswers(),
-    "contains either `inf`, `nan` or element < 0": errors.NoChances(),
+    "EOF when reading a line": errors.InputNotAvailable(),
+    "reading from stdin while output is captured": errors.InputNotAvailable(),
+    "contains either `inf`, `nan` or element < 0": errors.InvalidProbabilities(),
     "'Tensor' and 'Linear'": errors.LinearIsCalled(),
     "not compiled with CUDA": errors.NoSuchDevice(),
     "no NVIDIA driver": errors.NoSuchDevice(),
@@ -189,7 +189,7 @@ def no_brackets(error: CaughtError) -> Message | None:
     if not re.search(r"'(builtin_function_or_method|function|method)'", error.text):
         return None
     if own := re.search(r"(?<![.\w])(input|sum|max|min|abs|len|pow)\b(?!\s*\()", error.source):
-        return errors.PythonsOwn(own[1])
+        return errors.IsBuiltInFunction(own[1])
     return errors.NotCalled()
 
 
@@ -419,7 +419,7 @@ def what_failed(error: CaughtError, place: Place) -> Message:
     failed = errors.NameFailed(imports, error.type, text, place(line) if line else "")
     why: Message | None = None
     if "unknown location" in error.text:  # the runner's substitute for a chapter is in no file
-        why = errors.StandsAlone()
+        why = errors.ChapterIsSeparate()
     elif error.type == "ModuleNotFoundError":
         why = errors.OwnModuleIsNotThere()
     return Clauses((failed, why))

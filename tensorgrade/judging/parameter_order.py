@@ -101,7 +101,7 @@ class OrderedAttempt(Protocol):
     @property
     def backend(self) -> OrderedBackend: ...
 
-    def claimed_on(self, name: str) -> list[Seen]:
+    def run_all_cases(self, name: str) -> list[Seen]:
         """Return the results of every case of an exercise."""
 
 
@@ -122,7 +122,7 @@ def in_best_order(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]) -
     for called, order in tries:
         orders = attempt.orders | {called: order}
         assign(attempt.backend, orders)
-        seen = attempt.claimed_on(exercise)
+        seen = attempt.run_all_cases(exercise)
         if is_better(order, seen, best):
             best, attempt.orders = seen, orders
         if all_fit(best) or any(one.observed.status in ENDED for one in seen):
@@ -176,7 +176,9 @@ def is_better(order: Order, seen: list[Seen], best: list[Seen]) -> bool:
     """Return True if an order is more plausible. Without a matching name, all cases must fit."""
     if order.by_shape:
         return all_fit(seen)
-    return fitness(seen) > fitness(best) or (order.needed and fitness(seen) == fitness(best))
+    return total_score(seen) > total_score(best) or (
+        order.needed and total_score(seen) == total_score(best)
+    )
 
 
 def assign(backend: OrderedBackend, orders: dict[str, Order]) -> None:
@@ -257,7 +259,7 @@ def keeps_in_order(
 def similar(asked: Sequence[str], own: Sequence[str]) -> dict[str, str]:
     """Return the pairs of similar names, the most similar first, each name once."""
     scores = sorted(
-        (-alike(name, there), abs(at - place), name, there)
+        (-similarity(name, there), abs(at - place), name, there)
         for at, name in enumerate(asked)
         for place, there in enumerate(own)
     )
@@ -268,11 +270,11 @@ def similar(asked: Sequence[str], own: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def alike(asked: str, own: str) -> float:
+def similarity(asked: str, own: str) -> float:
     """Return the similarity of two names without generic words, from 0 to 1.
 
-    >>> alike("num_rows", "n_row"), alike("num_rows", "num_pages"), alike("length", "len")
-    (0.8, 0.0, 0.8)
+    >>> [similarity("num_rows", own) for own in ("n_row", "num_pages")]
+    [0.8, 0.0]
     """
     telling, there = GENERIC.sub("", asked).strip("_"), GENERIC.sub("", own).strip("_")
     return likeness(telling or asked, there) if there else likeness(asked, own)
@@ -309,17 +311,17 @@ def kind_of(value: object) -> str:
     return "number" if isinstance(value, bool | int | float) else type(value).__name__
 
 
-def fitness(seen: Iterable[Seen]) -> int:
+def total_score(seen: Iterable[Seen]) -> int:
     """Return a score for all cases, which grows as more of them may be right."""
-    return sum(how_far(one.expected, one.observed) for one in seen)
+    return sum(case_score(one.expected, one.observed) for one in seen)
 
 
 def all_fit(seen: Iterable[Seen]) -> bool:
     """Return True if the results of all cases may be right, judged by their shapes."""
-    return all(how_far(one.expected, one.observed) == FITS for one in seen)
+    return all(case_score(one.expected, one.observed) == FITS for one in seen)
 
 
-def how_far(expected: Observation, observed: Observation) -> int:
+def case_score(expected: Observation, observed: Observation) -> int:
     """Return a score for a case: matching weights, some results, results that may be right.
 
     A case that must be refused always gets the best score, because it shows nothing.

@@ -59,7 +59,7 @@ def remarks(
     of_numbers = not_numbers(actual, expected) or few_digits(actual, expected)
     if of_numbers := of_numbers or (None if hidden else nearly_right(actual, expected)):
         return (of_numbers,)
-    found = [sums(actual, expected), echoes(case, actual)]
+    found = [sums(actual, expected), returned_argument(case, actual)]
     if not hidden:
         found += [ratios(case, actual, expected, compared), reordered(actual, expected, case)]
     return tuple(filter(None, found))
@@ -178,7 +178,7 @@ def sizes_of_sums(actual: torch.Tensor) -> Message:
     return SumsOfRows(Sum(least), Sum(most))
 
 
-def echoes(case: Case, actual: torch.Tensor) -> Message | None:
+def returned_argument(case: Case, actual: torch.Tensor) -> Message | None:
     """Return a remark that names the argument that was returned unchanged, or None."""
     for name, tensor in case.passed_tensors:
         if same(actual, tensor):

@@ -213,7 +213,7 @@ def said_in_secret(gap: ValueGap, what: Message) -> Message:
     return values.WrongSize(what, got) if gap.how == "size" else values.WrongValue(what, got)
 
 
-def hands_back(case: Case, tree: Tree) -> bool:
+def returns_argument(case: Case, tree: Tree) -> bool:
     """Return True if a value is a text or a container that was passed in, unchanged."""
     return size_of(tree) is not None and any(
         size_of(value) is not None and plain(value) == plain(tree) for _, value in case.passed

@@ -87,7 +87,7 @@ class ComputedLater(Message):
 
 
 @dataclass(frozen=True)
-class HandedBack(Message):
+class ReturnsInput(Message):
     id = "handed_back"
     template = "{what} is just what was passed in"
     what: Message
@@ -251,7 +251,7 @@ class NotTheSame(Message):
 
 
 @dataclass(frozen=True)
-class StartsWithOneNumber(Message):
+class ConstantInitialWeights(Message):
     id = "starts_with_one_number"
     template = "{weight} starts with NaN or with the same number everywhere; draw it at random"
     weight: WeightName
@@ -439,7 +439,7 @@ class DroppedTogether(Message):
 
 
 @dataclass(frozen=True)
-class AlwaysAsMany(Message):
+class SameNumberDropped(Message):
     id = "always_as_many"
     template = (
         "every time, the same number of entries is dropped; if each entry is dropped by chance, "

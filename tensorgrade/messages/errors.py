@@ -271,7 +271,7 @@ class NameFailed(Message):
 
 
 @dataclass(frozen=True)
-class StandsAlone(Message):
+class ChapterIsSeparate(Message):
     """An import from another chapter, which has a substitute but no file."""
 
     id = "stands_alone"
@@ -502,7 +502,7 @@ class TakeValues(Message):
 
 
 @dataclass(frozen=True)
-class OneYesOrNo(Message):
+class NotASingleBool(Message):
     id = "one_yes_or_no"
     template = (
         "`if`, `and`, `max(…)` and the like need a single True or False, and this tensor has "
@@ -560,7 +560,7 @@ class NoSuchDevice(Message):
 
 
 @dataclass(frozen=True)
-class NoPower(Message):
+class CaretIsNotPower(Message):
     id = "no_power"
     template = "`^` is not a power: write `**`"
 
@@ -572,13 +572,13 @@ class ShapeIsSeveral(Message):
 
 
 @dataclass(frozen=True)
-class DivideWhole(Message):
+class NeedsIntegerDivision(Message):
     id = "divide_whole"
     template = "`/` gives a float, and a size has to be an integer: use `//`"
 
 
 @dataclass(frozen=True)
-class BracketsBehindName(Message):
+class MissingParentheses(Message):
     id = "brackets_behind_name"
     template = "are the parentheses `()` missing after its name?"
 
@@ -596,13 +596,13 @@ class CallsItself(Message):
 
 
 @dataclass(frozen=True)
-class NobodyAnswers(Message):
+class InputNotAvailable(Message):
     id = "nobody_answers"
     template = "`input()` cannot be answered here: leave it out"
 
 
 @dataclass(frozen=True)
-class NoChances(Message):
+class InvalidProbabilities(Message):
     id = "no_chances"
     template = (
         "probabilities must be finite and not negative; the NaN, infinity or negative number "
@@ -656,7 +656,7 @@ class MathTakesNumbers(Message):
 
 
 @dataclass(frozen=True)
-class PythonsOwn(Message):
+class IsBuiltInFunction(Message):
     id = "pythons_own"
     template = "`{name}` is a built-in function of Python here: did you mean a variable?"
     name: str

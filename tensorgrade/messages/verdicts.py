@@ -39,7 +39,7 @@ class WriteThatFirst(Message):
 
 
 @dataclass(frozen=True)
-class NotTold(Message):
+class NotExplained(Message):
     """Explaining failed, which is a fault of the graders. The points are valid."""
 
     id = "not_told"

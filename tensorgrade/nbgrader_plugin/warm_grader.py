@@ -146,7 +146,7 @@ def given_up(submitted_files: SubmittedFiles, graders: Path) -> list[dict]:
     """Return rows for a submission that killed its process on every try."""
     from ..attempts.verdict import Status
     from ..instructor.grader import set_aside
-    from ..messages.setting_aside import WorkerEnded
+    from ..messages.not_graded import WorkerEnded
 
     aside = set_aside(submitted_files, load_course(graders), Status.KILLED, WorkerEnded())
     return [verdict.row() for verdict in aside]

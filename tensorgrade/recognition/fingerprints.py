@@ -18,7 +18,7 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..folders import FINGERPRINTS
-from .imprints import Imprint, echoed
+from .imprints import Imprint, equals_an_input
 from .signatures import Signature, imprint
 
 
@@ -47,7 +47,7 @@ class Fingerprints:
         Fingerprints that were loaded from a file are returned without decoding, because a chapter
         has thousands of them.
         """
-        if isinstance(self.by_exercise, ReadWhenAsked):
+        if isinstance(self.by_exercise, LazyFingerprints):
             return self.by_exercise.stored[exercise]
         return stored_form(self.by_exercise[exercise])
 
@@ -117,13 +117,13 @@ def load_fingerprints(path: Path) -> Fingerprints:
     """Read the output of `save_fingerprints`. Raises CourseError if it is missing or outdated."""
     stored = json.loads(read_text(path))
     try:
-        exercises = ReadWhenAsked(stored["exercises"])
+        exercises = LazyFingerprints(stored["exercises"])
         return Fingerprints(exercises, stored["messages"], stored["pairs"])
     except KeyError:
         raise CourseError(f"{path} has an older format; run `tensorgrade build`") from None
 
 
-class ReadWhenAsked(Mapping[str, list[Fingerprint]]):
+class LazyFingerprints(Mapping[str, list[Fingerprint]]):
     """Stored fingerprints by exercise, decoded on demand.
 
     Most runs need those of one exercise, or none.
@@ -209,7 +209,7 @@ def recognize(
         return ()
     imprints = imprints_of(seen, own)
     candidates = sorted(fingerprints.by_exercise.get(exercise, []), key=lambda p: len(p.mistakes))
-    may_be_two = not (only_errors(seen) or hands_back(seen))
+    may_be_two = not (only_errors(seen) or returns_only_inputs(seen))
     singles = [p for p in candidates if len(p.mistakes) == 1]
     asked = candidates if may_be_two else singles
     if exact := next((p.mistakes for p in asked if matches(p, imprints)), ()):
@@ -287,19 +287,19 @@ def only_errors(seen: list[Seen]) -> bool:
     return all(observed.error for case, _, observed in seen if case.calls)
 
 
-def hands_back(seen: list[Seen]) -> bool:
+def returns_only_inputs(seen: list[Seen]) -> bool:
     """Return True if the attempt returned only its inputs although more was expected.
 
     Code that does nothing contains no particular mistake, and certainly not two.
     """
-    asked = [one for one in seen if not echoes(one.case, one.expected)]
-    return bool(asked) and all(echoes(case, observed) for case, _, observed in asked)
+    asked = [one for one in seen if not returns_inputs(one.case, one.expected)]
+    return bool(asked) and all(returns_inputs(case, observed) for case, _, observed in asked)
 
 
-def echoes(case: Case, observed: Observation) -> bool:
+def returns_inputs(case: Case, observed: Observation) -> bool:
     """Return True if every result, apart from gradients, is one of the tensors passed in."""
     results = [t for name, t in observed.tensors.items() if not name.startswith("gradient.")]
-    return bool(results) and all(echoed(case, result) for result in results)
+    return bool(results) and all(equals_an_input(case, result) for result in results)
 
 
 def matches(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:

@@ -112,7 +112,7 @@ def changes(facts: dict) -> list:
     return facts.get("changed") or []
 
 
-def echoed(case: Case, result: torch.Tensor) -> bool:
+def equals_an_input(case: Case, result: torch.Tensor) -> bool:
     """Return True if a result equals a tensor that was passed in, apart from rounding.
 
     For example, weights divided by their own sum are the same weights, whichever way the last digit

@@ -10,9 +10,9 @@ import signal
 import struct
 
 from .bounds import set_bounds
+from .drop_root import become
 from .landlock import restrict_files
 from .namespaces import own_mounts, own_network, own_shared_memory
-from .step_down import become
 from .system import LIBC, checked, prctl
 
 DIE_WITH_PARENT, DUMPABLE = 1, 4

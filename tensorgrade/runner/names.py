@@ -21,7 +21,7 @@ def likeness(asked: str, there: str) -> float:
     words, found = words_of(asked), words_of(there)
     if not words or not found:
         return 0.0
-    scores = [sum(max(alike(w, f) for w in words) for f in found) / len(found)]
+    scores = [sum(max(word_similarity(w, f) for w in words) for f in found) / len(found)]
     scores += [0.8] * (there.lower() == "".join(word[0] for word in words))
     scores += [ratio("".join(words), "".join(found))]
     return max(scores) if max(scores) >= LIKE else 0.0
@@ -36,7 +36,7 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name)]
 
 
-def alike(asked: str, there: str) -> float:
+def word_similarity(asked: str, there: str) -> float:
     """Return the similarity of two words; an abbreviation of the first one scores 0.8."""
     if asked == there:
         return 1.0

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from .step_down import become
+from .drop_root import become
 
 # Numbers that no system assigns; the next ones belong to systemd's services.
 USERS = range(61001, 61184)

@@ -26,7 +26,7 @@ def sent_name(path: Path, root: Path, package: str = "") -> str:
     return ".".join(parts[:-1]) + "." if parts[-1] == "__init__" else ".".join(parts)
 
 
-class Sent(MetaPathFinder, InspectLoader):
+class SentImporter(MetaPathFinder, InspectLoader):
     """An importer of modules whose sources were sent, by dotted name; a package ends in `.`."""
 
     def __init__(self, sources: dict[str, str]):
@@ -55,7 +55,7 @@ def run_program(request: dict) -> dict:
     request: `sources`, texts by dotted name; `module`, whose function `answer` is called with
     `asked`. The program can import the runner as `tensorgrade.runner`.
     """
-    sys.meta_path.insert(0, Sent(request["sources"]))
+    sys.meta_path.insert(0, SentImporter(request["sources"]))
     if "tensorgrade.runner." in request["sources"]:
         importlib.import_module("tensorgrade.runner").__path__ = [RUNNER]
     try:

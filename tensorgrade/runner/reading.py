@@ -111,14 +111,14 @@ def parts(source: str) -> list[tuple[list[str], str]]:
     return [(names, "\n".join(lines[first - 1 : last])) for names, first, last in spans(source)]
 
 
-def shapes(source: str) -> list[tuple[list[str], str]]:
+def structures(source: str) -> list[tuple[list[str], str]]:
     """Return (names, normalized text) of each function and class.
 
     Normalizing removes comments, docstrings, hints and spaces, and renames local variables. Answers
     that differ in these alone have the same result.
 
-    >>> [left] = shapes("def f(x: int):\\n    'Half.'\\n    half = x / 2 # it\\n    return half")
-    >>> left == shapes("def f(a):\\n  b = a/2\\n  return b")[0]
+    >>> [left] = structures("def f(x: int):\\n  'Half.'\\n  half = x / 2 # it\\n  return half")
+    >>> left == structures("def f(a):\\n  b = a/2\\n  return b")[0]
     True
     """
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -1,7 +1,7 @@
 """Answer the trusted side's requests over a stream: first `load`, then a `run` for each case.
 
 If files have to be read first, `load` sends two replies: the text found in them, before any of it
-has run, and then the result of loading it. The requests `read`, `parts`, `spans`, `shapes` and
+has run, and then the result of loading it. The requests `read`, `parts`, `spans`, `structures` and
 `changes` run no learner code. `try_edits` runs a case on small edits of the loaded text.
 `parameters` reports the parameters of its definitions. `program` runs a program of the engine that
 the request contains.
@@ -34,7 +34,7 @@ from .errors import OutOfTime, describe_error
 from .loading import load_module, misspelt_in, read_from_outside
 from .names import meant
 from .programs import run_program
-from .reading import foreign_names, parts, shapes, source_in, source_that_counts, spans
+from .reading import foreign_names, parts, source_in, source_that_counts, spans, structures
 from .source import UNPARSABLE, Source, Unreadable
 from .steps import decode
 from .torch_state import standard_torch
@@ -70,8 +70,8 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
             send(writer, pack({"names": foreign_names(request["text"], request["exercises"])}))
         elif request["do"] == "changes":
             send(writer, pack({"changes": changes(request["text"], request["bugs"])}))
-        elif request["do"] == "shapes":
-            send(writer, pack({"parts": shapes(request["text"])}))
+        elif request["do"] == "structures":
+            send(writer, pack({"parts": structures(request["text"])}))
         elif request["do"] in ("read", "load"):
             found = read(request, tensors, lambda reply: send(writer, pack(reply)))
             if found is not None and request["do"] == "load":

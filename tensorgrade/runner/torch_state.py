@@ -75,9 +75,9 @@ class NoCompiler(Absent):
         """Do nothing, because there is no graph to break."""
 
 
-def itself(truth: bool) -> bool:
+def unchanged(value: bool) -> bool:
     """Return the argument: its value is known already."""
-    return truth
+    return value
 
 
 def each_is(kind: type) -> Callable[[object], bool]:
@@ -105,11 +105,11 @@ def has_numbers(value: object) -> bool:
 
 # For each function on sizes, a check that its arguments are plain, and its result for these.
 ASKED_OF_SIZES: dict[str, tuple[Callable[[object], bool], Callable]] = {
-    "expect_true": (TRUTHS, itself),
-    "guard_or_false": (TRUTHS, itself),
-    "guard_or_true": (TRUTHS, itself),
-    "guard_size_oblivious": (TRUTHS, itself),
-    "statically_known_true": (TRUTHS, itself),
+    "expect_true": (TRUTHS, unchanged),
+    "guard_or_false": (TRUTHS, unchanged),
+    "guard_or_true": (TRUTHS, unchanged),
+    "guard_size_oblivious": (TRUTHS, unchanged),
+    "statically_known_true": (TRUTHS, unchanged),
     "sym_and": (TRUTHS, lambda *truths: all(truths)),
     "sym_or": (TRUTHS, lambda *truths: any(truths)),
     "sym_eq": (NUMBERS, operator.eq),

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from .bounds import with_own_memory
-from .dense_memory import fill_holes, use_huge_pages
+from .fork_memory import fill_holes, use_huge_pages
 from .lockdown import lock_down
 from .namespaces import FOLDER, fork_as_first_process
 from .own_user import OwnUser, Users
@@ -150,7 +150,7 @@ def rehearse() -> None:
 
 
 @contextmanager
-def same_chance() -> Iterator[None]:
+def same_random_state() -> Iterator[None]:
     """Run the code inside; then restore the state of torch's random numbers."""
     import torch
 
@@ -179,7 +179,7 @@ class Children:
         while True:
             ready, _, _ = select.select([self.control.fileno(), *self.ids], [], [], patience)
             if not ready:
-                with same_chance():
+                with same_random_state():
                     rehearse()
                 self.settle()
                 use_huge_pages()  # takes half a second
@@ -219,7 +219,7 @@ class Children:
 
     def import_compiler(self, number: int) -> None:
         """Import the compiler for all later children, each of which would need seconds for it."""
-        with same_chance():
+        with same_random_state():
             import torch._dynamo  # noqa: F401
         self.settle()
         self.tell_end(number, 0)

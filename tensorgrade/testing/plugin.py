@@ -17,7 +17,7 @@ import torch
 from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.given_code import is_as_given, is_rewritten
 from ..attempts.maker import AttemptMaker, NoDevice
-from ..attempts.points import settled
+from ..attempts.points import scored
 from ..attempts.public_side import own_names
 from ..attempts.results import CheckResult, Topic
 from ..attempts.setup import Setup
@@ -277,7 +277,7 @@ def beyond_checks(part: ExerciseAttempt, result: CheckResult) -> Finding | None:
     """Return the finding on names or on rewritten given code; None if there is none."""
     if not (own_names(part).differ or is_rewritten(part)):
         return None
-    more = (one for one in settled(part, [result]) if one.about != Topic.ANSWER)
+    more = (one for one in scored(part, [result]) if one.about != Topic.ANSWER)
     return next((one.finding for one in more if not one.passed), None)
 
 

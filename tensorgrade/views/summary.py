@@ -12,9 +12,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
-from ..attempts.inherited_errors import once
+from ..attempts.inherited_errors import deduct_once
 from ..attempts.maker import AttemptMaker
-from ..attempts.points import settled
+from ..attempts.points import scored
 from ..attempts.results import CheckResult, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
@@ -50,7 +50,7 @@ def print_summary(
 ) -> Results:
     """Write the summary to pytest's terminal.
 
-    In plain text the exercise to work on comes before the list of all. Return the results, settled
+    In plain text the exercise to work on comes before the list of all. Return the results, scored
     and by exercise.
     """
     console, plain = console_on(terminal), is_plain(terminal, config)
@@ -147,9 +147,9 @@ def settle(by_exercise: Results, maker: AttemptMaker) -> Results:
     """Return the results with each check's points, and the earlier exercise to fix first."""
     again = by_exercise.__getitem__  # on public cases nothing is judged a second time
     for attempt in maker.attempts.values():
-        by_exercise = once(attempt, by_exercise, again, maker.tests)
+        by_exercise = deduct_once(attempt, by_exercise, again, maker.tests)
         own = by_exercise.keys() & attempt.exercises.keys()
-        by_exercise |= {name: settled(attempt.exercises[name], by_exercise[name]) for name in own}
+        by_exercise |= {name: scored(attempt.exercises[name], by_exercise[name]) for name in own}
     return by_exercise
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from tensorgrade.attempts.in_process import InProcess
-from tensorgrade.attempts.not_started import briefly, not_begun
+from tensorgrade.attempts.not_started import not_begun, run_few_if_not_begun
 from tensorgrade.exchange.observation import CaughtError, Observation, Outcome
 from tensorgrade.exchange.references import load_references
 from tensorgrade.runner.steps import Call
@@ -91,7 +91,7 @@ def test_as_many_cases_are_run_as_it_takes(first, asked, text, run):
         return [ANSWERED if begun or number else first for number, _ in enumerate(cases)]
 
     cases = [SimpleNamespace(exercise="F", steps=(Call(name=name),)) for name in asked]
-    seen = briefly(runs, text, cases)
+    seen = run_few_if_not_begun(runs, text, cases)
     assert were_run == run and len(seen) == len(asked)
     if run == "FG":
         assert seen == [TO_DO, TO_DO, ANSWERED, TO_DO]

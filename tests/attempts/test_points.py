@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorgrade.attempts.points import at_its_price
+from tensorgrade.attempts.points import with_deduction
 from tensorgrade.attempts.results import CheckResult
 
 
@@ -16,15 +16,15 @@ class Part:
     excused_by = ""
 
     @property
-    def found_in_results(self):
+    def results_cache(self):
         raise Asked
 
 
 def test_no_mistake_is_looked_for_where_all_checks_pass():
     checks = [CheckResult("mean", 2.0, True), CheckResult("mean", 1.0, True)]
-    assert at_its_price(Part(), checks) is checks
+    assert with_deduction(Part(), checks) is checks
 
 
 def test_one_is_looked_for_where_a_check_fails():
     with pytest.raises(Asked):
-        at_its_price(Part(), [CheckResult("mean", 2.0, True), CheckResult("mean", 1.0, False)])
+        with_deduction(Part(), [CheckResult("mean", 2.0, True), CheckResult("mean", 1.0, False)])

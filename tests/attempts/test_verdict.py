@@ -13,7 +13,7 @@ from tensorgrade.messages.checks import ChangesInput, NotTheValues
 from tensorgrade.messages.message import Plain
 from tensorgrade.messages.places import DifferEverywhere
 from tensorgrade.messages.results import GradientOf, Result, WeightName
-from tensorgrade.messages.verdicts import NotTold
+from tensorgrade.messages.verdicts import NotExplained
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 
@@ -104,7 +104,7 @@ def test_an_answer_that_cannot_be_explained_costs_nothing(
     )
     assert whole["split_heads"].points == 5
     assert caplog.records, "the grader's log reports it"
-    assert (told["trace_shapes"].message_id == NotTold.id) == (lost != "is_only_squeezed")
+    assert (told["trace_shapes"].message_id == NotExplained.id) == (lost != "is_only_squeezed")
 
 
 def test_given_code_earns_nothing_where_points_cannot_be_settled(project, grader, monkeypatch):

@@ -225,7 +225,7 @@ def part(changed: int) -> SimpleNamespace:
     """An exercise of four points, of which so many parts were changed."""
     loaded = SimpleNamespace(status=Outcome.UNREADABLE)  # so nothing else can run in its place
     attempt = SimpleNamespace(changed={NAME: changed}, loaded=loaded)
-    return SimpleNamespace(name=NAME, attempt=attempt, given_code="code", found_in_results={})
+    return SimpleNamespace(name=NAME, attempt=attempt, given_code="code", results_cache={})
 
 
 def earned(changed: int, *checks: tuple[float, bool, bool]) -> float:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tensorgrade.attempts.verdict import Sure
+from tensorgrade.attempts.verdict import Certainty
 from tensorgrade.recognition.mistakes import make, mistake
 
 CHAPTER, NAME = "ch2_self_attention", "scaled_dot_product_attention"
@@ -32,7 +32,7 @@ def test_what_is_right_has_no_line(verdict_on):
 
 def test_a_named_mistake_is_sure_by_its_name(verdict_on):
     verdict = verdict_on(RIGHT.replace("d_k**0.5", "d_k"))
-    assert verdict.mistakes and verdict.sure == Sure.NAMED and verdict.line in (7, None)
+    assert verdict.mistakes and verdict.sure == Certainty.NAMED and verdict.line in (7, None)
 
 
 # One edit from right, and no mistake of the catalogue.
@@ -43,7 +43,7 @@ REPAIRED = [("d_k**0.5", "d_k**0.25", 7), ("d_k**0.5", "(d_k + 1) ** 0.5", 7)]
 @pytest.mark.parametrize("old, new, line", REPAIRED)
 def test_what_one_small_edit_fixes_is_placed_there(verdict_on, old, new, line):
     verdict = verdict_on(RIGHT.replace(old, new))
-    assert (verdict.mistakes, verdict.sure, verdict.line) == ([], Sure.REPAIRED, line), verdict
+    assert (verdict.mistakes, verdict.sure, verdict.line) == ([], Certainty.REPAIRED, line), verdict
     assert f"line {line}" in verdict.message
     # The idea, never the edit.
     assert "0.5" not in verdict.message and "d_k**" not in verdict.message
@@ -53,12 +53,12 @@ def test_an_edit_that_only_suits_the_cases_of_learners_is_no_repair(verdict_on):
     """A table of the public sizes: right there and nowhere else, whatever is edited in it."""
     table = "{2: 2**0.5, 3: 3**0.5, 4: 4**0.4}.get(d_k, 1.0)"
     verdict = verdict_on(RIGHT.replace("d_k**0.5", table))
-    assert verdict.sure != Sure.REPAIRED, verdict
+    assert verdict.sure != Certainty.REPAIRED, verdict
 
 
 def test_an_error_is_placed_on_its_line(verdict_on):
     verdict = verdict_on(RIGHT.replace("attn_weights @ values", "attn_weights @ no_values"))
-    assert verdict.line == 8 and verdict.sure in (Sure.REPAIRED, Sure.PLACED)
+    assert verdict.line == 8 and verdict.sure in (Certainty.REPAIRED, Certainty.PLACED)
 
 
 def test_the_line_of_an_error_is_reported_before_one_where_other_values_part(verdict_on):
@@ -71,7 +71,11 @@ def test_the_line_of_an_error_is_reported_before_one_where_other_values_part(ver
 
 def test_what_is_not_there_has_no_line(verdict_on):
     verdict = verdict_on("x = 1\n")
-    assert (verdict.status, verdict.line, verdict.sure) == ("not_attempted", None, Sure.OBSERVED)
+    assert (verdict.status, verdict.line, verdict.sure) == (
+        "not_attempted",
+        None,
+        Certainty.OBSERVED,
+    )
 
 
 SPY = """
@@ -102,7 +106,7 @@ def test_a_message_holds_no_number_of_a_hidden_case(verdict_on, project):
     assert len(numbers) > 100
     told = [word for word in re.findall(r"\d+\.\d+", verdict.message) if len(word) > 4]
     assert not numbers.intersection(told), verdict.message
-    assert verdict.sure in (Sure.PLACED, Sure.REPAIRED)
+    assert verdict.sure in (Certainty.PLACED, Certainty.REPAIRED)
 
 
 FORGED = '''

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tensorgrade.attempts.results import first_failure
-from tensorgrade.attempts.verdict import Sure
+from tensorgrade.attempts.verdict import Certainty
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.testing.collected import CollectedTests
 from tensorgrade.views.note import Note
@@ -260,7 +260,7 @@ def test_a_slip_gets_a_true_sentence_and_its_line(
     verdict = judged(chapter, exercise, text)
     # If an edit that fixes it is found in time, its line is the line of the mistake.
     edited = text.count("\n", 0, source.index(old, start)) + 1
-    lines = {line, edited} if verdict.sure == Sure.REPAIRED else {line}
+    lines = {line, edited} if verdict.sure == Certainty.REPAIRED else {line}
     if verdict.mistakes == ["default_is_dim_zero"]:  # Known gap: the row has no line.
         lines = {None}
     assert verdict.line in lines and verdict.points < verdict.max_points, verdict

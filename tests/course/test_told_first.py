@@ -254,7 +254,7 @@ def test_a_line_that_a_process_claims_and_the_file_has_not_is_not_reported(
     part = attempt.softmax
     attempt.run(["softmax"])
     claimed = [Observation(facts={"result": {"changed_at": told}})]
-    monkeypatch.setattr(attempt, "in_public", lambda cases: claimed)
+    monkeypatch.setattr(attempt, "run_public", lambda cases: claimed)
     changed = Diagnosis(Kind.FACT, ChangesInput("x"))
     changed = replace(changed, case=part.seen[0].case.name)
     assert in_place.add(part, changed) == changed

@@ -48,7 +48,7 @@ ENTRY_POINTS = {
     "tensorgrade.nbgrader_plugin.releasing",
     "tensorgrade.nbgrader_plugin.tidying",
     "tensorgrade.runner.probe",
-    "tensorgrade.runner.step_down",
+    "tensorgrade.runner.drop_root",
     "tensorgrade.runner.warm",
 }
 # The folder imports all of its modules without naming them.

@@ -6,7 +6,7 @@ from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.class_terminal import to_look_at
 from tensorgrade.instructor.grader import grade_with
-from tensorgrade.messages.setting_aside import GradingFailed
+from tensorgrade.messages.not_graded import GradingFailed
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..commands import ROOT

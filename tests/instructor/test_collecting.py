@@ -10,7 +10,7 @@ from rich.console import Console
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import layouts
-from tensorgrade.instructor.collecting import Place, plan, some_of, table
+from tensorgrade.instructor.collecting import PlannedFile, plan, some_of, table
 from tensorgrade.instructor.downloads import Entry
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.instructor.write_submissions import keep_older, notes_on_second_folders, write
@@ -452,7 +452,7 @@ def test_the_table_obeys_nothing_that_a_learner_wrote(tmp_path):
     assert len(found.notes) == 2 and len(found.left_out) == 1
     assert "\x1b" not in "".join(found.notes + found.left_out)
     odd = layouts.Submitted(layouts.Learner("9", "\\[/]:smile:"), f"{CH1}.py", Entry("a.py"))
-    found.places.append(Place(odd, "chi", CH1, "py"))
+    found.places.append(PlannedFile(odd, "chi", CH1, "py"))
     console.print(table(found))
     text = console.export_text()
     assert "[red]" in text and "\x1b" not in text and "\\[/]:smile:" in text

@@ -12,7 +12,7 @@ from tensorgrade.instructor import run as running
 from tensorgrade.instructor.class_terminal import graders_failed
 from tensorgrade.instructor.grader import set_aside
 from tensorgrade.instructor.store import Store
-from tensorgrade.messages.setting_aside import GradingFailed
+from tensorgrade.messages.not_graded import GradingFailed
 
 from ..commands import ROOT, run
 from .runs import ByContent, grade_by_content, put

@@ -2,7 +2,7 @@
 
 from tensorgrade.attempts.verdict import Status, Verdict
 from tensorgrade.instructor.ledger import Ledger
-from tensorgrade.instructor.run import twins, verdicts_for
+from tensorgrade.instructor.run import by_content, verdicts_for
 from tensorgrade.instructor.similarity import identical_files
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
@@ -23,7 +23,7 @@ def verdict(one: SubmittedFiles, exercise: str, status: Status) -> Verdict:
 
 def test_each_content_once_with_all_who_handed_it_in():
     ada, bao, chi = submitted_files("ada"), submitted_files("bao"), submitted_files("chi", b"y")
-    assert twins([ada, bao, chi]) == {ada: [ada, bao], chi: [chi]}
+    assert by_content([ada, bao, chi]) == {ada: [ada, bao], chi: [chi]}
 
 
 def test_another_chapter_kind_or_reason_is_another_thing():
@@ -35,7 +35,7 @@ def test_another_chapter_kind_or_reason_is_another_thing():
         submitted_files("e", b"", reason="a link"),
         submitted_files("f", b"x "),
     ]
-    assert len(twins(different)) == len(different)
+    assert len(by_content(different)) == len(different)
 
 
 def test_verdicts_are_the_same_but_for_the_name():
@@ -77,5 +77,5 @@ def test_one_exercise_begun_is_enough_to_count(tmp_path):
 def test_a_script_beside_the_same_notebook_is_content_too():
     same = [SubmittedFiles(name, "ch1", "ch1.ipynb", b"{}", script=b"x = 1") for name in "ab"]
     other = SubmittedFiles("c", "ch1", "ch1.ipynb", b"{}", script=b"x = 2")
-    assert twins([*same, other]) == {same[0]: same, other: [other]}
+    assert by_content([*same, other]) == {same[0]: same, other: [other]}
     assert len({submitted_files.digest for submitted_files in [*same, other]}) == 2

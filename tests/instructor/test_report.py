@@ -22,7 +22,7 @@ from tensorgrade.instructor.report.page import (
     render,
     write_report,
 )
-from tensorgrade.messages.setting_aside import NoChapterFile, NothingSubmitted
+from tensorgrade.messages.not_graded import NoChapterFile, NothingSubmitted
 
 from ..needs import browser, needs
 from .runs import put_rows

@@ -5,7 +5,7 @@ import pytest
 from tensorgrade.attempts.maker import AttemptMaker
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.instructor.report.page import write_report
-from tensorgrade.instructor.similarity import answers_alike
+from tensorgrade.instructor.similarity import similar_answers
 
 from ..commands import ROOT
 from .runs import put, put_rows
@@ -44,7 +44,7 @@ def test_what_differs_in_names_and_words_is_listed_and_what_all_write_is_not(mak
     texts |= {"ada": SHORT + LONG, "bao": SHORT + RENAMED.replace(" # so", "  # so"), "chi": OTHER}
     texts |= {"todo": LONG.split('"""Stable."""')[0] + "raise NotImplementedError\n"}
     texts |= {"also": texts["todo"], "broken": "def softmax(:\n", "deep": "x = " + "-" * 9000 + "1"}
-    (one,) = answers_alike(maker, handed_in(tmp_path, texts))
+    (one,) = similar_answers(maker, handed_in(tmp_path, texts))
     assert (one.exercise, sorted(one.students)) == ("softmax", ["ada", "bao"])
     assert (one.answers, one.lines) == (3, 5)
 
@@ -52,16 +52,16 @@ def test_what_differs_in_names_and_words_is_listed_and_what_all_write_is_not(mak
 @pytest.mark.slow
 def test_rare_and_long_ones_come_first(maker, tmp_path):
     texts = {"ada": SHORT + LONG, "bao": SHORT + LONG}
-    found = answers_alike(maker, handed_in(tmp_path, texts))
+    found = similar_answers(maker, handed_in(tmp_path, texts))
     assert [one.exercise for one in found] == ["softmax", "attention_scores"]
     texts = {"chi": LONG.replace("-1", "0"), "dan": LONG.replace("-1", "1")}
-    found = answers_alike(maker, handed_in(tmp_path, texts))
+    found = similar_answers(maker, handed_in(tmp_path, texts))
     assert (found[0].exercise, found[0].answers) == ("softmax", 4)
 
 
 @pytest.mark.slow
 def test_the_page_lists_them_and_accuses_nobody(maker, tmp_path):
-    alike = answers_alike(maker, handed_in(tmp_path / "in", {"ada": LONG, "bao": RENAMED}))
+    alike = similar_answers(maker, handed_in(tmp_path / "in", {"ada": LONG, "bao": RENAMED}))
     put_rows(tmp_path, hand_in("ada") + hand_in("bao"))
     page = write_report(tmp_path, COURSE, alike=alike).read_text(encoding="utf-8")
     assert "2 of 2 answers; 5 lines" in page and "proves nothing" in page

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import save
 
 from tensorgrade.course_sources import complaints_on_files
-from tensorgrade.instructor.run import twins
+from tensorgrade.instructor.run import by_content
 from tensorgrade.sources.companion_files import CompanionFile, companion_files
 from tensorgrade.sources.finding import find_submissions
 from tensorgrade.sources.submission import read_weights
@@ -124,7 +124,7 @@ def test_other_weights_are_another_hand_in_and_the_same_code():
     some, others = (replace(plain, beside=(CompanionFile(FILE, c),)) for c in (CONTENT, b"other"))
     none = replace(plain, beside=(CompanionFile(FILE, reason="There is none."),))
     assert len({one.digest for one in (plain, some, others, none)}) == 4
-    assert len(twins([some, others, replace(some, student="bao")])) == 2
+    assert len(by_content([some, others, replace(some, student="bao")])) == 2
     assert {one.digest.split("+")[0] for one in (some, others)} == {plain.digest}
 
 

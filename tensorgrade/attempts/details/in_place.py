@@ -10,7 +10,7 @@ from ...messages.checks import ChangesInput
 from ...messages.details import WorksInPlace
 from ...messages.message import Clauses
 from ...runner.tracing import changes_its_input
-from ..attempt import ExerciseAttempt, found_in_file, with_steps
+from ..attempt import ExerciseAttempt, cached_for_file, with_steps
 
 
 def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
@@ -32,13 +32,13 @@ def lacks_a_copy(error: CaughtError) -> bool:
     return error.line is None and "modified by an inplace operation" in error.text
 
 
-@found_in_file
+@cached_for_file
 def lines_in_place(part: ExerciseAttempt) -> list[int]:
     """Return the lines that write into a tensor when public cases run."""
     public = part.attempt.public()
     entries = public.asked_for_stages if public else []
     cases = [case for case, _ in entries if case.exercise == part.name]
-    ways = map(read_trace, part.attempt.in_public(cases))
+    ways = map(read_trace, part.attempt.run_public(cases))
     stages = (stage for way in ways for stage in way.stages)
     lines = {one.line for one in stages if one.line and changes_its_input(one.operation)}
     return sorted(line for line in lines if not part.attempt.submitted.is_making(line))
@@ -46,7 +46,7 @@ def lines_in_place(part: ExerciseAttempt) -> list[int]:
 
 def changing_lines(part: ExerciseAttempt, name: str) -> dict[str, int]:
     """Return the lines that change arguments, by argument name, on public cases similar to one."""
-    seen = part.attempt.in_public(public_cases_like(part, name))
+    seen = part.attempt.run_public(public_cases_like(part, name))
     lines = range(1, len(part.attempt.submitted.lines) + 1)
     return {
         changed: at

@@ -5,11 +5,11 @@ import ast
 from ...messages.details import NeverUsed, NoEffect, ReturnsInLoop
 from ...messages.message import Message
 from ...runner.source import UNPARSABLE
-from ..attempt import ExerciseAttempt, found_in_file
+from ..attempt import ExerciseAttempt, cached_for_file
 from ..divergence import counted_lines
 
 
-@found_in_file
+@cached_for_file
 def plain_fact(part: ExerciseAttempt) -> tuple[Message, int | None] | None:
     """Return the only such fault in the exercise's own code, and its line if it has one.
 

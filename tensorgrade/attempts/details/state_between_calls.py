@@ -7,7 +7,7 @@ from ...exchange.observation import Observation
 from ...judging.diagnosis import Diagnosis, Kind
 from ...messages.details import KeepsState
 from ...messages.message import Clauses
-from ..attempt import ExerciseAttempt, found_in_file
+from ..attempt import ExerciseAttempt, cached_for_file
 from ..recognized import mistakes
 
 # The kinds of failures that earlier calls may cause.
@@ -24,7 +24,7 @@ def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
     return replace(diagnosis, problem=Clauses((diagnosis.problem, KeepsState())))
 
 
-@found_in_file
+@cached_for_file
 def keeps_state(part: ExerciseAttempt) -> bool:
     """Return True if a call of a public case is wrong, but right without the calls before it.
 
@@ -41,8 +41,8 @@ def keeps_state(part: ExerciseAttempt) -> bool:
         if case.has_right_values and (alone := last_call_alone(case))
     ]
     part.attempt.backend.close()  # a function that stores state keeps it from case to case
-    by_itself = part.attempt.in_public([alone for _, alone, _, _ in entries])
-    after_others = part.attempt.in_public([case for case, *_ in entries])
+    by_itself = part.attempt.run_public([alone for _, alone, _, _ in entries])
+    after_others = part.attempt.run_public([case for case, *_ in entries])
     return any(
         last in after.facts  # the calls before it finished
         and gives(part, case, last, expected, alone)

@@ -12,7 +12,7 @@ from ..recognized import mistakes
 from ..redaction import line_of_timeout
 from ..repair import repair
 from ..results import CheckResult, Topic, first_failure
-from ..verdict import Status, Sure
+from ..verdict import Certainty, Status
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Explanation:
     message: Message
     line: int | None = None
     stage: str | None = None
-    sure: Sure | None = None
+    sure: Certainty | None = None
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class Evidence:
         at = told.line if told else None
         return at and self.part.attempt.backend.source.line_in_cell(at)
 
-    def certainty(self, line: int | None) -> Sure:
+    def certainty(self, line: int | None) -> Certainty:
         """Return how certain an explanation with this line is."""
         if self.mistakes:
-            return Sure.NAMED
-        return Sure.OBSERVED if line is None else Sure.PLACED
+            return Certainty.NAMED
+        return Certainty.OBSERVED if line is None else Certainty.PLACED

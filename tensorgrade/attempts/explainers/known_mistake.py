@@ -4,7 +4,7 @@ from ...judging.trace_comparison import Divergence
 from ...messages.checks import ChangesInput
 from ...messages.verdicts import SeenThenWhere
 from ..mistake_lines import place_of_mistakes
-from ..verdict import Sure
+from ..verdict import Certainty
 from .evidence import Evidence, Explanation
 
 
@@ -19,7 +19,7 @@ def explain(evidence: Evidence) -> Explanation | None:
     lacking = [one.diagnosis.problem for one in to_do if one and one.diagnosis.error is None]
     if lacking:
         message = SeenThenWhere(message, lacking[0])
-    return Explanation(message, line, stage, Sure.NAMED)
+    return Explanation(message, line, stage, Certainty.NAMED)
 
 
 def line_that_failed(evidence: Evidence) -> Divergence | None:

@@ -1,7 +1,7 @@
 """Explain an answer that one small edit would make right."""
 
 from ...messages.verdicts import OneEdit, SeenThenWhere
-from ..verdict import Sure
+from ..verdict import Certainty
 from .evidence import Evidence, Explanation
 
 
@@ -12,4 +12,4 @@ def explain(evidence: Evidence) -> Explanation | None:
     _, stage = evidence.place()
     line = evidence.part.attempt.backend.source.line_in_cell(edit.line)
     where = OneEdit(evidence.part.attempt.place(edit.line), edit.idea, edit.code)
-    return Explanation(SeenThenWhere(evidence.seen(), where), line, stage, Sure.REPAIRED)
+    return Explanation(SeenThenWhere(evidence.seen(), where), line, stage, Certainty.REPAIRED)

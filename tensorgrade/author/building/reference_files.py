@@ -21,7 +21,7 @@ from ...folders import digest_of_files
 from ...project import DRAWN_FROM, Project, digest_of_seed, made_from
 from ...recognition.fingerprints import (
     Fingerprints,
-    ReadWhenAsked,
+    LazyFingerprints,
     as_text,
     fingerprints_path,
     load_fingerprints,
@@ -85,7 +85,7 @@ class Side:
         references = References(self.chapter, self.hidden, entries, ways, bugs)
         prints = {name: one for name, (_, one) in parts.items() if one}
         fingerprints = Fingerprints(
-            ReadWhenAsked({name: one.form for name, one in prints.items()}),
+            LazyFingerprints({name: one.form for name, one in prints.items()}),
             self.messages(list(parts)),
             {} if self.hidden else {name: one.pairs for name, one in prints.items()},
         )

@@ -16,16 +16,16 @@ from ...attempts.verdict import Status
 from ...course import Chapter, Course, CourseError
 from ...folders import FINGERPRINTS
 from ...lateness import in_zone
-from ...messages.setting_aside import NoChapterFile, NothingSubmitted
+from ...messages.not_graded import NoChapterFile, NothingSubmitted
 from ...recognition.fingerprints import load_fingerprints
 from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
 from ..folder_names import safe
 from ..groups import Group, groups_of, without_names
 from ..overrides import said
-from ..points_breakdown import account, is_changed, late
+from ..points_breakdown import is_changed, late, points_steps
 from ..results_folder import in_order, is_in_use
-from ..similarity import Alike, identical_files
+from ..similarity import SimilarAnswers, identical_files
 from ..store import Store
 
 # By status: a mark that needs no colour, and words.
@@ -63,7 +63,7 @@ PAGES.filters["of"] = plural
 PAGES.filters["breakable"] = breakable
 PAGES.filters["with_code"] = with_code
 PAGES.filters["said"] = said
-PAGES.filters["account"] = account
+PAGES.filters["points_steps"] = points_steps
 PAGES.filters["in_zone"] = in_zone
 PAGES.tests["changed"] = is_changed
 PAGES.tests["loaded"] = lambda rows: any(row["status"] != Status.ERROR for row in rows)
@@ -85,7 +85,7 @@ def write_report(
     out: Path,
     course: Course,
     hide_names: bool = False,
-    alike: Sequence[Alike] = (),
+    alike: Sequence[SimilarAnswers] = (),
     messages: Mapping[str, str] = NOTHING,
     section: str = "",
     learners: Collection[str] = (),
@@ -171,7 +171,7 @@ def unnamed_groups(rows: list[dict], store: Store, hide_names: bool) -> list[Gro
     return [replace(group, code=without_names(group.code, students)) for group in groups]
 
 
-def with_people(alike: Sequence[Alike], view: dict) -> list[dict]:
+def with_people(alike: Sequence[SimilarAnswers], view: dict) -> list[dict]:
     """Return groups of similar answers, with the learners of a view."""
     people = {person.name: person for person in view["people"]}
     return [

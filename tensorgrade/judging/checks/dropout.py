@@ -51,7 +51,7 @@ def drops_entries(exercise: CheckedExercise, group: str, twice: bool = False) ->
             exercise.wrong("fact", say.DroppedUnevenly(), case=case, actual=runs[0])
         totals += dropout.deviations(drawn, entries, p)
     if not dropout.counts_by_chance(totals):
-        exercise.wrong("fact", say.AlwaysAsMany(), case=case)
+        exercise.wrong("fact", say.SameNumberDropped(), case=case)
 
 
 @check

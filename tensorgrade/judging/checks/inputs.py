@@ -17,7 +17,7 @@ def keeps_inputs(exercise: CheckedExercise, *groups: str, objects: bool = False)
     for case, expected, observed in (
         entry for group in groups for entry in exercise.answered(group)
     ):
-        exercise.something_came_back(case, expected, observed)
+        exercise.check_computed(case, expected, observed)
         _is_there_already(exercise, case, expected, observed)
         for name in observed.facts:
             if changed := strings(observed.fact(name, "changed", default=[])):

@@ -75,7 +75,7 @@ def starts_alive(exercise: CheckedExercise, group: str, module: str = "module") 
                 continue
             weight = weight_name(exercise, name.removeprefix(module + "."))
             if not start.isfinite().all() or _is_one_number(start):
-                exercise.wrong("values", say.StartsWithOneNumber(weight), case=case)
+                exercise.wrong("values", say.ConstantInitialWeights(weight), case=case)
             other, before = starts.setdefault(name, (reference, start))
             if torch.equal(before, start) and not torch.equal(other, reference):
                 exercise.wrong("values", say.SetsASeed(weight), case=case)
@@ -95,7 +95,7 @@ def moves_as_a_whole(exercise: CheckedExercise, group: str) -> None:
     does not find do not move either; other checks report them.
     """
     for case, _, observed in exercise.group(group):
-        exercise.came_back(case, observed)
+        exercise.check_finished(case, observed)
         error = observed.error
         if error and error.verb != "move":
             raise Wrong(why_it_raised(exercise.attempt, exercise.name, case, error))

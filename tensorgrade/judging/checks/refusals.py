@@ -19,7 +19,7 @@ def refuses(
     errors: the accepted types of errors. Code that refuses everything earns nothing.
     """
     for case, expected, observed in exercise.group(group):
-        exercise.came_back(case, observed)
+        exercise.check_finished(case, observed)
         error, verb = observed.error, expected.error.verb if expected.error else "construct"
         if error and (error.missing or (error.is_unwritten and not error.text)):
             raise Wrong(why_it_raised(exercise.attempt, exercise.name, case, error))

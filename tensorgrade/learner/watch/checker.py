@@ -14,7 +14,7 @@ from ...attempts.attempt import Attempt
 from ...attempts.backend import Backend
 from ...attempts.in_child import InChild
 from ...attempts.maker import AttemptMaker
-from ...attempts.not_started import briefly
+from ...attempts.not_started import run_few_if_not_begun
 from ...attempts.results import CheckResult
 from ...attempts.setup import Setup
 from ...course import Course, Limits
@@ -39,7 +39,7 @@ class Watched(InChild):
 
     def run(self, cases: list[Case]) -> list[Observation]:
         """Run the cases. For an exercise that is not begun, run only enough cases to see that."""
-        return briefly(super().run, self.source.text, cases)
+        return run_few_if_not_begun(super().run, self.source.text, cases)
 
 
 class WatchMaker(AttemptMaker):

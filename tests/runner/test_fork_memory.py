@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorgrade.runner.dense_memory import LARGEST, MOST, STEP, fillers, maker, own_memory
+from tensorgrade.runner.fork_memory import LARGEST, MOST, STEP, fillers, maker, own_memory
 
 
 def has_collapse() -> bool:
@@ -40,7 +40,7 @@ def test_what_is_made_is_on_few_pages_once_holes_are_filled(size):
 
 
 ASKED = """
-from tensorgrade.runner.dense_memory import fill_holes
+from tensorgrade.runner.fork_memory import fill_holes
 first, second = fill_holes(), fill_holes()
 print([len(made) for made in first], [len(made) for made in second], sep="\\n")
 """
@@ -57,7 +57,7 @@ def test_every_small_size_is_filled_and_a_second_time_there_is_little_to_do():
 
 
 HUGE = """
-from tensorgrade.runner.dense_memory import use_huge_pages
+from tensorgrade.runner.fork_memory import use_huge_pages
 def megabytes():
     lines = open("/proc/self/smaps_rollup").read().splitlines()
     return next(int(line.split()[1]) >> 10 for line in lines if line.startswith("AnonHuge"))
