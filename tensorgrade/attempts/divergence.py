@@ -7,8 +7,9 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.traces import Trace, read_trace
+from ..judging.divergence import Divergence, divergence_sentence
+from ..judging.find_divergence import find_divergence
 from ..judging.passing_cases import only_where_passed, right_and_wrong
-from ..judging.trace_comparison import Divergence, divergence_sentence, find_divergence
 from ..messages.divergence import (
     ComesTooEarly,
     DefaultOnLine,

@@ -18,8 +18,12 @@ import torch
 from ..exchange.observation import Observation
 from ..exchange.references import References, Seen
 from ..exchange.traces import Stage, Trace, read_trace
+from ..judging.divergence import Divergence
+from ..judging.find_divergence import find_divergence
+from ..judging.right_values import close, tells
 from ..judging.submitted_text import SubmittedText
-from ..judging.trace_comparison import Comparison, Divergence, close, find_divergence, tells
+from ..judging.trace_comparison import Comparison
+from ..judging.wrong_value import described, misnamed
 from ..messages.divergence import ShouldComeBack
 from ..recognition.mistakes import place_of
 from .attempt import ExerciseAttempt, found_in_file
@@ -122,7 +126,7 @@ def place_on(
     if at is None:
         return None
     at = misnamed_before(compared, at) or scaled_before(compared, at)
-    return Divergence(way.stages[at].line, compared.told(at).stage)
+    return Divergence(way.stages[at].line, described(compared, at).stage)
 
 
 def misnamed_before(compared: Comparison, at: int) -> int | None:
@@ -130,8 +134,8 @@ def misnamed_before(compared: Comparison, at: int) -> int | None:
 
     For example, one result is made by the layer that is meant for another.
     """
-    found = compared.misnamed(at)
-    return found if found is not None and compared.way.stages[found].line else None
+    found = misnamed(compared, at)
+    return found if found is not None and compared.stages[found].line else None
 
 
 def scaled_before(compared: Comparison, at: int) -> int:
@@ -140,11 +144,11 @@ def scaled_before(compared: Comparison, at: int) -> int:
     Scores may be scaled before they are masked, or after. A factor on the way to a right value is
     no mistake.
     """
-    before = [one for one in compared.ancestors(at) if compared.way.stages[one].line]
+    before = [one for one in compared.ancestors(at) if compared.stages[one].line]
     right = [one for one in before if compared.matches[one]]
     fine = {one for made in right for one in compared.ancestors(made)}
     values = (
-        (one, compared.way.stages[one].value)
+        (one, compared.stages[one].value)
         for one in before
         if not compared.matches[one] and one not in fine
     )

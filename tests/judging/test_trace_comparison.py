@@ -16,17 +16,10 @@ from tensorgrade.exchange.references import (
     save_references,
 )
 from tensorgrade.exchange.traces import Trace, read_trace, with_stages
-from tensorgrade.judging.trace_comparison import (
-    Divergence,
-    Rows,
-    close,
-    divergence_sentence,
-    find_divergence,
-    hides,
-    instead,
-    right_values,
-    without_factor,
-)
+from tensorgrade.judging.divergence import Divergence, divergence_sentence
+from tensorgrade.judging.find_divergence import find_divergence
+from tensorgrade.judging.right_values import Rows, close, right_values
+from tensorgrade.judging.wrong_value import hides, instead, without_factor
 from tensorgrade.messages.divergence import (
     ComesTooEarly,
     DefaultOnLine,
