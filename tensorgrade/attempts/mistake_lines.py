@@ -96,7 +96,7 @@ def places(part: ExerciseAttempt, found: Trails, public: References) -> Iterator
     """Yield the places that the cases show, each case its own."""
     for seen in public_stages(part, public):
         trail = found.by_case.get(seen.case.id)
-        if trail and (place := place_on(part, seen, trail, public.ways[seen.case.id])):
+        if trail and (place := place_on(part, seen, trail, public.traces[seen.case.id])):
             yield place
 
 
@@ -108,7 +108,7 @@ def most_frequent(found: Iterable[Divergence]) -> Divergence | None:
 
 
 def place_on(
-    part: ExerciseAttempt, seen: Seen, trail: Trail, ways: tuple[Trace, ...]
+    part: ExerciseAttempt, seen: Seen, trail: Trail, traces: tuple[Trace, ...]
 ) -> Divergence | None:
     """Return the learner's line that does what the mistakes do on a case."""
     if error := seen.observed.error:
@@ -117,16 +117,16 @@ def place_on(
         return Divergence(line) if same and line else None
     if without_weights(seen.case, seen.observed):
         return line_making_one_of(part, seen, without_weights(seen.case, seen.observed))
-    way = read_trace(seen.observed).told_in(part.is_own_line)
-    compared = Comparison(seen, way, ways)
-    at = first_on_trail(way, trail)
-    if at is None and (named := first_named(way, trail)) is not None:
+    trace = read_trace(seen.observed).told_in(part.is_own_line)
+    compared = Comparison(seen, trace, traces)
+    at = first_on_trail(trace, trail)
+    if at is None and (named := first_named(trace, trail)) is not None:
         lost = compared.first_lost([named])
         at = named if lost is None else lost
     if at is None:
         return None
     at = misnamed_before(compared, at) or scaled_before(compared, at)
-    return Divergence(way.stages[at].line, described(compared, at).stage)
+    return Divergence(trace.stages[at].line, described(compared, at).stage)
 
 
 def misnamed_before(compared: Comparison, at: int) -> int | None:
@@ -141,7 +141,7 @@ def misnamed_before(compared: Comparison, at: int) -> int | None:
 def scaled_before(compared: Comparison, at: int) -> int:
     """Return the first value before a wrong one that is a right one times a factor, or that one.
 
-    Scores may be scaled before they are masked, or after. A factor on the way to a right value is
+    Scores may be scaled before they are masked, or after. A factor on the path to a right value is
     no mistake.
     """
     before = [one for one in compared.ancestors(at) if compared.stages[one].line]
@@ -156,35 +156,35 @@ def scaled_before(compared: Comparison, at: int) -> int:
     return next(scaled, at)
 
 
-def first_on_trail(way: Trace, trail: Trail) -> int | None:
+def first_on_trail(trace: Trace, trail: Trail) -> int | None:
     """Return the first place at which an own line of the learner makes one of the trail's values.
 
     If one edited line makes several values and the learner makes them on different lines, some may
     be just another method.
     """
-    own = [at for at, stage in enumerate(way.stages) if stage.line and not stage.inside]
+    own = [at for at, stage in enumerate(trace.stages) if stage.line and not stage.inside]
     by_line: dict[int, set[int]] = {}
     for line, value in trail.values:
-        same = (at for at in own if is_same(way.stages[at].value, value))
+        same = (at for at in own if is_same(trace.stages[at].value, value))
         by_line.setdefault(line, set()).update(islice(same, 1))
-    found = [min(places) for places in by_line.values() if is_one_line(way, places)]
+    found = [min(places) for places in by_line.values() if is_one_line(trace, places)]
     return min(found, default=None)
 
 
-def first_named(way: Trace, trail: Trail) -> int | None:
+def first_named(trace: Trace, trail: Trail) -> int | None:
     """Return the first place at which an own line gives one of the trail's values its name."""
     found = (
         at
-        for at, stage in enumerate(way.stages)
+        for at, stage in enumerate(trace.stages)
         for name, value in trail.named.items()
         if stage.line and not stage.inside and name in stage.names and is_same(stage.value, value)
     )
     return next(found, None)
 
 
-def is_one_line(way: Trace, places: set[int]) -> bool:
+def is_one_line(trace: Trace, places: set[int]) -> bool:
     """Return True if all places of a trace, one or more, are on the same line."""
-    return len({way.stages[at].line for at in places}) == 1
+    return len({trace.stages[at].line for at in places}) == 1
 
 
 def is_same(value: torch.Tensor | None, other: torch.Tensor) -> bool:
@@ -256,10 +256,10 @@ def trails_of(pairs: Pairs, public: References, exercise: str, names: tuple[str,
         if strangers := without_weights(case, one):  # its values show nothing
             placed = placed or is_made_there(text, exercise, strangers, edited)
             continue
-        seen, ways = Seen(case, asked, one), public.ways[case.id]
-        if trail := trail_on(seen, other, ways, edited):
+        seen, traces = Seen(case, asked, one), public.traces[case.id]
+        if trail := trail_on(seen, other, traces, edited):
             found[case.id] = trail
-        placed = placed or is_placed(seen, ways, edited)
+        placed = placed or is_placed(seen, traces, edited)
         quiet = quiet and not one.error and same_results(one, other)
     made = attributes(text, edited) if quiet else ()
     calls = frozenset() if found else new_calls(right.source.text, new)
@@ -271,10 +271,10 @@ def users_of_sizes(runs: list, public: References, edited: dict[int, int]) -> di
 
     Several lines are none: then it is not clear where the size is used.
     """
-    ways = [(Seen(case, asked, one), read_trace(one)) for (case, asked), one, _ in runs]
-    if any(stage.line in edited for _, way in ways for stage in way.stages):
+    traces = [(Seen(case, asked, one), read_trace(one)) for (case, asked), one, _ in runs]
+    if any(stage.line in edited for _, trace in traces for stage in trace.stages):
         return {}
-    found = (find_divergence(seen, way, public.ways[seen.case.id]) for seen, way in ways)
+    found = (find_divergence(seen, trace, public.traces[seen.case.id]) for seen, trace in traces)
     lines = {one.line for one in found if one and one.line and not one.since}
     return {line: line for line in lines} if len(lines) == 1 else {}
 
@@ -346,32 +346,34 @@ def is_made_there(
     return next(made, 0) in edited
 
 
-def is_placed(seen: Seen, ways: tuple[Trace, ...], edited: dict[int, int]) -> bool:
+def is_placed(seen: Seen, traces: tuple[Trace, ...], edited: dict[int, int]) -> bool:
     """Return True if the first wrong value of a case is on an edited line.
 
     If an argument should come back by itself, every line up to the wrong value counts.
     """
-    found = None if seen.observed.error else find_divergence(seen, read_trace(seen.observed), ways)
+    found = (
+        None if seen.observed.error else find_divergence(seen, read_trace(seen.observed), traces)
+    )
     return bool(found and (found.line in edited or isinstance(found.what, ShouldComeBack)))
 
 
 def trail_on(
-    seen: Seen, right: Observation, ways: tuple[Trace, ...], edited: dict[int, int]
+    seen: Seen, right: Observation, traces: tuple[Trace, ...], edited: dict[int, int]
 ) -> Trail | None:
     """Return what the mistakes change first on a case, if an edited line does it."""
     if error := seen.observed.error:
         return Trail(raises=error.type) if error.line in edited else None
-    way = read_trace(seen.observed)
-    compared = Comparison(seen, way, ways)
-    told = [at for at, stage in enumerate(way.stages) if is_telling(stage)]
+    trace = read_trace(seen.observed)
+    compared = Comparison(seen, trace, traces)
+    told = [at for at, stage in enumerate(trace.stages) if is_telling(stage)]
     wrong = {at for at in told if not compared.matches[at]}
-    first = [at for at in sorted(wrong) if way.stages[at].line in edited]
+    first = [at for at in sorted(wrong) if trace.stages[at].line in edited]
     first = [at for at in first if wrong.isdisjoint(compared.ancestors(at))]
     certain = [at for at in first if not compared.passes[at]]  # the others may be another method
-    chosen = only_one_line([(way.stages[at].line, at) for at in certain or first], edited)
-    stages = [way.stages[at] for at in chosen]
+    chosen = only_one_line([(trace.stages[at].line, at) for at in certain or first], edited)
+    stages = [trace.stages[at] for at in chosen]
     values = [(stage.line, stage.value) for stage in stages if stage.value is not None]
-    named = dict(renamed(way, read_trace(right), edited))
+    named = dict(renamed(trace, read_trace(right), edited))
     return Trail(tuple(values), named) if values or named else None
 
 
@@ -392,13 +394,15 @@ def is_telling(stage: Stage) -> bool:
     return tells(value) or (value.numel() == 1 and float(value) % 1 != 0)
 
 
-def renamed(way: Trace, asked: Trace, edited: dict[int, int]) -> Iterator[tuple[str, torch.Tensor]]:
+def renamed(
+    trace: Trace, asked: Trace, edited: dict[int, int]
+) -> Iterator[tuple[str, torch.Tensor]]:
     """Yield (name, value) on edited lines if the solution gives the name another value."""
     known: dict[str, list[torch.Tensor]] = {}
     for stage in asked.stages:
         for name in stage.names:
             known.setdefault(name, []).extend([] if stage.value is None else [stage.value])
-    for stage in way.stages:
+    for stage in trace.stages:
         value = stage.value
         if stage.line in edited and value is not None and is_telling(stage):
             for name in stage.names:

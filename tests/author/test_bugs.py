@@ -149,7 +149,7 @@ def test_nothing_in_the_kit_tells_which_mistake_it_is(course):
     public = load_references(course.exercises / "references" / f"{CHAPTER}.safetensors")
     hidden = load_references(course.graders / "references" / f"{CHAPTER}.safetensors")
     assert public.bugs == hidden.bugs and list(public.bugs) == [NAME]
-    assert not [case for case in public.ways if case.startswith(f"{NAME}:")]
+    assert not [case for case in public.traces if case.startswith(f"{NAME}:")]
 
 
 def test_another_seed_draws_another_mistake(course):

@@ -11,7 +11,7 @@ import torch
 
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
-from ...exchange.references import References, case_to_json, stored_ways
+from ...exchange.references import References, case_to_json, stored_traces
 from ...recognition.fingerprints import Fingerprint, Fingerprints, matches
 
 
@@ -21,7 +21,7 @@ def same_references(stored: References, built: References) -> bool:
         return False
     if stored.bugs != built.bugs:
         return False
-    one, other = stored_ways(stored.ways), stored_ways(built.ways)
+    one, other = stored_traces(stored.traces), stored_traces(built.traces)
     if one.text != other.text or not same_tensors(one.rows, other.rows):
         return False
     return len(stored.entries) == len(built.entries) and all(
