@@ -180,7 +180,7 @@ def unfit(case: Case, seen: Observation) -> str:
     asked = any(call.gradient for call in case.calls)
     if asked and not any(name.startswith("gradient.") for name in seen.tensors):
         return "gradients are asked for, and no result of the solution has any"
-    return "" if says_something(case, seen) else "nothing comes back that could be judged"
+    return "" if says_something(case, seen) else "the solution returns nothing that could be judged"
 
 
 def says_something(case: Case, seen: Observation) -> bool:
@@ -293,7 +293,7 @@ class Recording:
             ast.parse("\n".join(lines[first : len(lines) - after]))
         except SyntaxError as error:
             raise CourseError(
-                f"{self.exercise}: {self.called(version)} is no Python: {error.msg}"
+                f"{self.exercise}: {self.called(version)} is not valid Python: {error.msg}"
             ) from None
 
     def refuse_endless(self, version: Version, cases: list[Case], seen: list[Observation]) -> None:
@@ -302,7 +302,7 @@ class Recording:
             if one.status == Outcome.TIMEOUT:
                 raise CourseError(
                     f"{self.exercise}: {self.called(version)} is still at work on {case.name} "
-                    f"after {SECONDS_OF_A_VERSION} seconds; a mistake has to come to an end"
+                    f"after {SECONDS_OF_A_VERSION} seconds; a known mistake must finish"
                 )
 
     def called(self, version: Version) -> str:
