@@ -258,7 +258,8 @@ def report(figures: Figures, known: list[Mistake]) -> str:
             share("pairs given a wrong name", wrongly(pairs, known)),
             "",
         ]
-    lines += ["right answers", f"  names given to {figures.right} of them: {len(figures.misnamed)}"]
+    misnamed = f"  given the name of a mistake: {len(figures.misnamed)} of {figures.right}"
+    lines += ["right answers", misnamed]
     return "\n".join(lines + figures.misnamed + ["", *unnamed(figures, known)])
 
 
