@@ -29,7 +29,7 @@ demo: build
 	    tensorgrade grade $(DEMO)/submitted --out $(DEMO)/out --isolation $$level
 	@tensorgrade bundle --out $(DEMO)/attention-kit.zip
 	@echo; echo "Where to look:"
-	@echo "  $(DEMO)/submitted/                their submissions"
+	@echo "  $(DEMO)/submitted/                the sample class's submissions"
 	@echo "  $(DEMO)/out/results.jsonl         a row for every exercise of every learner"
 	@echo "  $(DEMO)/out/report.html           the class on one page, for a browser"
 	@echo "  $(DEMO)/attention-kit.zip         what learners get"

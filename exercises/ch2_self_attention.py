@@ -54,8 +54,8 @@ sentence = torch.tensor(
 # %% [markdown]
 # ## Three projections
 #
-# A row of `x`, one token with d_in features, times a matrix of shape (d_in, d_out) is a row with
-# d_out features. All n rows at once are one matrix product, (n, d_in) times (d_in, d_out). Each
+# A row of `x` is one token with d_in features. Times a matrix of shape (d_in, d_out), it gives a
+# row with d_out features. All n rows at once are one product, (n, d_in) times (d_in, d_out). Each
 # token is projected on its own, without looking at the others, but all with the *same* matrices.
 #
 # The three results have the same shape, and so nothing complains if a matrix is used twice or two
@@ -137,9 +137,9 @@ def project_qkv(
 # Division by √d_k brings the standard deviation back to 1, for every d_k. Three things to
 # hold on to:
 #
-# - it is the root of d_k, the number of features of *one key*, not of n, of d_in or of anything
-#   else that happens to have the same size;
-# - divide *before* the softmax. Dividing afterwards does not change the sharpness and makes rows
+# - the divisor is the root of d_k, the number of features of *one key*, not of n, of d_in or of
+#   anything else that happens to have the same size;
+# - divide *before* the softmax. Dividing afterwards leaves the sharpness unchanged and makes rows
 #   sum to 1/√d_k;
 # - softmax runs along the keys, so each query's weights sum to 1.
 #
@@ -254,8 +254,8 @@ def scaled_dot_product_attention(
 # `__init__` creates what the module keeps, `forward` computes, and `layer(x)` calls `forward`.
 #
 # Wrap a tensor that should be trained in **`nn.Parameter`** and assign it to `self`. That makes
-# it *known*: it appears in `layer.parameters()`, which is what an optimizer is given; in
-# `layer.state_dict()`, which is what is saved; and it moves along when the layer moves to a GPU. A
+# it *known*: it is in `layer.parameters()`, which an optimizer gets, and in `layer.state_dict()`,
+# which is saved, and it moves along when the layer moves to a GPU. A
 # plain tensor assigned to `self` computes the same outputs, gets none of this, and never learns.
 #
 # In `forward`, take the matrices from `self` and the tokens from the argument `x`. In a notebook a
@@ -372,8 +372,8 @@ class SelfAttention_v2(nn.Module):
 # | one | -0.0763, 0.0679 |
 # | step | -0.0754, 0.0693 |
 #
-# They are nearly equal, since matrices of such small numbers make all scores small, and so
-# attention almost even. Training is what makes it choose.
+# They are nearly equal: matrices of such small numbers make all scores small, and small scores
+# make attention almost even. Training is what makes it choose.
 #
 # ## The same weights in both
 #

@@ -12,7 +12,7 @@
 # side by side ([Vaswani et al. 2017](https://arxiv.org/abs/1706.03762), sec. 3.2.2). You will build
 # this twice:
 #
-# 1. as a **wrapper** around several copies of chapter 3's `CausalAttention`: easy to see through;
+# 1. as a **wrapper** around several copies of chapter 3's `CausalAttention`: easy to follow;
 # 2. as **one** layer that splits wide projections into heads by reshaping: the form used in
 #    practice.
 #
@@ -327,8 +327,8 @@ class MultiHeadAttention(nn.Module):
         ValueError: if num_heads does not divide d_out; its text gives both numbers. An `assert`
             is not enough, because Python leaves it out when it runs with `-O`.
 
-    In the example all scores are 0, values and output are not changed by their projections, so
-    each token gets the mean of the tokens up to itself, each head for its own column.
+    In the example all scores are 0, and the projections of values and output change nothing. So
+    each token gets the mean of the tokens up to itself; each head computes one of its columns.
 
     >>> layer = MultiHeadAttention(2, 2, 4, 0.0, num_heads=2)
     >>> _ = nn.init.zeros_(layer.W_query.weight), nn.init.eye_(layer.W_value.weight)
@@ -380,7 +380,7 @@ class MultiHeadAttention(nn.Module):
 # qkv_bias = True it has the sizes of an attention layer in the smallest GPT-2.
 
 # %% [markdown]
-# ## Where its heads look
+# ## Where the heads look
 #
 # One thing is left: to see your own layer at work. We trained a small model, two layers of four
 # heads, to predict the next character of a text; it uses `MultiHeadAttention` just as you wrote it.
@@ -396,13 +396,13 @@ class MultiHeadAttention(nn.Module):
 # - head 1 of the first layer looks at the previous character, with all but a hundredth of its
 #   weight;
 # - head 4 of the second finds an earlier occurrence of the same text, and looks at what came
-#   *after* it. When the text says "the c" for the second time, it looks at the "a" after the
-#   first. That is a good way to predict what comes next.
+#   *after* it. At the second "the c" of the text, this head looks at the "a" after the first
+#   "the c". That is a good way to predict what comes next.
 #
 # The second one needs the first ([Olsson et al. 2022](https://arxiv.org/abs/2209.11895),
-# *In-context learning and induction heads*). Only because some head has given each token the token
-# before it can a later head ask "which token comes after one like me?". Try a text in which
-# nothing comes twice, and one that only repeats itself.
+# *In-context learning and induction heads*). A later head can ask "which token comes after one
+# like me?" only because an earlier head has added to each token the one before it. Try a text in
+# which nothing comes twice, and one that only repeats itself.
 
 # %% [markdown]
 # ## Find the bug
@@ -443,5 +443,5 @@ def bug_merge_heads(x: torch.Tensor) -> torch.Tensor:
 # ## What you can do now
 #
 # You can write the attention layer of a GPT from an empty file: split, attend, merge and project,
-# all heads at once. You can name the shape at every step, and prove that it computes what a row of
-# single heads computes. `tensorgrade see "a text of yours"` shows where your heads look.
+# all heads at once. You can name the shape at every step, and prove that the layer computes the
+# same as separate heads do. `tensorgrade see "a text of yours"` shows where your heads look.

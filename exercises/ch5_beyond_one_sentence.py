@@ -12,7 +12,7 @@
 # |---|---|---|
 # | texts of different lengths in one batch | a padding mask | `padding_mask` |
 # | queries and keys from two different texts | cross-attention | `CrossAttention` |
-# | attention does not know the order of its tokens | positions, added or turned in | `sinusoidal_positions`, `rotate` |
+# | attention does not know the order of its tokens | positions, as vectors to add or as rotations | `sinusoidal_positions`, `rotate` |
 # | keys and values fill the memory | fewer heads for them than for queries | `GroupedQueryAttention` |
 # | each new token computes all the old ones again | a cache | `CachedAttention` |
 # | a cache that grows without end | a window | `sliding_window_mask`, `append_to_window` |
@@ -43,9 +43,9 @@ sentence = torch.tensor(
 #
 # A batch is one tensor, so all its rows have the same number of tokens. "one step" and "Your
 # journey starts with one step" fit into one batch only if four tokens without meaning are added to
-# the shorter one: *padding*. Attention would look at these as at any other token. For "one step"
-# the even weights over 2 tokens are 0.5 each; together with four tokens of padding they would be
-# 0.1667.
+# the shorter one: *padding*. Attention would look at these as at any other token. If all
+# scores are equal, each of the 2 tokens of "one step" should get the weight 0.5; with four tokens
+# of padding it would get only 0.1667.
 #
 # So hide the padding, by the rule of chapter 3: `True` hides. Only the key decides if an entry is
 # hidden, and so the mask has one row for each text:
@@ -207,9 +207,9 @@ def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 # before their dot products are taken.
 #
 # Take two entries of a query as a point in the plane and turn it by the angle s θ, where
-# s is its position; call this turn R_s. Turn the same two entries of a key by t θ. A
-# dot product depends on lengths and on the angle *between*, so it depends on the positions only
-# through their distance:
+# s is its position and θ is fixed; call this turn R_s. Turn the same two entries of a
+# key by t θ. A dot product depends on lengths and on the angle *between*, so it depends on
+# the positions only through their distance:
 #
 #     ⟨ R_s q, R_t k ⟩ = ⟨ q, R_(t−s) k ⟩
 #
@@ -267,11 +267,11 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> t
 # | grouped | 32 | 8 | 2 · 8 · head_dim |
 # | multi-query | 32 | 1 | 2 · head_dim |
 #
-# [Picture: Four query heads three times: with four heads of keys and values, each its own; with
-# two, of which each serves two neighbouring query heads; with one that serves all four.]
+# [Picture: Four query heads, drawn three times: with four heads of keys and values, one for each;
+# with two, each shared by two neighbouring query heads; with one, shared by all four.]
 #
-# Groups are neighbours. With 4 query heads and 2 key heads, query heads 0 and 1 use key head 0, and
-# 2 and 3 use key head 1:
+# A group consists of neighbours. With 4 query heads and 2 key heads, query heads 0 and 1 use key
+# head 0, and 2 and 3 use key head 1:
 #
 #     key head of query head h = ⌊ h / (num_heads / num_kv_heads) ⌋
 #
@@ -420,7 +420,7 @@ class CachedAttention(nn.Module):
 # | token 3 | | sees | sees | sees | |
 # | token 4 | | | sees | sees | sees |
 #
-# Older tokens are not lost: token 4 sees 2, and 2 has seen 0. Each layer looks back one window
+# Older tokens are not lost: token 4 sees 2, and 2 has seen 0. Each layer looks back two tokens
 # further.
 
 # %%
@@ -446,7 +446,7 @@ def sliding_window_mask(num_tokens: int, window: int) -> torch.Tensor:
 
 
 # %% [markdown]
-# A cache for it needs only the last `window` rows. The old keys and values are joined
+# With such a window, a cache needs only the last `window` rows. The old keys and values are joined
 # with the new ones, and rows that no longer fit into the window are dropped at the front.
 
 # %%
@@ -481,11 +481,11 @@ def append_to_window(
 # numbers for one head, although the result has only n rows. Can we compute the result without ever
 # having the table?
 #
-# The sum of values is no problem: it can be taken block by block over the keys. The softmax is: its
-# denominator needs all scores of a row, and so does the maximum that keeps it from overflowing. The
-# solution ([Milakov & Gimelshein 2018](https://arxiv.org/abs/1805.02867); [Dao et al.
-# 2022](https://arxiv.org/abs/2205.14135), FlashAttention, sec. 3.1) is to carry three things along
-# for each query:
+# The sum of values is no problem: it can be taken block by block over the keys. The problem is the
+# softmax: its denominator needs all scores of a row, and so does the maximum that keeps it from
+# overflowing. The solution ([Milakov & Gimelshein 2018](https://arxiv.org/abs/1805.02867); [Dao et
+# al. 2022](https://arxiv.org/abs/2205.14135), FlashAttention, sec. 3.1) is to carry three things
+# along for each query:
 #
 # | | what it is | at the start |
 # |---|---|---|
@@ -493,8 +493,8 @@ def append_to_window(
 # | `total` | the sum of e^(s − largest) so far | 0 |
 # | `context` | the sum of e^(s − largest) v so far | 0 |
 #
-# When a block brings a larger score, both sums so far were divided by e^old instead
-# of e^new, by the old `largest` instead of the new one. One factor puts it right:
+# When a block brings a larger score, `largest` changes from old to new, but both sums so far were
+# divided by e^old instead of e^new. One factor puts them right:
 #
 #     e^(s − new) = e^(s − old) · e^(old − new)
 #

@@ -172,7 +172,7 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax or
     torch.logsumexp: the exercise is to write softmax yourself. If your code names one of them,
-    half of the points are lost; if only running it shows the call, a tenth.
+    you lose half of the points; a call that is found only when the code runs costs a tenth.
 
     Shapes:
         x: (n,)
@@ -214,11 +214,11 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 # | softmax, scores · 4 | 0.0489 | 0.4253 | 0.3932 | 0.0314 | 0.0182 | 0.0830 |
 # | score / sum, scores + 10 | 0.1646 | 0.1727 | 0.1724 | 0.1629 | 0.1609 | 0.1666 |
 #
-# These are the **attention weights** of "journey". It spends $e^{1.4950 - 0.7070} = 2.1990$ times
-# as much attention on itself as on "one". The two recipes are mirror images. Adding 10 to every
-# score leaves softmax alone but nearly levels the plain shares; multiplying by 4 would leave the
-# plain shares alone but makes softmax much sharper. Remember the second point: the *size* of the
-# scores sets how sharp attention is. Chapter 2 has to deal with it.
+# The first row is the **attention weights** of "journey". It spends $e^{1.4950 - 0.7070} = 2.1990$
+# times as much attention on itself as on "one". The two recipes are mirror images. Adding 10 to
+# every score leaves softmax alone but nearly levels the plain shares; multiplying by 4 would leave
+# the plain shares alone but makes softmax much sharper. Remember the second point: the *size* of
+# the scores sets how sharp attention is. Chapter 2 has to deal with it.
 #
 # ![The weights of "journey" as bars, for the scores and for four times the scores: at four times the size two bars stand out, 0.43 and 0.39, and the others nearly vanish.](pictures/sharpening.png)
 #
@@ -265,8 +265,8 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
 # You will subtract one maximum per row from a whole matrix, and divide a matrix by one sum per row.
 # The shapes differ, and PyTorch lets you do it by
 # [broadcasting](https://docs.pytorch.org/docs/stable/notes/broadcasting.html): it lines the two
-# shapes up *from the right*, and repeats a tensor along each axis that it lacks or where its size
-# is 1. All other sizes must agree.
+# shapes up *from the right*, and repeats a tensor along each axis that is missing or has size 1.
+# All other sizes must agree.
 #
 # | shape | combined with | lined up as | what happens |
 # |---|---|---|---|
@@ -288,7 +288,7 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax, any log_softmax
     or torch.logsumexp: the exercise is to write softmax yourself. If your code names one of them,
-    half of the points are lost; if only running it shows the call, a tenth.
+    you lose half of the points; a call that is found only when the code runs costs a tenth.
 
     Shapes:
         x: any shape; entries may be as large as 1e4 or more, or -inf (but not all along `dim`)

@@ -254,9 +254,9 @@ def mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 #   every shape still fits. (`masked_fill_`, with the underscore, changes the tensor in place; be
 #   sure that the tensor is yours to change.)
 #
-# Write it for any number of tables at once: all dimensions before the last two (a batch of texts,
-# say) stay unchanged. So count dimensions from the end: the keys are always the last. The class at
-# the end of this chapter can then call your function.
+# Write your function for any number of tables at once: all dimensions before the last two (a batch
+# of texts, say) stay unchanged. So count dimensions from the end: the keys are always the last. The
+# class at the end of this chapter can then call your function.
 
 # %% exercise="causal_attention_weights"
 def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tensor:
@@ -312,9 +312,9 @@ def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tenso
 #
 # ## Dropout on the weights
 #
-# A model that depends on one single connection learns badly.
-# [Dropout](https://jmlr.org/papers/v15/srivastava14a.html) (Srivastava et al. 2014) makes that
-# risky: in training each attention weight is set to zero with probability $p$, drawn again for
+# A model that relies on one single connection learns badly.
+# [Dropout](https://jmlr.org/papers/v15/srivastava14a.html) (Srivastava et al. 2014) prevents
+# that: in training each attention weight is set to zero with probability $p$, drawn again for
 # every entry and every call. When the trained model is used, nothing is dropped.
 #
 # That alone would change the scale. If a fraction $p$ of the weights disappears, a row sums to
@@ -331,9 +331,9 @@ def causal_attention_weights(attn_scores: torch.Tensor, d_k: int) -> torch.Tenso
 # text scales down at test time instead, and its $p$ is the chance to *keep*. In PyTorch, and here,
 # $p$ is the chance to *drop*.)
 #
-# Only the average row sums to 1 after dropout; a single row does not, and it must not be
-# renormalised. And do not expect a classmate's zeros: the pattern that a seed gives differs
-# between platforms. You can rely on the properties: every entry is 0 or $w / (1 - p)$, and about a
+# After dropout a row sums to 1 only on average, over many draws; do not renormalise it. And do
+# not expect the same zeros as a classmate: the pattern that a seed gives differs between
+# platforms. You can rely on the properties: every entry is 0 or $w / (1 - p)$, and about a
 # share $p$ of them is dropped.
 
 # %% exercise="inverted_dropout"
@@ -396,8 +396,8 @@ def inverted_dropout(
 # Now everything becomes a module. Three things are new.
 #
 # **Batches.** `x` has shape (b, n, d_in). `nn.Linear` acts on the last dimension and leaves the
-# others alone, so queries and keys come out as (b, n, d_out). The scores of each text are a
-# separate matrix, (b, n, n), and `@` multiplies the last two dimensions for each text of the
+# others alone, so queries and keys come out as (b, n, d_out). The scores, (b, n, n), are a
+# separate matrix for each text, and `@` multiplies the last two dimensions for each text of the
 # batch. Therefore swap only the last two dimensions of the keys: `keys.transpose(1, 2)`, of shape
 # (b, d_out, n). `keys.T` would reverse all three, and the sizes would no longer fit.
 #

@@ -312,7 +312,7 @@ class SmallGPT(nn.Module):
 # %% [markdown]
 # ## Weight initialization
 #
-# Where do the weights begin? Not all at 0: then every column of a layer would get the same
+# Where do the weights begin? If all were 0, every column of a layer would get the same
 # gradient, and all would stay the same. So they are drawn at random. The size matters. With large
 # weights the logits are large, and the model is certain of nonsense; with small ones the numbers
 # fade from layer to layer ([Glorot & Bengio
@@ -651,7 +651,7 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 # Once you have `my_model.safetensors`, let your model write, in a terminal, with
 # `tensorgrade talk "ROMEO:"`. `tensorgrade see "ROMEO: To be or not to be" --weights
 # my_model.safetensors` shows where each of its heads looks. Two of ours learned to look at the
-# previous character; the table at the end of `tensorgrade train` shows when.
+# previous character; the table at the end of `tensorgrade train` shows if and when yours did.
 
 # %% active="ipynb"
 # from tensorgrade.notebook import command

@@ -59,7 +59,7 @@ def load_config(path: Path) -> Course:
 def resolve(settings: Settings, root: Path) -> Course:
     """Combine the settings with the data in the files below the root. Raises CourseError."""
     if type(settings.seed) is not int:
-        raise CourseError(f"seed in course_config.py is {settings.seed!r}; it is a whole number")
+        raise CourseError(f"seed in course_config.py is {settings.seed!r}; it must be an integer")
     for name in ("chapters", "off", "packages"):
         listed: object = getattr(settings, name)
         if isinstance(listed, str):

@@ -157,7 +157,7 @@ def text_in(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise CourseError(f"{path}:{line}: this is no UTF-8; save the file as such") from None
+        raise CourseError(f"{path}:{line}: this is not UTF-8; save the file in UTF-8") from None
 
 
 def parsed(text: str, path: Path) -> ast.Module:

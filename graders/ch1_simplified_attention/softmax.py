@@ -170,7 +170,7 @@ MISTAKES = [
     ),
     mistake(
         "one_maximum_for_all",
-        "One maximum is subtracted from all slices, so one far below it becomes 0 / 0.",
+        "One maximum is subtracted from all slices, so a slice far below it becomes 0 / 0.",
         (SHIFT, "x - x.max()"),
     ),
     mistake(

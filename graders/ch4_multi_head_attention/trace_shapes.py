@@ -93,7 +93,7 @@ MISTAKES = [
     ),
     mistake(
         "trace_scores_with_head_dim",
-        "The scores end in head_dim. A score compares two tokens.",
+        "The shape of the scores ends in head_dim. A score compares two tokens.",
         ("(b, num_heads, num_tokens, num_tokens)", TRACE),
     ),
     mistake(

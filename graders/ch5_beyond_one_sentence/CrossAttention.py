@@ -323,8 +323,8 @@ MISTAKES = [
     ),
     mistake(
         "mask_meets_the_heads",
-        "A mask with one row for each text lines up with the heads: it needs a dimension for them "
-        "right after the batch.",
+        "In a mask with one row for each text, the batch lines up with the heads. Add a dimension "
+        "for the heads right after the batch.",
         (EXPAND, "hidden = mask"),
     ),
     mistake(

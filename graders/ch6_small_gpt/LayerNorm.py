@@ -178,7 +178,7 @@ MISTAKES = [
     ),
     mistake(
         "divided_by_variance",
-        "The rows are divided by their variance; only its root has the scale of the numbers.",
+        "The rows are divided by their variance. Divide by its root, the standard deviation.",
         ("torch.sqrt(variance + self.eps)", "(variance + self.eps)"),
     ),
     mistake(

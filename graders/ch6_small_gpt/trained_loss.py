@@ -125,7 +125,7 @@ def test_trained_loss_inputs(attempt):
 
 @exercise("trained_loss", points=1)
 def test_trained_loss_own(attempt):
-    """Your own SmallGPT, with the weights that you submit, has the loss of the graders' model."""
+    """With your submitted weights, your own SmallGPT has the same loss as the graders' model."""
     attempt.trained_loss.agrees_on_weights("own")
 
 

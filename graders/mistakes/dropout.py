@@ -19,8 +19,8 @@ MISTAKES = [
     ),
     mistake(
         "dropout_on_scores",
-        "Dropout acts on the scores before the softmax, but a score of 0 is not hidden. It belongs "
-        "on the weights.",
+        "Dropout acts on the scores before the softmax, but a score of 0 is not hidden. Apply "
+        "dropout to the weights.",
         on(
             MODULES,
             (APPLY, "pass"),

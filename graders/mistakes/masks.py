@@ -114,8 +114,8 @@ MISTAKES = [
     ),
     mistake(
         "mask_filled_with_minus_one",
-        "Hidden scores are set to a number that is not low enough: the softmax still gives it a "
-        "weight.",
+        "Hidden scores are set to a number that is not low enough: the softmax still gives them "
+        "a weight.",
         filled("-1.0"),
     ),
     mistake(

@@ -75,14 +75,14 @@ MISTAKES = [
     ),
     mistake(
         "first_row_for_all_keys",
-        "The keys of the first text are used for the whole batch. The rows of a batch must not "
+        "The keys of the first text are used for the whole batch. The texts of a batch must not "
         "see each other.",
         on("CausalAttention", (SCORES_CAUSAL, "queries @ keys[:1].transpose(1, 2)")),
         on("MultiHeadAttention", (SCORES_HEADS, "queries @ keys[:1].transpose(2, 3)")),
     ),
     mistake(
         "first_row_for_all_values",
-        "The values of the first text are used for the whole batch. The rows of a batch must not "
+        "The values of the first text are used for the whole batch. The texts of a batch must not "
         "see each other.",
         on("CausalAttention MultiHeadAttention", (OUTPUT, "attn_weights @ values[:1]")),
     ),

@@ -19,6 +19,7 @@ from ..course import Chapter, Course, Tolerance
 from ..exchange.cases import Case
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
+from ..exchange.text_facts import TextFacts
 from ..judging.checked import CheckedExercise
 from ..judging.checks import bind_checks
 from ..judging.course_checks import CourseChecks
@@ -223,8 +224,7 @@ class Attempt:
     @cached_property
     def changed(self) -> dict[str, int]:
         """By exercise: the number of parts that the learner changed in the given code."""
-        bugs = self.references.bugs
-        return self.backend.changes(bugs) if bugs else {}
+        return self.facts.changes
 
     @cached_property
     def given(self) -> "Attempt":
@@ -242,12 +242,17 @@ class Attempt:
     def definitions(self) -> list[tuple[int, int, list[str]]]:
         """(first line, last line, names) of each top-level statement of the learner's text."""
         most = len(self.submitted.lines)
-        return [(a, b, names) for names, a, b in self.backend.spans() if b <= most]
+        return [(a, b, names) for names, a, b in self.facts.spans if b <= most]
 
     @cached_property
+    def facts(self) -> TextFacts:
+        """The facts about the learner's text."""
+        return self.backend.facts(self.references.bugs)
+
+    @property
     def names(self) -> dict[str, list[str]]:
         """By exercise, the names in the learner's text that it does not define itself."""
-        return self.backend.names()
+        return self.facts.names
 
     def place(self, line: int) -> str:
         """Return what the learner calls a line: `line 9`, or `cell 3, line 2`."""

@@ -5,10 +5,10 @@ from typing import Protocol
 
 from ..exchange.cases import Case
 from ..exchange.observation import Loaded, Observation, Outcome, OwnParameters
+from ..exchange.text_facts import TextFacts
 from ..runner.source import Source
 from ..sources.submission import Weights
 
-Spans = list[tuple[list[str], int, int]]
 # The observation of a case if the whole submission has no seconds left.
 OUT_OF_TIME = Observation(Outcome.TIMEOUT)
 
@@ -46,16 +46,10 @@ class Backend(Protocol):
     def run(self, cases: list[Case]) -> list[Observation]:
         """Return an Observation for each case, in order, even if cases fail."""
 
-    def changes(self, bugs: dict[str, str]) -> dict[str, int]:
-        """Return by name the number of parts that the learner changed in given code."""
+    def facts(self, bugs: dict[str, str]) -> TextFacts:
+        """Return the facts about the learner's text, found before any of it runs.
 
-    def names(self) -> dict[str, list[str]]:
-        """Return by exercise the names in its code that the text does not define itself."""
-
-    def spans(self) -> Spans:
-        """Return (names, first line, last line) of each top-level statement of the learner's text.
-
-        The list is empty if the text could not be read.
+        bugs: by name, the given code of the find-the-bug exercises.
         """
 
     def alone(self, name: str, given: str) -> "Backend":
@@ -99,17 +93,9 @@ class Unread:
         """Return the same observation for every case."""
         return [Observation(Outcome.UNREADABLE)] * len(cases)
 
-    def changes(self, bugs: dict[str, str]) -> dict[str, int]:
-        """Return no changes."""
-        return {}
-
-    def names(self) -> dict[str, list[str]]:
-        """Return no names."""
-        return {}
-
-    def spans(self) -> Spans:
-        """Return no spans, because there is no text."""
-        return []
+    def facts(self, bugs: dict[str, str]) -> TextFacts:
+        """Return no facts, because there is no text."""
+        return TextFacts()
 
     def alone(self, name: str, given: str) -> "Unread":
         """Return itself, because it has no definition."""

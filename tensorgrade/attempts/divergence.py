@@ -7,8 +7,9 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.traces import Trace, read_trace
+from ..judging.divergence import Divergence, divergence_sentence
+from ..judging.find_divergence import find_divergence
 from ..judging.passing_cases import only_where_passed, right_and_wrong
-from ..judging.trace_comparison import Divergence, divergence_sentence, find_divergence
 from ..messages.divergence import (
     ComesTooEarly,
     DefaultOnLine,
@@ -44,7 +45,7 @@ def divergence(part: ExerciseAttempt, raised: bool) -> Divergence | None:
             continue  # it ran with other weights, so its values show nothing
         if raised != ends_in_error(seen.observed, raised):
             continue
-        if found := divergence_on(part, seen, public.ways[seen.case.id]):
+        if found := divergence_on(part, seen, public.traces[seen.case.id]):
             return found
     return wrong_default(part)
 
@@ -83,13 +84,13 @@ def divergence_on(
     part: ExerciseAttempt, seen: Seen, references: tuple[Trace, ...]
 ) -> Divergence | None:
     """Return where values diverge on one case; None if that is outside the exercise's own lines."""
-    way = read_trace(seen.observed).told_in(part.is_own_line)
-    found = find_divergence(seen, way, references)
+    trace = read_trace(seen.observed).told_in(part.is_own_line)
+    found = find_divergence(seen, trace, references)
     if not found or not part.is_own_line(found.line):
         return None
     if isinstance(found.what, HoldsOtherValue) and not names(part, found.what.name):
         found = replace(found, what=None, stage="")
-    found = with_sources(part, from_loop(part, found), seen.case, way)
+    found = with_sources(part, from_loop(part, found), seen.case, trace)
     return replace(found, said=divergence_sentence(found, part.attempt.place))
 
 
@@ -110,14 +111,14 @@ def from_loop(part: ExerciseAttempt, found: Divergence) -> Divergence:
     return replace(found, since=loop or since)
 
 
-def with_sources(part: ExerciseAttempt, found: Divergence, case: Case, way: Trace) -> Divergence:
+def with_sources(part: ExerciseAttempt, found: Divergence, case: Case, trace: Trace) -> Divergence:
     """Add the lines that compute what the diverging line reads, except for right values.
 
     Tensors of the trace are known to be right, and so are parts that hold only the case's weights.
     """
     if found.raised or isinstance(found.what, SaysAll) or found.unused:
         return found
-    text, known = part.attempt.submitted, known_names(case, way)
+    text, known = part.attempt.submitted, known_names(case, trace)
     spans = [span for span in part.attempt.definitions if span[0] <= found.line <= span[1]]
     made = [
         (name, made)
@@ -150,9 +151,9 @@ def is_innocent(statement: str, name: str, line: int, correct: frozenset[tuple[i
     return bool(uses) and all(any((line, op) in correct for op in ops) for ops in signs)
 
 
-def known_names(case: Case, way: Trace) -> set[str]:
+def known_names(case: Case, trace: Trace) -> set[str]:
     """Return the names whose values are known to be right where values diverge."""
-    known = {name for stage in way.stages for name in stage.names}
+    known = {name for stage in trace.stages for name in stage.names}
     # Parts of the module that hold only the case's weights, or one layer with weights.
     deep = {name.partition(".")[0] for name in case.weights if name.count(".") > 1}
     made = {name.partition(".")[0] for name in case.weights} - deep

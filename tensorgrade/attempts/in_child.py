@@ -18,20 +18,18 @@ from ..exchange.observation import (
     Outcome,
     OwnParameters,
     Try,
-    read_changes,
     read_loaded,
-    read_names,
     read_observation,
     read_own_parameters,
     read_source,
-    read_spans,
     read_tries,
 )
+from ..exchange.text_facts import TextFacts, read_text_facts
 from ..isolation.warm_process import Budget, Child, Ended, TimedOut, WarmProcess
 from ..runner.wire import BadMessage, pack, unpack
 from ..sources.submission import Source, Submission, Unreadable
 from ..sources.submitted_files import SubmittedFiles
-from .backend import OUT_OF_TIME, Spans
+from .backend import OUT_OF_TIME
 from .reader import Reader, answer_of
 
 SECONDS_OF_SEARCH = 0.2  # for some edits of a definition
@@ -104,10 +102,7 @@ class InChild:
         self.budget = Budget(limits.handin_seconds, limits.all_replies_bytes)
         self.child: Child | None = None
         self.definitions_only = False
-        # The results of `changes`, `spans` and `names`, if the reader of the files reported them.
-        self.counted: dict[str, int] | None = None
-        self.found: Spans | None = None
-        self.named: dict[str, list[str]] | None = None
+        self.found: TextFacts | None = None
         self.definitions: dict[str, InChild] = {}
 
     @property
@@ -157,8 +152,7 @@ class InChild:
             return
         filename = self.submission.source.filename
         limits = replace(self.limits, reply_bytes=ROOM_FOR_A_TEXT * self.limits.reply_bytes)
-        answer = answer_of(child, read_all, filename, limits)
-        self.source, self.counted, self.found, self.named = answer
+        self.source, self.found = answer_of(child, read_all, filename, limits)
         self.submission = replace(self.submission, source=self.source)
 
     def child_with_file(self) -> Child | None:
@@ -199,38 +193,15 @@ class InChild:
             seen.append(self.without_result(how_it_ended(end), isinstance(end, TimedOut)))
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
 
-    def changes(self, bugs: dict[str, str]) -> dict[str, int]:
-        """Count the changes in a child that has run no line of the learner's code yet."""
-        if self.counted is not None:
-            return self.counted
-        child = self.warm.fork()
-        try:
-            request = {"do": "changes", "text": self.source.text, "bugs": bugs}
-            child.send(pack(request), self.limits.load_seconds)
-            return read_changes(child.receive(self.limits.load_seconds, self.limits.reply_bytes))
-        except (TimedOut, Ended, BadMessage):
-            return {}
-        finally:
-            child.close()
-
-    def spans(self) -> Spans:
-        """Find the statements in a child that has run no line of the learner's code yet."""
+    def facts(self, bugs: dict[str, str]) -> TextFacts:
+        """Return what the reader of the files reported; else look in a child that runs nothing."""
         if self.found is None:
+            exercises = self.submission.exercises | bugs
             try:
-                self.found = Reader(self.warm, self.limits).spans(self.source.text)
+                self.found = Reader(self.warm, self.limits).facts(self.source.text, exercises)
             except Unreadable:
-                self.found = []
+                self.found = TextFacts()
         return self.found
-
-    def names(self) -> dict[str, list[str]]:
-        """Find the names in a child that has run no line of the learner's code yet."""
-        if self.named is None:
-            exercises = list(self.submission.exercises)
-            try:
-                self.named = Reader(self.warm, self.limits).names(self.source.text, exercises)
-            except Unreadable:
-                self.named = {}
-        return self.named
 
     def own_parameters(self) -> OwnParameters:
         """Return the parameters that the learner's process reports; {} if it ends."""
@@ -313,10 +284,9 @@ class InChild:
             self.child = None
 
 
-def read_all(message: bytes) -> tuple[Source, dict[str, int], Spans, dict[str, list[str]]]:
+def read_all(message: bytes) -> tuple[Source, TextFacts]:
     """Read a child's report on a file that has not run yet. Raises Unreadable or BadMessage."""
-    source = read_source(message)
-    return source, read_changes(message), read_spans(message), read_names(message)
+    return read_source(message), read_text_facts(message)
 
 
 def how_it_ended(end: Exception) -> Outcome:

@@ -17,14 +17,12 @@ from ..exchange.observation import (
     read_loaded,
     read_own_parameters,
 )
+from ..exchange.text_facts import TextFacts, read_text_facts
 from ..runner import serve
 from ..runner.case_runner import CaseRunner
-from ..runner.changes import changes
 from ..runner.errors import OutOfTime, describe_error, may_be_ended
-from ..runner.reading import foreign_names, spans
 from ..runner.wire import pack, plain
 from ..sources.submission import Source, Submission
-from .backend import Spans
 from .not_started import run_few_if_not_begun
 
 
@@ -117,17 +115,10 @@ class InProcess:
         told = json.loads(json.dumps({"id": case.id, **header}))  # as it would be sent
         return observation_of(told, {n: plain(results[n]) for n in sorted(results)}, case.id)
 
-    def changes(self, bugs: dict[str, str]) -> dict[str, int]:
-        """Count the changes here."""
-        return changes(self.source.text, bugs)
-
-    def names(self) -> dict[str, list[str]]:
-        """Find the names here."""
-        return foreign_names(self.source.text, list(self.submission.exercises))
-
-    def spans(self) -> Spans:
-        """Find the statements here."""
-        return spans(self.source.text)
+    def facts(self, bugs: dict[str, str]) -> TextFacts:
+        """Look at the text here."""
+        exercises = self.submission.exercises | bugs
+        return read_text_facts(pack(serve.looked_at(self.source.text, exercises)))
 
     def alone(self, name: str, given: str) -> "InProcess":
         """Return a backend with one definition of the file, in this process; it is made once."""

@@ -18,8 +18,12 @@ import torch
 from ..exchange.observation import Observation
 from ..exchange.references import References, Seen
 from ..exchange.traces import Stage, Trace, read_trace
+from ..judging.divergence import Divergence
+from ..judging.find_divergence import find_divergence
+from ..judging.right_values import close, tells
 from ..judging.submitted_text import SubmittedText
-from ..judging.trace_comparison import Comparison, Divergence, close, find_divergence, tells
+from ..judging.trace_comparison import Comparison
+from ..judging.wrong_value import described, misnamed
 from ..messages.divergence import ShouldComeBack
 from ..recognition.mistakes import place_of
 from .attempt import ExerciseAttempt, cached_for_file
@@ -91,7 +95,7 @@ def places(part: ExerciseAttempt, found: FirstEffects, public: References) -> It
     """Yield the places that the cases show, each case its own."""
     for seen in public_stages(part, public):
         effect = found.by_case.get(seen.case.id)
-        if effect and (place := place_on(part, seen, effect, public.ways[seen.case.id])):
+        if effect and (place := place_on(part, seen, effect, public.traces[seen.case.id])):
             yield place
 
 
@@ -103,7 +107,7 @@ def most_frequent(found: Iterable[Divergence]) -> Divergence | None:
 
 
 def place_on(
-    part: ExerciseAttempt, seen: Seen, effect: FirstEffect, ways: tuple[Trace, ...]
+    part: ExerciseAttempt, seen: Seen, effect: FirstEffect, traces: tuple[Trace, ...]
 ) -> Divergence | None:
     """Return the learner's line that does what the mistakes do on a case."""
     if error := seen.observed.error:
@@ -112,16 +116,16 @@ def place_on(
         return Divergence(line) if same and line else None
     if without_weights(seen.case, seen.observed):
         return line_making_one_of(part, seen, without_weights(seen.case, seen.observed))
-    way = read_trace(seen.observed).told_in(part.is_own_line)
-    compared = Comparison(seen, way, ways)
-    at = first_same_value(way, effect)
-    if at is None and (named := first_named(way, effect)) is not None:
+    trace = read_trace(seen.observed).told_in(part.is_own_line)
+    compared = Comparison(seen, trace, traces)
+    at = first_same_value(trace, effect)
+    if at is None and (named := first_named(trace, effect)) is not None:
         lost = compared.first_lost([named])
         at = named if lost is None else lost
     if at is None:
         return None
     at = misnamed_before(compared, at) or scaled_before(compared, at)
-    return Divergence(way.stages[at].line, compared.told(at).stage)
+    return Divergence(trace.stages[at].line, described(compared, at).stage)
 
 
 def misnamed_before(compared: Comparison, at: int) -> int | None:
@@ -129,8 +133,8 @@ def misnamed_before(compared: Comparison, at: int) -> int | None:
 
     For example, one result is made by the layer that is meant for another.
     """
-    found = compared.misnamed(at)
-    return found if found is not None and compared.way.stages[found].line else None
+    found = misnamed(compared, at)
+    return found if found is not None and compared.stages[found].line else None
 
 
 def scaled_before(compared: Comparison, at: int) -> int:
@@ -138,14 +142,14 @@ def scaled_before(compared: Comparison, at: int) -> int:
 
     If there is none, return the wrong value itself.
 
-    Scores may be scaled before they are masked, or after. A factor on the way to a right value is
+    Scores may be scaled before they are masked, or after. A factor on the path to a right value is
     no mistake.
     """
-    before = [one for one in compared.ancestors(at) if compared.way.stages[one].line]
+    before = [one for one in compared.ancestors(at) if compared.stages[one].line]
     right = [one for one in before if compared.matches[one]]
     fine = {one for made in right for one in compared.ancestors(made)}
     values = (
-        (one, compared.way.stages[one].value)
+        (one, compared.stages[one].value)
         for one in before
         if not compared.matches[one] and one not in fine
     )
@@ -153,35 +157,35 @@ def scaled_before(compared: Comparison, at: int) -> int:
     return next(scaled, at)
 
 
-def first_same_value(way: Trace, effect: FirstEffect) -> int | None:
+def first_same_value(trace: Trace, effect: FirstEffect) -> int | None:
     """Return the first place at which an own line of the learner makes one of the effect's values.
 
     If one edited line makes several values but the learner makes them on different lines, they are
     ignored, because some may belong to another correct method.
     """
-    own = [at for at, stage in enumerate(way.stages) if stage.line and not stage.inside]
+    own = [at for at, stage in enumerate(trace.stages) if stage.line and not stage.inside]
     by_line: dict[int, set[int]] = {}
     for line, value in effect.values:
-        same = (at for at in own if is_same(way.stages[at].value, value))
+        same = (at for at in own if is_same(trace.stages[at].value, value))
         by_line.setdefault(line, set()).update(islice(same, 1))
-    found = [min(places) for places in by_line.values() if is_one_line(way, places)]
+    found = [min(places) for places in by_line.values() if is_one_line(trace, places)]
     return min(found, default=None)
 
 
-def first_named(way: Trace, effect: FirstEffect) -> int | None:
+def first_named(trace: Trace, effect: FirstEffect) -> int | None:
     """Return the first place at which an own line gives one of the effect's values its name."""
     found = (
         at
-        for at, stage in enumerate(way.stages)
+        for at, stage in enumerate(trace.stages)
         for name, value in effect.named.items()
         if stage.line and not stage.inside and name in stage.names and is_same(stage.value, value)
     )
     return next(found, None)
 
 
-def is_one_line(way: Trace, places: set[int]) -> bool:
+def is_one_line(trace: Trace, places: set[int]) -> bool:
     """Return True if all places of a trace, one or more, are on the same line."""
-    return len({way.stages[at].line for at in places}) == 1
+    return len({trace.stages[at].line for at in places}) == 1
 
 
 def is_same(value: torch.Tensor | None, other: torch.Tensor) -> bool:
@@ -257,10 +261,10 @@ def run_for_effects(
         if unloaded := without_weights(case, one):  # its values show nothing
             placed = placed or is_made_there(text, exercise, unloaded, edited)
             continue
-        seen, ways = Seen(case, asked, one), public.ways[case.id]
-        if effect := effect_on(seen, other, ways, edited):
+        seen, traces = Seen(case, asked, one), public.traces[case.id]
+        if effect := effect_on(seen, other, traces, edited):
             found[case.id] = effect
-        placed = placed or is_placed(seen, ways, edited)
+        placed = placed or is_placed(seen, traces, edited)
         quiet = quiet and not one.error and same_results(one, other)
     made = attributes(text, edited) if quiet else ()
     calls = frozenset() if found else new_calls(right.source.text, new)
@@ -272,10 +276,10 @@ def users_of_sizes(runs: list, public: References, edited: dict[int, int]) -> di
 
     Return nothing for several lines, because it is not clear which of them uses the size.
     """
-    ways = [(Seen(case, asked, one), read_trace(one)) for (case, asked), one, _ in runs]
-    if any(stage.line in edited for _, way in ways for stage in way.stages):
+    traces = [(Seen(case, asked, one), read_trace(one)) for (case, asked), one, _ in runs]
+    if any(stage.line in edited for _, trace in traces for stage in trace.stages):
         return {}
-    found = (find_divergence(seen, way, public.ways[seen.case.id]) for seen, way in ways)
+    found = (find_divergence(seen, trace, public.traces[seen.case.id]) for seen, trace in traces)
     lines = {one.line for one in found if one and one.line and not one.since}
     return {line: line for line in lines} if len(lines) == 1 else {}
 
@@ -347,32 +351,34 @@ def is_made_there(
     return next(made, 0) in edited
 
 
-def is_placed(seen: Seen, ways: tuple[Trace, ...], edited: dict[int, int]) -> bool:
+def is_placed(seen: Seen, traces: tuple[Trace, ...], edited: dict[int, int]) -> bool:
     """Return True if the first wrong value of a case is on an edited line.
 
     If an argument is itself the right result, every line up to the wrong value counts.
     """
-    found = None if seen.observed.error else find_divergence(seen, read_trace(seen.observed), ways)
+    found = (
+        None if seen.observed.error else find_divergence(seen, read_trace(seen.observed), traces)
+    )
     return bool(found and (found.line in edited or isinstance(found.what, ShouldComeBack)))
 
 
 def effect_on(
-    seen: Seen, right: Observation, ways: tuple[Trace, ...], edited: dict[int, int]
+    seen: Seen, right: Observation, traces: tuple[Trace, ...], edited: dict[int, int]
 ) -> FirstEffect | None:
     """Return what the mistakes change first on a case, if an edited line does it."""
     if error := seen.observed.error:
         return FirstEffect(raises=error.type) if error.line in edited else None
-    way = read_trace(seen.observed)
-    compared = Comparison(seen, way, ways)
-    told = [at for at, stage in enumerate(way.stages) if is_telling(stage)]
+    trace = read_trace(seen.observed)
+    compared = Comparison(seen, trace, traces)
+    told = [at for at, stage in enumerate(trace.stages) if is_telling(stage)]
     wrong = {at for at in told if not compared.matches[at]}
-    first = [at for at in sorted(wrong) if way.stages[at].line in edited]
+    first = [at for at in sorted(wrong) if trace.stages[at].line in edited]
     first = [at for at in first if wrong.isdisjoint(compared.ancestors(at))]
     certain = [at for at in first if not compared.passes[at]]  # others may belong to another method
-    chosen = only_one_line([(way.stages[at].line, at) for at in certain or first], edited)
-    stages = [way.stages[at] for at in chosen]
+    chosen = only_one_line([(trace.stages[at].line, at) for at in certain or first], edited)
+    stages = [trace.stages[at] for at in chosen]
     values = [(stage.line, stage.value) for stage in stages if stage.value is not None]
-    named = dict(renamed(way, read_trace(right), edited))
+    named = dict(renamed(trace, read_trace(right), edited))
     return FirstEffect(tuple(values), named) if values or named else None
 
 
@@ -394,13 +400,15 @@ def is_telling(stage: Stage) -> bool:
     return tells(value) or (value.numel() == 1 and float(value) % 1 != 0)
 
 
-def renamed(way: Trace, asked: Trace, edited: dict[int, int]) -> Iterator[tuple[str, torch.Tensor]]:
+def renamed(
+    trace: Trace, asked: Trace, edited: dict[int, int]
+) -> Iterator[tuple[str, torch.Tensor]]:
     """Yield (name, value) on edited lines if the solution gives the name another value."""
     known: dict[str, list[torch.Tensor]] = {}
     for stage in asked.stages:
         for name in stage.names:
             known.setdefault(name, []).extend([] if stage.value is None else [stage.value])
-    for stage in way.stages:
+    for stage in trace.stages:
         value = stage.value
         if stage.line in edited and value is not None and is_telling(stage):
             for name in stage.names:

@@ -300,6 +300,8 @@ def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
     loaded = part.attempt.loaded
     if loaded.status != Outcome.LOADED or loaded.failure_of(part.name):
         return Status.ERROR
+    if points >= most:
+        return Status.PASSED
     if is_replaced(part):
         return Status.PARTIAL if points else Status.FAILED
     missing = [error and (error.missing or error.is_unwritten) for error in errors]
@@ -307,6 +309,4 @@ def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
         return Status.NOT_ATTEMPTED
     if all(errors):
         return Status.ERROR
-    if points >= most:
-        return Status.PASSED
     return Status.PARTIAL if points else Status.FAILED

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ..course import Limits
-from ..exchange.observation import read_names, read_parts, read_source, read_spans
+from ..exchange.observation import read_parts, read_source
+from ..exchange.text_facts import TextFacts, read_text_facts
 from ..isolation.warm_process import Child, Ended, TimedOut, WarmProcess
 from ..runner.wire import BadMessage, pack
 from ..sources.submission import Source, Submission, Unreadable
@@ -36,14 +37,13 @@ class Reader:
         """Return (names, text) of each top-level statement of a script. Raises Unreadable."""
         return self.answer(pack({"do": "parts", "text": text}), read_parts, "the script")
 
-    def spans(self, text: str) -> list[tuple[list[str], int, int]]:
-        """Return (names, first line, last line) of each top-level statement. Raises Unreadable."""
-        return self.answer(pack({"do": "spans", "text": text}), read_spans, "the script")
+    def facts(self, text: str, exercises: dict[str, str]) -> TextFacts:
+        """Return the facts about a script. Raises Unreadable.
 
-    def names(self, text: str, exercises: list[str]) -> dict[str, list[str]]:
-        """Return the names in the code of each exercise of a script. Raises Unreadable."""
-        request = pack({"do": "names", "text": text, "exercises": exercises})
-        return self.answer(request, read_names, "the script")
+        exercises: by name, the given code of a find-the-bug exercise.
+        """
+        request = pack({"do": "look", "text": text, "exercises": exercises})
+        return self.answer(request, read_text_facts, "the script")
 
     def structures(self, text: str) -> list[tuple[list[str], str]]:
         """Return each definition without its names, comments and spaces. Raises Unreadable."""

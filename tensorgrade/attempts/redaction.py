@@ -20,11 +20,11 @@ from functools import partial
 
 from ..exchange.observation import CaughtError
 from ..judging.diagnosis import Diagnosis, Finding, Kind
+from ..judging.divergence import Divergence
 from ..judging.errors import at_line
 from ..judging.learner_names import POINTS, SHARE
 from ..judging.passing_cases import traits
 from ..judging.submitted_text import SubmittedText
-from ..judging.trace_comparison import Divergence
 from ..messages.hidden import KINDS, HiddenError, HiddenFailure, HiddenSqueeze, OnHiddenCase
 from ..messages.message import Message
 from .attempt import ExerciseAttempt

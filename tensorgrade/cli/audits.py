@@ -23,7 +23,9 @@ def audit(
     ] = False,
     skip_others: Annotated[
         bool,
-        typer.Option("--skip-others", help="Ignore files without attention code that can run."),
+        typer.Option(
+            "--skip-others", help="Skip files without attention, and code that cannot run."
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     github: Annotated[

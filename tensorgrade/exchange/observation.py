@@ -302,51 +302,11 @@ def read_parts(message: bytes) -> list[tuple[list[str], str]]:
     return [(names, text) for names, text in told]
 
 
-def read_spans(message: bytes) -> list[tuple[list[str], int, int]]:
-    """Return (names, first line, last line) for each top-level statement. Raises BadMessage."""
-    told = unpack(message)[0].get("spans")
-    if not isinstance(told, list) or not all(map(is_span, told)):
-        raise BadMessage("not a reply to spans")
-    return [(names, first, last) for names, first, last in told]
-
-
-def read_changes(message: bytes) -> dict[str, int]:
-    """Return how many parts of each definition differ from the given code. Raises BadMessage."""
-    told = unpack(message)[0].get("changes")
-    if not isinstance(told, dict) or not all(type(n) is int and n >= 0 for n in told.values()):
-        raise BadMessage("not a reply to changes")
-    return told
-
-
-def read_names(message: bytes) -> dict[str, list[str]]:
-    """Return the names in the code of each exercise. Raises BadMessage."""
-    told = unpack(message)[0].get("names")
-    if not isinstance(told, dict) or not all(
-        isinstance(names, list) and all(isinstance(name, str) for name in names)
-        for names in told.values()
-    ):
-        raise BadMessage("not a reply to names")
-    return told
-
-
 def is_part(part: object) -> bool:
     """Return True if the argument is a pair of names and a text."""
     if not isinstance(part, list) or len(part) != 2 or not isinstance(part[0], list):
         return False
     return all(isinstance(text, str) for text in [*part[0], part[1]])
-
-
-def is_span(span: object) -> bool:
-    """Return True if the argument is names with the numbers of a first and a last line."""
-    if not isinstance(span, list) or len(span) != 3 or not isinstance(span[0], list):
-        return False
-    names, first, last = span
-    return (
-        all(isinstance(name, str) for name in names)
-        and type(first) is int
-        and type(last) is int
-        and 0 < first <= last
-    )
 
 
 def read_loaded(message: bytes) -> Loaded:

@@ -87,21 +87,23 @@ class FlatRows:
         return place
 
 
-def stored_traces(ways: Mapping[str, tuple[Trace, ...]]) -> StoredTraces:
+def stored_traces(traces: Mapping[str, tuple[Trace, ...]]) -> StoredTraces:
     """Return reference traces in the form in which they are stored."""
     rows = FlatRows()
 
-    def told(way: Trace) -> list:
-        values = ((at, stage.value) for at, stage in enumerate(way.stages))
+    def told(trace: Trace) -> list:
+        values = ((at, stage.value) for at, stage in enumerate(trace.stages))
         places = {str(at): rows.put(value) for at, value in values if value is not None}
-        return [stages_to_json(way), places]
+        return [stages_to_json(trace), places]
 
-    text = json.dumps({case: [told(way) for way in several] for case, several in ways.items()})
+    text = json.dumps(
+        {case: [told(trace) for trace in several] for case, several in traces.items()}
+    )
     return StoredTraces(text, {row: torch.cat(values) for row, values in rows.values.items()})
 
 
 SETTINGS = tuple(CaseSettings.__annotations__)
-WAYS = "ways|"  # prefix for the rows of traced values
+TRACES = "ways|"  # prefix for the rows of traced values
 
 
 @dataclass(frozen=True)
@@ -109,14 +111,14 @@ class References:
     """All cases of a chapter, each with the solution's observation.
 
     hidden: True if learners may never see the expected values.
-    ways: by case id, the reference traces of some cases; never those of hidden cases.
+    traces: by case id, the reference traces of some cases; never those of hidden cases.
     bugs: by exercise, the code of a find-the-bug exercise, as a module of its own.
     """
 
     chapter: str
     hidden: bool
     entries: tuple[tuple[Case, Observation], ...]
-    ways: Mapping[str, tuple[Trace, ...]] = field(default_factory=dict)
+    traces: Mapping[str, tuple[Trace, ...]] = field(default_factory=dict)
     bugs: dict[str, str] = field(default_factory=dict)
 
     def of(self, exercise: str) -> list[tuple[Case, Observation]]:
@@ -134,14 +136,14 @@ class References:
 
         The result is cached because each case is packed only once.
         """
-        return [(with_stages(case), seen) for case, seen in self.entries if case.id in self.ways]
+        return [(with_stages(case), seen) for case, seen in self.entries if case.id in self.traces]
 
     def only(self, exercise: str) -> "References":
         """Return the references of one exercise only."""
         entries = tuple(self.of(exercise))
-        own = {case.id: self.ways[case.id] for case, _ in entries if case.id in self.ways}
+        own = {case.id: self.traces[case.id] for case, _ in entries if case.id in self.traces}
         bugs = {name: code for name, code in self.bugs.items() if name == exercise}
-        return replace(self, entries=entries, ways=own, bugs=bugs)
+        return replace(self, entries=entries, traces=own, bugs=bugs)
 
 
 def save_references(path: Path, references: References) -> None:
@@ -153,9 +155,9 @@ def save_references(path: Path, references: References) -> None:
             tensors |= {f"{case.id}|{kind}|{name}": plain(t) for name, t in named.items()}
         index.append(case_to_json(case) | {"expected": observation_to_json(expected)})
     header: dict = {"chapter": references.chapter, "hidden": references.hidden, "cases": index}
-    ways = stored_traces(references.ways)
-    header |= {"bugs": references.bugs, "ways": ways.text}
-    tensors |= {f"{WAYS}{row}": values for row, values in ways.rows.items()}
+    traces = stored_traces(references.traces)
+    header |= {"bugs": references.bugs, "ways": traces.text}
+    tensors |= {f"{TRACES}{row}": values for row, values in traces.rows.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     # The metadata has one entry only, because safetensors would write several in a varying order.
     # The file is not written with `save_file`, which would make it private to its owner. This way,
@@ -180,14 +182,14 @@ def load_references(path: Path) -> References:
     groups: dict[tuple[str, str], dict] = {}
     rows: dict[str, torch.Tensor] = {}
     for key, tensor in tensors.items():
-        if key.startswith(WAYS):
-            rows[key.removeprefix(WAYS)] = tensor
+        if key.startswith(TRACES):
+            rows[key.removeprefix(TRACES)] = tensor
         else:
             case_id, kind, name = key.split("|", 2)
             groups.setdefault((case_id, kind), {})[name] = tensor
     entries = tuple(entry_from_json(data, groups) for data in header["cases"])
-    ways = StoredTraces(header["ways"], rows)
-    return References(header["chapter"], header["hidden"], entries, ways, header.get("bugs", {}))
+    traces = StoredTraces(header["ways"], rows)
+    return References(header["chapter"], header["hidden"], entries, traces, header.get("bugs", {}))
 
 
 def refuse_missing(path: Path) -> None:

@@ -128,12 +128,12 @@ def is_line(number: object) -> TypeGuard[int]:
     return isinstance(number, int) and 0 < number < 10**7
 
 
-def stages_to_json(way: Trace) -> list:
+def stages_to_json(trace: Trace) -> list:
     """Return the inputs and names of a trace, without its lines and operations.
 
     These would reveal an accepted solution.
     """
-    return [[[list(s.inputs), list(s.names)] for s in way.stages], list(way.returned)]
+    return [[[list(s.inputs), list(s.names)] for s in trace.stages], list(trace.returned)]
 
 
 def trace_from_json(stored: list, values: dict[str, torch.Tensor]) -> Trace:

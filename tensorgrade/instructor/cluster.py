@@ -102,7 +102,7 @@ class ClusterWorkers:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is CancelledError:
             raise CourseError(
-                "the scheduler went away; start it, and the same command goes on"
+                "the scheduler stopped; start it again, then run the same command to continue"
             ) from None
         self.executor.shutdown(wait=False)
         try:

@@ -223,7 +223,7 @@ def folders_of(learners: Iterable[Learner], roster: Roster) -> tuple[dict[Learne
         notes.append(f"{plural(len(changed), 'learner')} {why}: {some_names(sorted(changed))}")
     if odd := [safe(one.name) for one in others if safe(one.name) != one.name]:
         notes.append(
-            f"{plural(len(odd), 'name')} cannot be used for a folder, so changed: {some_names(odd)}"
+            f"{plural(len(odd), 'name')} cannot be folder names and were changed: {some_names(odd)}"
         )
     return sure | dict(zip(others, given, strict=True)), notes
 

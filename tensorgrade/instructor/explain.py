@@ -429,7 +429,10 @@ def print_nearest(console: Console, explanation: Explanation) -> None:
     console.print(Text(f"\n{title}", "bold"))
     if near_ones:
         console.print(
-            Text("  Equal results on the cases that the answer or the mistake gets wrong:", "dim")
+            Text(
+                "  Same result in how many of the cases that the answer or the mistake gets wrong:",
+                "dim",
+            )
         )
     for near in near_ones:
         console.print(Padding(Text(near_line(near)), (0, 2)))

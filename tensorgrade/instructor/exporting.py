@@ -125,7 +125,7 @@ def not_graded(
     if not partial:
         again = "run `tensorgrade grade` again, or export without them with --partial"
         raise CourseError(f"{what}: {named(left)}; {again}")
-    return [f"{what}, so the export has no new points of {named(left)}"]
+    return [f"{what}, so the export has no new points for {named(left)}"]
 
 
 def write(path: Path, text: str) -> list[Path]:
@@ -440,8 +440,8 @@ def bare(cell: str) -> str:
 def note_kept(what: Export, kept: list[str]) -> None:
     """Add a note on the cells that stay because a person filled them in."""
     if kept:
-        told = "cells that people filled in, or that Moodle does not let change, stay"
-        advice = "--overwrite replaces those that people filled in"
+        told = "cells stay if a person filled them in, or if Moodle does not allow a change"
+        advice = "--overwrite replaces those that a person filled in"
         more = f"; and {len(kept) - MOST_KEPT} more" if len(kept) > MOST_KEPT else ""
         what.notes.append(f"{told}; {advice}. {'; '.join(kept[:MOST_KEPT])}{more}")
 

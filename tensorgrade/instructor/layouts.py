@@ -172,7 +172,7 @@ def moodle(reading: Reading) -> Iterator[Submitted]:
     reading.left_out.extend(counted(texts, "online texts"))
     reading.left_out.extend(counted(others, "in no learner's folder"))
     if imitating:
-        why = "participant numbers tell the learners apart"
+        why = "each file was assigned by its participant number"
         names = plural(len(imitating), "display name")
         reading.notes.append(f"{names} could be taken for another learner's folder; {why}")
     if ambiguous:

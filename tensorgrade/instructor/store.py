@@ -319,10 +319,10 @@ def notes_on(earlier: Earlier) -> list[str]:
     """Return notes on results that were imported from files."""
     notes = []
     if earlier.is_old:
-        notes.append(f"results of an earlier version were taken over into {NAME}")
+        notes.append(f"results of an earlier version were copied into {NAME}")
     if earlier.unknown:
         whose = named(sorted("/".join(about) for about in earlier.unknown))
-        why = f"{NAME} is missing or says nothing of the rows of {whose} in results.jsonl"
+        why = f"{NAME} is missing, or lacks the rows of {whose} that are in results.jsonl"
         notes.append(f"{why}: what is in SUBMITTED is graded again, the rest is kept")
     if earlier.twice:
         whose = named(sorted("/".join(about) for about in earlier.twice))

@@ -82,7 +82,7 @@ def level_named(name: str) -> Level:
         if level.name == name:
             return level
     names = ", ".join(level.name for level in LEVELS)
-    raise CourseError(f"no isolation level is named {name!r}; there is {names}")
+    raise CourseError(f"no isolation level is named {name!r}; the levels are {names}")
 
 
 def best_level(findings: dict[str, str]) -> Level:

@@ -18,7 +18,7 @@ from ..messages.message import Clauses, Message, Sentences
 from ..messages.places import HowMany
 from ..messages.results import GradientOf
 from ..messages.verdicts import KnownMistake
-from .trace_comparison import Divergence
+from .divergence import Divergence
 
 
 class Kind(StrEnum):

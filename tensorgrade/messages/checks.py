@@ -473,7 +473,10 @@ class WholeSlicesDropped(Message):
 @dataclass(frozen=True)
 class GradientOfDropped(Message):
     id = "gradient_of_dropped"
-    template = "the gradient for {argument:code} is not that of the kept entries"
+    template = (
+        "the gradient for {argument:code} should be 0 at dropped entries, and scaled at the others "
+        "like the result"
+    )
     argument: str
 
 

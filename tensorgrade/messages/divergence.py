@@ -61,7 +61,7 @@ class ReturnsMore(Message):
 @dataclass(frozen=True)
 class ReturnsOtherNumber(Message):
     id = "returns_other_number"
-    template = "it does not return the expected number of results"
+    template = "it does not return the expected number of tensors"
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class StillAsMade(Message):
     """Sentence: the result holds entries that were never written. place: the line that made it."""
 
     id = "still_as_made"
-    template = "the wrong entries of the result are still as {place} makes them: {what}"
+    template = "the wrong entries of the result still have the values from {place}: {what}"
     place: Place
     what: LeftAsMade
 
@@ -284,7 +284,7 @@ class ReadsFrom(Message):
     between: bool = False
 
     def wording(self) -> str:
-        return "used there: {reads:list}" if self.between else "it uses {reads:list}"
+        return "used there: {reads:list}" if self.between else "that line uses {reads:list}"
 
 
 @dataclass(frozen=True)

@@ -287,8 +287,8 @@ class OwnModuleIsNotThere(Message):
 
     id = "own_module_is_not_there"
     template = (
-        "the grader gets this file alone: copy into it what you use of your other files; packages "
-        "that the course does not need are not installed"
+        "the grader gets this file alone: copy what you need from your other files into this one; "
+        "packages that the course does not need are not installed"
     )
 
 

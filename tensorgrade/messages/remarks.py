@@ -248,7 +248,10 @@ class SwappedDimensions(Message):
 @dataclass(frozen=True)
 class Reshaped(Message):
     id = "reshaped"
-    template = "its numbers are right and in the right order; only the shape should be {asked:size}"
+    template = (
+        "its numbers are right and in the right order; only the shape is wrong: it should be "
+        "{asked:size}"
+    )
     asked: Annotated[Shape, Secret]
 
 

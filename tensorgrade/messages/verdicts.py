@@ -84,7 +84,7 @@ IDEAS = {
     Idea.LOST_RESULT: "what becomes of the result there",
     Idea.IN_PLACE: "what is changed in place there",
     Idea.STATEMENT: "whether that statement belongs there",
-    Idea.MISSING_STEP: "whether something is still to be done with {code:code} there",
+    Idea.MISSING_STEP: "whether an operation on {code:code} is missing there",
     Idea.PRODUCT: "the product there",
     Idea.OPERATION: "what is calculated there",
     Idea.OPERANDS: "the order of the two sides of {code:code} there",
@@ -97,8 +97,8 @@ IDEAS = {
     Idea.BOOL: "the {code:code} there",
     Idea.NUMBER: "the number {code:code} there",
     Idea.NUMBERS: "the number {code:code} there and below",
-    Idea.NAME: "whether {code:code} is meant there",
-    Idea.NAMES: "whether {code:code} is meant there and below",
+    Idea.NAME: "whether {code:code} is the right name there",
+    Idea.NAMES: "whether {code:code} is the right name there and below",
 }
 
 
@@ -113,7 +113,8 @@ class OneEdit(Message):
 
     def wording(self) -> str:
         return (
-            f"Look at {{place}} and check {IDEAS[self.idea]}. One small change there makes it right"
+            f"Look at {{place}} and check {IDEAS[self.idea]}. One small change there makes "
+            "the answer right"
         )
 
 

@@ -174,6 +174,50 @@ def foreign_names(text: str, exercises: Collection[str]) -> dict[str, list[str]]
     return found
 
 
+def unused_parameters(text: str, exercises: Collection[str]) -> dict[str, list[str]]:
+    """Return, for each exercise, the parameters that its code never reads.
+
+    Those of a class are the parameters of its `forward`.
+
+    >>> unused_parameters("def f(x, y, z):\\n    y = 2\\n    x = x + y\\n    return x", ["f"])
+    {'f': ['y', 'z']}
+    """
+    own = definitions(bound_by(text))
+    found = {name: unused_in(own[name]) for name in own.keys() & set(exercises)}
+    return {name: unused for name, unused in found.items() if unused}
+
+
+def unused_in(definition: ast.stmt) -> list[str]:
+    """Return the parameters of a function, or of a class's `forward`, that are never read."""
+    inside = [definition]
+    if isinstance(definition, ast.ClassDef):
+        inside = [one for one in definition.body if getattr(one, "name", "") == "forward"]
+    functions = [one for one in inside if isinstance(one, ast.FunctionDef)]
+    return [
+        argument.arg
+        for function in functions[-1:]
+        for argument in function.args.args
+        if argument.arg != "self" and not is_read(argument.arg, function.body)
+    ]
+
+
+def is_read(name: str, body: list[ast.stmt]) -> bool:
+    """Return True if statements read a name before they give it another value."""
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
+                return is_named(name, value)
+        if is_named(name, statement):
+            return True
+    return False
+
+
+def is_named(name: str, node: ast.AST) -> bool:
+    """Return True if a part of the code has a name, or reads all local names at once."""
+    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return not names.isdisjoint({name, "locals", "vars"})
+
+
 class Named(NamedTuple):
     """The names in one part of a text.
 

@@ -1,10 +1,9 @@
 """Answer the trusted side's requests over a stream: first `load`, then a `run` for each case.
 
 If files have to be read first, `load` sends two replies: the text found in them, before any of it
-has run, and then the result of loading it. The requests `read`, `parts`, `spans`, `structures` and
-`changes` run no learner code. `try_edits` runs a case on small edits of the loaded text.
-`parameters` reports the parameters of its definitions. `program` runs a program of the engine that
-the request contains.
+has run, and then the result of loading it. The requests `read`, `look`, `parts` and `structures`
+run no learner code. `try_edits` runs a case on small edits of the loaded text. `parameters` reports
+the parameters of its definitions. `program` runs a program of the engine that the request contains.
 """
 
 import ast
@@ -34,7 +33,15 @@ from .errors import OutOfTime, describe_error
 from .loading import load_module, misspelt_in, read_from_outside
 from .names import meant
 from .programs import run_program
-from .reading import foreign_names, parts, source_in, source_that_counts, spans, structures
+from .reading import (
+    foreign_names,
+    parts,
+    source_in,
+    source_that_counts,
+    spans,
+    structures,
+    unused_parameters,
+)
 from .source import UNPARSABLE, Source, Unreadable
 from .steps import decode
 from .torch_state import standard_torch
@@ -64,12 +71,8 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
         request, tensors = unpack(message)
         if request["do"] == "parts":
             send(writer, pack({"parts": parts(request["text"])}))
-        elif request["do"] == "spans":
-            send(writer, pack({"spans": spans(request["text"])}))
-        elif request["do"] == "names":
-            send(writer, pack({"names": foreign_names(request["text"], request["exercises"])}))
-        elif request["do"] == "changes":
-            send(writer, pack({"changes": changes(request["text"], request["bugs"])}))
+        elif request["do"] == "look":
+            send(writer, pack(looked_at(request["text"], request["exercises"])))
         elif request["do"] == "structures":
             send(writer, pack({"parts": structures(request["text"])}))
         elif request["do"] in ("read", "load"):
@@ -93,8 +96,8 @@ def read(
 ) -> Source | None:
     """Return the text to load, from the request or from the files in it; None if there is none.
 
-    tell: receives the text found in the files, the lines of its statements, and the number of
-    changes to given code of find-the-bug exercises. If nothing was found, it receives the reason.
+    tell: receives the text found in the files, and what `looked_at` finds in it if it is to be
+    loaded. If nothing was found, it receives the reason.
     """
     if request["source"] is not None:
         return Source(**request["source"])
@@ -121,9 +124,12 @@ def looked_at(text: str, exercises: dict[str, str]) -> dict[str, Any]:
     exercises: by name, the given code of a find-the-bug exercise.
     """
     given = {name: code for name, code in exercises.items() if code}
-    counted = in_time(lambda: changes(text, given), {})
-    names = in_time(lambda: foreign_names(text, exercises), {})
-    return {"changes": counted, "spans": in_time(lambda: spans(text), []), "names": names}
+    return {
+        "changes": in_time(lambda: changes(text, given), {}),
+        "spans": in_time(lambda: spans(text), []),
+        "names": in_time(lambda: foreign_names(text, exercises), {}),
+        "unused": in_time(lambda: unused_parameters(text, exercises), {}),
+    }
 
 
 def in_time(look: Callable[[], Any], nothing: Any) -> Any:

@@ -110,7 +110,7 @@ def test_a_reader_runs_nothing(warm):
     reader = Reader(warm, LIMITS)
     text = "import os\nos._exit(3)\n@property\ndef softmax(x): pass"
     assert reader.parts(text)[2] == (["softmax"], "@property\ndef softmax(x): pass")
-    assert reader.spans(text)[2] == (["softmax"], 3, 4)
+    assert reader.facts(text, {}).spans[2] == (["softmax"], 3, 4)
     assert reader.source(SubmittedFiles("ada", "ch", "ch.py", text.encode()), ()).text == text
 
 
@@ -121,7 +121,7 @@ def test_a_text_of_very_many_statements_is_read(warm):
     limits = replace(LIMITS, reply_bytes=1 << 15)
     given = SubmittedFiles("ada", "ch", "ch.py", text.encode())
     backend = InChild(Submission("ch", given, exercises={"softmax": ""}), warm, limits)
-    assert backend.load().names == ("softmax",) and len(backend.spans()) == 4001
+    assert backend.load().names == ("softmax",) and len(backend.facts({}).spans) == 4001
     backend.close()
 
 
@@ -132,8 +132,8 @@ def test_where_statements_stand_comes_with_the_file_and_in_no_process_of_its_own
     handed_in = InChild(Submission("ch", given, exercises={"softmax": ""}), warm, warm.limits)
     handed_in.load()
     forked = next(warm.numbers)
-    found = handed_in.spans()
+    found = handed_in.facts({})
     assert next(warm.numbers) == forked + 1
     handed_in.close()
     as_text = InChild(Submission("ch", Source(text, "ch.py")), warm, warm.limits)
-    assert found and found == as_text.spans() == spans(text)
+    assert found.spans == as_text.facts({}).spans == spans(text) != []

@@ -19,6 +19,7 @@ from tensorgrade.attempts.redaction import BITS, FIXED, possible_points, sentenc
 from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, Outcome
 from tensorgrade.exchange.references import Seen
+from tensorgrade.exchange.text_facts import TextFacts
 from tensorgrade.runner.source import Source
 
 from ..sampling import first_of_each
@@ -39,15 +40,12 @@ class Hostile:
         self.parameters: dict[str, dict[str, inspect.Parameter]] = {}
 
     def load(self) -> Loaded:
-        return Loaded(names=tuple(name for names, _, _ in self.spans() for name in names))
+        return Loaded(names=tuple(name for names, _, _ in self.facts({}).spans for name in names))
 
-    def changes(self, bugs) -> dict[str, int]:
-        return dict.fromkeys(bugs, 1)
-
-    def spans(self) -> list:
-        nodes = ast.parse(self.source.text).body
-        named = [node for node in nodes if hasattr(node, "name")]
-        return [([node.name], node.lineno, node.end_lineno) for node in named]
+    def facts(self, bugs) -> TextFacts:
+        nodes = [node for node in ast.parse(self.source.text).body if hasattr(node, "name")]
+        spans = [([node.name], node.lineno, node.end_lineno) for node in nodes]
+        return TextFacts(dict.fromkeys(bugs, 1), spans)
 
     def own_parameters(self) -> dict[str, dict[str, inspect.Parameter]]:
         return self.parameters

@@ -209,7 +209,7 @@ UNFIT = {
     "[n for n in range(10**5)]": "more than 20000 parts",
     "x.to_sparse()": "`result` is a sparse tensor",
     "{'a': x.to_sparse()}": "a sparse tensor",
-    "None": "nothing comes back that could be judged",
+    "None": "the solution returns nothing that could be judged",
     "x.zero_() and None": "fails on values/1",
 }
 
@@ -368,7 +368,9 @@ def test_weights_that_are_loaded_alone_are_no_result(tmp_path):
     text += "        super().forward(x)\n    ### END SOLUTION\n"
     cases = 'case("values/1", construct(in_features=2, out_features=1), load({"weight": '
     cases += 'weights(1, 2), "bias": weights(1)}), call(x=normal(2)))'
-    with pytest.raises(CourseError, match="values/1: nothing comes back that could be judged"):
+    with pytest.raises(
+        CourseError, match="values/1: the solution returns nothing that could be judged"
+    ):
         SmallCourse(tmp_path, text, cases)
 
 

@@ -128,7 +128,7 @@ def test_a_missing_hint_point_or_mistake_is_found(project):
     assert "softmax has fewer than 2 hints" in said and "softmax has no points" in said
     other = Chapter(CHAPTER, "", (*chapter.exercises, Exercise("nobody_wrote_this", 1, ("a", "b"))))
     said = "\n".join(chapter_slips(project, other, script))
-    assert "nobody_wrote_this has no mistake" in said
+    assert "nobody_wrote_this has no known mistake" in said
     assert "nobody_wrote_this: its cell defines nothing of that name" in said
 
 

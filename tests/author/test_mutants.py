@@ -275,9 +275,9 @@ def test_a_mistake_that_keeps_all_points_survives_and_is_listed():
     assert figures_of(kills)[:6] == ("Module", 99, 3, 1, 1, "50.0 %")
     said = report([kills], sentences=1, seed=1)
     assert "survived: 1\n" in said and "drawn by chance, to be read: 1\n" in said
-    assert "no use tells it" not in said
+    assert "no random call" not in said
     unfair = Kills("Module", 99, [trial(equivalent=True)])
-    assert "no use tells it from a right answer: 1\n" in report([unfair], 0, 1)
+    assert "no random call distinguishes it from a right answer: 1\n" in report([unfair], 0, 1)
 
 
 def test_a_name_that_is_no_exercise_is_reported(project):

@@ -360,7 +360,7 @@ def test_similar_mistakes_are_reported_for_all_exercises_at_once(course):
 @pytest.mark.parametrize(
     "file, old, new, said",
     [
-        (GRADER, "x + factor", "x +* factor", "scaled: scaled_factor_added is no Python"),
+        (GRADER, "x + factor", "x +* factor", "scaled: scaled_factor_added is not valid Python"),
         (GRADER, '"x + factor"', '"[1 for x in iter(int, 1)]"', "is still at work on values/"),
         (GRADER, "factor=3.0)", "factr=3.0)", "TypeError: scaled() has no parameter 'factr'"),
         (GRADER, '"x + factor"', '"factor * x"', "scaled: scaled_factor_added looks like a right"),

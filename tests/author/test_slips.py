@@ -29,9 +29,14 @@ SLIPS = [
         GRADER,
         "    return [case(",
         "    return [] and [case(",
-        "*:7: cases(pick) has none for graders",
+        "*:7: cases(pick) returns no case for graders",
     ),
-    (GRADER, "hidden=[(5,), (3, 4), (2, 3, 4)]", "hidden=[]", "*:7: cases(pick) has none for grad"),
+    (
+        GRADER,
+        "hidden=[(5,), (3, 4), (2, 3, 4)]",
+        "hidden=[]",
+        "*:7: cases(pick) returns no case for",
+    ),
     (GRADER, 'f"values/{shape}"', '"values/same"', "*:7: 3 cases are named 'values/same'"),
     (GRADER, "factor=3.0)", "factor=3.0), signature='vlues'", "no signature is named 'vlues'"),
     (
@@ -66,7 +71,7 @@ SLIPS = [
         '"scaled_factor_added"',
         "two mistakes are named scaled_factor_added",
     ),
-    (GRADER, 'x * 2.0")', "x * 2.0\"), same_as='nobody'", "is the same as nobody"),
+    (GRADER, 'x * 2.0")', "x * 2.0\"), same_as='nobody'", "has same_as='nobody', but"),
     (
         GRADER,
         "from tensorgrade.author import",
@@ -98,9 +103,9 @@ SLIPS = [
         GRADER,
         "x=normal(*shape)",
         "x=__import__('torch').randn(shape)",
-        "*:7: cases(pick) takes random numbers that hang on no seed of the course",
+        "*:7: cases(pick) uses random numbers that do not come from the course's seed",
     ),
-    (GRADER, "x=normal(*shape)", "x=normal(shape)", "*:10: normal((5,),): sizes are whole numbers"),
+    (GRADER, "x=normal(*shape)", "x=normal(shape)", "*:10: normal((5,),): pass sizes as separate"),
     (
         GRADER,
         "x=normal(*shape)",
@@ -170,7 +175,7 @@ SLIPS = [
         'points={"scalde": 3}',
         "names scalde, which is not an exercise",
     ),
-    ("course_config.py", "seed=", 'seed="abc" or ', "seed in course_config.py is 'abc'; it is"),
+    ("course_config.py", "seed=", 'seed="abc" or ', "seed in course_config.py is 'abc'; it"),
     (
         "course_config.py",
         "points={}",
@@ -241,7 +246,7 @@ def test_a_lesson_in_another_encoding_is_reported_with_its_line(course):
         told = said_of(course)
     finally:
         path.write_bytes(before)
-    assert told == f"{path}:27: this is no UTF-8; save the file as such"
+    assert told == f"{path}:27: this is not UTF-8; save the file in UTF-8"
 
 
 def test_a_missing_course_config_is_reported_with_its_path(tmp_path):

@@ -288,7 +288,7 @@ SETTINGS = {
     "a number made before": (
         *("ch5_beyond_one_sentence", "GroupedQueryAttention"),
         *("self.num_heads // self.num_kv_heads", "self.num_heads * self.num_kv_heads"),
-        "It uses `group` from line ",
+        "That line uses `group` from line ",
     ),
     "a part that weights do not determine": (
         *("ch6_small_gpt", "TransformerBlock"),

@@ -227,7 +227,7 @@ def test_what_is_no_channel_is_a_sentence(project, tmp_path):
             "the course system must be one of gradescope, prairielearn, classroom50",
         ),
         ("gradescope", "ch9", "landlock", "there is no chapter named ch9"),
-        ("gradescope", CH1, "safe", "there is full, namespaces, landlock, uid, none"),
+        ("gradescope", CH1, "safe", "the levels are full, namespaces, landlock, uid, none"),
     ):
         with pytest.raises(CourseError, match=sentence):
             write_channel(system, project, chapter, tmp_path / "a.zip", level)

@@ -160,7 +160,7 @@ def test_moodles_number_before_the_last_mark_says_who_it_is(tmp_path):
         f"{ODD}_2": "ben's",
         "Cleo_3": "cleo's own",
     }
-    why = "participant numbers tell the learners apart"
+    why = "each file was assigned by its participant number"
     assert f"1 display name could be taken for another learner's folder; {why}" in found.notes
 
 
@@ -355,7 +355,7 @@ def test_nothing_vanishes_without_a_note(tmp_path):
         "skipped: hidden files (1), links (1), paths that leave the download (2)",
     ]
     assert "submitted no file that is collected: Dee_4" in found.notes
-    assert any("4 names cannot be used for a folder" in note for note in found.notes)
+    assert any("4 names cannot be folder names" in note for note in found.notes)
     names = [path.name for path in (tmp_path / "in").iterdir()]
     assert all(name.isprintable() and not name.startswith(".") for name in names)
 

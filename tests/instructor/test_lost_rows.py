@@ -130,7 +130,7 @@ def test_results_of_an_earlier_version_are_taken_over(monkeypatch, tmp_path, ter
     rows, notes = term()
     assert rows == term.rows
     assert f"rows are missing or were changed, so these are graded again: ada/{CH1}" in notes
-    assert any(note.startswith("results of an earlier version were taken over") for note in notes)
+    assert any(note.startswith("results of an earlier version were copied") for note in notes)
     assert not (term.out / "graded.jsonl").exists()
     assert len(Store(term.out).attempts()["bao", CH1]) == 1, "not graded again"
     assert Store(term.out).history()[0] == record

@@ -110,6 +110,6 @@ def test_an_export_after_an_interrupted_run_names_what_is_not_graded(term, monke
         term(roster)
     rows = term(roster, partial=True)
     assert rows["bao"]["Grade"] == "50.0", "the grade that it had"
-    assert any("no new points of bao@x.org" in note for note in term.notes)
+    assert any("no new points for bao@x.org" in note for note in term.notes)
     term.grade()
     assert term(roster)["bao"]["Grade"] == "100.0"

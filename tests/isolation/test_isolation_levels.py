@@ -129,7 +129,7 @@ def test_takes_what_is_asked_for(machine):
 def test_unknown_words_are_explained(machine, wanted, isolation):
     """A level or a choice that does not exist is the course's or the caller's error."""
     machine({})
-    with pytest.raises(CourseError, match=r"there is full|auto or one of full"):
+    with pytest.raises(CourseError, match=r"the levels are full|auto or one of full"):
         choose_level(wanted, isolation)
 
 

@@ -289,7 +289,8 @@ def test_numbers_in_another_order():
         ),
         (
             Reshaped((2, 3)),
-            "its numbers are right and in the right order; only the shape should be (2, 3)",
+            "its numbers are right and in the right order; only the shape is wrong: it should be "
+            "(2, 3)",
         ),
         (
             NumberOfSlices(Slices(3, 5), "x"),

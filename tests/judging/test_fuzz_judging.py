@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tensorgrade.exchange.observation import Loaded, Observation, Outcome, read_observation
 from tensorgrade.exchange.text import LONGEST_MESSAGE
+from tensorgrade.exchange.text_facts import TextFacts
 from tensorgrade.runner.wire import BadMessage, pack
 from tensorgrade.sources.submission import Source
 
@@ -69,13 +70,9 @@ class Hostile:
         except (BadMessage, ValueError):
             return Observation(Outcome.KILLED)
 
-    def changes(self, bugs: dict[str, str]) -> dict[str, int]:
-        """The given code has been fixed."""
-        return dict.fromkeys(bugs, 1)
-
-    def names(self) -> dict[str, list[str]]:
-        """There is no text to look at."""
-        return {}
+    def facts(self, bugs: dict[str, str]) -> TextFacts:
+        """There is no text, but the given code has been fixed."""
+        return TextFacts(changes=dict.fromkeys(bugs, 1))
 
     def alone(self, name: str, given: str) -> "Hostile":
         """It answers alike, however little of its text is run."""
@@ -88,10 +85,6 @@ class Hostile:
 
     def assign(self, assigned: dict[str, dict[str, str]]) -> None:
         """Nothing is called."""
-
-    def spans(self) -> list[tuple[list[str], int, int]]:
-        """There is no text to look at."""
-        return []
 
     def close(self) -> None:
         """Nothing to give back."""

@@ -7,7 +7,7 @@ import torch
 
 from tensorgrade.attempts.in_process import InProcess
 from tensorgrade.author.recording.casebook import recorded_cases
-from tensorgrade.author.recording.references import observe, ways_of
+from tensorgrade.author.recording.references import observe, traces_of
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.exchange.references import (
     References,
@@ -16,17 +16,10 @@ from tensorgrade.exchange.references import (
     save_references,
 )
 from tensorgrade.exchange.traces import Trace, read_trace, with_stages
-from tensorgrade.judging.trace_comparison import (
-    Divergence,
-    Rows,
-    close,
-    divergence_sentence,
-    find_divergence,
-    hides,
-    instead,
-    right_values,
-    without_factor,
-)
+from tensorgrade.judging.divergence import Divergence, divergence_sentence
+from tensorgrade.judging.find_divergence import find_divergence
+from tensorgrade.judging.right_values import Rows, close, right_values
+from tensorgrade.judging.wrong_value import hides, instead, without_factor
 from tensorgrade.messages.divergence import (
     ComesTooEarly,
     DefaultOnLine,
@@ -90,7 +83,7 @@ NAME, CHAPTER = "scaled_dot_product_attention", "ch2_self_attention"
 
 @pytest.fixture(scope="module")
 def recorded(project):
-    """A case of learners', what is expected, and the ways of right answers through it."""
+    """A case of learners', what is expected, and the traces of right answers through it."""
     return recorded_on(project, CHAPTER, NAME, "cross")
 
 
@@ -98,20 +91,20 @@ def recorded_on(project, chapter, exercise, word):
     """The same for the first case of an exercise with a word in its name."""
     cases = [c for c in recorded_cases(project, chapter, exercise, False) if word in c.name][:1]
     source = project.solution(chapter).read_text(encoding="utf-8")
-    ways = ways_of(project, chapter, exercise, source, cases)
+    traces = traces_of(project, chapter, exercise, source, cases)
     (expected,) = observe(project, chapter, source, cases)
-    return cases[0], expected, ways[cases[0].id]
+    return cases[0], expected, traces[cases[0].id]
 
 
 def parted(project, recorded, text, chapter=CHAPTER, own=None):
     """Return the first difference of a text from right answers. own: lines to blame, or all."""
-    case, expected, ways = recorded
+    case, expected, traces = recorded
     backend = InProcess(project.submission(chapter, text))
     backend.load()
     (observed,) = backend.run([with_stages(case)])
-    way = read_trace(observed)
-    way = way if own is None else way.told_in(lambda line: line in own)
-    return find_divergence(Seen(case, expected, observed), way, ways)
+    trace = read_trace(observed)
+    trace = trace if own is None else trace.told_in(lambda line: line in own)
+    return find_divergence(Seen(case, expected, observed), trace, traces)
 
 
 @pytest.mark.parametrize("old, new, line, stage, word", WRONG)
@@ -296,9 +289,9 @@ def test_what_weights_are_put_together_to_is_not_blamed_for_an_error(project, re
 def test_what_another_line_makes_counts_as_made_by_the_line_that_calls_it():
     steps = [[[3, 9], "add", [], []], [[9], "mul", [0], []], [[4], "sub", [1], []]]
     told = {"steps": steps, "raised": [3, 9]}
-    way = read_trace(Observation(facts={"stages": told})).told_in(lambda line: line > 8)
-    assert [(one.line, one.inside) for one in way.stages] == [(9, True), (9, False), (0, False)]
-    assert way.raised == (9,)
+    trace = read_trace(Observation(facts={"stages": told})).told_in(lambda line: line > 8)
+    assert [(one.line, one.inside) for one in trace.stages] == [(9, True), (9, False), (0, False)]
+    assert trace.raised == (9,)
 
 
 def test_misnamed_projections_are_found_where_they_get_their_names(project, recorded):
@@ -334,29 +327,29 @@ def test_a_forged_way_is_no_way(steps):
 def test_places_that_are_not_there_do_not_come_back():
     told = {"steps": [[[1, 5], "add", [], ["x"]]], "returned": [0, 1, -1, "a"], "last": -4}
     told |= {"raised": [3, "4"]}
-    way = read_trace(Observation(facts={"stages": told}))
-    assert way.returned == (0,) and (way.last, way.raised) == (0, ())
-    assert (way.stages[0].line, way.stages[0].callers) == (1, (5,))
+    trace = read_trace(Observation(facts={"stages": told}))
+    assert trace.returned == (0,) and (trace.last, trace.raised) == (0, ())
+    assert (trace.stages[0].line, trace.stages[0].callers) == (1, (5,))
 
 
 def test_ways_are_stored_without_lines_operations_or_a_name_of_the_code(recorded, tmp_path):
-    case, expected, ways = recorded
-    references = References(CHAPTER, False, ((case, expected),), {case.id: ways})
+    case, expected, traces = recorded
+    references = References(CHAPTER, False, ((case, expected),), {case.id: traces})
     save_references(tmp_path / "r.safetensors", references)
     content = (tmp_path / "r.safetensors").read_bytes()
     for word in (b"softmax", b"matmul", b"transpose", b"d_k**", b"attn_scores"):
         assert word not in content
-    back = load_references(tmp_path / "r.safetensors").ways[case.id]
-    assert [len(way.stages) for way in back] == [len(way.stages) for way in ways]
-    assert all(stage.line == 0 and not stage.operation for way in back for stage in way.stages)
-    for one, other in zip(ways[0].stages, back[0].stages, strict=True):
+    back = load_references(tmp_path / "r.safetensors").traces[case.id]
+    assert [len(trace.stages) for trace in back] == [len(trace.stages) for trace in traces]
+    assert all(stage.line == 0 and not stage.operation for trace in back for stage in trace.stages)
+    for one, other in zip(traces[0].stages, back[0].stages, strict=True):
         assert one.names == other.names and torch.allclose(one.value.float(), other.value)
 
 
 def test_hidden_references_have_no_ways(project):
     for chapter in project.course.chapters:
         path = project.graders / "references" / f"{chapter.name}.safetensors"
-        assert load_references(path).ways == {}
+        assert load_references(path).traces == {}
 
 
 def test_a_sentence_says_no_more_than_is_known():
@@ -418,9 +411,9 @@ def test_rows_are_compared_as_one_value_with_another():
 
 
 def test_right_values_are_looked_through_once_for_all_learners(recorded):
-    _, _, ways = recorded
-    assert right_values(ways) is right_values(ways)
-    assert right_values(ways[:1]) is not right_values(ways)
+    _, _, traces = recorded
+    assert right_values(traces) is right_values(traces)
+    assert right_values(traces[:1]) is not right_values(traces)
 
 
 def line_of(text, words):
@@ -506,11 +499,11 @@ def test_an_argument_that_should_come_back_is_named_with_the_options_of_its_call
 
 
 def test_of_a_way_that_is_cut_nothing_is_said(recorded):
-    case, expected, ways = recorded
-    way = Trace(ways[0].stages[:3], (), 9, cut=True)
+    case, expected, traces = recorded
+    trace = Trace(traces[0].stages[:3], (), 9, cut=True)
     seen = Seen(case, expected, expected)
-    assert find_divergence(seen, way, ways) is None and find_divergence(
-        seen, replace(way, cut=False), ways
+    assert find_divergence(seen, trace, traces) is None and find_divergence(
+        seen, replace(trace, cut=False), traces
     )
 
 

@@ -442,5 +442,5 @@ def test_a_check_cell_sees_the_notebook_alone_as_grading_does(monkeypatch, tmp_p
     source += "def causal_mask(n):\n    return mask(n)"
     found = checked("causal_mask", source)
     page = Card(found)._repr_html_()
-    assert found.points == 0 and "copy into it what you use of your other files" in page
+    assert found.points == 0 and "copy what you need from your other files into this one" in page
     assert "my_helpers_of_today" in sys.modules and str(tmp_path) in sys.path

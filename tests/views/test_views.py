@@ -17,7 +17,7 @@ from tensorgrade.course import Chapter, Exercise
 from tensorgrade.course_sources import load_course
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
-from tensorgrade.judging.trace_comparison import Divergence
+from tensorgrade.judging.divergence import Divergence
 from tensorgrade.messages.message import Plain, Sentences
 from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.recognition.mistakes import make

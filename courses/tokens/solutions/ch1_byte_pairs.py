@@ -15,8 +15,8 @@
 #
 # A language model never sees a letter. It sees integers, *ids*, and a *tokenizer* has to turn text
 # into them and back. If every word is one id, the list of words never ends: each misspelling, each
-# name, each new plural is unknown. If every byte is one id, nothing is unknown, since any text in
-# any script is a sequence of bytes, but the sequences get long: a page is thousands of ids.
+# name, each new plural is unknown. If every byte is one id, nothing is unknown: any text in any
+# script is a sequence of bytes. But the sequences get long: a page is thousands of ids.
 #
 # *Byte-pair encoding* starts with the bytes and lets the text itself decide what belongs
 # together. It counts which two ids follow each other most often, gives that pair a new id,
@@ -147,7 +147,7 @@ def train_bpe(text: str, num_merges: int) -> dict[tuple[int, int], int]:
 #
 # With these merges any text can be encoded, also one that training never saw. Start
 # with its bytes and apply the merges *in the order in which they were learned*: the later ones are
-# made of the earlier ones, so at first there would be nothing to merge.
+# made of the earlier ones. If they were applied first, they would find nothing to merge.
 
 # %% exercise="encode"
 def encode(text: str, merges: dict[tuple[int, int], int]) -> list[int]:
@@ -180,7 +180,7 @@ def encode(text: str, merges: dict[tuple[int, int], int]) -> list[int]:
 def decode(ids: list[int], merges: dict[tuple[int, int], int]) -> str:
     """Return the text of a list of ids; the inverse of `encode`.
 
-    Bytes that are no valid UTF-8 become the replacement character, U+FFFD. An id that is neither a
+    Bytes that are not valid UTF-8 become the replacement character, U+FFFD. An id that is neither a
     byte nor the result of a merge raises a ValueError.
 
     >>> decode([257, 33], {(97, 97): 256, (256, 98): 257})
@@ -206,8 +206,8 @@ def decode(ids: list[int], merges: dict[tuple[int, int], int]) -> str:
 #    Check an id before you use it, and say what is wrong with it.
 
 # %% [markdown]
-# You have written a whole tokenizer. Try it on another language than the one it was trained on: the
-# text comes back unchanged, only in more ids.
+# You have written a whole tokenizer. Try it on another language than the one it was trained on: it
+# needs more ids, but the text still comes back unchanged.
 
 # %% active="ipynb"
 # merges = train_bpe(text * 3, 20)

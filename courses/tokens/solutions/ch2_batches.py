@@ -23,7 +23,7 @@ import torch
 # %% [markdown]
 # ## A vocabulary with special tokens
 #
-# For this part a token is a whole word again, which makes special tokens easy to see. A vocabulary
+# For this part a token is a whole word, which makes special tokens easy to see. A vocabulary
 # gives each word an id, in alphabetical order. The special tokens come last, so that adding one
 # changes no other id.
 
@@ -33,7 +33,7 @@ class Vocabulary:
 
     ids: a dict from each token to its id. The different words of `text`, which is split at white
     space, come first, sorted, from 0 on; then the special tokens, in the order in which they
-    are given. A special token that is also a word of the text has the id of the special one only.
+    are given. If a word of the text is also a special token, it counts only as a special token.
 
     encode(text) returns the list of ids of a text; an unknown word gets the id of `"<unk>"`, and
     raises a KeyError if there is no such token.

@@ -38,8 +38,8 @@ def lines_in_place(part: ExerciseAttempt) -> list[int]:
     public = part.attempt.public()
     entries = public.asked_for_stages if public else []
     cases = [case for case, _ in entries if case.exercise == part.name]
-    ways = map(read_trace, part.attempt.run_public(cases))
-    stages = (stage for way in ways for stage in way.stages)
+    traces = map(read_trace, part.attempt.run_public(cases))
+    stages = (stage for trace in traces for stage in trace.stages)
     lines = {one.line for one in stages if one.line and changes_its_input(one.operation)}
     return sorted(line for line in lines if not part.attempt.submitted.is_making(line))
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ...judging.diagnosis import Finding
-from ...judging.trace_comparison import Divergence
+from ...judging.divergence import Divergence
 from ...messages.message import Message, Sentences
 from ...runner.edits import Edit
 from ..attempt import ExerciseAttempt

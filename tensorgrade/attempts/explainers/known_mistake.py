@@ -1,6 +1,6 @@
 """Explain results that match known mistakes."""
 
-from ...judging.trace_comparison import Divergence
+from ...judging.divergence import Divergence
 from ...messages.checks import ChangesInput
 from ...messages.verdicts import SeenThenWhere
 from ..mistake_lines import place_of_mistakes

@@ -292,7 +292,9 @@ class Permutation(Relation):
             before = subject.run(made, inputs, sizes).value
             after = subject.run(made, changed, sizes).value
         if moved(before if keys else before[:, order], after):
-            return Broken("Other results come out if the tokens are in another order.")
+            if keys:
+                return Broken("Reordering the keys and values changes the results.")
+            return Broken("Reordering the tokens changes more than the order of the results.")
         return None
 
 
@@ -347,7 +349,7 @@ class Cache(Relation):
                 if moved(whole, torch.cat(parts, dim=1)):
                     pieces = " + ".join(map(str, chunks))
                     return Broken(
-                        f"Passed in pieces of {pieces} tokens, other results come out.",
+                        f"If the tokens are passed in pieces of {pieces}, the results differ.",
                         where=("is_causal", "triu", "tril", "mask", "masked_fill", "cat"),
                     )
             return self.taking_turns(made, inputs["x"], sizes, whole)

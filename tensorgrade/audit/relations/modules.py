@@ -48,7 +48,7 @@ class DropoutInTraining(Relation):
             return Broken("In evaluation two calls give different results.", causes=(ALWAYS_ON,))
         if one.shape == plain.shape and moved(one, plain):
             return Broken(
-                f"In evaluation other results come out with dropout={DROP} than without dropout.",
+                f"In evaluation, results with dropout={DROP} differ from those without dropout.",
                 causes=(RESCALED,),
             )
         if sizes.tokens > 2 and not moved(one, trained):
@@ -107,7 +107,7 @@ class TrainingWithoutDropout(Relation):
             raise Skip("it learns statistics in training")
         if plain.shape == trained.shape and moved(plain, trained):
             return Broken(
-                "In training other results come out than in evaluation, and dropout=0.",
+                "With dropout=0, the results in training differ from those in evaluation.",
                 where=("training", "is_causal", "dropout"),
             )
         return None

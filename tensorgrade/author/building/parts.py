@@ -129,7 +129,8 @@ def results(jobs: list[tuple], pool: Pool | None) -> Iterator[tuple[Part, Prints
         try:
             yield part, future.result()
         except BrokenExecutor:
-            yield part, f"{part.key}: a mistake in it, or in a part near it, ends a process"
+            why = "a known mistake in it, or in a part built at the same time, ended the process"
+            yield part, f"{part.key}: {why}"
 
 
 def make_part(root: str, part: Part, stored: Prints | None, options: BuildOptions) -> Prints | str:

@@ -80,9 +80,9 @@ class Side:
             if name in made or self.has(name)
         }
         entries = tuple(entry for references, _ in parts.values() for entry in references.entries)
-        ways = {case: way for one, _ in parts.values() for case, way in one.ways.items()}
+        traces = {case: trace for one, _ in parts.values() for case, trace in one.traces.items()}
         bugs = bugs_of(self.project, self.chapter)
-        references = References(self.chapter, self.hidden, entries, ways, bugs)
+        references = References(self.chapter, self.hidden, entries, traces, bugs)
         prints = {name: one for name, (_, one) in parts.items() if one}
         fingerprints = Fingerprints(
             LazyFingerprints({name: one.form for name, one in prints.items()}),

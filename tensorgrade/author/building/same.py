@@ -21,7 +21,7 @@ def same_references(stored: References, built: References) -> bool:
         return False
     if stored.bugs != built.bugs:
         return False
-    one, other = stored_traces(stored.ways), stored_traces(built.ways)
+    one, other = stored_traces(stored.traces), stored_traces(built.traces)
     if one.text != other.text or not same_tensors(one.rows, other.rows):
         return False
     return len(stored.entries) == len(built.entries) and all(

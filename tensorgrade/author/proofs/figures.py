@@ -258,7 +258,8 @@ def report(figures: Figures, known: list[Mistake]) -> str:
             share("pairs given a wrong name", wrongly(pairs, known)),
             "",
         ]
-    lines += ["right answers", f"  names given to {figures.right} of them: {len(figures.misnamed)}"]
+    given = [True] * len(figures.misnamed) + [False] * (figures.right - len(figures.misnamed))
+    lines += ["right answers", share("given a mistake's name", given)]
     return "\n".join(lines + figures.misnamed + ["", *unnamed(figures, known)])
 
 

@@ -257,7 +257,7 @@ def uses_by_chance(project: Project, chapter: str, exercise: str) -> list[Case]:
     """Return valid uses of an exercise, drawn by its grader file; the same ones every time."""
     draw = getattr(project.grader(chapter, exercise), "anything", None)
     if draw is None:
-        raise CourseError(f"graders/{chapter}/{exercise}.py draws no uses by chance (`anything`)")
+        raise CourseError(f"graders/{chapter}/{exercise}.py has no function `anything(chance)`")
     chance = random.Random(seed_for(0, "uses", exercise))
     return [draw(chance).recorded(exercise, number) for number in range(USES)]
 
@@ -371,7 +371,9 @@ def report(kills: list[Kills], sentences: int, seed: int) -> str:
         table(COLUMNS, rows),
         share("generated mistakes killed", [t.killed for k in kills for t in k.mistakes]),
         *described("survived", [trial for one in kills for trial in one.survivors]),
-        *described("lost points, though no use tells it from a right answer", unfair),
+        *described(
+            "lost points, though no random call distinguishes it from a right answer", unfair
+        ),
         *described("drawn by chance, to be read", drawn),
     ]
     return "\n".join(parts)

@@ -158,7 +158,7 @@ def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[st
             found.append(f"{where} has no points")
         known = any(exercise.name in mistake.edits for mistake in project.mistakes)
         if not known and not project.bug(chapter.name, exercise.name):
-            found.append(f"{where} has no mistake that proves its grader")
+            found.append(f"{where} has no known mistake, so nothing proves that its tests work")
         if not defines(script, exercise.name):
             found.append(f"{where}: its cell defines nothing of that name")
         elif not has_docstring(script, exercise.name):
@@ -236,14 +236,14 @@ class ExerciseFile:
         before, _ = chance(), self.cases
         if chance() != before:
             yield (
-                f"{self.path}:{line}: cases(pick) takes random numbers that hang on no seed of the "
-                "course, others in each build; draw them with normal(…), weights(…) or "
-                "pick.chance(…)"
+                f"{self.path}:{line}: cases(pick) uses random numbers that do not come from the "
+                "course's seed, so each build has other cases; draw them with normal(…), "
+                "weights(…) or pick.chance(…)"
             )
         for hidden, cases in self.cases.items():
             if not cases:
                 who = "graders" if hidden else "learners"
-                yield f"{self.path}:{line}: cases(pick) has none for {who}"
+                yield f"{self.path}:{line}: cases(pick) returns no case for {who}"
             for name, times in Counter(case.name for case in cases).items():
                 if times > 1:
                     yield f"{self.path}:{line}: {times} cases are named {name!r}"
@@ -285,7 +285,7 @@ class ExerciseFile:
         if abs(shares - self.exercise.shares) > 1e-6:
             yield (
                 f"{self.path}: the tests add up to {shares:g} points, and their markers say "
-                f"{self.exercise.shares:g}; two of them may have one name"
+                f"{self.exercise.shares:g}. Do two tests have the same name?"
             )
 
     @property
@@ -333,7 +333,8 @@ class ExerciseFile:
         """Return the mistakes that the bug is drawn from. Raise CourseError if they are too few."""
         found = candidates(self.project, self.chapter, self.exercise.name)
         if self.project.bug(self.chapter, self.exercise.name) and len(found) < FEWEST_BUGS:
-            raise CourseError(f"{self.path}: the seed draws among {FEWEST_BUGS} mistakes at least")
+            asked = f"list at least {FEWEST_BUGS} mistakes that change values; the seed selects one"
+            raise CourseError(f"{self.path}: {asked}")
         for one in found:
             bug_with(self.project, self.chapter, self.exercise.name, one)
         return found
@@ -354,7 +355,7 @@ class ExerciseFile:
     def wrong_with(self, one: Mistake, names: set[str], source: str) -> Iterator[str]:
         """Yield the problems of one mistake. names: the names of all mistakes of the exercise."""
         if one.same_as and one.same_as not in names:
-            yield f"{one.name} is the same as {one.same_as}, which is not a mistake there"
+            yield f"{one.name} has same_as={one.same_as!r}, but the exercise has no such mistake"
         try:
             make(source, self.exercise.name, [one])
         except EditError as error:

@@ -58,8 +58,8 @@ def refuse_other_sizes(name: str, shape: tuple[int, ...]) -> None:
     """Raise CourseError if a size is not an integer, for example a shape that was not unpacked."""
     if not all(isinstance(size, int) for size in shape):
         raise CourseError(
-            f"{name}{shape!r}: sizes are whole numbers, one by one; "
-            f"of a tuple `shape` that is {name}(*shape)"
+            f"{name}{shape!r}: pass sizes as separate integers; "
+            f"for a tuple `shape`, write {name}(*shape)"
         )
 
 

@@ -91,8 +91,8 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
         if problem := unfit(case, observation):
             raise CourseError(f"{case.exercise}, case {case.name}: {problem}")
     entries = tuple(zip(cases, seen, strict=True))
-    ways = {} if hidden else ways_of(project, chapter, exercise, source, cases)
-    return References(chapter, hidden, entries, ways)
+    traces = {} if hidden else traces_of(project, chapter, exercise, source, cases)
+    return References(chapter, hidden, entries, traces)
 
 
 def failure(case: Case, error: CaughtError) -> str:
@@ -107,7 +107,7 @@ def failure(case: Case, error: CaughtError) -> str:
     return said
 
 
-def ways_of(
+def traces_of(
     project: Project, chapter: str, exercise: str, source: str, cases: list[Case]
 ) -> dict[str, tuple[Trace, ...]]:
     """Return the reference traces for one case of each group, by the case's id.
@@ -153,7 +153,7 @@ def same_results(expected: Observation, other: Observation) -> bool:
     )
 
 
-def as_kept(way: Trace, words: dict[str, str]) -> Trace:
+def as_kept(trace: Trace, words: dict[str, str]) -> Trace:
     """Return a trace with the course's names for its values, and without large values."""
     stages = (
         replace(
@@ -161,9 +161,9 @@ def as_kept(way: Trace, words: dict[str, str]) -> Trace:
             names=tuple(words[name] for name in stage.names if name in words),
             value=None if stage.value is None or stage.value.numel() > LARGEST else stage.value,
         )
-        for stage in way.stages
+        for stage in trace.stages
     )
-    return replace(way, stages=tuple(stages))
+    return replace(trace, stages=tuple(stages))
 
 
 def unfit(case: Case, seen: Observation) -> str:
@@ -180,7 +180,7 @@ def unfit(case: Case, seen: Observation) -> str:
     asked = any(call.gradient for call in case.calls)
     if asked and not any(name.startswith("gradient.") for name in seen.tensors):
         return "gradients are asked for, and no result of the solution has any"
-    return "" if says_something(case, seen) else "nothing comes back that could be judged"
+    return "" if says_something(case, seen) else "the solution returns nothing that could be judged"
 
 
 def says_something(case: Case, seen: Observation) -> bool:
@@ -293,7 +293,7 @@ class Recording:
             ast.parse("\n".join(lines[first : len(lines) - after]))
         except SyntaxError as error:
             raise CourseError(
-                f"{self.exercise}: {self.called(version)} is no Python: {error.msg}"
+                f"{self.exercise}: {self.called(version)} is not valid Python: {error.msg}"
             ) from None
 
     def refuse_endless(self, version: Version, cases: list[Case], seen: list[Observation]) -> None:
@@ -302,7 +302,7 @@ class Recording:
             if one.status == Outcome.TIMEOUT:
                 raise CourseError(
                     f"{self.exercise}: {self.called(version)} is still at work on {case.name} "
-                    f"after {SECONDS_OF_A_VERSION} seconds; a mistake has to come to an end"
+                    f"after {SECONDS_OF_A_VERSION} seconds; a known mistake must finish"
                 )
 
     def called(self, version: Version) -> str:

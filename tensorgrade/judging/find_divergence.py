@@ -1,0 +1,299 @@
+"""Find the line where an attempt's values diverge from those of right answers, on a public case.
+
+The search goes back from a wrong result to the first value that no right answer has.
+"""
+
+from dataclasses import replace
+from itertools import chain
+
+import torch
+
+from ..exchange.references import Seen
+from ..exchange.traces import Stage, Trace
+from ..messages.divergence import (
+    FirstOfItsKind,
+    IsLast,
+    LeftAsMade,
+    NothingIsDone,
+    ReturnsEarlierValue,
+    ReturnsMore,
+    ReturnsOtherNumber,
+    RoundsTo,
+    ShouldComeBack,
+    StartsWithOtherNumber,
+    UnknownShape,
+)
+from ..runner.steps import Passing
+from .divergence import Divergence
+from .remarks import same
+from .right_values import is_nan, normal, tells
+from .trace_comparison import Comparison
+from .wrong_value import described, in_stretch, misnamed
+
+DIGITS = {torch.float32: "seven", torch.float16: "three", torch.bfloat16: "two"}
+SAME_DIGITS = 1e-8  # the relative difference of results in float64 that counts as none
+
+
+def find_divergence(seen: Seen, trace: Trace, traces: tuple[Trace, ...]) -> Divergence | None:
+    """Return where an attempt diverges from right answers on a case; None if that is not known.
+
+    seen: the case with its expected and observed results. trace: the attempt's trace. traces: the
+    reference traces.
+    """
+    compared = Comparison(seen, trace, traces)
+    found = divergence_of(compared)
+    return replace(found, correct=correct_operations(compared)) if found else None
+
+
+def divergence_of(compared: Comparison) -> Divergence | None:
+    """Return where the values diverge; None if that is not known."""
+    if error := compared.observed.error:
+        line = next(iter(compared.trace.raised), error.line)
+        return before_error(compared, line) if error.verb == "call" else None
+    if compared.trace.cut:  # the trace is cut off before the results
+        return None
+    roots = compared.wrong_results()
+    if not roots:
+        nothing = nothing_back(compared)
+        return Divergence(compared.trace.last, what=IsLast()) if nothing else rounding(compared)
+    if (bad := first_bad(compared, roots)) is not None:
+        kind = "NaN" if is_nan(compared.stages[bad].value) else "infinity"
+        return Divergence(
+            compared.stages[bad].line, "", *compared.reached(bad), FirstOfItsKind(kind)
+        )
+    if holds_right_results(compared):
+        return Divergence(compared.trace.last or compared.stages[roots[0]].line, what=ReturnsMore())
+    if early := next((at for at in roots if compared.names(at)), None):
+        return returned_early(compared, early)
+    left = left_unused(compared)
+    unused = 0 if left is None else compared.stages[left].line
+    if left is not None and (compared.stages[left].inside or not compared.stages[left].names):
+        return unused_value(compared, left)
+    found = divergence_before(compared, roots)
+    return replace(found, unused=unused) if found and found.line != unused else found
+
+
+def rounding(compared: Comparison) -> Divergence | None:
+    """Return the line that makes a coarser dtype, if a result differs in late digits only."""
+    if not any(is_nearly_right(compared, name) for name in compared.expected.tensors):
+        return None
+    for stage in compared.stages:
+        values = (compared.stages[at].value for at in stage.inputs)
+        from_double = any(v is not None and v.dtype == torch.float64 for v in values)
+        digits = "" if stage.value is None else DIGITS.get(stage.value.dtype, "")
+        if stage.line and stage.value is not None and from_double and digits:
+            dtype = str(stage.value.dtype).removeprefix("torch.")
+            return Divergence(stage.line, what=RoundsTo(dtype, digits))
+    return None
+
+
+def first_bad(compared: Comparison, roots: list[int]) -> int | None:
+    """Return the first value with NaN or plus infinity on the path to a result with NaN.
+
+    None if right answers have such values there too.
+    """
+    if not any(is_nan(compared.stages[at].value) for at in roots):
+        return None
+    path = sorted({*roots, *chain(*map(compared.ancestors, roots))})
+    bad = [at for at in path if is_nan(compared.stages[at].value, or_inf=True)]
+    first = next(iter(bad), None)
+    if first is None or first in roots:  # where it appears is known already
+        return None
+    return first if compared.stages[first].line and not compared.matches[first] else None
+
+
+def is_nearly_right(compared: Comparison, name: str) -> bool:
+    """Return True if a result differs from the expected one, but only in late digits."""
+    right, own = compared.expected.tensors[name], compared.observed.tensors.get(name)
+    if own is None or own.shape != right.shape or right.dtype != torch.float64:
+        return False
+    gap = (own.double() - right).abs()
+    return bool(gap.numel()) and float(gap.max()) > SAME_DIGITS * float(right.abs().max())
+
+
+def divergence_before(compared: Comparison, roots: list[int]) -> Divergence | None:
+    """Return the divergence at the first wrong value before wrong results, or at its cause."""
+    lost = compared.first_lost(roots)
+    if lost is None:
+        return right_elsewhere(compared, roots)
+    if (other := misnamed(compared, lost)) is not None:
+        return described(compared, other)
+    if (start := wrong_start(compared, lost)) is not None:
+        return Divergence(
+            compared.stages[start].line, "", *compared.reached(start), StartsWithOtherNumber()
+        )
+    if (start := misfit_start(compared, lost)) is not None:
+        return Divergence(compared.stages[start].line, what=UnknownShape())
+    if compared.is_filler(lost) and not compared.stages[lost].inputs:
+        return left_as_made(compared, lost, roots)
+    if is_made_of_constants(compared, lost):
+        return None
+    if given := is_to_come_back(compared):
+        what = ShouldComeBack(given, plain_arguments(compared))
+        return Divergence(compared.stages[lost].line, what=what, since=1)
+    return in_stretch(compared, lost, roots, described(compared, lost))
+
+
+def wrong_start(compared: Comparison, lost: int) -> int | None:
+    """Return a constant that makes a wrong value constant, if right answers use others."""
+    value = compared.stages[lost].value
+    if value is None or tells(value):
+        return None
+    fillers = filter(compared.is_filler, compared.stages[lost].inputs)
+    return next((at for at in fillers if is_other_filler(compared, compared.stages[at])), None)
+
+
+def is_other_filler(compared: Comparison, stage: Stage) -> bool:
+    """Return True if a constant of the file differs from all right constants of that shape."""
+    value = stage.value
+    if stage.line <= 0 or value is None or value.numel() == 0:
+        return False
+    known = compared.right.constants.get(value.shape, set())
+    return bool(known) and float(normal(value).flatten()[0]) not in known
+
+
+def is_made_of_constants(compared: Comparison, lost: int) -> bool:
+    """Return True if a wrong value comes only from constants: an earlier step is missing."""
+    stage, value = compared.stages[lost], compared.stages[lost].value
+    empty = value is None or not tells(value) or not bool(value.isfinite().any())
+    return empty and bool(stage.inputs) and all(map(compared.is_filler, stage.inputs))
+
+
+def misfit_start(compared: Comparison, lost: int) -> int | None:
+    """Return a constant of a wrong shape on the path to a value of a wrong shape."""
+    if not compared.is_misfit(lost):
+        return None
+    fillers = filter(compared.is_filler, compared.ancestors(lost))
+    return next((at for at in fillers if compared.stages[at].line and compared.is_misfit(at)), None)
+
+
+def left_as_made(compared: Comparison, start: int, roots: list[int]) -> Divergence:
+    """Return the divergence for a constant that was not overwritten, or not everywhere."""
+    line, filler = compared.stages[start].line, compared.stages[start].value
+    expected = [t for name, t in compared.expected.tensors.items() if name.startswith("result")]
+    pairs = list(zip(compared.trace.returned, expected, strict=False))
+    wrong = [(compared.stages[at].value, t) for at, t in pairs if at in roots]
+    left = filler is not None and all(
+        value is not None
+        and value.shape == right.shape
+        and bool((value == filler.flatten()[0])[value != right].all())
+        for value, right in wrong
+    )
+    until = max(compared.trace.last, line)
+    return Divergence(line, what=LeftAsMade() if left and wrong else None, since=line, until=until)
+
+
+def is_to_come_back(compared: Comparison) -> str:
+    """Return the argument that is the only right result; "" if none is."""
+    passed = compared.case.passed_tensors if len(compared.asked) == 1 else ()
+    return next((name for name, tensor in passed if same(tensor, compared.asked[0])), "")
+
+
+def plain_arguments(compared: Comparison) -> tuple[str, ...]:
+    """Return the plain arguments of the case's last call, each as `name=value`."""
+    last = compared.case.steps[-1]
+    passed = last.arguments.items() if isinstance(last, Passing) else ()
+    return tuple(f"{name}={value}" for name, value in passed if not isinstance(value, dict))
+
+
+def left_unused(compared: Comparison) -> int | None:
+    """Return the first right value that nothing uses; None if there is none.
+
+    The attempt has this value nowhere else, and no value that right answers make from it.
+    """
+    left = set(compared.trace.unused)
+    had = {
+        (id(trace), i)
+        for at, found in enumerate(compared.matches)
+        for trace, i in found
+        if at not in left
+    }
+    told = [at for at in compared.trace.unused if compared.stages[at].line]
+    return next((at for at in told if is_missing(compared, compared.matches[at], had)), None)
+
+
+def is_missing(
+    compared: Comparison, matches: list[tuple[Trace, int]], had: set[tuple[int, int]]
+) -> bool:
+    """Return True if these right values are missing elsewhere, with everything made from them.
+
+    It is enough if one reference trace has such values and all of them are missing.
+    """
+    if any((id(trace), at) in had for trace, at in matches):
+        return False
+    made = [
+        {(id(trace), i) for i, stage in enumerate(trace.stages) if at in stage.inputs}
+        for trace, at in matches
+    ]
+    return any(ones and ones.isdisjoint(had) for ones in made)
+
+
+def unused_value(compared: Comparison, at: int) -> Divergence:
+    """Return the divergence for a right value that is made and then not used."""
+    name = next(iter(compared.names(at)), "")
+    return Divergence(compared.stages[at].line, name, *compared.reached(at), NothingIsDone())
+
+
+def right_elsewhere(compared: Comparison, roots: list[int]) -> Divergence | None:
+    """Return the divergence if every value is right, but others were returned, or too few."""
+    expected = [t for name, t in compared.expected.tensors.items() if name.startswith("result")]
+    if len(compared.trace.returned) != len(expected):
+        known = [at for at, stage in enumerate(compared.stages) if stage.value is not None]
+        made = all(any(compared.is_right_result(at, t) for at in known) for t in expected)
+        last = compared.trace.last
+        return Divergence(last, what=ReturnsOtherNumber()) if made and last else None
+    wrong = next((at for at in roots if not compared.matches[at]), None)
+    line = compared.trace.last if wrong is None else compared.stages[wrong].line
+    return Divergence(line) if line else None
+
+
+def before_error(compared: Comparison, line: int | None) -> Divergence | None:
+    """Return the line of an error, or an earlier one that makes a value no right answer has.
+
+    That value has right numbers in wrong places, or is used by the operation that failed.
+    """
+    if not line:
+        return None
+    lost = [at for at, passes in enumerate(compared.passes) if not passes and compared.counts(at)]
+    if misplaced := [at for at in lost if compared.is_misplaced(at)]:
+        return in_stretch(compared, misplaced[0], misplaced, described(compared, misplaced[0]))
+    cause = compared.first_lost([at for at in compared.trace.failed if at in lost])
+    if cause is None or compared.stages[cause].line == line or not compared.is_misfit(cause):
+        return Divergence(line, raised=True)
+    if (start := misfit_start(compared, cause)) is not None:
+        return Divergence(compared.stages[start].line, what=UnknownShape())
+    return in_stretch(compared, cause, [cause], described(compared, cause))
+
+
+def holds_right_results(compared: Comparison) -> bool:
+    """Return True if more was returned than asked for, and it includes all expected results."""
+    known = [at for at in compared.trace.returned if compared.stages[at].value is not None]
+    return len(compared.trace.returned) > len(compared.asked) > 0 and all(
+        any(compared.is_right_result(at, expected) for at in known) for expected in compared.asked
+    )
+
+
+def nothing_back(compared: Comparison) -> bool:
+    """Return True if nothing was returned although a tensor is asked for."""
+    told = [one for name, one in compared.observed.values.items() if name.startswith("result")]
+    other = any(one.get("type") != "NoneType" for one in told)
+    return (
+        bool(compared.asked)
+        and not compared.trace.returned
+        and not other
+        and compared.trace.last > 0
+    )
+
+
+def returned_early(compared: Comparison, at: int) -> Divergence:
+    """Return the divergence for a right value that is returned instead of the right result."""
+    name = compared.names(at)[0]
+    line = compared.trace.last or compared.stages[at].line
+    return Divergence(line, name, *compared.reached(at), ReturnsEarlierValue(name))
+
+
+def correct_operations(compared: Comparison) -> frozenset[tuple[int, str]]:
+    """Return (line, operation) of the operations that give only right values on their line."""
+    done = [((stage.line, stage.operation), at) for at, stage in enumerate(compared.stages)]
+    wrong = {one for one, at in done if not compared.matches[at]}
+    return frozenset({one for one, _ in done} - wrong)

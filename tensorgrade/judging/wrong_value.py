@@ -1,0 +1,318 @@
+"""Describe the first wrong value: what is due in its place, and all lines that may be at fault."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain
+
+import torch
+
+from ..exchange.cases import Case
+from ..exchange.traces import Trace
+from ..messages.divergence import (
+    ComesTooEarly,
+    HidesNothing,
+    HidesOthers,
+    HoldsOtherValue,
+    KeepsOrder,
+    NotLowEnough,
+)
+from ..messages.message import Message
+from ..messages.remarks import Compared, SoftmaxInputTimesFactor, TimesFactor
+from .divergence import Divergence
+from .remarks import constant, remarks, rounded, sums
+from .right_values import HIDDEN, close, normal
+from .tensor_comparison import where_they_differ
+from .trace_comparison import Comparison, called
+
+RESHAPES = {"view", "reshape", "flatten", "unflatten"}
+NEARLY_ONE = 0.01  # a factor this close to 1 has about the same size on other cases
+
+
+def described(compared: Comparison, lost: int) -> Divergence:
+    """Return the divergence for the first wrong value."""
+    stage = compared.stages[lost]
+    reached, upto = compared.reached(lost)
+    if names := compared.names(lost):
+        wrong = HoldsOtherValue(compared.other_name(lost), names[0])
+        return Divergence(stage.line, names[0], reached, upto, wrong)
+    if stage.operation in RESHAPES and compared.is_misplaced(lost) and not stage.inside:
+        return Divergence(stage.line, "", reached, upto, KeepsOrder())
+    if lost in compared.trace.returned or stage.inside:  # reported elsewhere
+        return Divergence(stage.line, "", reached, upto)
+    asked = due(compared, lost)
+    last = compared.last_of_line(lost)
+    for name, value in asked:
+        what = too_high(compared, lost, value) or instead(
+            compared.case, compared.stages[last].value, value
+        )
+        if what:
+            return Divergence(stage.line, name, reached, upto, what)
+    return Divergence(stage.line, asked[0][0] if asked else "", reached, upto)
+
+
+def misnamed(compared: Comparison, lost: int) -> int | None:
+    """Return an input of a wrong value that has the name of another right value."""
+    return next((at for at in compared.ancestors(lost) if compared.other_name(at)), None)
+
+
+def too_high(compared: Comparison, lost: int, right: torch.Tensor) -> Message | None:
+    """Return a message if a value hides places with a number that is not low enough."""
+    value = compared.stages[lost].value
+    found = hides(value.double(), right.double()) if value is not None else None
+    return found if isinstance(found, NotLowEnough) else None
+
+
+def due(compared: Comparison, lost: int) -> list[tuple[str, torch.Tensor]]:
+    """Return (name, value) of the right values that may belong there, the most likely first."""
+    value, inputs = compared.stages[lost].value, compared.stages[lost].inputs
+    alike = compared.right.with_its_numbers(value) if value is not None else []
+    alike += compared.right.multiples(value) if value is not None else []
+    alike = [match for match in alike if not is_had(compared, match, lost)]
+    found = [(0, trace, at) for trace, at in alike if trace.stages[at].names]
+    found += [(0, trace, at) for trace, at in compared.right.called(called(compared.stages[lost]))]
+    known = [compared.matches[at] for at in inputs if compared.matches[at]]
+    for trace in sorted(compared.right.traces, key=lambda trace: -sum(map(is_in(trace), known))):
+        both = [match for match in known if is_in(trace)(match)]
+        places = [max(at for other, at in match if other is trace) for match in both]
+        found += next_in(trace, max(places)) if places else []
+    found = [
+        (n, trace, at) for n, trace, at in found if n == 0 or is_as_large(compared, lost, trace, at)
+    ]
+    names = {name for at in range(lost) for name in compared.names(at)}
+    found.sort(key=lambda one: one[0])
+    named = ((compared.right.name(trace, at), trace.stages[at].value) for _, trace, at in found)
+    return [(n, value) for n, value in named if value is not None and n not in names]
+
+
+def is_had(compared: Comparison, match: tuple[Trace, int], before: int) -> bool:
+    """Return True if an earlier value of the attempt is this right one."""
+    trace, at = match
+    earlier = chain.from_iterable(compared.matches[:before])
+    return any(other is trace and place == at for other, place in earlier)
+
+
+def is_as_large(compared: Comparison, lost: int, trace: Trace, at: int) -> bool:
+    """Return True if a right value is as large as the wrong one or as the last of its line.
+
+    The next value in a right answer may be one that the attempt has not reached yet.
+    """
+    right, places = trace.stages[at].value, (lost, compared.last_of_line(lost))
+    values = (compared.stages[place].value for place in places)
+    return right is None or any(v is None or v.numel() == right.numel() for v in values)
+
+
+def next_in(trace: Trace, place: int) -> list[tuple[int, Trace, int]]:
+    """Return the first named value that a right answer makes from the one at a place, if any.
+
+    The first entry counts the steps from the given value to the named one.
+    """
+    made = {place}
+    for at in range(place + 1, len(trace.stages)):
+        if not made.isdisjoint(trace.stages[at].inputs):
+            made.add(at)
+            if trace.stages[at].names:
+                return [(len(made), trace, at)]
+    return []
+
+
+def is_in(trace: Trace) -> Callable[[list[tuple[Trace, int]]], bool]:
+    """Return a predicate that is True if a match is in a trace."""
+    return lambda match: any(other is trace for other, _ in match)
+
+
+def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> Message | None:
+    """Return a message on a wrong value, compared with the right one; None without a finding."""
+    if value is None or not value.is_floating_point():
+        return None
+    value, right = value.double(), right.double()
+    if what := hides(value, right):
+        return what
+    if bool(value.isneginf().any()) and not bool((value.isnan() | value.isposinf()).any()):
+        return None  # scores with hidden places, as they should be before they become weights
+    # A value of another shape may be an input of the line's result, so its rows need no certain
+    # sum.
+    off = sums(value, right) if value.shape != right.shape else None
+    found = remarks(case, value, right, hidden=False, compared=Compared.ON_THE_WAY)
+    first = next((one for one in found if one != off), None)
+    return without_factor(first) if first else None
+
+
+def without_factor(remark: Message) -> Message:
+    """Return a remark without the number of its factor, which differs from case to case.
+
+    A factor close to 1 is kept, because it is close to 1 in other cases too.
+    """
+    match remark:
+        case TimesFactor(factor=float(factor)) if abs(rounded(factor) - 1) < NEARLY_ONE:
+            return replace(remark, origin=None)
+        case TimesFactor() | SoftmaxInputTimesFactor():
+            return replace(remark, factor=None, origin=None)
+        case _:
+            return remark
+
+
+def hides(value: torch.Tensor, right: torch.Tensor) -> Message | None:
+    """Return how hidden places differ from those that should be hidden; None if they are equal."""
+    if value.shape != right.shape or not bool((right < HIDDEN).any()):
+        return None
+    yours, asked = value < HIDDEN, right < HIDDEN
+    if torch.equal(yours, asked):
+        return None
+    missed = value[asked & ~yours]
+    filled = missed.unique()
+    # A single number may be any score, and scores may be as low as hidden places.
+    several = len(missed) > 1 or not yours.any()
+    if several and len(filled) == 1:
+        shown = bool((value[~asked] == filled[0]).any())
+        return None if shown else NotLowEnough(float(filled[0]))
+    if yours.any():
+        return HidesOthers(where_they_differ(yours ^ asked))
+    seen, other = value[~asked], right[~asked]  # if these differ, the value is no score any more
+    return HidesNothing() if close(seen, other) or constant(seen, other) else None
+
+
+def in_stretch(compared: Comparison, lost: int, ends: list[int], told: Divergence) -> Divergence:
+    """Return a divergence with all lines where the mistake may be, and the values before them.
+
+    Lines before the first wrong value count if their values are only partly right or not
+    complete yet. Lines after it, up to the wrong results, count if right answers have no value
+    in its place, because it may be another method.
+    """
+    line = told.line
+    loose = [at for at in loose_before(compared, lost) if compared.stages[at].line < line]
+    loose += [at for at in not_turned(compared, lost) if 0 < compared.stages[at].line < line]
+    if early := stops_early(compared, lost):
+        told = replace(told, what=ComesTooEarly(), stage="")
+        loose = [*loose, *early]
+    elif not (told.stage or told.what or lost in ends or compared.stages[lost].inside):
+        after = [at for at in compared.region(ends) if at >= lost and compared.stages[at].line]
+        last = max(compared.stages[at].line for at in after)
+        told = replace(told, until=last if last > line else 0)
+        # Those in an earlier line belong to a loop's next round.
+        loose += [at for at in after if compared.stages[at].line < line]
+    if not loose:
+        return told
+    since = min(compared.stages[at].line for at in loose)
+    reached, upto = compared.reached(min(*loose, lost))
+    right = (reached, upto) if upto < since else ((), 0)
+    return replace(told, since=since, reached=right[0], upto=right[1])
+
+
+def loose_before(compared: Comparison, lost: int) -> list[int]:
+    """Return inputs of a wrong value that are not known to be right.
+
+    They were reshaped, cut out or scaled in a way that may be wrong, or they are too small to
+    compare.
+    """
+    found: list[int] = []
+    left = [lost]
+    while left:
+        maker = left.pop()
+        for at in compared.stages[maker].inputs:
+            stage = compared.stages[at]
+            start = compared.is_unknown(maker) and not compared.passes[at]
+            alone = len([one for one in stage.inputs if compared.counts(one)]) == 1
+            changed = alone and not compared.matches[at] and compared.counts(at)
+            new = at not in found
+            if new and stage.line and (changed or start or compared.is_unknown(at)):
+                found.append(at)
+                left.append(at)
+    return found
+
+
+def stops_early(compared: Comparison, lost: int) -> list[int]:
+    """Return values that a loop makes, if right answers combine later values of that loop.
+
+    Empty if right answers combine the same values.
+    """
+    told = [at for at in compared.stages[lost].inputs if compared.counts(at)]
+    made = [at for at in told if is_made_in_loop(compared, at)]
+    if not made or not all(compared.matches[at] for at in told):
+        return []
+    goes_on = False
+    for trace in compared.right.traces:
+        now = [{i for one, i in compared.matches[at] if one is trace} for at in told]
+        later = [
+            set[int]().union(*(same_size_from(trace, i) for i in p)) if at in made else p
+            for at, p in zip(told, now, strict=True)
+        ]
+        used = [set(stage.inputs) for stage in trace.stages]
+        if any(all(p & inputs for p in now) for inputs in used):
+            return []
+        goes_on = goes_on or any(all(p & inputs for p in later) for inputs in used)
+    return made if goes_on else []
+
+
+def not_turned(compared: Comparison, lost: int) -> list[int]:
+    """Return inputs of a wrong value that right answers would reorder first, such as transpose.
+
+    Values from which such an input was itself reordered are included.
+    """
+    told = [at for at in compared.stages[lost].inputs if compared.counts(at)]
+    if len(told) < 2 or not all(compared.matches[at] for at in told):
+        return []
+    asked = [
+        [(trace, turned_from(trace, i), i) for trace, i in compared.matches[at]] for at in told
+    ]
+    wrong: list[list[int]] = []
+    for trace in compared.right.traces:
+        forms = [[(forms, i) for one, forms, i in each if one is trace] for each in asked]
+        for stage in trace.stages:
+            used = {*stage.inputs}
+            if all(any(not used.isdisjoint(turned) for turned, _ in each) for each in forms):
+                pairs = zip(told, forms, strict=True)
+                wrong.append([at for at, each in pairs if used.isdisjoint(i for _, i in each)])
+    found = min(wrong, key=len, default=[])
+    left = list(found)
+    while left:
+        inputs = set(compared.stages[left.pop()].inputs).difference(found)
+        made = [at for at in inputs if is_turned(compared, at)]
+        found += made
+        left += made
+    return found
+
+
+def is_turned(compared: Comparison, at: int) -> bool:
+    """Return True if a value is another one with the same numbers in other places."""
+    return any(
+        one == at for i in compared.stages[at].inputs for one in turned_from(compared.trace, i)
+    )
+
+
+def is_made_in_loop(compared: Comparison, at: int) -> bool:
+    """Return True if the same line has made an earlier value that this one depends on."""
+    stage = compared.stages[at]
+    same_line = (compared.stages[one] for one in compared.ancestors(at))
+    return any(
+        (one.line, one.operation) == (stage.line, stage.operation)
+        and one.value is not None
+        and stage.value is not None
+        and one.value.shape == stage.value.shape
+        for one in same_line
+    )
+
+
+def turned_from(trace: Trace, at: int) -> set[int]:
+    """Return the places of a value and of its copies with the same numbers in other places."""
+    found, value = {at}, trace.stages[at].value
+    if value is None:
+        return found
+    numbers = normal(value).flatten().sort().values
+    for i, stage in enumerate(trace.stages):
+        other = stage.value
+        if other is None or other.numel() != value.numel() or len(stage.inputs) != 1:
+            continue
+        if stage.inputs[0] in found and close(normal(other).flatten().sort().values, numbers):
+            found.add(i)
+    return found
+
+
+def same_size_from(trace: Trace, at: int) -> set[int]:
+    """Return the places of all values of the same shape that a trace makes from a value."""
+    made, value = {at}, trace.stages[at].value
+    for i in range(at + 1, len(trace.stages)):
+        if not made.isdisjoint(trace.stages[i].inputs):
+            made.add(i)
+    shape = None if value is None else value.shape
+    values = ((i, trace.stages[i].value) for i in made - {at})
+    return {i for i, other in values if other is not None and other.shape == shape}
