@@ -136,8 +136,8 @@ def attention_scores(query: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:
 def softmax_naive(x: torch.Tensor) -> torch.Tensor:
     """Return the softmax of a vector, computed just as the formula says.
 
-    Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax or
-    torch.logsumexp: the exercise is to write softmax yourself. If your code names one of them,
+    Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax, any log_softmax
+    or torch.logsumexp: the exercise is to write softmax yourself. If your code names one of them,
     you lose half of the points; a call that is found only when the code runs costs a tenth.
 
     Shapes:
@@ -401,7 +401,7 @@ def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch
 # them, find the mistake and fix it. Do not rewrite the function: a small fix is worth more points
 # than a correct rewrite.
 #
-# This one computes the same as `simplified_self_attention`, with `torch.einsum`, which names the
+# This one should compute what `simplified_self_attention` does, with `torch.einsum`. It names the
 # axes of a product with letters. In `"id,jd->ij"` the first table has axes i and d, the second j
 # and d; d is in both and not in the result, so it is summed away. A dot product for every i and j
 # remains.

@@ -219,8 +219,8 @@ def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 # > entry i is paired with entry i + head_dim/2: the first half of a row with its second
 # > half.
 #
-# (The paper pairs neighbours; Llama and most of today's models pair halves. Either works if
-# queries and keys follow the same one; mixed, neither does.)
+# (The paper and Meta's Llama pair neighbours; Hugging Face's Llama and most others pair halves.
+# Either works if queries and keys follow the same one; mixed, neither does.)
 #
 # Turning keeps lengths: rotary positions change no norm, and position 0 changes nothing at all.
 #
@@ -234,7 +234,7 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> t
     Shapes:
         x: (..., n, head_dim), head_dim even; queries or keys
         positions: (n,) integers, the positions of the n tokens; they may start anywhere
-        base: float, how much slower the last pairs turn than the first one
+        base: float; pair i turns base ** (2 i / head_dim) times slower than pair 0
         result: as x
 
     Formula (Su et al. 2021, RoFormer, sec. 3.4.2, entry i paired with i + head_dim / 2):
@@ -349,10 +349,10 @@ class GroupedQueryAttention(nn.Module):
 # | the prompt | (b, 5, d_in) | `None` | 2 × (b, heads, 5, head_dim) |
 # | one more token | (b, 1, d_in) | 2 × (b, heads, 5, head_dim) | 2 × (b, heads, 6, head_dim) |
 #
-# Take care of two things. The queries are those of the *new* tokens only, so the scores are not
-# square: (n new, t + n). And new token number i is at position t + i, so its row of the mask is
-# row t + i. With one new token nothing is hidden at all; with several at once, chunk by chunk,
-# the mask matters again. However you cut the text, the results must be those of the whole.
+# Take care of two things. With t tokens in the cache and n new ones, only the new ones are queries,
+# so the scores are not square: (n, t + n). And new token number i is at position t + i, so its row
+# of the mask is row t + i. With one new token nothing is hidden at all; with several at once, the
+# mask matters again. However you cut the text into chunks, the results must be those of the whole.
 
 # %%
 class CachedAttention(nn.Module):
@@ -515,8 +515,8 @@ def online_softmax_attention(
     """Return the context vectors of scaled dot-product attention, block by block over the keys.
 
     Make no tensor larger than n × block_size, apart from tensors as large as an argument or the
-    result. torch's own softmax over all keys makes the whole table, and so does its attention on
-    matrices like these.
+    result. `torch.softmax` over all keys makes the whole table, and so does
+    `F.scaled_dot_product_attention` on matrices without batch and head dimensions, as here.
 
     Shapes:
         queries: (n, d)
@@ -622,7 +622,7 @@ def bug_sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 
 
 # %% [markdown]
-# The second turns queries and keys like `rotate`. It writes the two lines of the formula as one:
+# The second should do what `rotate` does. It writes the two lines of the formula as one:
 # the row times the cosine, plus the sine times the row with its halves swapped. One of the swapped
 # halves has its sign changed.
 
@@ -633,7 +633,7 @@ def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) 
     Shapes:
         x: (..., n, head_dim), head_dim even; queries or keys
         positions: (n,) integers, the positions of the n tokens; they may start anywhere
-        base: float, how much slower the last pairs turn than the first one
+        base: float; pair i turns base ** (2 i / head_dim) times slower than pair 0
         result: as x
 
     Formula (Su et al. 2021, RoFormer, sec. 3.4.2): as in rotate
@@ -656,7 +656,7 @@ def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) 
 # 1. A batch has texts of 2 and of 5 tokens, in rows of 5. How many entries of its padding mask are
 #    `True`?
 # 2. A layer with `d_out` = 8 and 2 heads has read one text: a prompt of 5 tokens, then 3 more.
-#    What is the shape of the keys in its cache?
+#    What is the shape of the keys that it returns as its cache?
 # 3. A query is at position 3 and a key at 7. Both move 100 positions further. By how much does
 #    their dot product change with rotary positions?
 #

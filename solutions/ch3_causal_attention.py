@@ -97,7 +97,7 @@ sentence = torch.tensor(
 # | where | a boolean `True` means |
 # |---|---|
 # | `Tensor.masked_fill(mask, value)` | fill this entry (so: hide it) |
-# | `nn.MultiheadAttention` and `nn.Transformer`: `attn_mask`, `key_padding_mask` | hide it |
+# | `nn.MultiheadAttention(…, attn_mask=…, key_padding_mask=…)` | hide it |
 # | `F.scaled_dot_product_attention(…, attn_mask=…)` | it **may** be attended to |
 #
 # Carry a mask from the first two to the third without a `~` (not) in between, and every token sees

@@ -195,6 +195,8 @@ def report(
     from ..project import find_project
     from ..views.words import plural
 
+    if watch and alike is not None:
+        raise CourseError("--alike compares files once, and --watch updates the page; give one")
     project, listed = find_project(), []
     own = learners_in(read_roster(roster), section)
     course, messages = project.course, messages_in(project.graders / "references")

@@ -531,10 +531,11 @@ class WrongKeys(Message):
     asked: Annotated[tuple[str, ...], Secret]
 
     def wording(self) -> str:
-        keys = braced(", ".join(self.keys) or "missing")
-        if not self.asked:
-            return f"the keys are {keys}; these keys, or their order, are not right"
-        return f"the keys are {keys}; {braced(', '.join(self.asked))} are expected"
+        found = f"the keys are {braced(', '.join(self.keys))}" if self.keys else "the dict is empty"
+        if self.asked:
+            return f"{found}; {braced(', '.join(self.asked))} are expected"
+        wrong = "these keys, or their order, are not right"
+        return f"{found}; {wrong if self.keys else 'keys are expected'}"
 
 
 @dataclass(frozen=True)

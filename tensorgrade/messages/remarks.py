@@ -7,6 +7,8 @@ from typing import Annotated
 from .message import FromLearner, Message, Secret, Shape
 from .places import DIMENSIONS, plural_of, python_index
 
+SAME_SUM = 1e-6  # two sums this close are equal up to rounding
+
 
 class Compared(StrEnum):
     """The kind of a compared value: the result of a call, or an intermediate value."""
@@ -113,13 +115,14 @@ class EverythingSumsToOne(Message):
 
 @dataclass(frozen=True)
 class Sum(Message):
-    """A sum that is not exactly 1."""
+    """A sum, which may differ from 1 by less than four digits show."""
 
     id = "sum"
     number: Annotated[float, FromLearner]
 
     def wording(self) -> str:
-        return "nearly 1" if f"{self.number:.4g}" == "1" else "{number:.4g}"
+        close = f"{self.number:.4g}" == "1" and abs(self.number - 1) > SAME_SUM
+        return "nearly 1" if close else "{number:.4g}"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from playwright.sync_api import sync_playwright
 from rich.console import Console
 
 from tensorgrade.attempts.verdict import TROUBLE
+from tensorgrade.cli.instructors import report
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.class_terminal import exercise_table, print_class, troubles
@@ -419,3 +420,8 @@ def test_equal_files_are_listed_by_chapter_and_the_largest_group_first():
     view = class_view(COURSE, rows, [{"chapter": c, "students": s} for c, s in groups])
     listed = [(g["chapter"], [p.name for p in g["people"]]) for g in view["identical"]]
     assert listed == [groups[2], groups[1], groups[0]]
+
+
+def test_similar_answers_are_not_promised_for_a_page_that_is_updated(tmp_path):
+    with pytest.raises(CourseError, match="--alike compares files once"):
+        report(tmp_path, watch=True, alike=tmp_path)
