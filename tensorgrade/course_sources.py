@@ -152,7 +152,7 @@ def read_chapter(root: Path, name: str, settings: Settings) -> Chapter:
         title[1],
         tuple(read),
         beside=settings.beside.get(name, {}),
-        due=settings.lateness.told_due(name),
+        due=settings.lateness.shown_deadline(name),
     )
 
 

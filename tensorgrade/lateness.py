@@ -44,12 +44,12 @@ class Lateness:
         dues = {name: with_zone(due, self.zone) for name, due in self.deadlines.items()}
         object.__setattr__(self, "deadlines", dues)
 
-    def told_due(self, chapter: str, own: str = "") -> str:
+    def shown_deadline(self, chapter: str, own: str = "") -> str:
         """Return a deadline as learners read it, in the course's time zone; "" without one.
 
         own: a learner's own deadline.
 
-        >>> Lateness({"ch1": "2027-01-15 22:59 UTC"}, zone="Europe/Berlin").told_due("ch1")
+        >>> Lateness({"ch1": "2027-01-15 22:59 UTC"}, zone="Europe/Berlin").shown_deadline("ch1")
         '2027-01-15 23:59 Europe/Berlin'
         """
         try:

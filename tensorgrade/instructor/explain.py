@@ -221,7 +221,7 @@ def submitted_at(explanation: Explanation) -> str:
     """Return the time of the submission, its team and the deadline, in the course's time zone."""
     lateness, row = explanation.part.attempt.course.lateness, explanation.row
     own = row.get("extension", {}).get("due", "")
-    due = lateness.told_due(row["chapter"], own)
+    due = lateness.shown_deadline(row["chapter"], own)
     deadline = f"; deadline: {due}" if due else ""
     team = f" as team {row['team']}" if row.get("team") else ""
     when = in_zone(row.get("submitted"), lateness.zone) or "time unknown"

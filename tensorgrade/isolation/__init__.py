@@ -1,1 +1,1 @@
-"""The trusted side of the processes that run learner code: isolation levels and a warm process."""
+"""The trusted side of the sandbox: isolation levels, and the process that forks its children."""

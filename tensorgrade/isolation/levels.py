@@ -1,4 +1,4 @@
-"""Isolation levels, best first, and the choice of one for this machine.
+"""Isolation levels of the sandbox, best first, and the choice of one for this machine.
 
 A level is a useful set of layers. A machine supports a level if each of its layers worked in a
 trial.

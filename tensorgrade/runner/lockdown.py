@@ -1,4 +1,4 @@
-"""Lock a newly forked child in, layer by layer, before it receives any learner code.
+"""Lock a newly forked child into the sandbox, layer by layer, before it receives learner code.
 
 The order matters. Mounting and leaving namespaces need privileges that are dropped afterwards. The
 last layer refuses the system calls that set up the earlier ones.

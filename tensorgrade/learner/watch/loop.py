@@ -1,4 +1,4 @@
-"""The main loop of `tensorgrade watch`: wait for a save or a key, then update the page."""
+"""The main loop of `tensorgrade watch`: wait for a save or a key, then redraw the page."""
 
 import time
 from collections.abc import Iterable, Iterator
