@@ -90,10 +90,11 @@ class Pairs:
     submission: Callable[[str], Submission]
     trails: dict[tuple[str, Names], Any] = field(default_factory=dict)
 
-    def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Iterator[Names]:
-        """Yield mistakes that give the same results on all public cases: two, or else three.
+    def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Iterator[Iterator[Names]]:
+        """Yield mistakes that give the same results on all public cases, in two groups.
 
-        run: returns the attempt's results on these cases, or [] if one gave no result.
+        The stored pairs come first, then other pairs and sets of three that are made and run. run:
+        returns the attempt's results on these cases, or [] if one gave no result.
         """
         prints = self.prints.by_exercise.get(exercise, [])
         pairs = [p for p in prints if len(p.mistakes) == 2]
@@ -101,19 +102,13 @@ class Pairs:
         if not seen or any(one.observed.status == Outcome.UNREACHED for one in seen):
             return
         imprints, right = imprints_of(seen, self.own), right_imprints(seen, self.own)
-        for pair in pairs:
-            if all(agrees(pair, case, imprints) for case in imprints):
-                yield pair.mistakes
+        yield (p.mistakes for p in pairs if all(agrees(p, case, imprints) for case in imprints))
         known = self.sources.edits[exercise]
         singles = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
         twos = two_that_fit(singles, imprints, right)
         threes = with_a_third(pairs, singles, imprints, right)
         tries = chain(twos[:MOST_TRIES], islice(threes, MOST_TRIES))
-        yield from (names for names in tries if self.proved(exercise, names, seen))
-
-    def is_stored(self, exercise: str, names: Names) -> bool:
-        """Return True if these mistakes have a fingerprint of their own."""
-        return any(p.mistakes == names for p in self.prints.by_exercise.get(exercise, []))
+        yield (names for names in tries if self.proved(exercise, names, seen))
 
     def proved(self, exercise: str, names: Names, seen: list[Seen]) -> bool:
         """Return True if the solution with these mistakes gives the results of every case."""
@@ -140,7 +135,7 @@ def two_that_fit(
 ) -> list[Names]:
     """Return pairs that explain all cases which one of the two leaves unchanged, the best first.
 
-    Stored pairs do not include all: some look like another pair on public cases.
+    Stored pairs do not include all: some look like a single mistake on public cases.
     """
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
     by_name = {p.mistakes: p for p in reversed(singles)}  # the solution's form comes first
