@@ -5,13 +5,14 @@ few pairs that fit there are made from the solution and run in this process on h
 results are compared with those of the learner's code.
 
 A third mistake hides two others that are known. Therefore it is removed first: the two must explain
-every case that the third does not change. Then all three are made from the solution and run.
+every case that the third does not change, or all numbers if the third changes only facts, such as
+an overwritten input. Then all three are made from the solution and run.
 """
 
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, islice, permutations
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,10 @@ class Pairs:
         known = self.sources.edits[exercise]
         singles = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
         twos = two_that_fit(singles, imprints, right)
-        threes = with_a_third(pairs, singles, imprints, right)
+        threes = chain(
+            with_other_facts(pairs, singles, imprints, right),
+            with_a_third(pairs, singles, imprints, right),
+        )
         tries = chain(twos[:MOST_TRIES], islice(threes, MOST_TRIES))
         yield (names for names in tries if self.proved(exercise, names, seen))
 
@@ -172,3 +176,29 @@ def with_a_third(
             if all(agrees(pair, case, imprints) for case in cases):
                 known.add(frozenset(names))
                 yield names
+
+
+def with_other_facts(
+    pairs: list[Fingerprint],
+    singles: list[Fingerprint],
+    imprints: dict[str, Imprint],
+    right: dict[str, Imprint],
+) -> Iterator[Names]:
+    """Yield pairs that explain all numbers, with a third mistake that changes only facts.
+
+    The facts of the third, such as overwritten inputs, may be in every case.
+    """
+    thirds = [p for p in singles if have_numbers_of(p, right)]
+    for pair in pairs if thirds else []:
+        if have_numbers_of(pair, imprints):
+            yield from (
+                pair.mistakes + p.mistakes for p in thirds if p.mistakes[0] not in pair.mistakes
+            )
+
+
+def have_numbers_of(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:
+    """Return True if a fingerprint has the numbers of these imprints, whatever their words are."""
+    return fingerprint.imprints.keys() == imprints.keys() and all(
+        one.matches(replace(imprints[case], words=one.words))
+        for case, one in fingerprint.imprints.items()
+    )
