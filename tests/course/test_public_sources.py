@@ -42,5 +42,5 @@ def test_a_file_is_written_below_its_source_and_missing_ones_are_reported(fetch,
 
 
 def test_the_command_fails_if_nothing_can_be_fetched(fetch):
-    with pytest.raises(SystemExit, match="None of [0-9]+ files could be fetched"):
+    with pytest.raises(SystemExit, match=r"None of \d+ files could be fetched"):
         fetch()
