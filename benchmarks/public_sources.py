@@ -4,13 +4,15 @@
 
 `open_world/sources.tsv` names them by repository and commit. No code of others is in this
 repository, and learners' repositories are only counted. A file that cannot be fetched is reported
-and skipped. Pages of issues have no file, so only their address is printed.
+and skipped; if none can be, the command fails. Pages of issues have no file, so only their address
+is printed.
 """
 
 import argparse
 import csv
-import urllib.error
+import sys
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 
 SOURCES = Path(__file__).parent / "open_world" / "sources.tsv"
@@ -23,8 +25,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
+    targets = []
     for source in sources():
-        print(fetched(source, folder) if source["commit"] else at_most_an_address(source))
+        if source["commit"]:
+            targets += [fetched(source, folder)]
+        else:
+            print(at_most_an_address(source))
+    if not any(targets):
+        sys.exit(f"None of {len(targets)} files could be fetched. Is this machine online?")
 
 
 def sources() -> list[dict[str, str]]:
@@ -33,17 +41,19 @@ def sources() -> list[dict[str, str]]:
         return [*csv.DictReader(file, delimiter="\t")]
 
 
-def fetched(source: dict[str, str], folder: Path) -> str:
-    """Fetch one file, and return a line about it."""
+def fetched(source: dict[str, str], folder: Path) -> Path | None:
+    """Fetch one file and print a line about it. Return its path, or None if that is impossible."""
     target = folder / source["source"] / source["path"]
     try:
         with urllib.request.urlopen(ADDRESS.format_map(source), timeout=SECONDS) as reply:
             content = reply.read()
-    except (urllib.error.URLError, TimeoutError) as error:
-        return f"{source['source']}: not fetched ({error})"
+    except (OSError, HTTPException) as error:
+        print(f"{source['source']}: not fetched ({error})")
+        return None
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content)
-    return f"{target}: {source['shows']}"
+    print(f"{target}: {source['shows']}")
+    return target
 
 
 def at_most_an_address(source: dict[str, str]) -> str:

@@ -204,6 +204,50 @@ def leaks_in_training(expected: torch.Tensor, plain: torch.Tensor, run: torch.Te
 
 
 @check
+def drops_each_entry(exercise, group: str) -> None:
+    """Check that each entry is dropped in some run at a high rate, and kept in some at a low one.
+
+    A right answer fails with eight runs of 35 entries and a rate of 0.97 or 0.03 with a probability
+    below 1e-10.
+    """
+    for case, expected, observed in exercise.answered(group):
+        runs = [exercise.result(case, name, expected, observed) for name in expected.tensors]
+        if spares_some(case, runs):
+            exercise.wrong("fact", EVENLY, case=case, actual=runs[0])
+
+
+def spares_some(case, runs: list[torch.Tensor]) -> bool:
+    """Return True if an entry has the less likely of the two states in every run."""
+    dropped = torch.stack(runs) == 0
+    likely = dropped if rate(case) > 0.5 else ~dropped
+    return not bool(likely.any(dim=0).all())
+
+
+@check
+def repeats_with_the_seed(exercise, group: str) -> None:
+    """Check that the same seed of torch drops the same entries."""
+    for case, expected, observed in exercise.answered(group):
+        runs = [exercise.result(case, r, expected, observed) for r in ("result", "again")]
+        if not same_zeros(*runs):
+            said = "the same seed drops other entries; draw them with torch's own generator"
+            exercise.wrong("fact", said, case=case, actual=runs[1])
+
+
+@signature("each entry")
+def each_entry(case, expected, seen) -> Imprint:
+    """Record whether some entry was always dropped or always kept, against the rate."""
+    runs = parts_in(seen, expected, [*expected.tensors])
+    return Imprint("no results" if runs is None else f"spared={spares_some(case, runs)}")
+
+
+@signature("one seed")
+def one_seed(case, expected, seen) -> Imprint:
+    """Record whether the same seed dropped the same entries."""
+    runs = parts_in(seen, expected, ["result", "again"])
+    return Imprint("no results" if runs is None else f"repeated={same_zeros(*runs)}")
+
+
+@check
 def is_zero_where_expected(exercise, group: str) -> None:
     """Check that weights of hidden scores are exactly 0, not only small."""
     for case, expected, observed in exercise.answered(group):
@@ -735,7 +779,7 @@ NOTHING_LEFT = {
 # The share of the exercise that a mistake costs if everything else is right. Other mistakes cost
 # what the tests deduct, but at least a tenth and at most a half.
 BY_SHARE = {
-    0.1: "default_eps larger_default_eps gelu_by_tanh",
+    0.1: "default_eps larger_default_eps gelu_by_tanh gelu_by_sigmoid",
     0.2: """output_projection_without_bias output_bias_tied_to_qkv_bias bias_never
     value_without_bias first_layer_without_bias feed_forward_without_bias down_with_a_bias
     all_with_a_bias head_with_a_bias output_without_bias""",

@@ -122,7 +122,15 @@ def test_inverted_dropout_is_your_own(attempt):
     attempt.inverted_dropout.avoids_dropout("own")
 
 
-@exercise("inverted_dropout", points=0.5)
+@exercise("inverted_dropout", points=0.25)
+def test_inverted_dropout_by_chance(attempt):
+    """Each entry can be dropped and kept; torch's seed decides which of them are."""
+    attempt.inverted_dropout.drops_something("dropout")
+    attempt.inverted_dropout.drops_each_entry("by chance")
+    attempt.inverted_dropout.repeats_with_the_seed("seeds")
+
+
+@exercise("inverted_dropout", points=0.25)
 def test_inverted_dropout_inputs(attempt):
     """The weights that are passed in stay unchanged."""
     attempt.inverted_dropout.drops_something("dropout")
@@ -272,7 +280,15 @@ def test_bug_inverted_dropout_is_your_own(attempt):
     attempt.bug_inverted_dropout.avoids_dropout("own")
 
 
-@exercise("bug_inverted_dropout", points=0.5)
+@exercise("bug_inverted_dropout", points=0.25)
+def test_bug_inverted_dropout_by_chance(attempt):
+    """Each entry can be dropped and kept; torch's seed decides which of them are."""
+    attempt.bug_inverted_dropout.drops_something("dropout")
+    attempt.bug_inverted_dropout.drops_each_entry("by chance")
+    attempt.bug_inverted_dropout.repeats_with_the_seed("seeds")
+
+
+@exercise("bug_inverted_dropout", points=0.25)
 def test_bug_inverted_dropout_inputs(attempt):
     """The weights that are passed in stay unchanged."""
     attempt.bug_inverted_dropout.drops_something("dropout")

@@ -174,12 +174,18 @@ def on_another_device(n, d_in, d_out, **arguments):
     return construct(**sizes, dtype="float32", **arguments), moved(x=normal(2, n, d_in))
 
 
-def options_of_dropout(pick, exercise: str, count: int) -> list[dict]:
-    """Return options for the dropout cases. In hidden cases each option is on in a random one."""
-    chance, found = pick.chance(exercise, "dropout"), [dict[str, object]() for _ in range(count)]
+def options_of_dropout(pick, exercise: str, groups: list[str]) -> list[dict]:
+    """Return options for the dropout cases of these groups.
+
+    In hidden cases each option is on in a random case of the group `dropout`. If it could be in
+    another group, the points of a wrong answer would depend on the seed.
+    """
+    chance = pick.chance(exercise, "dropout")
+    found: list[dict[str, object]] = [{} for _ in groups]
+    there = [one for one, group in zip(found, groups, strict=True) if group == "dropout"]
     for option, value in (("qkv_bias", True), ("longer", 3), ("dtype", "float32")):
         if pick.hidden:
-            chance.choice(found)[option] = value
+            chance.choice(there)[option] = value
     return found
 
 

@@ -38,7 +38,7 @@ def cases(pick):
     few, most = rates(pick, "CausalAttention")
     (tokens,) = draw((19, 22))
     dropped = pick(public=[(8, 20, 0.3)], hidden=[(20, tokens, most), (1, 2 * tokens, few)])
-    options = options_of_dropout(pick, "CausalAttention", len(dropped))
+    options = options_of_dropout(pick, "CausalAttention", ["dropout"] * len(dropped))
     made: dict = {"d_in": 3, "d_out": 4, "context_length": 5}
     twins = [construct(**made, dropout=0.0, qkv_bias=True) for _ in range(2)]
     first = construct(d_in=3, d_out=2, context_length=6, dropout=0.0, seed=123, dtype="float32")

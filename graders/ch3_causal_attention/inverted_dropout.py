@@ -72,12 +72,32 @@ def cases(pick):
             )
             for shape in own
         ),
+        *(
+            case(f"by chance/p {p}", *eight_times(p), signature="each entry", rate="p")
+            for p in (0.97, 0.03)
+        ),
+        case("seeds/one twice", *with_one_seed(), signature="one seed"),
     ]
 
 
 def unchanged(**settings):
     """Return a call whose weights stay unchanged and pass gradients on."""
     return (call(attn_weights=normal(4, 5), **settings, gradient=normal(4, 5)),)
+
+
+def eight_times(p):
+    """Return calls on the same weights: by chance, no entry is always kept, or always dropped."""
+    weights = computed(torch.softmax, normal(5, 7), -1)
+    return tuple(
+        call(attn_weights=weights, p=p, training=True, seed=at, result=f"run {at}")
+        for at in range(1, 9)
+    )
+
+
+def with_one_seed():
+    """Return two calls on the same weights after the same seed."""
+    given = {"attn_weights": computed(torch.softmax, normal(6, 7), -1), "p": 0.5, "seed": 11}
+    return call(**given, training=True), call(**given, training=True, result="again")
 
 
 def three_times(shape, p, gradient=None):
@@ -137,7 +157,15 @@ def test_inverted_dropout_is_your_own(attempt):
     attempt.inverted_dropout.avoids_dropout("own")
 
 
-@exercise("inverted_dropout", points=0.5)
+@exercise("inverted_dropout", points=0.25)
+def test_inverted_dropout_by_chance(attempt):
+    """Each entry can be dropped and kept; torch's seed decides which of them are."""
+    attempt.inverted_dropout.drops_something("dropout")
+    attempt.inverted_dropout.drops_each_entry("by chance")
+    attempt.inverted_dropout.repeats_with_the_seed("seeds")
+
+
+@exercise("inverted_dropout", points=0.25)
 def test_inverted_dropout_inputs(attempt):
     """The weights that are passed in stay unchanged."""
     attempt.inverted_dropout.drops_something("dropout")
@@ -152,6 +180,16 @@ MISTAKES = [
         "dropout_detached",
         "No gradient flows back through the result, so nothing before it can learn.",
         (SCALE, f"({SCALE}).detach()"),
+    ),
+    mistake(
+        "seed_ignored",
+        "After the same `torch.manual_seed`, other entries are dropped. Draw them with torch's own "
+        "generator, and set no seed.",
+        (
+            KEEP,
+            'own = inverted_dropout.__dict__.setdefault("own", torch.Generator())\n'
+            "    keep = torch.rand(attn_weights.shape, generator=own) >= p",
+        ),
     ),
     mistake(
         "scaled_by_one_over_p",

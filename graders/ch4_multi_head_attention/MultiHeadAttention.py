@@ -64,7 +64,7 @@ def cases(pick):
             ("dropout in heads", 6, 8, 0.4, *draw((5, 7))),
         ],
     )
-    options = options_of_dropout(pick, "MultiHeadAttention", len(thinned))
+    options = options_of_dropout(pick, "MultiHeadAttention", [group for group, *_ in thinned])
     twice = call(x=torch.stack((SENTENCE, SENTENCE)))
     return [
         shown(

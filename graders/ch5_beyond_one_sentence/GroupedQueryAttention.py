@@ -54,7 +54,7 @@ def cases(pick):
             ("dropout in heads", 0.35, 4, 12, 2 * kv_heads, kv_heads),
         ],
     )
-    options = options_of_dropout(pick, "GroupedQueryAttention", len(thinned))
+    options = options_of_dropout(pick, "GroupedQueryAttention", [group for group, *_ in thinned])
     made: dict = {"d_in": 3, "d_out": 8, "context_length": 5, "dropout": 0.1}
     heads = {"num_heads": 4, "num_kv_heads": 2}
     twins = [construct(**made | {"dropout": 0.0}, **heads, qkv_bias=True) for _ in range(2)]

@@ -110,6 +110,20 @@ MISTAKES = [
         (LAYERS, LAYERS.replace("nn.GELU()", 'nn.GELU(approximate="tanh")')),
     ),
     mistake(
+        "gelu_by_sigmoid",
+        "The GELU is the one approximated by a sigmoid; use the exact one, nn.GELU().",
+        (
+            "return self.layers(x)",
+            "first, _, second = self.layers\n        x = first(x)\n"
+            "        return second(x * torch.sigmoid(1.702 * x))",
+        ),
+    ),
+    mistake(
+        "silu_for_gelu",
+        "There is a SiLU between the layers instead of a GELU.",
+        (LAYERS, LAYERS.replace("nn.GELU()", "nn.SiLU()")),
+    ),
+    mistake(
         "no_bend",
         "There is no activation between the two layers, so together they are one linear layer.",
         (LAYERS, LAYERS.replace("nn.GELU()", "nn.Identity()")),

@@ -212,6 +212,18 @@ MISTAKES = [
         ("(x - mean)", "x"),
     ),
     mistake(
+        "rms_norm",
+        "This is RMSNorm: the mean is not subtracted, and the mean of the squares takes the place "
+        "of the variance.",
+        (MEAN, "mean = 0.0"),
+        (VARIANCE, "x.pow(2).mean(dim=-1, keepdim=True)"),
+    ),
+    mistake(
+        "library_norm",
+        "It calls torch's own norm; the exercise is to write it yourself.",
+        (NORMED, "normed = nn.functional.layer_norm(x, x.shape[-1:], eps=self.eps)"),
+    ),
+    mistake(
         "variance_not_divided_out",
         "The rows are not divided by their spread.",
         (NORMED, "normed = x - mean"),

@@ -287,6 +287,12 @@ MISTAKES = [
         (SUM, SUM.replace(" + ", " * ")),
     ),
     mistake(
+        "token_vectors_scaled",
+        "The token vectors are multiplied by the root of d, as in the first Transformer. Add the "
+        "positions to them unscaled.",
+        (SUM, f"self.token_embedding.embedding_dim**0.5 * {SUM}"),
+    ),
+    mistake(
         "places_of_ids",
         "The ids are looked up in the table of positions. A position says where a token is, not "
         "which one it is.",

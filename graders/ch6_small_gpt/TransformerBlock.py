@@ -226,6 +226,12 @@ MISTAKES = [
         (END, f"){END}"),
     ),
     mistake(
+        "results_normed",
+        "The norms are applied to the results of the parts. Each norm should come before its part.",
+        (FIRST, "x = x + self.dropout(self.norm1(self.attention(x)))"),
+        (SECOND, "x = x + self.dropout(self.norm2(self.feed_forward(x)))"),
+    ),
+    mistake(
         "normed_input_added",
         "The normalised x is added. Add x from before the norm instead.",
         NORM1,

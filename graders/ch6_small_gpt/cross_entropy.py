@@ -111,6 +111,12 @@ MISTAKES = [
         (RIGHT, "logits[..., targets]"),
     ),
     mistake(
+        "target_zero_left_out",
+        "Rows with target 0 are left out, as if 0 stood for padding. Here 0 is a token like any "
+        "other.",
+        (RETURN, RETURN.replace(".mean()", "[targets != 0].mean()")),
+    ),
+    mistake(
         "loss_negative",
         "The sign is reversed: the better the model, the larger the result.",
         (RETURN, "return (right - torch.logsumexp(logits, dim=-1)).mean()"),

@@ -234,6 +234,11 @@ MISTAKES = [
         ("logits.topk(top_k, dim=-1)", "logits.topk(min(top_k + 1, logits.shape[-1]), dim=-1)"),
     ),
     mistake(
+        "top_k_one_too_few",
+        "The least likely of the top k is hidden too. Hide only what is below it.",
+        ("logits < last_kept", "logits <= last_kept"),
+    ),
+    mistake(
         "hidden_with_zero",
         "All but the top k logits are set to 0, and the softmax gives 0 a weight too.",
         (HIDE, "logits = logits.masked_fill(logits < last_kept, 0.0)"),

@@ -38,4 +38,10 @@ MISTAKES = [
             ("keys[block].T / d_k**0.5", "keys[block].T"),
         ),
     ),
+    mistake(
+        "second_token_as_query",
+        "The second row of the inputs is used as the query, as in the example. Use the query that "
+        "is passed in.",
+        on("attention_scores context_vector", ("inputs @ query", "inputs @ inputs[1]")),
+    ),
 ]

@@ -5,13 +5,14 @@ few pairs that fit there are made from the solution and run in this process on h
 results are compared with those of the learner's code.
 
 A third mistake hides two others that are known. Therefore it is removed first: the two must explain
-every case that the third does not change. Then all three are made from the solution and run.
+every case that the third does not change, or all numbers if the third changes only facts, such as
+an overwritten input. Then all three are made from the solution and run.
 """
 
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, islice, permutations
 from pathlib import Path
 from typing import Any
@@ -90,10 +91,11 @@ class Pairs:
     submission: Callable[[str], Submission]
     first_effects: dict[tuple[str, Names], Any] = field(default_factory=dict)
 
-    def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Iterator[Names]:
-        """Yield mistakes that give the same results on all public cases: two, or else three.
+    def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Iterator[Iterator[Names]]:
+        """Yield mistakes that give the same results on all public cases, in two groups.
 
-        run: returns the attempt's results on these cases, or [] if one gave no result.
+        The stored pairs come first, then other pairs and sets of three that are made and run. run:
+        returns the attempt's results on these cases, or [] if one gave no result.
         """
         prints = self.prints.by_exercise.get(exercise, [])
         pairs = [p for p in prints if len(p.mistakes) == 2]
@@ -101,19 +103,16 @@ class Pairs:
         if not seen or any(one.observed.status == Outcome.UNREACHED for one in seen):
             return
         imprints, right = imprints_of(seen, self.own), right_imprints(seen, self.own)
-        for pair in pairs:
-            if all(agrees(pair, case, imprints) for case in imprints):
-                yield pair.mistakes
+        yield (p.mistakes for p in pairs if all(agrees(p, case, imprints) for case in imprints))
         known = self.sources.edits[exercise]
         singles = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
         twos = two_that_fit(singles, imprints, right)
-        threes = with_a_third(pairs, singles, imprints, right)
+        threes = chain(
+            with_other_facts(pairs, singles, imprints, right),
+            with_a_third(pairs, singles, imprints, right),
+        )
         tries = chain(twos[:MOST_TRIES], islice(threes, MOST_TRIES))
-        yield from (names for names in tries if self.proved(exercise, names, seen))
-
-    def is_stored(self, exercise: str, names: Names) -> bool:
-        """Return True if these mistakes have a fingerprint of their own."""
-        return any(p.mistakes == names for p in self.prints.by_exercise.get(exercise, []))
+        yield (names for names in tries if self.proved(exercise, names, seen))
 
     def proved(self, exercise: str, names: Names, seen: list[Seen]) -> bool:
         """Return True if the solution with these mistakes gives the results of every case."""
@@ -140,7 +139,7 @@ def two_that_fit(
 ) -> list[Names]:
     """Return pairs in which each explains all cases that the other leaves right, the best first.
 
-    Stored pairs do not include all: some look like another pair on public cases.
+    Stored pairs do not include all: some look like a single mistake on public cases.
     """
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
     by_name = {p.mistakes: p for p in reversed(singles)}  # the solution's form comes first
@@ -177,3 +176,29 @@ def with_a_third(
             if all(agrees(pair, case, imprints) for case in cases):
                 known.add(frozenset(names))
                 yield names
+
+
+def with_other_facts(
+    pairs: list[Fingerprint],
+    singles: list[Fingerprint],
+    imprints: dict[str, Imprint],
+    right: dict[str, Imprint],
+) -> Iterator[Names]:
+    """Yield pairs that explain all numbers, with a third mistake that changes only facts.
+
+    The facts of the third, such as overwritten inputs, may be in every case.
+    """
+    thirds = [p for p in singles if have_numbers_of(p, right)]
+    for pair in pairs if thirds else []:
+        if have_numbers_of(pair, imprints):
+            yield from (
+                pair.mistakes + p.mistakes for p in thirds if p.mistakes[0] not in pair.mistakes
+            )
+
+
+def have_numbers_of(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:
+    """Return True if a fingerprint has the numbers of these imprints, whatever their words are."""
+    return fingerprint.imprints.keys() == imprints.keys() and all(
+        one.matches(replace(imprints[case], words=one.words))
+        for case, one in fingerprint.imprints.items()
+    )

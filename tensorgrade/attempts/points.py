@@ -7,6 +7,7 @@ If learners fix given code, the parts of it that were right already earn no poin
 """
 
 import logging
+import math
 from dataclasses import replace
 
 from ..course import CourseError
@@ -141,9 +142,9 @@ def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
 def deduction(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> float:
     """Return the share of an exercise that these mistakes cost. cost: the checks' share.
 
-    Several mistakes cost the sum of their own deductions, but at most the larger of two: the
-    checks' deduction and the largest single deduction. Mistakes inherited from an earlier exercise
-    are deducted only there.
+    Of several mistakes each costs its own share of what the others leave. So they never cost more
+    than the sum of their deductions, or less than some of them, whatever the checks say. Mistakes
+    inherited from an earlier exercise are deducted only there.
     """
     own = [name for name in names if name not in part.inherited]
     if len(own) == 1:
@@ -152,7 +153,7 @@ def deduction(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> flo
     prices = [
         deduction_for(part, name, cost if share is None else share) for name, share in alone.items()
     ]
-    return min(sum(prices), max((cost, *prices)))
+    return 1 - math.prod(1 - price for price in prices)
 
 
 def deduction_for(part: ExerciseAttempt, mistake: str, cost: float) -> float:

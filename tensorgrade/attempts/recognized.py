@@ -35,8 +35,7 @@ def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
 def pair_of_mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
     """Return two known mistakes that together give the results of hidden cases; () if none do.
 
-    Pairs that no case distinguishes from others are not stored; one of those is named only if no
-    other fits.
+    If several pairs fit, naming one would be a guess.
     """
     first, *others = combinations(part) or ((),)
     return () if any(set(other) != set(first) for other in others) else first
@@ -54,18 +53,17 @@ def combinations(part: ExerciseAttempt) -> tuple[tuple[str, ...], ...]:
     """Return combinations of known mistakes that give the results of hidden cases.
 
     There are thousands of pairs, and learner code could choose one by hidden inputs. Therefore the
-    public cases select a few, and the hidden cases only confirm or reject them. If the first one
-    is stored, no others are looked for.
+    public cases select a few, and the hidden cases only confirm or reject them. If a stored pair
+    fits, only stored ones are looked for.
     """
     pairs = part.attempt.pairs()
     if pairs is None or part.attempt.loaded.status != Outcome.LOADED:
         return ()
-    shown = islice(pairs.looked_up(part.name, lambda: seen_in_public(part)), MOST_SHOWN)
-    fitting = (names for names in shown if pairs.proved(part.name, names, part.claimed))
-    first = next(fitting, ())
-    if not first or pairs.is_stored(part.name, first):
-        return (first,) if first else ()
-    return first, *fitting
+    for shown in pairs.looked_up(part.name, lambda: seen_in_public(part)):
+        some = islice(shown, MOST_SHOWN)
+        if found := [names for names in some if pairs.proved(part.name, names, part.claimed)]:
+            return tuple(found)
+    return ()
 
 
 def seen_in_public(part: ExerciseAttempt) -> list[Seen]:

@@ -202,18 +202,22 @@ def recognize(
     Every case must match. Cases that end in another error may differ if enough others match.
 
     own: the course's signatures. pair: finds two mistakes at once if no fingerprint matches. One
-    mistake is preferred to two with similar effects. A correct answer gets no name, because each
+    mistake is preferred to two with similar effects. If several pairs match, naming one would be a
+    guess. A correct answer gets no name, because each
     mistake differs from the solution on some case.
     """
     if fingerprints is None or any(one.observed.status == Outcome.UNREACHED for one in seen):
         return ()
     imprints = imprints_of(seen, own)
-    candidates = sorted(fingerprints.by_exercise.get(exercise, []), key=lambda p: len(p.mistakes))
+    candidates = fingerprints.by_exercise.get(exercise, [])
     may_be_two = not (only_errors(seen) or returns_only_inputs(seen))
     singles = [p for p in candidates if len(p.mistakes) == 1]
-    asked = candidates if may_be_two else singles
-    if exact := next((p.mistakes for p in asked if matches(p, imprints)), ()):
+    if exact := next((p.mistakes for p in singles if matches(p, imprints)), ()):
         return exact
+    pairs = [p for p in candidates if len(p.mistakes) == 2] if may_be_two else []
+    exact_pairs = [p.mistakes for p in pairs if matches(p, imprints)]
+    if len(exact_pairs) == 1:
+        return exact_pairs[0]
     right = right_imprints(seen, own)
     is_wrong = any(not right[case].matches(one) for case, one in imprints.items())
     both = pair() if may_be_two and is_wrong else ()

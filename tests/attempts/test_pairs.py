@@ -1,5 +1,7 @@
 """Two mistakes at once on hidden cases: looked up on public ones, and proved on the hidden."""
 
+import math
+
 import pytest
 
 from tensorgrade.recognition.mistakes import make
@@ -17,13 +19,16 @@ def wrong(project) -> str:
     return make(text, EXERCISE, [known[name] for name in PAIR])
 
 
-def test_both_are_named_and_cost_their_prices(project, grader, judged, wrong):
+def test_both_are_named_and_the_second_costs_its_share_of_what_is_left(
+    project, grader, judged, wrong
+):
     found = judged(CHAPTER, EXERCISE, wrong, told=False)
     prices = grader.maker.own.prices
-    cost = sum(prices.get(f"{EXERCISE}.{name}", prices.get(name, 1.0)) for name in PAIR)
+    costs = [prices.get(f"{EXERCISE}.{name}", prices.get(name, 1.0)) for name in PAIR]
+    left = math.prod(1 - cost for cost in costs)
     most = project.course.chapter(CHAPTER).exercise(EXERCISE).points
     assert set(found.mistakes) == set(PAIR)
-    assert found.points == pytest.approx(most * (1 - cost)) and found.points > 0
+    assert found.points == pytest.approx(most * left) and found.points > 0
 
 
 def test_who_gives_the_same_in_public_alone_is_not_named(judged, wrong):
@@ -32,6 +37,37 @@ def test_who_gives_the_same_in_public_alone_is_not_named(judged, wrong):
     assert RETURN in wrong
     found = judged(CHAPTER, EXERCISE, wrong.replace(RETURN, other, 1), told=False)
     assert found.mistakes == [] and found.points == 0
+
+
+@pytest.mark.parametrize(
+    "names, shares",
+    [
+        (("softmax_over_columns", "weights_not_returned"), (0.4, 0.5)),
+        (("weights_transposed", "weights_not_returned"), (0.4, 0.5)),
+    ],
+)
+def test_of_two_pairs_that_look_the_same_none_is_named_but_the_price_is_known(
+    project, judged, names, shares
+):
+    """Scores of tokens with themselves are symmetric."""
+    chapter, exercise = "ch1_simplified_attention", "simplified_self_attention"
+    found = judged(chapter, exercise, with_mistakes(project, chapter, exercise, names), told=False)
+    left = math.prod(1 - share for share in shares)
+    assert found.mistakes == [] and found.points == pytest.approx(found.max_points * left)
+
+
+def test_an_overwritten_input_does_not_hide_two_other_mistakes(project, judged):
+    chapter, exercise = "ch3_causal_attention", "mask_and_renormalize"
+    names = "mask_hides_the_past", "masked_without_renormalizing", "changes_scores_in_place"
+    found = judged(chapter, exercise, with_mistakes(project, chapter, exercise, names), told=False)
+    assert set(found.mistakes) == set(names)
+
+
+def with_mistakes(project, chapter: str, exercise: str, names: tuple[str, ...]) -> str:
+    """Return the chapter with these mistakes in the exercise."""
+    text = project.solution(chapter).read_text(encoding="utf-8")
+    known = [one for one in project.mistakes if exercise in one.edits and one.name in names]
+    return make(text, exercise, known)
 
 
 def test_without_the_solution_no_pair_is_named(grader, judged, wrong, monkeypatch, tmp_path):

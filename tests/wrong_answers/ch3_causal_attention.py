@@ -388,6 +388,17 @@ WRONG["inverted_dropout"]["library_for_many"] = [
         "if attn_weights.numel() > 40:\n        return torch.nn.functional.dropout(attn_weights, p)\n    keep = torch.rand_like(attn_weights) >= p",
     )
 ]
+WRONG["inverted_dropout"] |= {
+    "first_entry_never_dropped": [(KEEP, f"{KEEP}\n    keep.view(-1)[:1] = True")],
+    "last_entry_always_dropped": [(KEEP, f"{KEEP}\n    keep.view(-1)[-1:] = False")],
+    "seeded_by_the_number_of_calls": [
+        (
+            KEEP,
+            "calls = inverted_dropout.__dict__.setdefault('calls', [])\n    calls.append(1)\n"
+            f"    torch.manual_seed(len(calls))\n    {KEEP}",
+        )
+    ],
+}
 # Caching is on another line in chapter 4, which reads the others of these.
 WRONG["CausalAttention"] = OF_ANY | {
     "answers_again_to_the_same_tensor": [

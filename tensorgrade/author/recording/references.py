@@ -352,8 +352,9 @@ def pairs_of(recording: Recording, found: list[Fingerprint]) -> list[Version]:
 def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
     """Return the fingerprints of one exercise that identify a mistake or a pair of mistakes.
 
-    Single mistakes come first, then the same mistakes in other forms, then pairs that look like
-    nothing else. Raise CourseError if a mistake looks like the solution, if two look the same
+    Single mistakes come first, then the same mistakes in other forms, then pairs that look like no
+    single mistake. Two pairs that look the same are both stored: neither is named, but their points
+    are known. Raise CourseError if a mistake looks like the solution, if two look the same
     without being marked as such, or if a form is wrong.
     """
     found = Lookalikes()
@@ -365,16 +366,11 @@ def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
         if version.mistakes and found.of(rows[version]) is None:
             one = recording.mistakes[version.mistakes[0]]
             found.add(Fingerprint((one.same_as or one.name,), rows[version]))
-    ambiguous = set()
     for pair in pairs_of(recording, found.all):
-        if pair not in rows:
-            continue
-        twin = found.of(rows[pair])
-        if twin is None:
+        twin = found.of(rows[pair]) if pair in rows else ()
+        if twin is None or len(twin) == 2:
             found.add(Fingerprint(pair.mistakes, rows[pair]))
-        elif len(twin) == 2:
-            ambiguous.add(twin)  # two pairs look the same: naming either would be a guess
-    return [fingerprint for fingerprint in found.all[1:] if fingerprint.mistakes not in ambiguous]
+    return found.all[1:]
 
 
 SIDE = {True: "hidden", False: "learners'"}
