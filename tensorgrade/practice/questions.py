@@ -23,7 +23,7 @@ from ..exchange.observation import Observation
 from .variants import definition, edits_on, is_mistake, is_odd, plain
 
 FEWEST_OPTIONS, MOST_OPTIONS = 3, 4
-MOST_TRIED, MOST_LINES, MOST_CASES = 120, 10, 3
+MOST_TRIED, MOST_LINES, MOST_CASES, ENOUGH_KEPT = 120, 10, 3, 3
 CLEAR, EQUAL = 1e-3, 1e-9  # differences of values that count as other values, and as the same
 NO_NAMES = "none of them"
 
@@ -173,7 +173,7 @@ class Asker:
         before = self.run(case)[0]
         found: dict[bool, tuple[str, int]] = {}
         for edit, seen in islice(self.edits(case), MOST_TRIED):
-            if not self.told(edit.text, edit.line) or not clearly_differ(before, seen):
+            if not clearly_differ(before, seen) or not self.told(edit.definition, edit.line):
                 continue
             one, other = self.run(case, later, text=edit.text)
             leak = leaks(one, other)
@@ -272,12 +272,15 @@ class Asker:
             kept: list[tuple[str, int]] = []
             changed: list[tuple[str, int]] = []
             for edit, seen in islice(self.edits(case), MOST_TRIED):
-                if not self.told(edit.text, edit.line):
+                if len(kept) >= ENOUGH_KEPT and len(changed) >= MOST_OPTIONS - 1:
+                    break
+                same = is_same(before, seen) and not only_copies(self.text, edit.text)
+                if not same and (
+                    len(changed) >= MOST_OPTIONS - 1 or not clearly_differ(before, seen)
+                ):
                     continue
-                if is_same(before, seen) and not only_copies(self.text, edit.text):
-                    kept.append((edit.text, edit.line))
-                elif clearly_differ(before, seen):
-                    changed.append((edit.text, edit.line))
+                if self.told(edit.definition, edit.line):
+                    (kept if same else changed).append((edit.text, edit.line))
             if kept and len(changed) > 1:
                 right, wrong = self.chance.choice(kept), changed[: MOST_OPTIONS - 1]
                 text = f"After which of these edits does `{spoken(case, hidden=False)}` still give"
@@ -357,7 +360,9 @@ def leaks(one: Observation, other: Observation) -> bool | None:
     first, second = one.tensors.get("result"), other.tensors.get("result")
     if first is None or second is None or first.shape != second.shape or first.dim() < 2:
         return None
-    if not first.is_floating_point() or first.shape[-2] < 2 or first.isnan().any():
+    if not first.is_floating_point() or first.shape[-2] < 2 or not first.numel():
+        return None
+    if first.isnan().any():
         return None
     apart = (first - second).abs()
     if not apart[..., -1, :].max() > CLEAR:
@@ -407,6 +412,8 @@ def changed_gradients(
     """
     changed = []
     for name, one in before.items():
+        if not one.numel():
+            return None
         other = after.get(name)
         other = torch.zeros_like(one) if other is None or other.shape != one.shape else other
         size, apart = one.abs().max(), (one - other).abs().max()

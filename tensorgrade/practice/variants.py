@@ -15,7 +15,8 @@ from ..attempts.in_child import InChild
 from ..exchange.cases import Case
 from ..exchange.observation import Observation
 from ..recognition.fingerprints import Fingerprint
-from ..recognition.signatures import imprint
+from ..recognition.imprints import Imprint
+from ..recognition.signatures import Signature, imprint
 from ..runner.edits import Edit, Text, changes_of, parts
 from ..runner.source import UNPARSABLE
 
@@ -51,18 +52,19 @@ def edits_on(
 
 
 def slips_on(attempt: Attempt, name: str, case: Case) -> Iterator[tuple[str, Observation]]:
-    """Yield texts with one of the slips below, with their results on a case, also errors."""
+    """Yield definitions with one of the slips below, with their results on a case, also errors."""
     assert isinstance(attempt.backend, InChild), "edits are tried in another process"
-    for text in slips(attempt.backend.source.text, name):
-        other = attempt.backend.with_text(text)
+    text = attempt.backend.source.text
+    for made in slips(text, name):
+        other = attempt.backend.with_text(with_definition(text, name, made))
         try:
-            yield text, other.run([case])[0]
+            yield made, other.run([case])[0]
         finally:
             other.close()
 
 
 def slips(text: str, name: str) -> Iterator[str]:
-    """Yield texts with one typical slip in a definition that `runner/edits.py` does not make.
+    """Yield a definition with one typical slip that `runner/edits.py` does not make.
 
     Those edits repair; these do what learners do wrong: stop gradients, overwrite inputs, invert a
     mask, mix up similar functions, return in another order.
@@ -77,7 +79,7 @@ def slips(text: str, name: str) -> Iterator[str]:
                 edited = text[:first] + new + text[end:]
                 if (made := plain(edited, name)) and made not in seen:
                     seen.add(made)
-                    yield edited
+                    yield made
 
 
 CONFUSED = {
@@ -159,11 +161,19 @@ def is_mistake(
 
     prints: the mistake's fingerprints, one for each form of the solution.
     """
+    got = imprint_of(case, right, seen, attempt.own.signatures)
+    known = [one.imprints[case.name] for one in prints if case.name in one.imprints]
+    return got is not None and any(one.matches(got) for one in known)
+
+
+def imprint_of(
+    case: Case, right: Observation, seen: Observation, own: dict[str, Signature]
+) -> Imprint | None:
+    """Return the imprint of an edit's result; None if a signature of the course fails on it."""
     try:
-        got = imprint(case, right, seen, attempt.own.signatures)
-    except Exception:  # a signature of a course may fail on results that no learner returns
-        return False
-    return any(one.imprints[case.name].matches(got) for one in prints if case.name in one.imprints)
+        return imprint(case, right, seen, own)
+    except Exception:  # it may fail on results that no learner returns
+        return None
 
 
 def variant(text: str, edited: str, name: str, line: int = 0) -> Variant | None:
