@@ -103,6 +103,7 @@ CAUSES: dict[str, Message] = {
     "numpy() on Tensor that requires grad": errors.NumpyCuts(),
     "does not require grad and does not have a grad_fn": errors.NoGraph(),
     "index out of range in self": errors.NoSuchRow(),
+    "Expected target size": errors.ClassesInDimension1(),
     "'torch.return_types.": errors.TakeValues(),
     "Boolean value of Tensor with more than one": errors.OneYesOrNo(),
     "must be Tensor, not int": errors.IsPlainNumber(),

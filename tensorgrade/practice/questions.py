@@ -61,9 +61,14 @@ def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int = 3)
     kinds: list[Callable[[], Question | None]] = [asker.leak, asker.gradients, asker.shape]
     kinds += [asker.same, asker.shape, asker.same]
     found: dict[str, Question] = {}
+    in_vain = []
     for make in kinds:
-        if len(found) < most and (question := make()):
+        if len(found) == most or make in in_vain:
+            continue
+        if question := make():
             found.setdefault(f"{question.place} {question.options[question.right]}", question)
+        else:
+            in_vain.append(make)
     attempt.backend.close()
     return list(found.values())
 
@@ -172,23 +177,22 @@ class Asker:
         """Return an edit that leaks and one that does not, each as (text, line)."""
         before = self.run(case)[0]
         found: dict[bool, tuple[str, int]] = {}
-        for edit, seen in islice(self.edits(case), MOST_TRIED):
-            if not clearly_differ(before, seen) or not self.told(edit.definition, edit.line):
+        for edit, seen, other in islice(self.edits(case, later), MOST_TRIED):
+            leak = leaks(seen, other)
+            if leak is None or leak in found or not clearly_differ(before, seen):
                 continue
-            one, other = self.run(case, later, text=edit.text)
-            leak = leaks(one, other)
-            if leak is not None and not one.error and not other.error:
-                found.setdefault(leak, (edit.text, edit.line))
+            if self.told(edit.definition, edit.line):
+                found[leak] = edit.text, edit.line
             if len(found) == 2:
                 return found[True], found[False]
         return None
 
-    def edits(self, case: Case) -> Iterator[tuple]:
-        """Yield edits with their results, known mistakes first among each dozen."""
+    def edits(self, *cases: Case) -> Iterator[tuple]:
+        """Yield edits with their results on cases, known mistakes first in each portion."""
+        case = cases[0]
         right = next(right for one, right in self.cases if one is case)
         prints = list(self.attempt.fingerprints.by_exercise.get(self.exercise, []))
-        tries = edits_on(self.attempt, self.exercise, case, self.chance)
-        while some := list(islice(tries, 12)):
+        for some in edits_on(self.attempt, self.exercise, cases, self.chance):
             yield from sorted(
                 some, key=lambda one: not is_mistake(self.attempt, prints, case, right, one[1])
             )

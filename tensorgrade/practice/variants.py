@@ -6,7 +6,7 @@ fingerprint says which known mistake an edit amounts to.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -17,7 +17,7 @@ from ..exchange.observation import Observation
 from ..recognition.fingerprints import Fingerprint
 from ..recognition.imprints import Imprint
 from ..recognition.signatures import Signature, imprint
-from ..runner.edits import Edit, Text, changes_of, parts
+from ..runner.edits import Text, changes_of, parts
 from ..runner.source import UNPARSABLE
 
 MOST_EDITS, AT_ONCE = 4000, 20
@@ -37,18 +37,25 @@ class Variant:
 
 
 def edits_on(
-    attempt: Attempt, name: str, case: Case, chance: Random
-) -> Iterator[tuple[Edit, Observation]]:
-    """Yield edits of an exercise's definition, with their results on a public case.
+    attempt: Attempt, name: str, cases: Sequence[Case], chance: Random
+) -> Iterator[list[tuple]]:
+    """Yield edits of an exercise's definition in portions, each with its results on public cases.
 
-    The order is random. Edits that raise an error or take too long are left out.
+    The order of the portions is random. Edits that raise an error or take too long on one of the
+    cases are left out.
     """
     assert isinstance(attempt.backend, InChild), "edits are tried in another process"
     count = len(changes_of(attempt.backend.source.text, name, 0))
     portions = list(range(0, min(count, MOST_EDITS), AT_ONCE))
     chance.shuffle(portions)
     for first in portions:
-        yield from attempt.backend.tries(name, 0, case, first, AT_ONCE)
+        on_each = [attempt.backend.tries(name, 0, case, first, AT_ONCE) for case in cases]
+        results = [{edit.text: seen for edit, seen in tries} for tries in on_each]
+        yield [
+            (edit, *(seen[edit.text] for seen in results))
+            for edit, _ in on_each[0]
+            if all(edit.text in seen for seen in results)
+        ]
 
 
 def slips_on(attempt: Attempt, name: str, case: Case) -> Iterator[tuple[str, Observation]]:

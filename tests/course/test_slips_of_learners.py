@@ -62,6 +62,15 @@ SLIPS = [
     ),
     (
         CH1,
+        "context_vector",
+        "return attn_weights @ inputs",
+        "out = torch.zeros(6)\n    for i in range(6):\n"
+        "        out = out + attn_weights[i] * inputs[i]\n    return out",
+        "`out` has shape (6,), `attn_weights` has shape (6,) and `inputs` has shape (6, 3)",
+        "out = out + ",
+    ),
+    (
+        CH1,
         "simplified_self_attention",
         "return context_vecs, attn_weights",
         "return attn_weights, context_vecs",
@@ -219,6 +228,22 @@ SLIPS = [
         "nn.GELU",
         "are the parentheses missing after its name?",
         "nn.GELU, nn.Linear",
+    ),
+    (
+        CH6,
+        "TransformerBlock",
+        "self.feed_forward(self.norm2(x))",
+        "self.norm2(self.feed_forward(x))",
+        "Your values become wrong between line",
+        "x = x + self.dropout(self.norm2",
+    ),
+    (
+        CH6,
+        "train_step",
+        "cross_entropy(model(inputs), targets)",
+        "nn.functional.cross_entropy(model(inputs), targets)",
+        "takes dimension 1 of its first argument as the classes",
+        "nn.functional.cross_entropy(",
     ),
     (
         CH6,

@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from ...attempts.attempt import Attempt
 from ...attempts.results import State, state_of
@@ -203,7 +203,8 @@ class Search:
     def new(self, case: Case, right: Observation) -> Iterator["Tried"]:
         """Try the edits on a case."""
         own = self.attempt.own.signatures
-        for edit, seen in edits_on(self.attempt, self.exercise, case, self.chance):
+        tries = edits_on(self.attempt, self.exercise, [case], self.chance)
+        for edit, seen in chain.from_iterable(tries):
             if got := imprint_of(case, right, seen, own):
                 yield Tried(edit.definition, edit.line, got)
         for definition, seen in slips_on(self.attempt, self.exercise, case):
