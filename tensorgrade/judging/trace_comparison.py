@@ -520,8 +520,9 @@ class Comparison:
             )
         if self.holds_right_results():
             return Divergence(self.way.last or self.way.stages[roots[0]].line, what=ReturnsMore())
-        if early := next((at for at in roots if self.names(at)), None):
-            return self.returned_early(early)
+        early = (at for at in roots if self.names(at) and self.has_a_right_shape(at))
+        if (at := next(early, None)) is not None:
+            return self.returned_early(at)
         left = self.left_unused()
         if left is not None and not self.has_own_name(left):
             return self.told_unused(left)
@@ -874,6 +875,12 @@ class Comparison:
         own = called(self.way.stages[at])
         return sorted(found, key=lambda name: (name not in own, self.right.spread[name], name))
 
+    def has_a_right_shape(self, at: int) -> bool:
+        """Return True if an equal value in right answers has this shape, also in sizes of 1."""
+        value = self.way.stages[at].value
+        equal = (way.stages[i].value for way, i in self.matches[at])
+        return value is not None and any(v is not None and v.shape == value.shape for v in equal)
+
     def returned_early(self, at: int) -> Divergence:
         """Return the divergence for a right value that is returned instead of the right result."""
         name = self.names(at)[0]
@@ -1148,7 +1155,10 @@ def divergence_sentence(diverging: Divergence, place: Callable[[int], str]) -> S
     told = before + at_the_line(diverging, place)
     if told and diverging.reads:
         first, last = diverging.stretch
-        reads = tuple(MadeAt(name, place(line)) for name, line in diverging.reads)
+        by_line: dict[int, list[str]] = {}
+        for name, line in diverging.reads:
+            by_line.setdefault(line, []).append(name)
+        reads = tuple(MadeAt(tuple(names), place(line)) for line, names in by_line.items())
         told += (ReadsFrom(reads, between=first != last),)
     if diverging.unused:
         told += (NothingIsDoneWith(place(diverging.unused)),)

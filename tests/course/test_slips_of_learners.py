@@ -190,6 +190,14 @@ SLIPS = [
         'raise ValueError(f"d_out',
     ),
     (
+        CH4,
+        "split_heads",
+        ".transpose(1, 2)",
+        ".transpose(0, 1)",
+        "It is right, except that its dimensions 0, 1 and 2 are swapped",
+        ".transpose(0, 1)",
+    ),
+    (
         CH5,
         "LatentAttention",
         "self.W_value_up(latent)",
@@ -286,6 +294,7 @@ def test_a_slip_gets_a_true_sentence_and_its_line(
     # If an edit that fixes it is found in time, its line is the line of the mistake.
     edited = text.count("\n", 0, source.index(old, start)) + 1
     lines = {line, edited} if verdict.sure == Sure.REPAIRED else {line}
+    assert "returns the numbers by token and head" not in told  # of a value with another shape
     if verdict.mistakes == ["default_is_dim_zero"]:  # Known gap: the row has no line.
         lines = {None}
     assert verdict.line in lines and verdict.points < verdict.max_points, verdict
