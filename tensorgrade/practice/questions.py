@@ -25,6 +25,7 @@ from .variants import definition, edits_on, is_mistake, is_odd, plain
 FEWEST_OPTIONS, MOST_OPTIONS = 3, 4
 MOST_TRIED, MOST_LINES, MOST_CASES, ENOUGH_KEPT = 120, 10, 3, 3
 CLEAR, EQUAL = 1e-3, 1e-9  # differences of values that count as other values, and as the same
+UNSET = re.compile(r"\bempty(_like|_strided|_permuted)?\(|\bnew_empty|Tensor\(|\bresize_")
 NO_NAMES = "none of them"
 
 
@@ -60,6 +61,8 @@ def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int = 3)
     asker = Asker(attempt, exercise, chance)
     kinds: list[Callable[[], Question | None]] = [asker.leak, asker.gradients, asker.shape]
     kinds += [asker.same, asker.shape, asker.same]
+    if asker.has_unset_memory():
+        kinds = [asker.shape, asker.shape]
     found: dict[str, Question] = {}
     in_vain = []
     for make in kinds:
@@ -83,6 +86,14 @@ class Asker:
         self.plain = plain(self.text, exercise)
         calls = attempt.references.of(exercise)
         self.cases = [(case, right) for case, right in calls if is_simple(case, right)]
+
+    def has_unset_memory(self) -> bool:
+        """Return True if the code makes tensors without values, which an edit may leave unset.
+
+        Then the result is what happened to be in memory, and no option is right for certain.
+        """
+        called = self.attempt.loaded.calls.get(self.exercise, ())
+        return any(UNSET.search(plain(self.text, name)) for name in (self.exercise, *called))
 
     def run(self, *cases: Case, text: str = "") -> list[Observation]:
         """Run cases on the learner's text, or on a changed one."""

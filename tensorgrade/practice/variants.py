@@ -197,13 +197,19 @@ def variant(text: str, edited: str, name: str, line: int = 0) -> Variant | None:
     return Variant(line, after, with_definition(text, name, after))
 
 
-ODD = (re.compile(r"-[-0](?![.\d])|--\d"), re.compile(r"\.bool\(\)"))
+ODD = (
+    re.compile(r"-[-0](?![.\d])|--\d"),
+    re.compile(r"\.bool\(\)"),
+    re.compile(r"^.*\)\[.*\] [-+*/@]?= ", re.MULTILINE),  # assigns to a part of a new value
+)
 
 
 def is_odd(before: str, after: str) -> bool:
     """Return True if an edit writes what no learner writes, such as `dim=--1`.
 
     >>> is_odd("x.sum(dim=-1)", "x.sum(dim=--1)"), is_odd("x.sum(dim=-1)", "x.sum(dim=0)")
+    (True, False)
+    >>> is_odd("y[:, 0] = x", "y.exp()[:, 0] = x"), is_odd("y[f(0)] = x", "y[f(1)] = x")
     (True, False)
     """
     return any(len(odd.findall(after)) > len(odd.findall(before)) for odd in ODD)
