@@ -90,6 +90,8 @@ def divergence_on(
         return None
     if isinstance(found.what, HoldsOtherValue) and not names(part, found.what.name):
         found = replace(found, what=None, stage="")
+    if isinstance(found.what, ComesTooEarly) and not has_loop(part, found.line):
+        found = replace(found, what=None)
     found = with_sources(part, from_loop(part, found), seen.case, trace)
     return replace(found, said=divergence_sentence(found, part.attempt.place))
 
@@ -98,6 +100,12 @@ def names(part: ExerciseAttempt, name: str) -> bool:
     """Return True if the exercise's own code has this name. A helper may use other names."""
     text, word = part.attempt.submitted, re.compile(rf"\b{re.escape(name)}\b")
     return any(word.search(text.code(line)) for line in counted_lines(part))
+
+
+def has_loop(part: ExerciseAttempt, line: int) -> bool:
+    """Return True if the function that holds a line has a loop."""
+    text = part.attempt.submitted
+    return any(re.search(r"\b(for|while)\b", text.code(at)) for at in text.body(line))
 
 
 def from_loop(part: ExerciseAttempt, found: Divergence) -> Divergence:

@@ -69,7 +69,10 @@ def divergence_sentence(diverging: Divergence, place: Callable[[int], str]) -> S
     told = before + at_the_line(diverging, place)
     if told and diverging.reads:
         first, last = diverging.stretch
-        reads = tuple(MadeAt(name, place(line)) for name, line in diverging.reads)
+        by_line: dict[int, list[str]] = {}
+        for name, line in diverging.reads:
+            by_line.setdefault(line, []).append(name)
+        reads = tuple(MadeAt(tuple(names), place(line)) for line, names in by_line.items())
         told += (ReadsFrom(reads, between=first != last),)
     if diverging.unused:
         told += (NothingIsDoneWith(place(diverging.unused)),)

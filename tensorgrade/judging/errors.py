@@ -103,6 +103,7 @@ CAUSES: dict[str, Message] = {
     "numpy() on Tensor that requires grad": errors.NumpyCuts(),
     "does not require grad and does not have a grad_fn": errors.NoGraph(),
     "index out of range in self": errors.NoSuchRow(),
+    "Expected target size": errors.ClassesInDimension1(),
     "'torch.return_types.": errors.TakeValues(),
     "Boolean value of Tensor with more than one": errors.NotASingleBool(),
     "must be Tensor, not int": errors.IsPlainNumber(),
@@ -442,15 +443,18 @@ def lost_weights(
         lost = errors.NoWeightInside(holder) if holder else errors.NoParameter(missing[0])
         return Clauses((lost, instead(missing[0], unexpected, insides)))
     if tied := observed.fact("load", "tied", default={}):
-        return one_part_for_several(tied)
+        return one_part_for_several(tied, insides)
     if misshapen:
         return misshapen_weight(case, *next(iter(misshapen.items())), insides)
     return None
 
 
-def one_part_for_several(tied: dict) -> Message:
+def one_part_for_several(tied: dict, insides: Collection[str]) -> Message:
     """Return a message on the parts that share their weights; `tied` is a claim: name by name."""
     pairs = [(str(first), str(name)) for name, first in tied.items()]
+    if holder := holder_of(pairs[0][0], insides):
+        holders = [holder, *(holder_of(name, insides) for _, name in pairs)]
+        return errors.SharedPart(tuple(dict.fromkeys(filter(None, holders)))[:MOST_SHARED])
     whole, _, inner = pairs[0][0].rpartition(".")
     also = [name.rpartition(".")[0] for _, name in pairs if name.rpartition(".")[2] == inner]
     parts = (whole, *also) if whole and all(also) else (pairs[0][0], *(name for _, name in pairs))

@@ -63,8 +63,9 @@ def divergence_of(compared: Comparison) -> Divergence | None:
         )
     if holds_right_results(compared):
         return Divergence(compared.trace.last or compared.stages[roots[0]].line, what=ReturnsMore())
-    if early := next((at for at in roots if compared.names(at)), None):
-        return returned_early(compared, early)
+    early = (at for at in roots if compared.names(at) and has_a_right_shape(compared, at))
+    if (at := next(early, None)) is not None:
+        return returned_early(compared, at)
     left = left_unused(compared)
     unused = 0 if left is None else compared.stages[left].line
     if left is not None and (compared.stages[left].inside or not compared.stages[left].names):
@@ -283,6 +284,13 @@ def nothing_back(compared: Comparison) -> bool:
         and not other
         and compared.trace.last > 0
     )
+
+
+def has_a_right_shape(compared: Comparison, at: int) -> bool:
+    """Return True if an equal value in right answers has this shape, also in sizes of 1."""
+    value = compared.stages[at].value
+    equal = (trace.stages[i].value for trace, i in compared.matches[at])
+    return value is not None and any(v is not None and v.shape == value.shape for v in equal)
 
 
 def returned_early(compared: Comparison, at: int) -> Divergence:

@@ -267,11 +267,11 @@ class MakesSomethingElse(Message):
 
 @dataclass(frozen=True)
 class MadeAt(Message):
-    """A name, and the line that assigns its value."""
+    """Names, and the line that assigns their values."""
 
     id = "made_at"
-    template = "{name:code} from {place}"
-    name: Annotated[str, FromLearner]
+    template = "{names:code} from {place}"
+    names: Annotated[tuple[str, ...], FromLearner]
     place: Place
 
 

@@ -493,6 +493,15 @@ class NoSuchRow(Message):
 
 
 @dataclass(frozen=True)
+class ClassesInDimension1(Message):
+    id = "classes_in_dimension_1"
+    template = (
+        "torch's cross_entropy takes dimension 1 of its first argument as the classes; give it one "
+        "row for each target, so that its shapes are (rows, classes) and (rows,)"
+    )
+
+
+@dataclass(frozen=True)
 class TakeValues(Message):
     id = "take_values"
     template = (

@@ -23,8 +23,9 @@ from ..exchange.observation import Observation
 from .variants import definition, edits_on, is_mistake, is_odd, plain
 
 FEWEST_OPTIONS, MOST_OPTIONS = 3, 4
-MOST_TRIED, MOST_LINES, MOST_CASES = 120, 10, 3
+MOST_TRIED, MOST_LINES, MOST_CASES, ENOUGH_KEPT = 120, 10, 3, 3
 CLEAR, EQUAL = 1e-3, 1e-9  # differences of values that count as other values, and as the same
+UNSET = re.compile(r"\bempty(_like|_strided|_permuted)?\(|\bnew_empty|Tensor\(|\bresize_")
 NO_NAMES = "none of them"
 
 
@@ -60,10 +61,17 @@ def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int = 3)
     asker = Asker(attempt, exercise, chance)
     kinds: list[Callable[[], Question | None]] = [asker.leak, asker.gradients, asker.shape]
     kinds += [asker.same, asker.shape, asker.same]
+    if asker.has_unset_memory():
+        kinds = [asker.shape, asker.shape]
     found: dict[str, Question] = {}
+    in_vain = []
     for make in kinds:
-        if len(found) < most and (question := make()):
+        if len(found) == most or make in in_vain:
+            continue
+        if question := make():
             found.setdefault(f"{question.place} {question.options[question.right]}", question)
+        else:
+            in_vain.append(make)
     attempt.backend.close()
     return list(found.values())
 
@@ -78,6 +86,14 @@ class Asker:
         self.plain = plain(self.text, exercise)
         calls = attempt.references.of(exercise)
         self.cases = [(case, right) for case, right in calls if is_simple(case, right)]
+
+    def has_unset_memory(self) -> bool:
+        """Return True if the code makes tensors without values, which an edit may leave unset.
+
+        Then the result is what happened to be in memory, and no option is right for certain.
+        """
+        called = self.attempt.loaded.calls.get(self.exercise, ())
+        return any(UNSET.search(plain(self.text, name)) for name in (self.exercise, *called))
 
     def run(self, *cases: Case, text: str = "") -> list[Observation]:
         """Run cases on the learner's text, or on a changed one."""
@@ -172,23 +188,22 @@ class Asker:
         """Return an edit that leaks and one that does not, each as (text, line)."""
         before = self.run(case)[0]
         found: dict[bool, tuple[str, int]] = {}
-        for edit, seen in islice(self.edits(case), MOST_TRIED):
-            if not self.told(edit.text, edit.line) or not clearly_differ(before, seen):
+        for edit, seen, other in islice(self.edits(case, later), MOST_TRIED):
+            leak = leaks(seen, other)
+            if leak is None or leak in found or not clearly_differ(before, seen):
                 continue
-            one, other = self.run(case, later, text=edit.text)
-            leak = leaks(one, other)
-            if leak is not None and not one.error and not other.error:
-                found.setdefault(leak, (edit.text, edit.line))
+            if self.told(edit.definition, edit.line):
+                found[leak] = edit.text, edit.line
             if len(found) == 2:
                 return found[True], found[False]
         return None
 
-    def edits(self, case: Case) -> Iterator[tuple]:
-        """Yield edits with their results, known mistakes first among each dozen."""
+    def edits(self, *cases: Case) -> Iterator[tuple]:
+        """Yield edits with their results on cases, known mistakes first in each portion."""
+        case = cases[0]
         right = next(right for one, right in self.cases if one is case)
         prints = list(self.attempt.fingerprints.by_exercise.get(self.exercise, []))
-        tries = edits_on(self.attempt, self.exercise, case, self.chance)
-        while some := list(islice(tries, 12)):
+        for some in edits_on(self.attempt, self.exercise, cases, self.chance):
             yield from sorted(
                 some, key=lambda one: not is_mistake(self.attempt, prints, case, right, one[1])
             )
@@ -272,12 +287,15 @@ class Asker:
             kept: list[tuple[str, int]] = []
             changed: list[tuple[str, int]] = []
             for edit, seen in islice(self.edits(case), MOST_TRIED):
-                if not self.told(edit.text, edit.line):
+                if len(kept) >= ENOUGH_KEPT and len(changed) >= MOST_OPTIONS - 1:
+                    break
+                same = is_same(before, seen) and not only_copies(self.text, edit.text)
+                if not same and (
+                    len(changed) >= MOST_OPTIONS - 1 or not clearly_differ(before, seen)
+                ):
                     continue
-                if is_same(before, seen) and not only_copies(self.text, edit.text):
-                    kept.append((edit.text, edit.line))
-                elif clearly_differ(before, seen):
-                    changed.append((edit.text, edit.line))
+                if self.told(edit.definition, edit.line):
+                    (kept if same else changed).append((edit.text, edit.line))
             if kept and len(changed) > 1:
                 right, wrong = self.chance.choice(kept), changed[: MOST_OPTIONS - 1]
                 text = f"After which of these edits does `{spoken(case, hidden=False)}` still give"
@@ -357,7 +375,9 @@ def leaks(one: Observation, other: Observation) -> bool | None:
     first, second = one.tensors.get("result"), other.tensors.get("result")
     if first is None or second is None or first.shape != second.shape or first.dim() < 2:
         return None
-    if not first.is_floating_point() or first.shape[-2] < 2 or first.isnan().any():
+    if not first.is_floating_point() or first.shape[-2] < 2 or not first.numel():
+        return None
+    if first.isnan().any():
         return None
     apart = (first - second).abs()
     if not apart[..., -1, :].max() > CLEAR:
@@ -407,6 +427,8 @@ def changed_gradients(
     """
     changed = []
     for name, one in before.items():
+        if not one.numel():
+            return None
         other = after.get(name)
         other = torch.zeros_like(one) if other is None or other.shape != one.shape else other
         size, apart = one.abs().max(), (one - other).abs().max()

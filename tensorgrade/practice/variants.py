@@ -6,7 +6,7 @@ fingerprint says which known mistake an edit amounts to.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -15,8 +15,9 @@ from ..attempts.in_child import InChild
 from ..exchange.cases import Case
 from ..exchange.observation import Observation
 from ..recognition.fingerprints import Fingerprint
-from ..recognition.signatures import imprint
-from ..runner.edits import Edit, Text, changes_of, parts
+from ..recognition.imprints import Imprint
+from ..recognition.signatures import Signature, imprint
+from ..runner.edits import Text, changes_of, parts
 from ..runner.source import UNPARSABLE
 
 MOST_EDITS, AT_ONCE = 4000, 20
@@ -36,33 +37,41 @@ class Variant:
 
 
 def edits_on(
-    attempt: Attempt, name: str, case: Case, chance: Random
-) -> Iterator[tuple[Edit, Observation]]:
-    """Yield edits of an exercise's definition, with their results on a public case.
+    attempt: Attempt, name: str, cases: Sequence[Case], chance: Random
+) -> Iterator[list[tuple]]:
+    """Yield edits of an exercise's definition in portions, each with its results on public cases.
 
-    The order is random. Edits that raise an error or take too long are left out.
+    The order of the portions is random. Edits that raise an error or take too long on one of the
+    cases are left out.
     """
     assert isinstance(attempt.backend, InChild), "edits are tried in another process"
     count = len(changes_of(attempt.backend.source.text, name, 0))
     portions = list(range(0, min(count, MOST_EDITS), AT_ONCE))
     chance.shuffle(portions)
     for first in portions:
-        yield from attempt.backend.tries(name, 0, case, first, AT_ONCE)
+        on_each = [attempt.backend.tries(name, 0, case, first, AT_ONCE) for case in cases]
+        results = [{edit.text: seen for edit, seen in tries} for tries in on_each]
+        yield [
+            (edit, *(seen[edit.text] for seen in results))
+            for edit, _ in on_each[0]
+            if all(edit.text in seen for seen in results)
+        ]
 
 
 def slips_on(attempt: Attempt, name: str, case: Case) -> Iterator[tuple[str, Observation]]:
-    """Yield texts with one of the slips below, with their results on a case, also errors."""
+    """Yield definitions with one of the slips below, with their results on a case, also errors."""
     assert isinstance(attempt.backend, InChild), "edits are tried in another process"
-    for text in slips(attempt.backend.source.text, name):
-        other = attempt.backend.with_text(text)
+    text = attempt.backend.source.text
+    for made in slips(text, name):
+        other = attempt.backend.with_text(with_definition(text, name, made))
         try:
-            yield text, other.run([case])[0]
+            yield made, other.run([case])[0]
         finally:
             other.close()
 
 
 def slips(text: str, name: str) -> Iterator[str]:
-    """Yield texts with one typical slip in a definition that `runner/edits.py` does not make.
+    """Yield a definition with one typical slip that `runner/edits.py` does not make.
 
     Those edits repair; these do what learners do wrong: stop gradients, overwrite inputs, invert a
     mask, mix up similar functions, return in another order.
@@ -77,7 +86,7 @@ def slips(text: str, name: str) -> Iterator[str]:
                 edited = text[:first] + new + text[end:]
                 if (made := plain(edited, name)) and made not in seen:
                     seen.add(made)
-                    yield edited
+                    yield made
 
 
 CONFUSED = {
@@ -159,11 +168,19 @@ def is_mistake(
 
     prints: the mistake's fingerprints, one for each form of the solution.
     """
+    got = imprint_of(case, right, seen, attempt.own.signatures)
+    known = [one.imprints[case.name] for one in prints if case.name in one.imprints]
+    return got is not None and any(one.matches(got) for one in known)
+
+
+def imprint_of(
+    case: Case, right: Observation, seen: Observation, own: dict[str, Signature]
+) -> Imprint | None:
+    """Return the imprint of an edit's result; None if a signature of the course fails on it."""
     try:
-        got = imprint(case, right, seen, attempt.own.signatures)
-    except Exception:  # a signature of a course may fail on results that no learner returns
-        return False
-    return any(one.imprints[case.name].matches(got) for one in prints if case.name in one.imprints)
+        return imprint(case, right, seen, own)
+    except Exception:  # it may fail on results that no learner returns
+        return None
 
 
 def variant(text: str, edited: str, name: str, line: int = 0) -> Variant | None:
@@ -180,13 +197,19 @@ def variant(text: str, edited: str, name: str, line: int = 0) -> Variant | None:
     return Variant(line, after, with_definition(text, name, after))
 
 
-ODD = (re.compile(r"-[-0](?![.\d])|--\d"), re.compile(r"\.bool\(\)"))
+ODD = (
+    re.compile(r"-[-0](?![.\d])|--\d"),
+    re.compile(r"\.bool\(\)"),
+    re.compile(r"^.*\)\[.*\] [-+*/@]?= ", re.MULTILINE),  # assigns to a part of a new value
+)
 
 
 def is_odd(before: str, after: str) -> bool:
     """Return True if an edit writes what no learner writes, such as `dim=--1`.
 
     >>> is_odd("x.sum(dim=-1)", "x.sum(dim=--1)"), is_odd("x.sum(dim=-1)", "x.sum(dim=0)")
+    (True, False)
+    >>> is_odd("y[:, 0] = x", "y.exp()[:, 0] = x"), is_odd("y[f(0)] = x", "y[f(1)] = x")
     (True, False)
     """
     return any(len(odd.findall(after)) > len(odd.findall(before)) for odd in ODD)

@@ -160,7 +160,9 @@ def values_in(frame: FrameType, source: str) -> dict[str, dict | list]:
             sizes[name] = value
         elif there and value is None:
             empty.append(name)
-    first = dict(list(sizes.items())[:MOST_SIZES])
+    # Shapes say more than numbers. Both stay in the order of the line.
+    kept = sorted(sizes, key=lambda name: isinstance(sizes[name], int))[:MOST_SIZES]
+    first = {name: size for name, size in sizes.items() if name in kept}
     return {"sizes": first, "dtypes": dtypes, "empty": empty[:MOST_SIZES]}
 
 

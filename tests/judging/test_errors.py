@@ -72,3 +72,12 @@ def test_a_lost_parameter_is_named(case, load, said):
 def test_a_parameter_that_learners_have_never_seen_is_not_named(case, load, said):
     observed = Observation(Outcome.ANSWERED, facts={"load": load})
     assert render(lost_weights(case, observed, {"w", "v"})) == said
+
+
+def test_parts_that_share_weights_are_named_without_what_learners_have_never_seen(case):
+    tied = {f"rows.{n}.mix.{one}": f"rows.0.mix.{one}" for one in ("w", "v") for n in (1, 2)}
+    observed = Observation(Outcome.ANSWERED, facts={"load": {"tied": tied}})
+    said = "`rows.0.mix`, `rows.1.mix` and `rows.2.mix` are one and the same object"
+    assert render(lost_weights(case, observed, {"w", "v"})).startswith(said)
+    said = "`rows.0`, `rows.1` and `rows.2` are one and the same object"
+    assert render(lost_weights(case, observed, {"mix.w", "mix.v"})).startswith(said)

@@ -13,7 +13,7 @@ from tensorgrade.attempts.results import State, state_of
 from tensorgrade.course import CourseError
 from tensorgrade.history import Entry, History
 from tensorgrade.learner.commands.review import Memory, Session, file_of, line_in_file
-from tensorgrade.learner.commands.review_items import Workshop
+from tensorgrade.learner.commands.review_items import Item, Workshop, is_small
 from tensorgrade.learner.kit import Kit
 from tensorgrade.practice.variants import plain
 
@@ -21,6 +21,10 @@ from ..kits import unpacked
 
 CHAPTER = "ch2_self_attention"
 THEN = datetime(2026, 11, 2, 10, tzinfo=UTC)
+LOOP = """for i, row in enumerate(x):
+        for j, other in enumerate(x):
+            y[i, j] = (row * other).sum()
+    return y"""
 PASSED = ["attention_weights", "scaled_dot_product_attention"]
 
 
@@ -100,6 +104,14 @@ def test_a_rewrite_is_right_but_not_small(workshop):
     )
     results, small = workshop.repaired(item, own)
     assert state_of(results[item.exercise]) == State.DONE and not small
+
+
+def test_undoing_the_mistake_is_small_however_much_it_added():
+    right = "def f(x):\n    return x @ x.T"
+    wrong = right.replace("x @", "(x / (x.shape[-1] - x.shape[0] + x.shape[-1]) ** 0.5) @")
+    item = Item("scaled", "It is scaled.", CHAPTER, "f", wrong, right, 2)
+    assert is_small(item, right)
+    assert not is_small(item, "def f(x):\n    y = torch.zeros(len(x), len(x))\n    " + LOOP)
 
 
 @pytest.mark.slow

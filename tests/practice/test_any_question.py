@@ -1,7 +1,8 @@
 """Random questions: exactly one option is right when the code runs again.
 
 Each is about an exercise of a right answer, chosen at random among all that the repository has.
-ANY_QUESTIONS=1000 in the environment asks so many, and not a few; ANY_SEED chooses others.
+ANY_QUESTIONS=1000 in the environment asks so many, and not a few; ANY_SEED chooses others. With
+`pytest -s` it prints how far it is.
 """
 
 import os
@@ -11,13 +12,13 @@ from random import Random
 
 import pytest
 
+from tensorgrade.attempts.attempt import quietly
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.learner.watch.checker import WatchMaker
 from tensorgrade.practice.questions import Question, questions_on
-from tensorgrade.practice.variants import plain
 from tensorgrade.sources.submission import Source
 
-from ..commands import ROOT
+from ..kits import right_texts
 from .right_options import right_options
 
 QUESTIONS = int(os.environ.get("ANY_QUESTIONS", "6"))
@@ -25,30 +26,20 @@ SEED = int(os.environ.get("ANY_SEED", "1"))
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(max(300, 10 * QUESTIONS))]
 
 
-def answers(project) -> list[tuple[str, str, str]]:
-    """Return the exercises of all right answers: chapter, exercise and the chapter's text."""
-    found = []
-    for chapter in project.course.chapters:
-        solution = project.solution(chapter.name).read_text(encoding="utf-8")
-        others = sorted((ROOT / "tests" / "right_answers" / chapter.name).glob("*.py"))
-        for own in ["", *(path.read_text(encoding="utf-8") for path in others)]:
-            text = f"{solution}\n\n{own}"
-            names = [one.name for one in chapter.exercises if plain(own or solution, one.name)]
-            found += [(chapter.name, name, text) for name in names]
-    return found
-
-
 def asked(project, chance: Random) -> Iterator[tuple[Question, list[str]]]:
     """Yield questions at random, each with the options that are right when the code runs again."""
-    maker, drawn = WatchMaker(Setup(project.exercises)), answers(project)
+    maker, drawn = WatchMaker(Setup(project.exercises)), right_texts(project)
     maker.warm_up()
     try:
         while True:
-            chapter, exercise, text = chance.choice(drawn)
-            source = Source(text, f"{chapter}.py")
-            attempt = maker.attempt_from_source(chapter, source, project.root)
-            for question in questions_on(attempt, exercise, chance):
-                yield question, right_options(maker, attempt, question)
+            chance.shuffle(drawn)
+            for chapter, exercise, text in drawn:
+                source = Source(text, f"{chapter}.py")
+                attempt = maker.attempt_from_source(chapter, source, project.root)
+                for question in questions_on(attempt, exercise, chance):
+                    with quietly():
+                        right = right_options(maker, attempt, question)
+                    yield question, right
     finally:
         maker.close()
 
@@ -59,8 +50,11 @@ def test_random_questions_have_exactly_one_right_option(project):
         kinds[question.kind] += 1
         distinct = len(set(question.options)) == len(question.options) >= 3
         if right != [question.options[question.right]] or not distinct:
-            wrong.append((question, right))
+            wrong.append(f"{question}\n{question.proof}\nright: {right}")
+            print(wrong[-1], flush=True)
+        if kinds.total() % 50 == 0:
+            print(f"{kinds.total()} questions, {len(wrong)} wrong", flush=True)
         if kinds.total() >= QUESTIONS:
             break
     print(f"{kinds.total()} questions: {dict(kinds)}")
-    assert not wrong, "\n\n".join(f"{question}\nright: {right}" for question, right in wrong)
+    assert not wrong, "\n\n".join(wrong)

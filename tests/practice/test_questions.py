@@ -3,10 +3,12 @@
 from random import Random
 
 import pytest
+import torch
 
 from tensorgrade.attempts.setup import Setup
+from tensorgrade.exchange.observation import Observation
 from tensorgrade.learner.watch.checker import WatchMaker
-from tensorgrade.practice.questions import questions_on
+from tensorgrade.practice.questions import leaks, questions_on
 from tensorgrade.sources.submission import Source
 
 from .right_options import right_options
@@ -54,3 +56,31 @@ def test_a_causal_exercise_is_asked_what_leaks_the_future(project, maker):
     attempt = attempt_at(project, maker, "ch3_causal_attention")
     kinds = {q.kind for q in questions_on(attempt, "causal_attention_weights", Random(1))}
     assert "leak" in kinds
+
+
+def test_edits_that_give_an_empty_result_are_not_asked_about():
+    empty = Observation(tensors={"result": torch.ones(2, 4, 0)})
+    assert leaks(empty, empty) is None
+
+
+UNSET = """def split_heads(x, num_heads):
+    out = torch.empty(len(x), num_heads, x.shape[1], x.shape[2] // num_heads, dtype=x.dtype)
+    width = x.shape[-1] // num_heads
+    for head in range(num_heads):
+        out[:, head] = x[..., head * width : (head + 1) * width]
+    return out
+"""
+
+
+@pytest.mark.slow
+def test_code_that_may_return_unset_memory_is_only_asked_for_shapes(project, maker):
+    chapter = "ch4_multi_head_attention"
+    text = project.solution(chapter).read_text(encoding="utf-8") + "\n\n" + UNSET
+    kinds = {
+        question.kind
+        for seed in range(3)
+        for question in questions_on(
+            attempt_at(project, maker, chapter, text), "split_heads", Random(seed)
+        )
+    }
+    assert kinds <= {"shape"}

@@ -4,11 +4,12 @@ An edit of the learner's code counts if its results have the mistake's fingerpri
 no solution and no wrong version of one.
 """
 
+import math
 import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from ...attempts.attempt import Attempt
 from ...attempts.results import State, state_of
@@ -18,6 +19,7 @@ from ...exchange.observation import Observation
 from ...practice.variants import (
     Variant,
     edits_on,
+    imprint_of,
     in_other_form,
     is_mistake,
     plain,
@@ -26,6 +28,7 @@ from ...practice.variants import (
     with_definition,
 )
 from ...recognition.fingerprints import Fingerprint
+from ...recognition.imprints import Imprint
 from ...runner.changes import changes
 from ...sources.submission import Source
 from ...views.summary import Results, group
@@ -34,7 +37,7 @@ from ..watch.checker import Checker
 
 SECONDS, MATCHES = 6.0, 2  # for one exercise: time to search, edits to prove
 SECONDS_OF_AN_ITEM = 40.0
-MOST_CHANGED = 10  # parts of the code that a repair changes
+MOST_CHANGED = 10  # parts of the code that a repair may always change
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class Workshop:
     def __init__(self, kit: Kit, chance: random.Random):
         self.kit, self.chance = kit, chance
         self.checker = Checker(kit.exercises, kit.exercises)
+        self.searches: dict[tuple[str, str], Search] = {}
 
     def item(self, mistake: str, named_in: str, passed: list[str]) -> Item | None:
         """Return an item for a mistake; None if it fits no exercise that is passed.
@@ -89,24 +93,30 @@ class Workshop:
     def item_in(self, exercise: str, mistake: str, text: str) -> Item | None:
         """Return an item in one exercise, proved by running it; None if there is none."""
         chapter = self.kit.course.exercise(exercise)[0].name
+        search = self.search(chapter, exercise, text)
         prints = self.prints(chapter, exercise, mistake)
-        attempt = self.attempt(chapter, text)
+        entry = case_with(search.attempt, exercise, prints)
+        if entry is None or not search.own or not search.passes:
+            return None
+        known = [one.imprints[entry[0].name] for one in prints if entry[0].name in one.imprints]
         try:
-            entry = case_with(attempt, exercise, prints)
-            own = plain(text, exercise)
-            if entry is None or not own:
-                return None
-            base = with_definition(text, exercise, own)
-            if not self.passes(chapter, exercise, base):
-                return None
-            found = list(islice(self.matching(attempt, exercise, prints, entry), MATCHES))
+            found = list(islice(search.matching(entry, known), MATCHES))
         finally:
-            attempt.backend.close()
+            search.attempt.backend.close()
         for one in found:
             if message := self.proved(chapter, exercise, mistake, one.text):
-                line = first_difference(own, one.definition)
-                return Item(mistake, message, chapter, exercise, one.definition, base, line)
+                line = first_difference(search.own, one.definition)
+                return Item(mistake, message, chapter, exercise, one.definition, search.base, line)
         return None
+
+    def search(self, chapter: str, exercise: str, text: str) -> "Search":
+        """Return the search in one exercise of a text. What it has tried serves all mistakes."""
+        key = exercise, text
+        if key not in self.searches:
+            attempt = self.attempt(chapter, text)
+            self.searches[key] = search = Search(attempt, exercise, self.chance)
+            search.passes = bool(search.own) and self.passes(chapter, exercise, search.base)
+        return self.searches[key]
 
     def prints(self, chapter: str, exercise: str, mistake: str) -> list[Fingerprint]:
         """Return a mistake's fingerprints in an exercise; [] also for a find-the-bug exercise."""
@@ -146,38 +156,76 @@ class Workshop:
         """Return the checks on a repair, and True if it changes no more than needed."""
         text = with_definition(item.base, item.exercise, definition)
         results = self.results(item.chapter, item.exercise, text)
-        changed = changes(definition, {item.exercise: item.definition})
-        return results, changed.get(item.exercise, MOST_CHANGED + 1) <= MOST_CHANGED
-
-    def matching(
-        self,
-        attempt: Attempt,
-        exercise: str,
-        prints: list[Fingerprint],
-        entry: tuple[Case, Observation],
-    ) -> Iterator[Variant]:
-        """Yield the edits of an exercise that give on one case what a mistake gives there."""
-        case, right = entry
-        until = time.monotonic() + SECONDS
-        text = attempt.backend.source.text
-        for edit, seen in edits_on(attempt, exercise, case, self.chance):
-            if time.monotonic() > until:
-                return
-            if is_mistake(attempt, prints, case, right, seen):
-                found = variant(text, edit.text, exercise, edit.line)
-                if found:
-                    yield found
-        for edited, seen in slips_on(attempt, exercise, case):
-            if time.monotonic() > until:
-                return
-            if is_mistake(attempt, prints, case, right, seen) and (
-                found := variant(text, edited, exercise)
-            ):
-                yield found
+        return results, is_small(item, definition)
 
     def close(self) -> None:
         """End the process that runs learner code."""
         self.checker.close()
+
+
+class Search:
+    """The edits of one exercise, with what each does on a case. Each edit is tried once.
+
+    own: the definition, laid out plainly. base: the chapter's text with it. passes: True if that
+    passes the checks.
+    """
+
+    def __init__(self, attempt: Attempt, exercise: str, chance: random.Random):
+        self.attempt, self.exercise, self.chance = attempt, exercise, chance
+        self.text = attempt.backend.source.text
+        self.own = plain(self.text, exercise)
+        self.base = with_definition(self.text, exercise, self.own) if self.own else ""
+        self.passes = False
+        # By case: the edits that were tried, and those that were not.
+        self.tried: dict[str, list[Tried]] = {}
+        self.untried: dict[str, Iterator[Tried]] = {}
+
+    def matching(self, entry: tuple[Case, Observation], known: list[Imprint]) -> Iterator[Variant]:
+        """Yield the edits with one of these imprints on a case, as long as there is time."""
+        until = time.monotonic() + SECONDS
+        for one in self.all(*entry):
+            if any(imprint.matches(one.imprint) for imprint in known):
+                found = variant(self.text, one.definition, self.exercise, one.line)
+                if found:
+                    yield found
+            if time.monotonic() > until:
+                return
+
+    def all(self, case: Case, right: Observation) -> Iterator["Tried"]:
+        """Yield the edits that were tried on a case, then try the others."""
+        tried = self.tried.setdefault(case.name, [])
+        yield from tried
+        untried = self.untried.setdefault(case.name, self.new(case, right))
+        for one in untried:
+            tried.append(one)
+            yield one
+
+    def new(self, case: Case, right: Observation) -> Iterator["Tried"]:
+        """Try the edits on a case."""
+        own = self.attempt.own.signatures
+        tries = edits_on(self.attempt, self.exercise, [case], self.chance)
+        for edit, seen in chain.from_iterable(tries):
+            if got := imprint_of(case, right, seen, own):
+                yield Tried(edit.definition, edit.line, got)
+        for definition, seen in slips_on(self.attempt, self.exercise, case):
+            if got := imprint_of(case, right, seen, own):
+                yield Tried(definition, 0, got)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """An edit that was tried: the changed definition, its line and its imprint on a case."""
+
+    definition: str
+    line: int
+    imprint: Imprint
+
+
+def is_small(item: Item, definition: str) -> bool:
+    """Return True if a repair changes about as much as undoing the mistake."""
+    given = {item.exercise: item.definition}
+    undone = changes(plain(item.base, item.exercise), given)[item.exercise]
+    return changes(definition, given).get(item.exercise, math.inf) <= max(MOST_CHANGED, undone)
 
 
 def case_with(
