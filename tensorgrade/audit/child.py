@@ -39,7 +39,7 @@ from .relations.base import ONE
 from .subject import FIRST, Subject
 from .trials import attempt, find_mask, is_causal, prepared
 
-SECONDS = 2.5  # of the processor, for edits
+SECONDS = 2.0  # of the processor, for edits
 MOST_SUSPECTS = 4  # lines whose edits are tried before all others
 Definition = Subject | Part
 ATTENTION_NAME = re.compile(r"(?<!fl)atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)

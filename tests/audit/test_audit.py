@@ -224,6 +224,7 @@ def test_weights_that_are_not_registered_are_named_with_their_line():
     assert found["at"] == {"line": 9, "fix": "", "code": "self.k = torch.rand(d_in, d_out)"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "old, new, relation, mistake",
     [

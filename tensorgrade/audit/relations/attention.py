@@ -399,11 +399,29 @@ class Cache(Relation):
                     parts.append(out.value)
                 if moved(whole, torch.cat(parts, dim=1)):
                     pieces = " + ".join(map(str, chunks))
-                    return Broken(
-                        f"Passed in pieces of {pieces} tokens, other results come out.",
-                        where=("is_causal", "triu", "tril", "mask", "masked_fill", "cat"),
+                    said = f"Passed in pieces of {pieces} tokens, other results come out."
+                    causes = (
+                        (MASK_FROM_FIRST_KEY,)
+                        if self.sees_the_first(made, inputs["x"], sizes)
+                        else ()
                     )
+                    return Broken(said, causes=causes, where=MASK_FROM_FIRST_KEY.where)
             return self.taking_turns(made, inputs["x"], sizes, whole)
+
+    def sees_the_first(self, made: nn.Module, x: Tensor, sizes: Sizes) -> bool:
+        """Return True if a single new token sees the first key, and no other cached one."""
+        found = []
+        for places in (slice(0), slice(1, -1), slice(0, 1)):
+            changed = x.clone()
+            changed[:, places] = 1 - x[:, places]
+            cache = None
+            for piece in changed.split([x.shape[1] - 1, 1], dim=1):
+                out = self.subject.run(
+                    made, {"x": piece}, sizes, cache=cache, wishes=("cache_wanted",)
+                )
+                cache = out.cache
+            found.append(out.value)
+        return moved(found[0], found[2]) and not moved(found[0], found[1])
 
     def taking_turns(
         self, made: nn.Module, x: Tensor, sizes: Sizes, whole: Tensor
@@ -425,6 +443,13 @@ class Cache(Relation):
             causes=(KEEPS_STATE,),
         )
 
+
+MASK_FROM_FIRST_KEY = Cause(
+    "causal_mask_from_first_key",
+    "Next to a cache the causal mask counts from the first key, so that a new token sees only the "
+    "oldest ones. Shift the mask by the number of cached keys.",
+    ("is_causal", "triu", "tril", "mask", "masked_fill", "cat"),
+)
 
 RELATIONS: tuple[type[Relation], ...] = (
     Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining,

@@ -121,9 +121,9 @@ class Relation:
 
 def afresh(sizes: Sizes) -> list[Sizes]:
     """Return other sizes of the same kind, with other numbers."""
-    more = 0 if sizes.tokens == 1 else 1
+    more, longer = int(sizes.tokens > 1), int(sizes.batch > 1)  # one alone can be a special case
     return [
-        replace(sizes, seed=sizes.seed + 100, batch=sizes.batch + 1),
+        replace(sizes, seed=sizes.seed + 100, batch=sizes.batch + longer),
         replace(
             sizes,
             seed=sizes.seed + 200,
