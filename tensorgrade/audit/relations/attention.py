@@ -107,6 +107,7 @@ class LargeScores(Finite):
     source = "Milakov & Gimelshein 2018: subtract the maximum before the exponential"
     draws: ClassVar[tuple[Sizes, ...]] = DRAWS
     factor = 30.0
+    advice = True  # exponentials of plain scores are right for scores below 700
 
     def check(self, sizes: Sizes) -> Broken | None:
         if own_formula(self.subject):

@@ -80,6 +80,7 @@ class Relation:
     source: ClassVar[str] = VASWANI
     draws: ClassVar[tuple[Sizes, ...]] = DRAWS
     follows_from: ClassVar[tuple[str, ...]] = ()  # relations whose failure breaks this one too
+    advice: ClassVar[bool] = False  # a failure is mentioned, and does not make the code wrong
 
     def __init__(self, subject: Subject, explain: bool = True):
         self.subject, self.explain = subject, explain

@@ -455,8 +455,9 @@ class SinglePrecision(Relation):
             for one in (subject, replace(subject, double=False)):
                 made, inputs = one.build(sizes), one.inputs(sizes)
                 values.append(one.run(made, inputs, sizes, visible).value.double())
-        scale = max(scale_of(values[0]), 1e-2)
-        if torch.allclose(*values, rtol=1e-2, atol=1e-2 * scale, equal_nan=True):
+        double, single = values
+        near = 1e-2 * max(scale_of(double), 1e-2)
+        if torch.allclose(double, single, rtol=1e-2, atol=near, equal_nan=True):
             dropout = DropoutOfWeights(replace(subject, double=False))
             try:
                 return dropout.check(dropout.fitted(sizes))
