@@ -185,10 +185,10 @@ def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
         else:
             told |= audit_of_attention(prepared(target, *own, wishes, follows_formula))
     except CannotRun as error:
-        at, fix = error.line, ""
+        at, fix, idea = error.line, "", None
         if error.plan:
-            at, fix = repair_of_error(error.plan, error.line)
-        told |= not_run(str(error), at, fix)
+            at, fix, idea = repair_of_error(error.plan, error.line)
+        told |= not_run(str(error), at, fix, idea)
     except Exception as error:
         told |= not_run(raised(error, target), line_raising(error, target))
     if told.get("at"):
@@ -232,12 +232,13 @@ def is_right(subject: Subject) -> bool:
     return not any(one.broken and not one.relation.advice for one in found)
 
 
-def not_run(why: str, line: int, fix: str = "") -> dict:
+def not_run(why: str, line: int, fix: str = "", idea: Idea | None = None) -> dict:
     """Return the audit of a definition that could not be run. line: the one that raises."""
     told: dict[str, Any] = {"status": "not run", "why": why}
-    causes = known_errors(why)
+    causes, told["shown_by"] = known_errors(why), "error"
+    if idea and not causes:
+        causes, told["shown_by"] = [Cause(*OF_IDEAS[idea])], "repair"
     told["mistakes"] = [named(cause, line) for cause in causes]
-    told["shown_by"] = "error"
     if line:
         told["at"] = {"line": line, "fix": fix}
     return told
@@ -256,8 +257,8 @@ def verdict(subject: Definition, found: list[Tested]) -> dict:
     shown_by = "results"
     line, fix, idea = place_of(subject, applied)
     if idea and not causes:
-        name, says = OF_IDEAS[idea]
-        causes, shown_by = {name: Cause(name, says)}, "repair"
+        cause = Cause(*OF_IDEAS[idea])
+        causes, shown_by = {cause.name: cause}, "repair"
     mistakes = [named(cause, line) for cause in causes.values()]
     if len(causes) > 1:  # each has its own line
         for told_one, cause in zip(mistakes, causes.values(), strict=True):
@@ -380,7 +381,7 @@ def line_in(edit: Edit) -> str:
     return edit.text.split("\n")[edit.line - 1].strip()
 
 
-def repair_of_error(plan: Subject, line: int) -> tuple[int, str]:
+def repair_of_error(plan: Subject, line: int) -> tuple[int, str, Idea | None]:
     """Return the line of an error, or that of an edit after which the definition is right.
 
     line: that of the file, 0 if a result has a wrong shape.
@@ -388,7 +389,7 @@ def repair_of_error(plan: Subject, line: int) -> tuple[int, str]:
     lines = plan.text.split("\n")
     own = line - plan.line + 1 if line else suspects_of(plan, ["return"])[0]
     if not 0 < own <= len(lines):
-        return line, ""
+        return line, "", None
     names = words_in(lines[own - 1]) - {"self", "torch", "nn"}
     numbers = [number for number in range(len(lines), 0, -1) if number != own]
     assigned = [n for n in numbers if names & words_in(lines[n - 1].rpartition("=")[0])]
@@ -400,8 +401,8 @@ def repair_of_error(plan: Subject, line: int) -> tuple[int, str]:
             break
         fixed = edited(plan, edit)
         if fixed and is_right(fixed):
-            return plan.line + edit.line - 1, line_in(edit)
-    return line, ""
+            return plan.line + edit.line - 1, line_in(edit), edit.idea
+    return line, "", None
 
 
 def conditions_around(lines: list[str], own: int) -> list[int]:

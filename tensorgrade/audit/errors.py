@@ -8,6 +8,7 @@ from types import BuiltinMethodType, FrameType, MethodType, NoneType
 from typing import Any
 
 import torch
+from torch import nn
 
 from .reference import Cause
 
@@ -92,7 +93,8 @@ def line_to_blame(error: Exception, target: Any, text: str, first: int) -> int:
         starts = [n for n in ast.walk(tree) if getattr(n, "name", "") == "__init__"]
         lines = [s.lineno for s in starts[0].body if "super" in ast.unparse(s)] if starts else []
         return first - 1 + (lines or [starts[0].body[0].lineno])[0] if starts else 0
-    if not isinstance(error, (TypeError, AttributeError)):
+    about_types = isinstance(error, (TypeError, AttributeError))
+    if not about_types or re.search(r"missing|positional|keyword|expected at", str(error)):
         return 0
     used = {
         ast.unparse(node)
@@ -101,7 +103,10 @@ def line_to_blame(error: Exception, target: Any, text: str, first: int) -> int:
     }
     own = vars(frame.f_locals["self"]) if "self" in frame.f_locals else {}
     values = frame.f_locals | {f"self.{name}": value for name, value in own.items()}
-    odd = {name for name in used - {"self"} if isinstance(values.get(name, 1.0), ODD)}
+    odd = next(filter(None, (
+        {name for name in used & values.keys() - {"self"} if isinstance(values[name], types)}
+        for types in ODD
+    )), set())  # fmt: skip
     made = [
         node.lineno
         for node in ast.walk(tree)
@@ -110,7 +115,12 @@ def line_to_blame(error: Exception, target: Any, text: str, first: int) -> int:
     return first - 1 + max(made) if len(odd) == 1 and made else 0
 
 
-ODD = (torch.Size, torch.dtype, NoneType, BuiltinMethodType, MethodType, int, tuple)
+# Types of values that raise an error when they are used like a tensor, the oddest first.
+ODD: tuple[Any, ...] = (
+    (torch.Size, torch.dtype, NoneType, BuiltinMethodType, MethodType, nn.Module, tuple),
+    float,
+    int,
+)
 
 
 def is_name(node: ast.AST, context: type) -> bool:
