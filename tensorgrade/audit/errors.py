@@ -90,7 +90,11 @@ def line_to_blame(error: Exception, target: Any, text: str, first: int) -> int:
         return 0
     tree, (frame, line) = ast.parse(text), passed[-1]
     if "before Module.__init__() call" in str(error):
-        starts = [n for n in ast.walk(tree) if getattr(n, "name", "") == "__init__"]
+        starts = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__"
+        ]
         lines = [s.lineno for s in starts[0].body if "super" in ast.unparse(s)] if starts else []
         return first - 1 + (lines or [starts[0].body[0].lineno])[0] if starts else 0
     about_types = isinstance(error, (TypeError, AttributeError))
@@ -110,7 +114,7 @@ def line_to_blame(error: Exception, target: Any, text: str, first: int) -> int:
     made = [
         node.lineno
         for node in ast.walk(tree)
-        if is_name(node, ast.Store) and ast.unparse(node) in odd
+        if isinstance(node, ast.expr) and is_name(node, ast.Store) and ast.unparse(node) in odd
     ]
     return first - 1 + max(made) if len(odd) == 1 and made else 0
 

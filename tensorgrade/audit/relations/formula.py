@@ -216,7 +216,15 @@ def agrees(actual: torch.Tensor, found: torch.Tensor) -> bool:
     return enough and bool((near | (actual == found) | both_nan | ~known).all())
 
 
-def matching(run: Run, right: Recipe) -> tuple[Mistake, ...]:
+SPECIAL_CASE = Cause(
+    "special_case",
+    "The results are right at other sizes or options. Something has a fixed size, or a special "
+    "case is wrong.",
+    ("min(", "[:", " if ", "if ", *UNNAMED),
+)
+
+
+def matching(run: Run, right: Recipe) -> tuple[Cause, ...]:
     """Return the known mistakes whose results match, at these sizes and at others.
 
     One mistake is tried before two, and first those under the mask that the code really applies.
@@ -227,7 +235,7 @@ def matching(run: Run, right: Recipe) -> tuple[Mistake, ...]:
         if run.sizes not in others and run_of(subject, others[0], masked, subject.causal).agrees(
             right
         ):
-            return ()  # a mistake of the formula shows at every size
+            return (SPECIAL_CASE,)  # a mistake of the formula shows at every size
 
     def matches(recipe: Recipe) -> bool:
         try:
