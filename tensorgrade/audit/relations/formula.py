@@ -232,7 +232,7 @@ def matching(run: Run, right: Recipe) -> tuple[Cause, ...]:
     subject, masked = run.subject, run.visible is not None
     others = [subject.fitted(other) for other in DRAWS]
     with suppress(Exception):
-        if run.sizes not in others and run_of(subject, others[0], masked, subject.causal).agrees(
+        if run.sizes != others[0] and run_of(subject, others[0], masked, subject.causal).agrees(
             right
         ):
             return (SPECIAL_CASE,)  # a mistake of the formula shows at every size
