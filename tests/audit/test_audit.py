@@ -207,7 +207,7 @@ def test_an_error_that_shows_its_mistake_is_named():
     text = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
     found = audited(text.replace("super().__init__()", "pass"))
     assert names(found) == ["super_init_not_called"]
-    assert "Known mistake: `super().__init__()` has to be" in report_on(found)
+    assert "What the error means: `super().__init__()` has to be" in report_on(found)
 
 
 def test_weights_that_are_not_registered_are_named_with_their_line():
