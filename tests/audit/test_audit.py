@@ -256,7 +256,7 @@ def test_weights_that_are_not_registered_are_named_with_their_line():
             "q @ k.mT\n",
             "q @ k.mT * (1 if n < 100 else 2)\n",
             "equality with F.scaled_dot_product_attention",
-            "another_operation",
+            "special_case",
         ),
     ],
 )

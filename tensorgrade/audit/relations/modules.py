@@ -282,16 +282,15 @@ class StateDict(Relation):
             if "deepcopy protocol" in str(error):
                 return Broken("copy.deepcopy raises an error.", causes=(NOT_COPIED,))
             copied = other
-        try:
-            copied.load_state_dict(one.state_dict())
-            other.load_state_dict(one.state_dict())
-        except RuntimeError as error:
-            raise Skip("its state_dict cannot be loaded") from error
-        inputs = subject.inputs(sizes)
+        inputs, values = subject.inputs(sizes), []
         with torch.no_grad():
-            before, after, of_copy = (
-                subject.run(made, inputs, sizes).value for made in (one, other, copied)
-            )
+            for made in (one, copied, other):  # the copied one last, so that it has other weights
+                try:
+                    made.load_state_dict(one.state_dict())
+                except RuntimeError as error:
+                    raise Skip("its state_dict cannot be loaded") from error
+                values.append(subject.run(made, inputs, sizes).value)
+        before, of_copy, after = values
         if not moved(before, after):
             said = "A copy of it, by copy.deepcopy, does not use its own weights."
             return Broken(said, causes=(NOT_COPIED,)) if moved(before, of_copy) else None
