@@ -134,6 +134,23 @@ RIGHT_ELSEWHERE = frozenset(
 )
 
 
+# Programs that only the exercise's own contract makes wrong, by a pattern for their labels. They
+# count as such only if every relation holds for them; otherwise they stay in their row.
+CONTRACT = {
+    r"booleans: False → True": "the default of an option",
+    r"check_of_|checked_by_difference": "which numbers of heads the constructor refuses",
+    r"wants_its_memory_in_order": "inputs that are not contiguous in memory work too",
+    r"borrowed_|library_for_": "the function is written without the library's own",
+    r"starts_at_zero|seed_set_inside": "the initial weights",
+    r"on_the_cpu": "the device of the input",
+    r"filled_with_minus_1e?0{4,}|minus_30000": "hidden scores are -inf, not merely very low",
+    r"detached_cache|empty_cache": "what a cache may be",
+    r"numbers: -1 → 1$|rank_five|dim_minus_four": "inputs with other numbers of axes",
+    r"overflow": "scores of a thousand give finite results; an audit only mentions this",
+    r"base_of_thousands": "another base than the usual one",
+}
+
+
 def lines_with(text: str, name: str) -> tuple[int, ...]:
     """Return the lines of public code that are known to be wrong."""
     pieces, lines = WRONG_PIECES[name], text.split("\n")
@@ -271,14 +288,15 @@ def in_child(case: Case) -> dict:
     """Audit a case in this process; measure its processor seconds."""
     from tensorgrade.audit.child import answer
 
-    made_from_solution = case.kind in ("mutants", "known mistakes", "wrong answers")
-    if made_from_solution and same_as_original(case):
-        return {"status": "same", "seconds": 0.0}
     request = {"text": case.text, "filename": f"{case.name}.py", "module": case.module}
     begun = time.process_time()
     found = answer(request | {"name": case.name, "wishes": {}})
     seconds = {"seconds": time.process_time() - begun}
-    return seconds | (found["audits"] or [{"status": "not run", "why": found["problem"]}])[0]
+    told = seconds | (found["audits"] or [{"status": "not run", "why": found["problem"]}])[0]
+    made_from_solution = case.kind in ("mutants", "known mistakes", "wrong answers")
+    if told["status"] == "holds" and made_from_solution and same_as_original(case):
+        told["status"] = "same"
+    return told
 
 
 def same_as_original(case: Case) -> bool:
@@ -410,6 +428,7 @@ def summary(found: dict, case: Case) -> dict:
         "status": status,
         "why": found.get("why", "") or "; ".join(f"{r['name']}: {r['why']}" for r in fails),
         "named": [m["name"] for m in found.get("mistakes", [])],
+        "shown_by": found.get("shown_by", ""),
         "line": (found.get("at") or {}).get("line"),
         "located": bool(lines & {*case.lines}),
         "seconds": round(found["seconds"], 2),
@@ -444,19 +463,46 @@ def print_right(rows: list[dict]) -> None:
 
 
 def print_wrong(rows: list[dict]) -> None:
-    """Print the shares by kind."""
-    print("| wrong code | cases | found | by an error | named | right line |")
-    print("|---|---|---|---|---|---|")
+    """Print the shares by kind, and lists of the cases that are no mistakes of attention."""
+    by_contract = [row for row in rows if row["status"] in ("holds", "same") and contract_of(row)]
+    rows = [row for row in rows if row not in by_contract]
+    same = [row for row in rows if row["status"] == "same"]
+    rows = [row for row in rows if row not in same]
+    columns = "cases, found, by an error, named, by results, by a repair, right line".split(", ")
+    print(f"| wrong code | {' | '.join(columns)} |\n|{'---|' * 8}")
     for kind in [*dict.fromkeys(row["kind"] for row in rows)]:
-        own = [row for row in rows if row["kind"] == kind and row["status"] != "same"]
+        own = [row for row in rows if row["kind"] == kind]
         hits = [row for row in own if row["status"] in ("fails", "raises")]
-        shares = [len(hits), sum(row["status"] == "raises" for row in own)]
-        shares += [sum(bool(r["named"]) for r in hits), sum(r["located"] for r in hits)]
+        named = [row["shown_by"] for row in hits if row["named"]]
+        shares = [len(hits), sum(row["status"] == "raises" for row in own), len(named)]
+        shares += [named.count("results"), named.count("repair")]
+        shares += [sum(r["located"] for r in hits)]
         told = [f"{count} ({count / max(len(own), 1):.0%})" for count in shares]
         print(f"| {kind} | {len(own)} | {' | '.join(told)} |")
-    same = sum(row["status"] == "same" for row in rows)
-    print(f"\n{same} more cases gave the original's results and gradients and were left out.")
-    print_seconds([row for row in rows if row["status"] != "same"])
+    print(f"\n{len(by_contract)} more are wrong only by their exercise's own contract:")
+    for row in by_contract:
+        print(f"  {row['label']}: {contract_of(row)}")
+    print(f"\n{len(same)} more gave the original's results and gradients at all drawn sizes:")
+    print("  " + ", ".join(row["label"] for row in same))
+    print_seconds(rows)
+    print_unknown_kinds()
+
+
+def contract_of(row: dict) -> str:
+    """Return the rule of the exercise that a wrong program breaks, or an empty text."""
+    found = (rule for pattern, rule in CONTRACT.items() if re.search(pattern, row["label"]))
+    return next(found, "")
+
+
+def print_unknown_kinds() -> None:
+    """Print how many wrong answers of the course are of no kind that an audit knows."""
+    counts = {}
+    for path in sorted((ROOT / "tests" / "wrong_answers").glob("*.py")):
+        for exercise, programs in runpy.run_path(str(path))["WRONG"].items():
+            if exercise not in ALL.get(path.stem, ()):
+                counts[exercise] = len(programs)
+    print(f"{sum(counts.values())} wrong answers are of no kind that an audit knows:")
+    print("  " + ", ".join(f"{name} {count}" for name, count in counts.items()))
 
 
 def print_seconds(rows: list[dict]) -> None:

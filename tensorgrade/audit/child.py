@@ -18,11 +18,12 @@ from typing import Any
 
 import torch
 
-from ..runner.edits import Edit, edits
+from ..runner.edits import Edit, Idea, Text, edits
 from ..runner.loading import load_module
-from .errors import KNOWN_ERRORS, CannotRun, line_raising, raised
+from .errors import CannotRun, known_errors, line_raising, raised
 from .formulas import kind_named
 from .parts import Part, compared, part_of
+from .reference import Cause
 from .relations import (
     ATTENTION,
     PARTS,
@@ -38,7 +39,7 @@ from .relations.base import ONE
 from .subject import FIRST, Subject
 from .trials import attempt, find_mask, is_causal, prepared
 
-SECONDS = 1.5  # of the processor, for edits
+SECONDS = 2.0  # of the processor, for edits
 MOST_SUSPECTS = 4  # lines whose edits are tried before all others
 Definition = Subject | Part
 ATTENTION_NAME = re.compile(r"(?<!fl)atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
@@ -93,7 +94,13 @@ def audit_of(target: Any) -> dict:
     """Return the audit of a class or function of this process."""
     path = inspect.getsourcefile(target) or ""
     with open(path, encoding="utf-8") as file:
-        found = audit(target, target.__name__, file.read(), {})
+        text = file.read()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # several threads are slower for small tensors
+    try:
+        found = audit(target, target.__name__, text, {})
+    finally:
+        torch.set_num_threads(threads)
     return {"file": path, "audits": [found], "problem": ""}
 
 
@@ -178,10 +185,10 @@ def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
         else:
             told |= audit_of_attention(prepared(target, *own, wishes, follows_formula))
     except CannotRun as error:
-        at, fix = error.line, ""
+        at, fix, idea = error.line, "", None
         if error.plan:
-            at, fix = repair_of_error(error.plan, error.line)
-        told |= not_run(str(error), at, fix)
+            at, fix, idea = repair_of_error(error.plan, error.line)
+        told |= not_run(str(error), at, fix, idea)
     except Exception as error:
         told |= not_run(raised(error, target), line_raising(error, target))
     if told.get("at"):
@@ -225,16 +232,15 @@ def is_right(subject: Subject) -> bool:
     return not any(one.broken and not one.relation.advice for one in found)
 
 
-def not_run(why: str, line: int, fix: str = "") -> dict:
+def not_run(why: str, line: int, fix: str = "", idea: Idea | None = None) -> dict:
     """Return the audit of a definition that could not be run. line: the one that raises."""
-    told: dict[str, Any] = {"status": "not run", "why": why, "mistakes": []}
+    told: dict[str, Any] = {"status": "not run", "why": why}
+    causes, told["shown_by"] = known_errors(why), "error"
+    if idea and not causes:
+        causes, told["shown_by"] = [Cause(*OF_IDEAS[idea])], "repair"
+    told["mistakes"] = [named(cause, line) for cause in causes]
     if line:
         told["at"] = {"line": line, "fix": fix}
-        told["mistakes"] = [
-            {"name": cause.name, "says": cause.sentence, "line": line}
-            for sign, cause in KNOWN_ERRORS.items()
-            if sign in why
-        ]
     return told
 
 
@@ -248,14 +254,22 @@ def verdict(subject: Definition, found: list[Tested]) -> dict:
     if not broken:
         return told | {"status": "holds"}
     causes = {cause.name: cause for one in broken for cause in one.causes}
-    line, fix = place_of(subject, applied)
-    mistakes = [
-        {"name": cause.name, "says": cause.sentence, "line": line} for cause in causes.values()
-    ]
+    shown_by = "results"
+    line, fix, idea = place_of(subject, applied)
+    if idea and not causes:
+        cause = Cause(*OF_IDEAS[idea])
+        causes, shown_by = {cause.name: cause}, "repair"
+    mistakes = [named(cause, line) for cause in causes.values()]
     if len(causes) > 1:  # each has its own line
         for told_one, cause in zip(mistakes, causes.values(), strict=True):
             told_one["line"] = subject.line + suspects_of(subject, cause.where)[0] - 1
-    return told | {"status": "fails", "mistakes": mistakes, "at": {"line": line, "fix": fix}}
+    at = {"line": line, "fix": fix}
+    return told | {"status": "fails", "mistakes": mistakes, "shown_by": shown_by, "at": at}
+
+
+def named(cause: Cause, line: int) -> dict:
+    """Return a mistake in a form for JSON."""
+    return {"name": cause.name, "says": cause.sentence, "line": line}
 
 
 def told_of(one: Tested, subject: Definition) -> dict:
@@ -316,25 +330,50 @@ def roles_of(subject: Subject) -> dict[str, str]:
     return told
 
 
-def place_of(subject: Definition, relations: dict[Relation, Broken | None]) -> tuple[int, str]:
-    """Return the line of a failure, and its repair if one edit makes all relations hold.
+def place_of(
+    subject: Definition, relations: dict[Relation, Broken | None]
+) -> tuple[int, str, Idea | None]:
+    """Return the line of a failure, and the repair and its idea if one edit makes all hold.
 
     relations: those that apply, with what is broken. Lines are those of the file.
     """
     broken = [one for one in relations.values() if one]
     raising = [one.line for one in broken if one.line]
     if raising:
-        return raising[0], ""
+        return raising[0], "", None
     of_causes = [word for one in broken for cause in one.causes for word in cause.where]
     suspects = suspects_of(subject, of_causes or [word for one in broken for word in one.where])
     formulas = [one for one in relations if one.name.startswith(("equality", "formula"))]
     # Without a formula, an edit can make relations hold by leaving out the calculation.
     if formulas:
-        failing = sorted((r for r, b in relations.items() if b), key=lambda r: r not in formulas)
+        failing = {r: b for r, b in relations.items() if b}
         for edit, fixed in repaired(subject, failing, suspects):
             if all(holds(type(one)(fixed, explain=False)) for one in relations):
-                return subject.line + edit.line - 1, line_in(edit)
-    return subject.line + suspects[0] - 1, ""
+                return subject.line + edit.line - 1, line_in(edit), edit.idea
+    return subject.line + suspects[0] - 1, "", None
+
+
+# Mistakes that have no name of their own, by the idea of the edit that repairs them.
+OF_IDEAS = {
+    Idea.LOST_RESULT: ("result_lost", "A call's result is thrown away there."),
+    Idea.IN_PLACE: ("changed_in_place", "A value is changed in place there."),
+    Idea.STATEMENT: ("statement_too_many", "That statement does not belong there."),
+    Idea.MISSING_STEP: ("step_missing", "An operation is missing there."),
+    Idea.PRODUCT: ("another_product", "Another product belongs there."),
+    Idea.OPERATION: ("another_operation", "Another operation belongs there."),
+    Idea.OPERANDS: ("operands_swapped", "The two sides are swapped there."),
+    Idea.ORDER_OF_ARGUMENTS: ("arguments_swapped", "Two arguments are swapped there."),
+    Idea.MISSING_ARGUMENT: ("argument_missing", "An argument is missing there."),
+    Idea.CALL: ("call_too_many", "A call, or an argument of it, does not belong there."),
+    Idea.COMPARISON: ("another_condition", "Another condition belongs there, or none."),
+    Idea.INDEX: ("index_too_many", "An index does not belong there."),
+    Idea.SIGN: ("sign_turned", "A sign or a `not` does not belong there."),
+    Idea.BOOL: ("bool_turned", "True and False are swapped there."),
+    Idea.NUMBER: ("another_number", "Another number belongs there."),
+    Idea.NUMBERS: ("another_number", "Another number belongs there and below."),
+    Idea.NAME: ("another_name", "Another name belongs there."),
+    Idea.NAMES: ("another_name", "Another name belongs there and below."),
+}
 
 
 def line_in(edit: Edit) -> str:
@@ -342,7 +381,7 @@ def line_in(edit: Edit) -> str:
     return edit.text.split("\n")[edit.line - 1].strip()
 
 
-def repair_of_error(plan: Subject, line: int) -> tuple[int, str]:
+def repair_of_error(plan: Subject, line: int) -> tuple[int, str, Idea | None]:
     """Return the line of an error, or that of an edit after which the definition is right.
 
     line: that of the file, 0 if a result has a wrong shape.
@@ -350,7 +389,7 @@ def repair_of_error(plan: Subject, line: int) -> tuple[int, str]:
     lines = plan.text.split("\n")
     own = line - plan.line + 1 if line else suspects_of(plan, ["return"])[0]
     if not 0 < own <= len(lines):
-        return line, ""
+        return line, "", None
     names = words_in(lines[own - 1]) - {"self", "torch", "nn"}
     numbers = [number for number in range(len(lines), 0, -1) if number != own]
     assigned = [n for n in numbers if names & words_in(lines[n - 1].rpartition("=")[0])]
@@ -362,8 +401,8 @@ def repair_of_error(plan: Subject, line: int) -> tuple[int, str]:
             break
         fixed = edited(plan, edit)
         if fixed and is_right(fixed):
-            return plan.line + edit.line - 1, line_in(edit)
-    return line, ""
+            return plan.line + edit.line - 1, line_in(edit), edit.idea
+    return line, "", None
 
 
 def conditions_around(lines: list[str], own: int) -> list[int]:
@@ -381,6 +420,9 @@ def words_in(line: str) -> set[str]:
     return set(re.findall(r"\w+", line))
 
 
+ASSIGNED_TO_SELF = r"^\s*self\.\w+(, self\.\w+)*\s*=(?!=)"
+
+
 def suspects_of(subject: Definition, words: Iterable[str]) -> list[int]:
     """Return lines of a definition with one of the words, likely ones first, or its own."""
     calls, starts = code_lines(subject.text)
@@ -389,6 +431,7 @@ def suspects_of(subject: Definition, words: Iterable[str]) -> list[int]:
         pattern = re.escape(word).replace("=", r"\s*=(?!=)").replace("@", r"\s*@")
         pattern = r"(?<!/)/(?!/)" if word == "/" else pattern
         pattern = rf"(?<!\w){pattern}" if word[0].isalpha() else pattern
+        pattern = ASSIGNED_TO_SELF if word == "self=" else pattern
         for lines in (calls, starts):
             found += [number + 1 for number, line in lines.items() if re.search(pattern, line)]
     return [*dict.fromkeys(found)] or [1]
@@ -411,23 +454,35 @@ def code_lines(text: str) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def repaired(
-    subject: Any, failing: list[Relation], suspects: list[int]
+    subject: Any, failing: dict[Relation, Broken], suspects: list[int]
 ) -> Iterator[tuple[Edit, Any]]:
-    """Yield edits after which the failing relations hold at one size, on suspects' lines first."""
+    """Yield edits after which the failing relations hold where they failed, likely lines first."""
     until = time.process_time() + SECONDS
     for edit in in_turns(sensible(subject, suspects[0]), suspects):
         if time.process_time() > until:
             return
         fixed = edited(subject, edit)
-        if fixed and all(holds_once(type(one)(fixed, explain=False)) for one in failing):
+        if fixed and all(holds_once(type(r)(fixed, explain=False), b) for r, b in failing.items()):
             yield edit, fixed
+
+
+def branches(text: str) -> Iterator[Edit]:
+    """Yield edits that keep one side of a conditional expression, or neither side's condition."""
+    whole = Text(text)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.IfExp):
+            for side in (node.body, node.orelse):
+                change = whole.change(
+                    node.lineno, Idea.COMPARISON, "", (node, f"({whole.of(side)})")
+                )
+                yield Edit(node.lineno, Idea.COMPARISON, "", whole.put(change))
 
 
 def sensible(subject: Any, suspect: int) -> list[Edit]:
     """Return the edits, without those that put an attribute in place of one of another type."""
     made = subject.build(subject.fitted(ONE))
     lines, found = subject.text.split("\n"), []
-    for edit in edits(subject.text, subject.name, suspect):
+    for edit in (*branches(subject.text), *edits(subject.text, subject.name, suspect)):
         before, after = lines[edit.line - 1], edit.text.split("\n")[edit.line - 1]
         old, new = (set(re.findall(r"self\.(\w+)", line)) for line in (before, after))
         kinds = [
@@ -465,10 +520,10 @@ def edited(subject: Any, edit: Edit) -> Subject | None:
     return replace(subject, target=space[subject.name])
 
 
-def holds_once(relation: Relation) -> bool:
-    """Return True if a relation holds at one size."""
+def holds_once(relation: Relation, broken: Broken) -> bool:
+    """Return True if a relation holds at the sizes at which it was broken."""
     try:
-        return relation.check(relation.fitted(ONE)) is None
+        return relation.check(broken.sizes or relation.fitted(ONE)) is None
     except Exception:
         return False
 

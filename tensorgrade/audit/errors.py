@@ -1,26 +1,45 @@
 """Errors of audited code in words, with the line that raised them."""
 
+import ast
 import inspect
+import re
 from traceback import walk_tb
+from types import BuiltinMethodType, FrameType, MethodType, NoneType
 from typing import Any
+
+import torch
+from torch import nn
 
 from .reference import Cause
 
-# Known mistakes by a part of the error's text.
+# Known mistakes by a pattern for the error's text: a name and a sentence.
 KNOWN_ERRORS = {
-    "before Module.__init__() call": Cause(
-        "super_init_not_called",
-        "`super().__init__()` has to be called before the first layer is made.",
-    ),
-    "'super' object needs an argument": Cause(
-        "super_without_brackets", "`super` lacks its brackets: `super().__init__()`."
-    ),
-    "'module' object is not callable": Cause(
-        "module_called",
-        "A Python module is called like a function or class. Compare `nn.parameter`, a module, "
-        "with `nn.Parameter`, a class.",
-    ),
-}
+    r"before Module.__init__\(\) call": ("super_init_not_called", "`super().__init__()` has to be called before the first layer is made."),
+    r"'super' object needs an argument": ("super_without_brackets", "`super` lacks its brackets: `super().__init__()`."),
+    r"'module' object is not callable": ("module_called", "A Python module is called like a function or class. Compare `nn.parameter`, a module, with `nn.Parameter`, a class."),
+    r"object has no attribute '(\w+)'": ("attribute_never_set", "`{0}` is used, and nothing of that name is ever set."),
+    r"local variable '(\w+)'|name '(\w+)' is not defined": ("used_before_assigned", "`{0}` is used before it has a value. Is it misspelled, or on a later line?"),
+    r"missing \d+ required positional argument|expected at least \d+ argument": ("argument_missing", "A call lacks an argument."),
+    r"unexpected keyword argument '(\w+)'|takes .* positional arguments? but": ("argument_too_many", "A call gets an argument that it does not take."),
+    r"shapes cannot be multiplied|size mismatch, got|expected .* to have shape|Expected size for first two dimensions|[Ee]xpected .*matri": ("product_of_other_shapes", "The rows of the first factor are not as long as the columns of the second one. Is a transpose missing, or was a layer made for another width?"),
+    r"The size of tensor a|must match the existing size|broadcast": ("shapes_do_not_match", "Two tensors are put together whose axes do not match. Compare their shapes, axis by axis."),
+    r"is invalid for input of size": ("shape_of_another_size", "A new shape has room for another number of entries."),
+    r"view size is not compatible": ("view_of_a_transposed_tensor", "`view` needs entries that lie in order. After a transpose, use `reshape`."),
+    r"only supports bool|expected .*BoolTensor|mask.*bool": ("mask_not_boolean", "A mask of booleans is needed. Convert it with `.bool()`."),
+    r"Dimension out of range": ("axis_out_of_range", "A tensor has fewer axes than the number says."),
+    r"'NoneType'": ("nothing_returned", "Something is None: a function without `return`, or an argument that was left out."),
+    r"unsupported operand type|is not subscriptable|is not iterable|object is not callable|must be Tensor, not|expected Tensor|must be tuple": ("value_of_another_type", "A value has another type than its use needs."),
+    r"shapes: none\)": ("nothing_returned", "No tensor is returned."),
+    r"no result has \d+ tokens": ("result_of_another_shape", "The result has another shape than one row of numbers for each token."),
+}  # fmt: skip
+
+
+def known_errors(text: str) -> list[Cause]:
+    """Return the known mistake that an error's text shows, in a list that is empty otherwise."""
+    for pattern, (name, says) in KNOWN_ERRORS.items():
+        if found := re.search(pattern, text):
+            return [Cause(name, says.format(*filter(None, found.groups())))]
+    return []
 
 
 class CannotRun(Exception):
@@ -50,9 +69,67 @@ def error_text(error: Exception) -> str:
 
 def line_raising(error: Exception, target: Any) -> int:
     """Return the last line of the audited file that an error passed, 0 if it passed none."""
+    passed = frames_of(error, target)
+    return passed[-1][1] if passed else 0
+
+
+def frames_of(error: Exception, target: Any) -> list[tuple[FrameType, int]]:
+    """Return the frames of the audited file that an error passed, with their lines."""
     called = target.forward if inspect.isclass(target) and hasattr(target, "forward") else target
     path = getattr(getattr(called, "__code__", None), "co_filename", "")
-    passed = [
-        line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == path
+    return [(f, line) for f, line in walk_tb(error.__traceback__) if f.f_code.co_filename == path]
+
+
+def line_to_blame(error: Exception, target: Any, text: str, first: int) -> int:
+    """Return the line of the mistake behind an error that is raised further on, 0 if unknown.
+
+    text: that of the definition. first: its line in the file.
+    """
+    passed = frames_of(error, target)
+    if not passed:
+        return 0
+    tree, (frame, line) = ast.parse(text), passed[-1]
+    if "before Module.__init__() call" in str(error):
+        starts = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__"
+        ]
+        lines = [s.lineno for s in starts[0].body if "super" in ast.unparse(s)] if starts else []
+        return first - 1 + (lines or [starts[0].body[0].lineno])[0] if starts else 0
+    about_types = isinstance(error, (TypeError, AttributeError))
+    if not about_types or re.search(r"missing|positional|keyword|expected at", str(error)):
+        return 0
+    used = {
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if getattr(node, "lineno", 0) == line - first + 1 and is_name(node, ast.Load)
+    }
+    own = vars(frame.f_locals["self"]) if "self" in frame.f_locals else {}
+    values = frame.f_locals | {f"self.{name}": value for name, value in own.items()}
+    odd = next(filter(None, (
+        {name for name in used & values.keys() - {"self"} if isinstance(values[name], types)}
+        for types in ODD
+    )), set())  # fmt: skip
+    made = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.expr) and is_name(node, ast.Store) and ast.unparse(node) in odd
     ]
-    return passed[-1] if passed else 0
+    return first - 1 + max(made) if len(odd) == 1 and made else 0
+
+
+# Types of values that raise an error when they are used like a tensor, the oddest first.
+ODD: tuple[Any, ...] = (
+    (torch.Size, torch.dtype, NoneType, BuiltinMethodType, MethodType, nn.Module, tuple),
+    float,
+    int,
+)
+
+
+def is_name(node: ast.AST, context: type) -> bool:
+    """Return True for a name or an attribute of self that is loaded or stored."""
+    named = isinstance(node, ast.Name) or (
+        isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self"
+    )
+    return named and isinstance(node.ctx, context)  # type: ignore[attr-defined]

@@ -209,9 +209,10 @@ RMS_NORM = Kind(
 
 
 def rotary_inputs(sizes: Sizes) -> dict[str, Any]:
-    """Return vectors and their positions, which do not begin at 0."""
+    """Return vectors and their positions, which have gaps and are in no order."""
     x = drawn(sizes.tokens, 2 * sizes.head_dim, seed=sizes.seed)
-    return {"x": x, "positions": torch.arange(sizes.tokens) + 3}
+    chance = torch.Generator().manual_seed(sizes.seed)
+    return {"x": x, "positions": 137 - torch.randperm(sizes.tokens + 5, generator=chance)[5:]}
 
 
 def rotary(x: Tensor, positions: Tensor, how: str = "") -> Tensor:

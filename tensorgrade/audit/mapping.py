@@ -233,9 +233,7 @@ def expected(
     assert first is not None
     source = inputs.get("context", first)
     mixed = attend(q, k, v, sizes.heads, recipe, visible, first.shape[-1], sizes.kv_heads, source)
-    if mapping.out is None or recipe.output == "none":
-        return mixed
-    made = bare(mapping.out, mixed, reading)
-    if recipe.output == "twice":
-        made = bare(mapping.out, made, reading)
-    return -made if recipe.output == "negative" else made
+    times = 0 if mapping.out is None else {"none": 0, "twice": 2}.get(recipe.output, 1)
+    for _ in range(times):
+        mixed = bare(mapping.out, mixed, reading)  # type: ignore[arg-type]
+    return -mixed if recipe.output == "negative" else mixed

@@ -5,6 +5,12 @@ import re
 from collections.abc import Iterator
 
 MARKS = {"fails": "✗", "holds": "✓"}
+# How a mistake is introduced, by what shows it.
+LEADS = {
+    "results": "Known mistake",
+    "repair": "Mistake",
+    "error": "What the error means",
+}
 
 
 def status_of(found: dict) -> int:
@@ -92,7 +98,7 @@ def cause(audit: dict, path: str) -> Iterator[str]:
     """Yield the known mistakes, and the line with its repair."""
     mistakes, at = audit["mistakes"], audit["at"]
     if len(mistakes) == 1:
-        yield f"  Known mistake: {mistakes[0]['says']}"
+        yield f"  {LEADS[audit['shown_by']]}: {mistakes[0]['says']}"
     elif mistakes:
         yield "  Known mistakes:"
         for one in mistakes:

@@ -83,7 +83,8 @@ class Sizes:
     """The drawn sizes of one run.
 
     tokens_of_context: the number of keys if they come from elsewhere. width_in: the width of the
-    input. dropout: the probability that a constructor is given.
+    input. dropout: the probability that a constructor is given. biases: an option for biases is on.
+    twins: two tokens are equal.
     """
 
     batch: int = 2
@@ -96,6 +97,8 @@ class Sizes:
     dropout: float = 0.0
     seed: int = 0
     causal: bool = True
+    biases: bool = False
+    twins: bool = False
 
     @property
     def width(self) -> int:
@@ -173,6 +176,8 @@ def construction(target: Any, sizes: Sizes, equal: bool, guesses: dict[str, str]
             option = role != "causal" or isinstance(one.default, bool)
             if option and role not in KEPT_DEFAULTS:
                 arguments[one.name] = sizes.value(role, equal)
+            elif role == "bias" and sizes.biases and one.default is False:
+                arguments[one.name] = True
         elif CONFIGURATION.fullmatch(one.name.lower()) and role in ("", "width"):
             arguments[one.name] = configuration(one.annotation, sizes, equal)
         elif role == "bias" or (not role and one.annotation in (bool, "bool")):

@@ -176,10 +176,13 @@ class Subject:
             "q, k, v": {"q": (b, n, wide), "k": (b, keys, kv), "v": (b, keys, kv)},
             "q, k": {"q": (b, n, wide), "k": (b, keys, kv)},
         }[self.given]
-        return {
+        found = {
             name: torch.randn(shape, generator=chance, dtype=torch.float64).to(self.dtype)
             for name, shape in shapes.items()
         }
+        for value in found.values() if sizes.twins else ():
+            value[:, 2] = value[:, 0]
+        return found
 
     def run(
         self,

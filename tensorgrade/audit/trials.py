@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .errors import CannotRun, line_raising, raised
+from .errors import CannotRun, line_raising, line_to_blame, raised
 from .roles import CALL, construction, parameters_of, role_of
 from .subject import (
     FIRST,
@@ -100,7 +100,8 @@ def why_not_run(tried: list[tuple[Exception, Subject]], target: Any) -> CannotRu
         ran = isinstance(furthest, CannotRun) and furthest.plan  # no result for each token
         return CannotRun(f"{ways}: {raised(furthest, target)}", plan=plan if ran else None)
     said = f"{ways}, and each raises an error: {raised(furthest, target)}"
-    return CannotRun(said, max(lines), plan)
+    blamed = line_to_blame(furthest, target, plan.text, plan.line)
+    return CannotRun(said, blamed or max(lines), plan)
 
 
 def needed_without_value(subject: Subject) -> str:

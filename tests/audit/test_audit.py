@@ -207,7 +207,7 @@ def test_an_error_that_shows_its_mistake_is_named():
     text = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
     found = audited(text.replace("super().__init__()", "pass"))
     assert names(found) == ["super_init_not_called"]
-    assert "Known mistake: `super().__init__()` has to be" in report_on(found)
+    assert "What the error means: `super().__init__()` has to be" in report_on(found)
 
 
 def test_weights_that_are_not_registered_are_named_with_their_line():
@@ -222,6 +222,87 @@ def test_weights_that_are_not_registered_are_named_with_their_line():
     found = audited(text)
     assert names(found) == ["not_registered"]
     assert found["at"] == {"line": 9, "fix": "", "code": "self.k = torch.rand(d_in, d_out)"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "old, new, relation, mistake",
+    [
+        (
+            "b, n, _ = x.shape",
+            "x = self.__dict__.setdefault(str(x.shape), x)\n        b, n, _ = x.shape",
+            "no memory of earlier calls",
+            "keeps_state",
+        ),
+        (
+            "self.out_proj((weights",
+            "self.out_proj(((weights if self.training else weights.detach())",
+            "gradients",
+            "detached",
+        ),
+        (
+            "b, n, _ = x.shape",
+            "x = x if x.dtype == torch.float64 else 2 * x\n        b, n, _ = x.shape",
+            "single precision",
+            "other_in_single_precision",
+        ),
+        (
+            "super().__init__()",
+            "super().__init__()\n        torch.manual_seed(1)",
+            "state_dict round trip",
+            "seed_set_inside",
+        ),
+        (
+            "q @ k.mT\n",
+            "q @ k.mT * (1 if n < 100 else 2)\n",
+            "equality with F.scaled_dot_product_attention",
+            "special_case",
+        ),
+    ],
+)
+def test_special_cases_that_no_correct_version_makes_are_found(old, new, relation, mistake):
+    right = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
+    assert right.count(old) == 1
+    found = audited(right.replace(old, new))
+    assert failing(found) == {relation}
+    assert names(found) == [mistake]
+
+
+def test_dropout_by_a_generator_of_its_own_raises_no_alarm():
+    right = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
+    drops = """
+class Drops(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p, self.chance = p, torch.Generator()
+        self.chance.seed()
+
+    def forward(self, x):
+        if not self.training or self.p == 0:
+            return x
+        return x * (torch.rand(x.shape, generator=self.chance) >= self.p) / (1 - self.p)
+"""
+    found = audited(drops + right.replace("nn.Dropout(", "Drops("), "CausalAttention")
+    assert found["status"] == "holds", found
+
+
+def test_softmax_in_single_precision_inside_raises_no_alarm():
+    text = (
+        "def attention(q, k, v):\n"
+        "    scores = (q @ k.mT / q.shape[-1] ** 0.5).float()\n"
+        "    return torch.softmax(scores, -1).type_as(q) @ v\n"
+    )
+    assert audited(text)["status"] == "holds"
+
+
+def test_an_error_of_a_wrong_type_is_shown_where_the_value_was_made():
+    text = (
+        "def attention(q, k, v):\n    d_k = k.shape\n    scores = q @ k.mT\n"
+        "    return torch.softmax(scores / d_k**0.5, -1) @ v\n"
+    )
+    found = audited(text)
+    assert (found["status"], found["at"]["code"]) == ("not run", "d_k = k.shape")
+    assert "What the error means: A value has another type" in report_on(found)
 
 
 def test_training_without_dropout_has_to_equal_evaluation():

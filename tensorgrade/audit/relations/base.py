@@ -12,11 +12,12 @@ VASWANI = "Vaswani et al. 2017, section 3.2"
 ONE = Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2, tokens_of_context=7, seed=1)
 DRAWS = (
     ONE,
-    Sizes(batch=3, tokens=6, heads=2, head_dim=4, kv_heads=1, tokens_of_context=4, seed=2),
-    Sizes(batch=1, tokens=9, heads=6, head_dim=2, kv_heads=3, tokens_of_context=11, seed=3),
+    Sizes(3, 6, 2, 4, kv_heads=1, tokens_of_context=4, seed=2, biases=True),
+    Sizes(1, 9, 6, 2, kv_heads=3, tokens_of_context=31, seed=3, biases=True, twins=True),
 )
-LARGE = Sizes(batch=2, tokens=70, heads=8, head_dim=20, kv_heads=4, tokens_of_context=67, seed=4)
+LARGE = Sizes(5, 102, 9, 18, kv_heads=3, tokens_of_context=104, seed=4)
 SINGLE = replace(ONE, tokens=1, batch=1, seed=5)
+NARROW = replace(ONE, heads=1, kv_heads=1, head_dim=1, seed=6, biases=True)
 # The smallest sizes at which a failure is shown, if it occurs there.
 SMALL = (
     Sizes(batch=1, tokens=2, heads=1, head_dim=2, kv_heads=1, tokens_of_context=2),
@@ -28,6 +29,23 @@ NO_MAXIMUM = Cause(
     "no_maximum",
     "The exponential is taken without subtracting the maximum first.",
     ("exp", "softmax"),
+)
+
+
+IN_PLACE = Cause(
+    "input_changed_in_place",
+    "The caller's tensor is changed in place.",
+    ("_(", "-=", "+=", "*=", "/="),
+)
+DETACHED = Cause(
+    "detached",
+    "A value is cut off from the weights that made it, so these never learn.",
+    ("detach", "no_grad", "inference_mode", "data", "item", "tensor"),
+)
+KEEPS_STATE = Cause(
+    "keeps_state",
+    "Something from an earlier call is kept and used again.",
+    ("self=", "setdefault", "hasattr", "getattr", "__dict__", "training"),
 )
 
 
@@ -86,7 +104,7 @@ class Relation:
     def fails(self, sizes: Sizes) -> bool:
         """Return True if the relation is broken at these sizes; an error is no proof."""
         try:
-            return self.check(self.fitted(sizes)) is not None
+            return type(self)(self.subject, explain=False).check(self.fitted(sizes)) is not None
         except Exception:
             return False
 
@@ -104,9 +122,9 @@ class Relation:
 
 def afresh(sizes: Sizes) -> list[Sizes]:
     """Return other sizes of the same kind, with other numbers."""
-    more = 0 if sizes.tokens == 1 else 1
+    more, longer = int(sizes.tokens > 1), int(sizes.batch > 1)  # one alone can be a special case
     return [
-        replace(sizes, seed=sizes.seed + 100, batch=sizes.batch + 1),
+        replace(sizes, seed=sizes.seed + 100, batch=sizes.batch + longer),
         replace(
             sizes,
             seed=sizes.seed + 200,

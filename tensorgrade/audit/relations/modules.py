@@ -1,17 +1,23 @@
 """Relations on modules: dropout, gradients, stored weights, types, and inputs left unchanged."""
 
+import re
+from copy import deepcopy
 from dataclasses import replace
-from typing import ClassVar
+from itertools import product
+from typing import Any, ClassVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ..mapping import mapping_of
 from ..other_formulas import attributes_read
 from ..reference import Cause
 from ..roles import CONSTRUCTOR, parameters_of, role_of
-from ..subject import moved
-from .base import DRAWS, Broken, Relation, Sizes, Skip
+from ..slopes import gradients, wrong_slope
+from ..subject import moved, scale_of
+from ..trials import drawn_mask
+from .base import DETACHED, DRAWS, IN_PLACE, KEEPS_STATE, Broken, Relation, Sizes, Skip
+from .formula import DropoutOfWeights
 
 DROP = 0.5
 
@@ -36,10 +42,14 @@ class DropoutInTraining(Relation):
         with torch.no_grad():
             one = subject.run(made, inputs, sizes).value
             other = subject.run(made, inputs, replace(sizes, seed=sizes.seed + 50)).value
-            trained, again = (
-                subject.run(made, inputs, replace(sizes, seed=seed), training=True).value
-                for seed in (sizes.seed, sizes.seed + 50)
+            new = subject.build(replace(sizes, seed=sizes.seed + 50))
+            new.load_state_dict(made.state_dict())
+            first, again, trained = (
+                subject.run(one, inputs, replace(sizes, seed=seed), training=True).value
+                for one, seed in ((made, sizes.seed), (new, sizes.seed + 50), (made, sizes.seed))
             )
+            seeded = torch.Generator().manual_seed(sizes.seed + 2).get_state()
+            rewound = torch.equal(seeded, torch.default_generator.get_state())
             without = replace(sizes, dropout=0.0)
             plain = subject.run(subject.build(without), inputs, without).value
         if not one.isfinite().all():
@@ -55,7 +65,9 @@ class DropoutInTraining(Relation):
             return Broken(
                 f"In training, with dropout={DROP}, nothing is dropped.", causes=(LEFT_OUT,)
             )
-        if sizes.tokens > 2 and not moved(trained, again):
+        if sizes.tokens > 2 and (
+            not moved(first, again) or (rewound and not moved(first, trained))
+        ):
             return Broken("In training two calls drop the same.", causes=(SEED_FIXED,))
         return None
 
@@ -95,12 +107,13 @@ class TrainingWithoutDropout(Relation):
             raise Skip("it is a function")
         made, inputs = subject.build(sizes), subject.inputs(sizes)
         state = {name: value.clone() for name, value in made.state_dict().items()}
+        visible = drawn_mask(subject, sizes) if subject.mask else None
         with torch.no_grad():
             trained, again = (
-                subject.run(made, inputs, replace(sizes, seed=seed), training=True).value
+                subject.run(made, inputs, replace(sizes, seed=seed), visible, training=True).value
                 for seed in (sizes.seed, sizes.seed + 50)
             )
-            plain = subject.run(made, inputs, sizes).value
+            plain = subject.run(made, inputs, sizes, visible).value
         if moved(trained, again):
             raise Skip("it is random in training")
         if any(not torch.equal(value, state[name]) for name, value in made.state_dict().items()):
@@ -108,9 +121,16 @@ class TrainingWithoutDropout(Relation):
         if plain.shape == trained.shape and moved(plain, trained):
             return Broken(
                 "With dropout=0, the results in training differ from those in evaluation.",
-                where=("training", "is_causal", "dropout"),
+                causes=(OTHER_IN_TRAINING,),
             )
         return None
+
+
+OTHER_IN_TRAINING = Cause(
+    "other_in_training",
+    "Something else than dropout depends on the mode.",
+    ("training", "is_causal", "dropout"),
+)
 
 
 class DropoutScaled(Relation):
@@ -190,50 +210,54 @@ class Gradients(Relation):
     def check(self, sizes: Sizes) -> Broken | None:
         subject = self.subject
         made, inputs = subject.build(sizes), subject.inputs(sizes)
-        for value in inputs.values():
-            value.requires_grad_()
-        for training in (True, False) if subject.is_module else (True,):
+        modes = product((True, False), (True, False)) if subject.is_module else [(True, True)]
+        for training, of_inputs in modes:
+            for value in inputs.values():
+                value.requires_grad_(of_inputs)
             try:
-                value = subject.run(made, inputs, sizes, training=training).value
+                missing = self.missing(made, inputs, sizes, training)
             except RuntimeError as error:
                 if "leaf" in str(error) or "in-place" in str(error) or "inplace" in str(error):
                     return Broken(f"Autograd refuses: {str(error)[:150]}", where=("+=", "*=", "_("))
                 raise
-            missing = self.missing(made, inputs, value)
             if missing:
-                said = f"No gradient reaches {missing}{'' if training else ' in evaluation'}."
-                cut = attributes_read(subject.text) & {*DETACHED.where}
-                return Broken(said, causes=(DETACHED,) if cut else (), where=DETACHED.where)
+                during = "" if training else " in evaluation"
+                during += "" if of_inputs else " if the input needs none"
+                said = f"{missing}{during}."
+                return Broken(said, causes=self.causes(), where=DETACHED.where)
         return None
 
-    def missing(self, made, inputs, value) -> str:  # type: ignore[no-untyped-def]
-        """Return the first input or weight without a gradient, or an empty text."""
-        named = dict(inputs)
+    def causes(self) -> tuple[Cause, ...]:
+        """Return the known mistake, if a word in the code speaks of it."""
+        cut = attributes_read(self.subject.text) & {*DETACHED.where}
+        return (DETACHED,) if cut else ()
+
+    def missing(self, made: Any, inputs: dict[str, Tensor], sizes: Sizes, training: bool) -> str:
+        """Return in words which gradient is missing or wrong, or an empty text."""
+
+        def run() -> Tensor:
+            return self.subject.run(made, inputs, sizes, training=training).value
+
+        weights = dict(made.named_parameters()) if self.subject.is_module else {}
+        leaves = {name: one for name, one in (inputs | weights).items() if one.requires_grad}
+        value = run()
+        if leaves and not value.requires_grad:
+            return f"No gradient reaches `{next(iter(leaves))}`"
+        grads = gradients(value, leaves)
+        needed = [name for name in inputs if name in leaves]
         if value.shape[1] > 1 and self.subject.is_module:
-            mapping = mapping_of(made)
-            parameters = dict(made.named_parameters())
-            layers = (mapping.q, mapping.k, mapping.v, mapping.fused, mapping.out)
-            for layer in filter(None, layers):
-                own = layer.name in parameters
-                name = layer.name if own else f"{layer.name}.weight"
-                if name in parameters and parameters[name].requires_grad:
-                    named[name] = parameters[name]
-        if not value.requires_grad:
-            return f"`{next(iter(named))}`"
-        chance = torch.Generator().manual_seed(1)
-        total = (value * torch.randn(value.shape, generator=chance, dtype=value.dtype)).sum()
-        grads = torch.autograd.grad(total, list(named.values()), allow_unused=True)
-        if value.shape[1] == 1:
-            return "`x`" if grads[0] is None else ""
-        pairs = zip(named, grads, strict=True)
-        return next((f"`{n}`" for n, g in pairs if g is None or not bool((g != 0).any())), "")
+            needed += [name for name in layer_weights(made) if name in leaves]
+        for name in needed:
+            if not bool((grads[name] != 0).any()):
+                return f"No gradient reaches `{name}`"
+        return wrong_slope(run, leaves, grads) if value.dtype == torch.float64 else ""
 
 
-DETACHED = Cause(
-    "detached",
-    "A value is cut off from the weights that made it, so these never learn.",
-    ("detach", "no_grad", "inference_mode", "data", "item", "tensor"),
-)
+def layer_weights(made: nn.Module) -> list[str]:
+    """Return the names of the weights of a module's projections."""
+    mapping = mapping_of(made)
+    layers = filter(None, (mapping.q, mapping.k, mapping.v, mapping.fused, mapping.out))
+    return [name for layer in layers for name in (layer.name, f"{layer.name}.weight")]
 
 
 class StateDict(Relation):
@@ -250,16 +274,26 @@ class StateDict(Relation):
             raise Skip("it is a function")
         one = subject.build(sizes)
         other = subject.build(replace(sizes, seed=sizes.seed + 17))
+        if torch.default_generator.initial_seed() != sizes.seed + 17:
+            return Broken("Its constructor sets torch's seed.", causes=(SEED_SET,))
         try:
-            other.load_state_dict(one.state_dict())
-        except RuntimeError as error:
-            raise Skip("its state_dict cannot be loaded") from error
-        inputs = subject.inputs(sizes)
+            copied = deepcopy(other)
+        except Exception as error:
+            if "deepcopy protocol" in str(error):
+                return Broken("copy.deepcopy raises an error.", causes=(NOT_COPIED,))
+            copied = other
+        inputs, values = subject.inputs(sizes), []
         with torch.no_grad():
-            before = subject.run(one, inputs, sizes).value
-            after = subject.run(other, inputs, sizes).value
+            for made in (one, copied, other):  # the copied one last, so that it has other weights
+                try:
+                    made.load_state_dict(one.state_dict())
+                except RuntimeError as error:
+                    raise Skip("its state_dict cannot be loaded") from error
+                values.append(subject.run(made, inputs, sizes).value)
+        before, of_copy, after = values
         if not moved(before, after):
-            return None
+            said = "A copy of it, by copy.deepcopy, does not use its own weights."
+            return Broken(said, causes=(NOT_COPIED,)) if moved(before, of_copy) else None
         said = "Some weights are missing in the state_dict: results differ after loading it."
         name = unregistered(one)
         where = (f"self.{name}=",)
@@ -267,6 +301,16 @@ class StateDict(Relation):
         return Broken(said, causes=(cause,) if name else (), where=("rand", "Parameter"))
 
 
+SEED_SET = Cause(
+    "seed_set_inside",
+    "A fixed seed inside gives all modules the same weights, and changes the caller's numbers.",
+    ("seed",),
+)
+NOT_COPIED = Cause(
+    "keeps_a_weight_elsewhere",
+    "A function or tensor made from weights is kept in the module, and copies keep the old one.",
+    ("lambda", "weight.", "Parameter"),
+)
 NOT_REGISTERED = (
     "no part of the module, so it is not stored, trained or moved to a device. Use nn.Parameter, "
     "register_buffer or nn.ModuleList."
@@ -297,39 +341,139 @@ class Types(Relation):
         value = subject.run(made, inputs, sizes).value
         wanted = next(iter(inputs.values())).dtype
         if value.dtype != wanted:
-            return Broken(
-                f"The result is {value.dtype} instead of {wanted}.", where=("float", "to")
-            )
+            return Broken(f"The result is {value.dtype} instead of {wanted}.", causes=(TYPE_LOST,))
         return None
+
+
+TYPE_LOST = Cause(
+    "type_lost",
+    "A tensor is made, or converted, without the type of the input.",
+    ("float", "to(", "zeros", "full", "ones"),
+)
 
 
 class InputsUnchanged(Relation):
     """The inputs are not changed in place."""
 
     name = "inputs unchanged"
-    sentence = "A call does not change its inputs, and a second call gives the same results."
+    sentence = "A call does not change its inputs."
 
     def check(self, sizes: Sizes) -> Broken | None:
         subject = self.subject
         made, inputs = subject.build(sizes), subject.inputs(sizes)
         before = {name: value.clone() for name, value in inputs.items()}
         with torch.no_grad():
-            one = subject.run(made, inputs, sizes).value.clone()
-            for name, value in inputs.items():
-                if not torch.equal(value, before[name]):
-                    return Broken(f"`{name}` is changed in place.", where=("_(", "+=", "*=", "-="))
-            if any("cache" in name for name in attributes_read(subject.text)):
-                return None
-            subject.run(made, {n: -v for n, v in before.items()}, sizes)
-            other = subject.run(made, before, sizes).value
-        if moved(one, other):
-            return Broken(
-                "A second call with the same inputs gives other results.", where=("self",)
-            )
+            subject.run(made, inputs, sizes)
+        for name, value in inputs.items():
+            if not torch.equal(value, before[name]):
+                return Broken(f"`{name}` is changed in place.", causes=(IN_PLACE,))
         return None
+
+
+class NoMemory(Relation):
+    """Earlier calls have no effect."""
+
+    name = "no memory of earlier calls"
+    sentence = "Results depend on the arguments and the weights, not on earlier calls."
+    source = "torch: nn.Module"
+    follows_from = ("state_dict round trip", "inputs unchanged")
+    draws: ClassVar[tuple[Sizes, ...]] = DRAWS[:2]
+
+    def fitted(self, sizes: Sizes) -> Sizes:
+        return replace(super().fitted(sizes), dropout=DROP)
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        used, fresh = subject.build(sizes), subject.build(sizes)
+        inputs = subject.inputs(sizes)
+        larger = subject.fitted(replace(sizes, batch=sizes.batch + 1, tokens=sizes.tokens + 1))
+        with torch.no_grad():
+            self.use(used, sizes)
+            for other, training in ((sizes, False), (sizes, True), (larger, False)):
+                given, training = subject.inputs(other), training and subject.is_module
+                again, one, two = (
+                    subject.run(made, given, other, training=training).value
+                    for made in (fresh, fresh, used)
+                )
+                if moved(one, two) and not moved(again, one):
+                    return self.broken("A call changes the results of later calls.")
+            if subject.is_module:
+                new = subject.build(replace(sizes, seed=sizes.seed + 17))
+                used.load_state_dict(new.state_dict())
+            else:
+                new = fresh
+            for value in inputs.values():
+                subject.run(used, inputs, sizes)
+                value.neg_()
+            copies = {name: value.clone() for name, value in inputs.items()}
+            two = subject.run(used, inputs, sizes).value
+            if moved(subject.run(new, copies, sizes).value, two):
+                return self.broken("It does not notice that weights or inputs have changed.")
+        return None
+
+    def use(self, made: Any, sizes: Sizes) -> None:
+        """Call a definition with other inputs, in both modes, and with a mask if it takes one."""
+        subject = self.subject
+        before = {n: v.clone() for n, v in made.state_dict().items()} if subject.is_module else {}
+        inputs = {name: -value for name, value in subject.inputs(sizes).items()}
+        visible = drawn_mask(subject, sizes) if subject.mask else None
+        subject.run(made, inputs, sizes, visible, training=subject.is_module)
+        subject.run(made, inputs, sizes)
+        for part in made.modules() if subject.is_module else ():
+            if name := next(
+                filter(KEPT_ON_PURPOSE.search, vars(part) | dict(part.named_buffers())), ""
+            ):
+                raise Skip(f"it keeps a cache (`{name}`)")
+        now = made.state_dict() if subject.is_module else {}
+        if any(not torch.equal(value, now[name]) for name, value in before.items()):
+            raise Skip("it learns statistics in training")
+
+    def broken(self, said: str) -> Broken:
+        """Return the failure in words."""
+        return Broken(said, causes=(KEEPS_STATE,))
+
+
+KEPT_ON_PURPOSE = re.compile(r"cache|past|mem|history|stream", re.I)
+
+
+class SinglePrecision(Relation):
+    """Single precision changes only the rounding."""
+
+    name = "single precision"
+    sentence = "In single precision the same results come out, but for rounding."
+    source = "torch: nn.Module.float"
+    draws: ClassVar[tuple[Sizes, ...]] = DRAWS[:2]
+
+    def check(self, sizes: Sizes) -> Broken | None:
+        subject = self.subject
+        if not subject.double:
+            raise Skip("it runs in single precision only")
+        visible = drawn_mask(subject, sizes) if subject.mask else None
+        values = []
+        with torch.no_grad():
+            for one in (subject, replace(subject, double=False)):
+                made, inputs = one.build(sizes), one.inputs(sizes)
+                values.append(one.run(made, inputs, sizes, visible).value.double())
+        double, single = values
+        near = 1e-2 * max(scale_of(double), 1e-2)
+        if torch.allclose(double, single, rtol=1e-2, atol=near, equal_nan=True):
+            dropout = DropoutOfWeights(replace(subject, double=False))
+            try:
+                return dropout.check(dropout.fitted(sizes))
+            except Exception:  # also Skip
+                return None
+        said = "In single precision other results come out."
+        return Broken(said, causes=(OTHER_IN_SINGLE,))
+
+
+OTHER_IN_SINGLE = Cause(
+    "other_in_single_precision",
+    "Something depends on the type of the numbers.",
+    ("dtype", "float"),
+)
 
 
 RELATIONS: tuple[type[Relation], ...] = (
     DropoutInTraining, TrainingWithoutDropout, DropoutScaled, Options, Gradients, StateDict, Types,
-    InputsUnchanged,
+    InputsUnchanged, NoMemory, SinglePrecision,
 )  # fmt: skip

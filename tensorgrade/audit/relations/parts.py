@@ -4,17 +4,19 @@ from dataclasses import replace
 from typing import ClassVar
 
 import torch
+from torch import nn
 
 from ..formulas import CROSS_ENTROPY, ROTARY, SOFTMAX
 from ..parts import Part, close, compared
 from ..roles import Sizes
-from .base import NO_MAXIMUM, Broken, Relation, Skip
+from ..slopes import gradients, wrong_slope
+from .base import DETACHED, IN_PLACE, NO_MAXIMUM, Broken, Relation, Skip
 
 PART_DRAWS = (
     Sizes(batch=2, tokens=5, heads=2, head_dim=3, seed=1),
     Sizes(batch=3, tokens=7, heads=3, head_dim=4, seed=2),
     Sizes(batch=2, tokens=1, heads=2, head_dim=8, seed=3),
-    Sizes(batch=2, tokens=9, heads=2, head_dim=20, seed=4),
+    Sizes(batch=2, tokens=130, heads=2, head_dim=20, seed=4),
 )
 
 
@@ -50,7 +52,7 @@ class LargeNumbers(Relation):
     name = "large numbers"
     sentence = "Numbers of a thousand give finite results."
     source = "Milakov & Gimelshein 2018: subtract the maximum before the exponential"
-    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS[:2]
+    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS
     subject: Part  # type: ignore[assignment]
 
     def check(self, sizes: Sizes) -> Broken | None:
@@ -83,19 +85,17 @@ class PartInputs(Relation):
             part.run(made, inputs)
         for name, value in before.items():
             if not torch.equal(value, inputs[name]):
-                return Broken(
-                    f"`{name}` is changed in place.", sizes, where=("_(", "-=", "+=", "/=")
-                )
+                return Broken(f"`{name}` is changed in place.", sizes, (IN_PLACE,))
         return None
 
 
 class PartGradients(Relation):
-    """Gradients reach the input."""
+    """Gradients are the slopes of the result."""
 
     name = "gradients"
-    sentence = "Gradients reach the input."
+    sentence = "Gradients reach the input and the weights, and are the slopes of the result."
     source = "torch.autograd"
-    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS[:2]
+    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS[:3]
     subject: Part  # type: ignore[assignment]
 
     def check(self, sizes: Sizes) -> Broken | None:
@@ -104,11 +104,20 @@ class PartGradients(Relation):
         name = next(iter(inputs))
         if not isinstance(inputs[name], torch.Tensor):
             raise Skip("it takes no tensor")
-        inputs[name] = leaf = inputs[name].requires_grad_()
-        value = part.run(made, {**inputs, name: leaf * 1})
+        leaf = inputs[name].requires_grad_()
+        weights = dict(made.named_parameters()) if isinstance(made, nn.Module) else {}
+
+        def run() -> torch.Tensor:
+            return part.run(made, {**inputs, name: leaf * 1})
+
+        value = run()
         if not value.requires_grad:
-            return Broken(f"No gradient reaches `{name}`.", sizes, where=("detach", "no_grad"))
-        return None
+            return Broken(f"No gradient reaches `{name}`.", sizes, (DETACHED,))
+        leaves = {name: leaf} | weights
+        said = wrong_slope(run, leaves, gradients(value, leaves))
+        return (
+            Broken(f"{said}.", sizes, (DETACHED,)) if said and value.dtype == leaf.dtype else None
+        )
 
 
 class Shift(Relation):
