@@ -462,7 +462,7 @@ class SinglePrecision(Relation):
                 return dropout.check(dropout.fitted(sizes))
             except Exception:  # also Skip
                 return None
-        said = "In single precision other results come out."
+        said = "In single precision the results differ."
         return Broken(said, causes=(OTHER_IN_SINGLE,))
 
 
