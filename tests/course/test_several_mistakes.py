@@ -85,12 +85,6 @@ def test_several_mistakes_cost_at_most_what_they_cost_alone(project, judged, siz
     assert not [*filter(None, found)]
 
 
-# In 70 pairs and 30 triples: `softmax_over_columns` with `scores_from_keys_alone` in
-# scaled_dot_product_attention. `weights_transposed` with the latter gives the same results, so
-# neither pair is named and the checks alone decide.
-UNNAMED = 1
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(36000)
 @pytest.mark.skipif(not MORE, reason="SEVERAL_MISTAKES sets how many")
@@ -103,7 +97,6 @@ def test_of_any_number_of_sets_one_in_a_hundred_costs_more(project, judged, size
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_of_a_hundred_pairs_and_triples_one_costs_more_than_its_mistakes_alone(project, judged):
+def test_of_a_hundred_pairs_and_triples_none_costs_more_than_its_mistakes_alone(project, judged):
     drawn = chain(samples(project, 7, 70, 2), samples(project, 7, 30, 3))
-    found = [*filter(None, (complaint(judged, sample) for sample in drawn))]
-    assert len(found) <= UNNAMED, found
+    assert not [*filter(None, (complaint(judged, sample) for sample in drawn))]
