@@ -167,6 +167,17 @@ def log(
 
     for line in log_of(out, student, find_project().course):
         typer.echo(printable(line, len(line)))
+    say_what_is_outdated(out)
+
+
+def say_what_is_outdated(out: Path) -> None:
+    """Print a note, as an error, on settings that the results in a folder do not have yet."""
+    from ..instructor.results_folder import notes_on_settings
+    from ..instructor.store import Store
+    from ..project import find_project
+
+    for note in notes_on_settings(Store(out), find_project().course.lateness):
+        typer.echo(f"note: {note}", err=True)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -216,6 +227,7 @@ def report(
     if alike is not None:
         typer.echo(f"nearly the same answers: {plural(len(listed), 'group')}, listed on the page")
     typer.echo(f"{page}")
+    say_what_is_outdated(out)
 
 
 def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
@@ -443,6 +455,8 @@ def explain(
     course = find_project().course
     if to_send and not is_released(course.lateness):
         raise CourseError(not_released(course))
+    if out is not None:
+        say_what_is_outdated(out)
     grader = Grader(Setup(find_project().graders, isolation))
     try:
         grader.start()

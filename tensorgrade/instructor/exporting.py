@@ -22,7 +22,7 @@ from .collecting import brief
 from .folder_names import safe
 from .points_breakdown import account, is_changed, late
 from .report.page import PAGES, STATES, Person, people_of, rows_of
-from .results_folder import note_on_export
+from .results_folder import note_on_export, notes_on_settings
 from .roster import Roster, as_csv, harmless, in_csv, is_formula
 from .sections import learners_in
 from .store import Store, set_meta
@@ -94,6 +94,7 @@ def export(
     if not rows:
         raise CourseError(f"{out} holds no rows of {chapter or section or 'this course'}")
     notes = note_on_export(store, "exports do not read it")
+    notes += notes_on_settings(store, course.lateness)
     notes = [*roster.notes, *notes, *not_graded(store, only, partial, learners)]
     what = Export(store, course, rows, roster, only, overwrite, section, notes)
     what.folder.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,7 @@ from . import store
 from .history import OTHER_FILE, moves, record_of
 from .results_folder import (
     RESULTS,
+    SETTINGS,
     Lock,
     digest_of_text,
     in_order,
@@ -345,6 +346,7 @@ class Ledger:
             rows = sorted(self.rows(), key=in_order(order))
             text = lines_of(rows)
             store.set_meta(connection, RESULTS, digest_of_text(text))
+            store.set_meta(connection, SETTINGS, json.dumps(self.rules.settings))
         write_text(self.out / RESULTS, text)
         return rows
 

@@ -78,13 +78,14 @@ def find_submissions(
     rescue: bool = True,
     roster: Collection[str] = (),
     share: Callable[[list[SubmittedFiles]], list[SubmittedFiles]] | None = None,
+    only: Collection[str] = (),
 ) -> tuple[list[SubmittedFiles], list[str]]:
     """Return all submissions in a fixed order, and notes for the instructor.
 
     The notes name missing submissions, stray files and similar names of learners.
     rescue: accept files whose name or place is nearly right. roster: the learners of the class;
-    each of them gets a submission. share: gives a team's submission to all its members. Raises
-    CourseError if SUBMITTED cannot be read.
+    each of them gets a submission. share: gives a team's submission to all its members. only: the
+    only chapters; all if empty. Raises CourseError if SUBMITTED cannot be read.
     """
     chapters = {chapter.name for chapter in course.chapters}
     learners, outside = find_learners(submitted, course, chapters)
@@ -95,7 +96,7 @@ def find_submissions(
     absent = [Learner(name) for name in sorted(set(roster)) if escaped(name) not in here]
     learners = sorted([*learners, *absent], key=lambda learner: learner.folder)
     found = [(chapter, one) for learner in learners for chapter, one in learner.submissions.items()]
-    graded = sorted({chapter for chapter, submitted_files in found if not submitted_files.missing})
+    graded = sorted({c for c, own in found if not own.missing and (not only or c in only)})
     submissions = [learner.submitted_files(chapter) for learner in learners for chapter in graded]
     submissions = share(submissions) if share else submissions
     stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
