@@ -193,6 +193,10 @@ def report(
         Path | None,
         typer.Option(help="List nearly identical answers in this folder of submissions."),
     ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(help="With --alike: compare with this older folder too; may be repeated."),
+    ] = None,
     roster: Roster = None,
     section: Section = "",
     isolation: Annotated[
@@ -209,8 +213,10 @@ def report(
     project, listed = find_project(), []
     own = learners_in(read_roster(roster), section)
     course, messages = project.course, messages_in(project.graders / "references")
+    if earlier and alike is None:
+        raise CourseError("--earlier needs --alike, the folder of this year's submissions")
     if alike is not None:
-        listed = answers_in(alike, isolation)
+        listed = answers_in(alike, earlier or [], isolation)
     if watch:
         with interruptible("The page shows the last update."):
             page = watch_report(
@@ -230,8 +236,8 @@ def report(
     say_what_is_outdated(out)
 
 
-def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
-    """Return similar answers in a folder of submissions."""
+def answers_in(submitted: Path, earlier: list[Path], isolation: str) -> "list[Alike]":
+    """Return similar answers in a folder of submissions. earlier: folders of earlier years."""
     from ..attempts.maker import AttemptMaker
     from ..attempts.setup import Setup
     from ..instructor.similarity import answers_alike
@@ -239,7 +245,7 @@ def answers_in(submitted: Path, isolation: str) -> "list[Alike]":
 
     maker = AttemptMaker(Setup(find_project().graders, isolation))
     try:
-        return answers_alike(maker, submitted)
+        return answers_alike(maker, submitted, earlier)
     finally:
         maker.close()
 
@@ -309,6 +315,12 @@ def export(
         bool, typer.Option("--partial", help="Export even if some are not graded yet.")
     ] = False,
     section: Section = "",
+    column: Annotated[
+        str, typer.Option(help="The column of Canvas' gradebook, if not named like the chapter.")
+    ] = "",
+    lessons: Annotated[
+        str, typer.Option(help="Address of the kit's lessons.html, for links on learners' pages.")
+    ] = "",
 ) -> None:
     """Export points for course systems, or a page for each learner."""
     from ..instructor.exporting import export as write_export
@@ -319,7 +331,9 @@ def export(
     form = form or ("jsonl-annotations" if to == "jsonl" else "plain")
     course = find_project().course
     listed = read_roster(roster)
-    files, notes = write_export(out, course, to, form, listed, chapter, overwrite, partial, section)
+    files, notes = write_export(
+        out, course, to, form, listed, chapter, overwrite, partial, section, column, lessons
+    )
     shown = files if len(files) < 4 else [files[0].parent]
     for path in shown:
         typer.echo(f"{path}" if path in files else f"{len(files)} files in {path}")

@@ -419,3 +419,16 @@ def test_equal_files_are_listed_by_chapter_and_the_largest_group_first():
     view = class_view(COURSE, rows, [{"chapter": c, "students": s} for c, s in groups])
     listed = [(g["chapter"], [p.name for p in g["people"]]) for g in view["identical"]]
     assert listed == [groups[2], groups[1], groups[0]]
+
+
+def test_chapters_have_averages_and_the_hardest_exercises_come_first():
+    rows = hand_in("ada") + hand_in("bao", late_seconds=60.0, penalty=0.0)
+    rows[1] |= {"points": 0.0, "status": "failed", "mistakes": ["no_scale"]}
+    view = class_view(COURSE, rows, [])
+    (one,) = view["averages"]
+    assert (one["submitted"], one["late"], one["missing"]) == (2, 1, 0)
+    assert one["share"] == 1 - rows[1]["max_points"] / (2 * CHAPTER.points)
+    hard = {"name": rows[1]["exercise"], "share": 0.5, "mistakes": ["no_scale"]}
+    assert view["hardest"] == [hard]
+    page = render(view)
+    assert "Teach again" in page and "2 submitted, 1 late" in page
