@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from .companion_files import companion_files
-from .near_misses import CODE, Version, damaged_zips, rescued, versions_in
+from .near_misses import CODE, Version, damaged_zips, rescued, unopened_archives, versions_in
 from .submitted_files import (
     NOT_HANDED_IN,
     SubmittedFiles,
@@ -116,6 +116,7 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
         return
     try:
         add_damaged(learner, damaged_zips(folder, course.limits))
+        add_reason(learner, unopened_archives(folder, course.limits), UNOPENED)
         found = versions_in(folder, chapters, course.limits, course.beside)
         for chapter in sorted({version.chapter for version in found}):
             own = [version for version in found if version.chapter == chapter]
@@ -134,11 +135,18 @@ def add_damaged(learner: Learner, zips: list[str]) -> None:
     """Note zips that cannot be opened, also in the reason of a chapter without a file."""
     learner.damaged += zips
     learner.stray = [name for name in learner.stray if name not in zips]
+    add_reason(learner, zips, "Damaged, so that nothing in it counts: {}.")
+
+
+UNOPENED = "Not opened: {}. Upload the file itself, or a zip that holds it directly."
+
+
+def add_reason(learner: Learner, paths: list[str], sentence: str) -> None:
+    """Add a sentence on some files to the reason of each chapter without a file."""
     for chapter, submitted_files in learner.submissions.items():
-        own = [where for where in zips if where.startswith(f"{chapter}/")]
+        own = [where for where in paths if where.startswith(f"{chapter}/")]
         if own and submitted_files.no_file:
-            damaged = ", ".join(own[:5])
-            reason = f"{submitted_files.reason} Damaged, so that nothing in it counts: {damaged}."
+            reason = f"{submitted_files.reason} {sentence.format(', '.join(own[:5]))}"
             learner.submissions[chapter] = replace(submitted_files, reason=reason)
 
 

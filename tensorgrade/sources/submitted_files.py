@@ -181,7 +181,7 @@ def rests_on_file(folder: Path, submitted: str) -> bool:
 
 def lacks_zone(folder: Path) -> bool:
     """Return True if a chapter's stamp is a time without a time zone."""
-    text = stamp_in(folder)
+    text = stamp_in(folder) or ""
     return bool(text) and stamped(text) is not None and with_zone(text, "UTC") != text
 
 
