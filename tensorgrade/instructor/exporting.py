@@ -568,8 +568,9 @@ def feedback(person: Person) -> str:
 
 
 def comment(row: dict) -> str:
-    """Return the message of a row, and all steps to its points if they were changed."""
-    return " ".join([row["message"], *account(row)]) if is_changed(row) else row["message"]
+    """Return the message of a row, and all steps to its points if a mistake or a rule cost some."""
+    explained = is_changed(row) or row["mistakes"]
+    return " ".join([row["message"], *account(row)]) if explained else row["message"]
 
 
 def learners_pages(what: Export) -> list[Path]:
