@@ -4,8 +4,8 @@
 
 Chapters come from Moodle, Canvas and nbgrader in turn. There are late files, resubmissions, teams,
 an extension, overrides, new graders, a lost row and a power cut. At the end the points of every
-learner and chapter are read from SQLite, CSV, both sheets of Excel, Moodle, Canvas, nbgrader and learners' pages.
-The exit code is 1 if two of them differ.
+learner and chapter are read from SQLite, CSV, two sheets of Excel, Moodle, Canvas, nbgrader and
+learners' pages. The exit code is 1 if two of them differ, or if one of these events is missing.
 """
 
 import argparse
