@@ -4,8 +4,8 @@
 
 Chapters come from Moodle, Canvas and nbgrader in turn. There are late files, resubmissions, teams,
 an extension, overrides, new graders, a lost row and a power cut. At the end the points of every
-learner and chapter are read from SQLite, CSV, Excel, Moodle, Canvas, nbgrader and learners' pages.
-The exit code is 1 if two of them differ.
+learner and chapter are read from SQLite, CSV, two sheets of Excel, Moodle, Canvas, nbgrader and
+learners' pages. The exit code is 1 if two of them differ, or if one of these events is missing.
 """
 
 import argparse
@@ -58,13 +58,14 @@ Cells = dict[tuple[str, str], float | str]  # by learner and chapter
 
 @dataclass
 class Term:
-    """A course and a class in a folder. times: the submission time of each learner's chapter."""
+    """A course and a class in a folder. accidents: what was seen of each accident, as a number."""
 
     folder: Path
     learners: list[str]
     count: int
     chance: random.Random = field(default_factory=lambda: random.Random(1))
     commands: int = 0
+    accidents: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.course, self.out = self.folder / "course", self.folder / "out"
@@ -276,6 +277,7 @@ class Term:
             "SQLite": self.in_sqlite(),
             "CSV": self.in_csv(),
             "Excel": self.in_excel(),
+            "Excel, class": self.in_class_sheet(),
             "Moodle": self.in_moodle(),
             "Canvas": self.in_canvas(),
             "nbgrader": self.in_nbgrader(database),
@@ -289,7 +291,9 @@ class Term:
         names = ("penalty", "extension", "override", "team", "mistakes")
         counts = {f"rows with {name}": sum(bool(row.get(name)) for row in rows) for name in names}
         moved = sum(event["kind"] == "moved" for event in Store(self.out).events())
-        return counts | {"changed points": moved}
+        files = [{one.content for one in own} for own in Store(self.out).attempts().values()]
+        counts |= {"changed points": moved, "resubmissions": sum(len(own) > 1 for own in files)}
+        return counts | self.accidents
 
     def in_sqlite(self) -> Cells:
         """Return the points in the view for people."""
@@ -313,6 +317,16 @@ class Term:
         header, *lines = load_workbook(self.out / "export" / "grades.xlsx")["grades"].values
         rows = [dict(zip(header, line, strict=True)) for line in lines]
         return {(r["student"], r["chapter"]): cell(r["points"], r["max_points"]) for r in rows}
+
+    def in_class_sheet(self) -> Cells:
+        """Return the points in the workbook's sheet with one line for each learner."""
+        header, *lines = load_workbook(self.out / "export" / "grades.xlsx")["class"].values
+        return {
+            (line[0], title.split(" (of ")[0]): EXCUSED if value is None else float(value)
+            for line in lines
+            for title, value in zip(header, line, strict=True)
+            if title.endswith(")")
+        }
 
     def in_moodle(self) -> Cells:
         """Return the points in the worksheets, whose maximum is 100."""
@@ -400,13 +414,14 @@ def play(term: Term) -> None:
             term.grade()
     print("\nNew graders for the first chapter, and the power is cut while it is graded again")
     term.change_graders()
-    print(f"{term.cut_power()} submissions were graded before the cut")
+    term.accidents["submissions graded before the power cut"] = term.cut_power()
     told = term.grade()
     print("\n".join(line for line in told.splitlines() if "graded before" in line))
     print("\nRows are lost")
     term.lose_rows()
-    told = term.grade()
-    print("\n".join(line for line in told.splitlines() if line.startswith("note: res")))
+    notes = [line for line in term.grade().splitlines() if line.startswith("note: res")]
+    term.accidents["notes on lost rows"] = len(notes)
+    print("\n".join(notes))
 
 
 def differences(places: dict[str, Cells]) -> list[tuple[str, tuple[str, str], object, object]]:

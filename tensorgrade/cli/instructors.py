@@ -167,6 +167,17 @@ def log(
 
     for line in log_of(out, student, find_project().course):
         typer.echo(printable(line, len(line)))
+    say_what_is_outdated(out)
+
+
+def say_what_is_outdated(out: Path) -> None:
+    """Print a note, as an error, on settings that the results in a folder do not have yet."""
+    from ..instructor.results_folder import notes_on_settings
+    from ..instructor.store import Store
+    from ..project import find_project
+
+    for note in notes_on_settings(Store(out), find_project().course.lateness):
+        typer.echo(f"note: {note}", err=True)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -181,6 +192,10 @@ def report(
     alike: Annotated[
         Path | None,
         typer.Option(help="List nearly identical answers in this folder of submissions."),
+    ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option(help="With --alike: compare with this older folder too; may be repeated."),
     ] = None,
     roster: Roster = None,
     section: Section = "",
@@ -200,8 +215,10 @@ def report(
     project, listed = find_project(), []
     own = learners_in(read_roster(roster), section)
     course, messages = project.course, messages_in(project.graders / "references")
+    if earlier and alike is None:
+        raise CourseError("--earlier needs --alike, the folder of this year's submissions")
     if alike is not None:
-        listed = answers_in(alike, isolation)
+        listed = answers_in(alike, earlier or [], isolation)
     if watch:
         with interruptible("The page shows the last update."):
             page = watch_report(
@@ -218,10 +235,11 @@ def report(
     if alike is not None:
         typer.echo(f"nearly the same answers: {plural(len(listed), 'group')}, listed on the page")
     typer.echo(f"{page}")
+    say_what_is_outdated(out)
 
 
-def answers_in(submitted: Path, isolation: str) -> "list[SimilarAnswers]":
-    """Return similar answers in a folder of submissions."""
+def answers_in(submitted: Path, earlier: list[Path], isolation: str) -> "list[SimilarAnswers]":
+    """Return similar answers in a folder of submissions. earlier: folders of earlier years."""
     from ..attempts.maker import AttemptMaker
     from ..attempts.setup import Setup
     from ..instructor.similarity import similar_answers
@@ -229,7 +247,7 @@ def answers_in(submitted: Path, isolation: str) -> "list[SimilarAnswers]":
 
     maker = AttemptMaker(Setup(find_project().graders, isolation))
     try:
-        return similar_answers(maker, submitted)
+        return similar_answers(maker, submitted, earlier)
     finally:
         maker.close()
 
@@ -299,6 +317,12 @@ def export(
         bool, typer.Option("--partial", help="Export even if some are not graded yet.")
     ] = False,
     section: Section = "",
+    column: Annotated[
+        str, typer.Option(help="The column of Canvas' gradebook, if not named like the chapter.")
+    ] = "",
+    lessons: Annotated[
+        str, typer.Option(help="Address of the kit's lessons.html, for links on learners' pages.")
+    ] = "",
 ) -> None:
     """Export points for course systems, or a page for each learner."""
     from ..instructor.exporting import export as write_export
@@ -309,7 +333,9 @@ def export(
     form = form or ("jsonl-annotations" if to == "jsonl" else "plain")
     course = find_project().course
     listed = read_roster(roster)
-    files, notes = write_export(out, course, to, form, listed, chapter, overwrite, partial, section)
+    files, notes = write_export(
+        out, course, to, form, listed, chapter, overwrite, partial, section, column, lessons
+    )
     shown = files if len(files) < 4 else [files[0].parent]
     for path in shown:
         typer.echo(f"{path}" if path in files else f"{len(files)} files in {path}")
@@ -445,6 +471,8 @@ def explain(
     course = find_project().course
     if to_send and not is_released(course.lateness):
         raise CourseError(not_released(course))
+    if out is not None:
+        say_what_is_outdated(out)
     grader = Grader(Setup(find_project().graders, isolation))
     try:
         grader.start()

@@ -127,7 +127,12 @@ class Loaded:
     outside: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def failure_of(self, name: str) -> CaughtError | None:
-        """Return the error in a name's definition; None if it did not fail or does not exist."""
+        """Return the error in a name's definition; None if it did not fail or does not exist.
+
+        A definition that failed does not count if another one followed it.
+        """
+        if name in self.names:
+            return None
         return next((problem.error for problem in self.problems if name in problem.names), None)
 
 

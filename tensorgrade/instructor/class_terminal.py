@@ -110,16 +110,24 @@ class ClassProgress:
         moves = sorted(moves, key=itemgetter("student", "chapter"))
         for why, what in CHANGED.items():
             own = [one for one in moves if one["why"] == why]
+            lines = [*map(changed_points, own)]
+            lines = list(dict.fromkeys(lines)) if why == OTHER_FILE else lines  # one for a chapter
             if own:
                 self.say(f"{what}; points differ in {plural(len(own), 'result')}:")
-            for one in own[:MOST_LISTED]:
-                before, now = one["points"]
-                self.say(f"  {one['student']}/{one['exercise']}: {before:g} → {now:g}")
-            if len(own) > MOST_LISTED:
-                self.say(f"  … and {len(own) - MOST_LISTED} more")
+            for line in lines[:MOST_LISTED]:
+                self.say(f"  {line}")
+            if len(lines) > MOST_LISTED:
+                self.say(f"  … and {len(lines) - MOST_LISTED} more")
 
     def say(self, line: str) -> None:
         self.console.print(Text(line), soft_wrap=True)
+
+
+def changed_points(move: dict) -> str:
+    """Return a line with old and new points: of an exercise, or of a chapter if these are known."""
+    name = "chapter" if "total" in move else "exercise"
+    before, now = move.get("total") or move["points"]
+    return f"{move['student']}/{move[name]}: {before:g} → {now:g}"
 
 
 def in_trouble(status: str, mistakes: list[str]) -> bool:

@@ -501,6 +501,9 @@ def no_points(place: PlannedFile, chapter: str) -> str:
     file = brief(place.submitted.entry.path, 120)
     if place.fault:
         return f"{file} {place.fault}; it will get 0 points"
+    if kind_of(place.submitted) in ("rar", "7z", "tar", "tgz", "gz", "bz2", "xz"):
+        only = "only zips are opened. Ask for a zip or for the file itself"
+        return f"{file} is an archive that stays closed, because {only}; it will get 0 points"
     why = f"cannot tell which chapter {file} belongs to; it will get 0 points"
     if chapter:
         only = "`--chapter` works only for a learner's single script or notebook"
@@ -540,7 +543,9 @@ def notes_on_learners(
     told = {
         "not on the roster": strange,
         "submitted nothing": absent,
-        "submitted only an online text, which is not collected": [folders[x] for x in only_text],
+        "submitted only an online text or link, which is not collected": [
+            folders[x] for x in only_text
+        ],
         "submitted no file that is collected": [folders[x] for x in empty - submitted - only_text],
     }
     return [f"{words}: {some_names(sorted(names))}" for words, names in told.items() if names]

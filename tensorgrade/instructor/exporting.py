@@ -22,8 +22,9 @@ from .collecting import brief
 from .folder_names import safe
 from .points_breakdown import is_changed, late, points_steps
 from .report.page import PAGES, STATES, Person, people_of, rows_of
-from .results_folder import note_on_export
+from .results_folder import note_on_export, notes_on_settings
 from .roster import Roster, as_csv, harmless, in_csv, is_formula
+from .sections import COLUMNS as SECTIONS
 from .sections import learners_in
 from .store import Store, set_meta
 from .term import Term, terms_of
@@ -38,8 +39,9 @@ class Export:
     """The data to export. chapter: None for all. roster: may be empty.
 
     overwrite: replace grades and comments that people typed. section: the name of the section whose
-    rows these are; "" for the whole class. notes: sentences on the written files,
-    for the instructor.
+    rows these are; "" for the whole class. column: the column of Canvas' gradebook to fill, if its
+    name is not the chapter's title. lessons: the address of the lessons, for links on learners'
+    pages. notes: sentences on the written files, for the instructor.
     """
 
     store: Store
@@ -49,6 +51,8 @@ class Export:
     chapter: Chapter | None = None
     overwrite: bool = False
     section: str = ""
+    column: str = ""
+    lessons: str = ""
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -75,12 +79,19 @@ def export(
     overwrite: bool = False,
     partial: bool = False,
     section: str = "",
+    column: str = "",
+    lessons: str = "",
 ) -> tuple[list[Path], list[str]]:
     """Write an export, and return its files and notes on their content. Raises CourseError.
 
     partial: export even if some submissions are not graded yet. section: a section of the roster,
-    whose learners alone are exported, into a folder of its own.
+    whose learners alone are exported, into a folder of its own. column: a column of Canvas'
+    gradebook. lessons: the address of the lessons, for learners' pages.
     """
+    if lessons and not lessons.startswith(("https://", "http://")):
+        raise CourseError(f"--lessons must be an address that begins with https://, not {lessons}")
+    if column and form != "canvas":
+        raise CourseError("--column is the column of Canvas' gradebook; give --format canvas too")
     if (to, form) not in WRITERS:
         known = "; ".join(f"--to {t} --format {f}" for t, f in WRITERS)
         raise CourseError(f"there is no export --to {to} --format {form}, but {known}")
@@ -94,8 +105,9 @@ def export(
     if not rows:
         raise CourseError(f"{out} holds no rows of {chapter or section or 'this course'}")
     notes = note_on_export(store, "exports do not read it")
+    notes += notes_on_settings(store, course.lateness)
     notes = [*roster.notes, *notes, *not_graded(store, only, partial, learners)]
-    what = Export(store, course, rows, roster, only, overwrite, section, notes)
+    what = Export(store, course, rows, roster, only, overwrite, section, column, lessons, notes)
     what.folder.mkdir(parents=True, exist_ok=True)
     return WRITERS[to, form](what), list(dict.fromkeys(what.notes))
 
@@ -181,11 +193,13 @@ COLUMNS = "student chapter exercise points max_points status mistakes message su
 
 
 def workbook(what: Export) -> list[Path]:
-    """Write a sheet with a line for each learner and chapter, and one with a line for each row."""
+    """Write sheets with a line for each learner's chapter, for each learner, and for each row."""
     from openpyxl import Workbook
 
     book = Workbook()
     fill(book.active, "grades", HEADER, plain_lines(what))
+    header, *wide = class_lines(what)
+    fill(book.create_sheet(), "class", list(map(str, header)), wide)
     lines = [[row.get(name) for name in COLUMNS] for row in local_rows(what)]
     fill(book.create_sheet(), "exercises", COLUMNS, lines)
     if table := term_lines(what):
@@ -198,15 +212,51 @@ def workbook(what: Export) -> list[Path]:
 def fill(sheet: Any, title: str, header: list[str], lines: Iterable[list[object]]) -> None:
     """Fill a sheet of a workbook.
 
-    Its first line stays visible, and learners' text is never a formula.
+    Its first line stays visible and has filters, and learners' text is never a formula.
     """
-    sheet.title, sheet.freeze_panes = title, "A2"
+    sheet.title, sheet.freeze_panes = title, "B2" if title == "class" else "A2"
     sheet.append(header)
     for row, line in enumerate(lines, 2):
         for column, value in enumerate(line, 1):
             cell = sheet.cell(row, column, in_a_cell(value))
             if cell.data_type == "f":  # a text that begins with =
                 cell.data_type = "s"
+    sheet.auto_filter.ref = sheet.dimensions
+
+
+def class_lines(what: Export) -> list[list[object]]:
+    """Return a header and a line for each learner: name, points in each chapter, and the total.
+
+    An excused chapter is empty. Names and sections come from the roster.
+    """
+    there = {row["chapter"] for row in what.rows}
+    chapters = [chapter for chapter in what.course.chapters if chapter.name in there]
+    known = {escaped(folder): row for folder, row in what.roster.by_folder().items()}
+    most = [f"{one.name} (of {one.points:g})" for one in chapters]
+    lines: list[list[object]] = [
+        ["student", "name", "section", *most, "total", "of", "percent", "late chapters"]
+    ]
+    for student, person in people_of(what.rows, sum(one.points for one in chapters)).items():
+        own = {name: out_of_own(rows) for name, rows in person.chapters.items()}
+        row = known.get(student, {})
+        section = next((row[name] for name in SECTIONS if row.get(name)), "")
+        share = round(100 * person.share, 2) if person.most else ""
+        late_ones = sum(bool(rows[0].get("late_seconds")) for rows in person.chapters.values())
+        points = [own.get(one.name, "") for one in chapters]
+        sums = [round(person.points, 6), round(person.most, 6), share, late_ones]
+        lines.append([student, full_name(row), section, *points, *sums])
+    return lines
+
+
+def out_of_own(rows: list[dict]) -> float | str:
+    """Return the points of a learner's chapter; "" if all of it is excused."""
+    return total(rows, "points") if total(rows, "max_points") else ""
+
+
+def full_name(row: dict[str, str]) -> str:
+    """Return a learner's name from a row of the roster; "" if it has none."""
+    both = " ".join(filter(None, (row.get("first name"), row.get("last name"))))
+    return row.get("full name") or row.get("student") or row.get("name") or both
 
 
 def in_a_cell(value: object) -> object:
@@ -245,6 +295,9 @@ def canvas_csv(what: Export) -> list[Path]:
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
     chapters = [c for c in what.course.chapters if any(r["chapter"] == c.name for r in what.rows)]
     columns = {chapter.name: canvas_column(what.roster, chapter) for chapter in chapters}
+    if what.column:
+        columns = {what.only().name: named_column(what.roster, what.column)}
+        chapters = [what.only()]
     there = {c.name: what.roster.possible.get(columns[c.name].casefold(), "") for c in chapters}
     scales = {c.name: scale(what, c, there[c.name] or f"{c.points:g}") for c in chapters}
     most = [there[c.name] or c.points for c in chapters]
@@ -320,6 +373,16 @@ def canvas_column(roster: Roster, chapter: Chapter) -> str:
     names = (chapter.title, chapter.name)
     found = (name for name in roster.header if re.sub(r" \(\d+\)$", "", name) in names)
     return next(found, chapter.title)
+
+
+def named_column(roster: Roster, name: str) -> str:
+    """Return the gradebook's column with this name or number. Raises CourseError."""
+    for column in roster.header:
+        title, _, number = column.removesuffix(")").rpartition(" (")
+        if name.casefold() in (column.casefold(), title.casefold(), number):
+            return column
+    there = ", ".join(one for one in roster.header if one not in CANVAS)
+    raise CourseError(f"the gradebook has no column {name}; it has {there or 'no assignments'}")
 
 
 CANVAS_EXCUSED = "EX"
@@ -505,8 +568,9 @@ def feedback(person: Person) -> str:
 
 
 def comment(row: dict) -> str:
-    """Return the message of a row, and all steps to its points if they were changed."""
-    return " ".join([row["message"], *points_steps(row)]) if is_changed(row) else row["message"]
+    """Return the message of a row, and all steps to its points if a mistake or a rule cost some."""
+    explained = is_changed(row) or row["mistakes"]
+    return " ".join([row["message"], *points_steps(row)]) if explained else row["message"]
 
 
 def learners_pages(what: Export) -> list[Path]:
@@ -519,7 +583,7 @@ def learners_pages(what: Export) -> list[Path]:
     has_term = what.course.scheme is not None and what.chapter is None
     terms = terms_of(what.rows, what.course) if has_term else {}
     for name, person in people_of(what.rows, 0).items():
-        page = page_of(person, what.course, terms.get(name))
+        page = page_of(person, what.course, terms.get(name), what.lessons)
         paths += write(own_file(folder, name), page)
     return paths
 
@@ -531,13 +595,21 @@ def own_file(folder: Path, name: str) -> Path:
     return next(at for one in wanted if not (at := folder / f"{one}.html").exists())
 
 
-def page_of(person: Person, course: Course, term: Term | None = None) -> str:
-    """Return one learner's page. Text that comes from learners is escaped."""
+def page_of(person: Person, course: Course, term: Term | None = None, lessons: str = "") -> str:
+    """Return one learner's page. Text that comes from learners is escaped.
+
+    lessons: the address of the lessons; "" for no links.
+    """
     template = PAGES.get_template("learner.html")
     released = is_released(course.lateness)
     told = term.told() if term and released else ""
     return template.render(
-        person=person, course=course, states=STATES, released=released, term=told
+        person=person,
+        course=course,
+        states=STATES,
+        released=released,
+        term=told,
+        lessons=lessons.partition("#")[0],
     )
 
 
@@ -548,7 +620,7 @@ def moodle_feedback(what: Export) -> list[Path]:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, person in people_in(what).items():
             if folder := moodle_folder(what.roster, name):
-                page = page_of(person, what.course).encode("utf-8", "replace")
+                page = page_of(person, what.course, lessons=what.lessons).encode("utf-8", "replace")
                 archive.writestr(f"{folder}/{chapter.name}.html", page)
         if not archive.namelist():
             raise CourseError(

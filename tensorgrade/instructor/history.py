@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from ..attempts.verdict import Status
 from .store import Basis, Result, moment
+from .what_counts import ADDED_LATER
 
 OTHER_FILE, OTHER_GRADERS, OTHER_DATES = "another file", "other graders", "other deadlines"
 OTHER_TIME = "another submission time"
@@ -46,7 +47,7 @@ def why(old: dict, row: dict, before: Basis, now: Basis) -> str:
     If another attempt counts although none was added, the cause is the rule on attempts or a date.
     If the file and its time changed but the graders' result did not, the cause is the file.
     """
-    if old.get("override") != row.get("override"):
+    if decided(old) != decided(row):
         return BY_HAND
     if found(old) == found(row) and old.get("extension") != row.get("extension"):
         return EXTENDED
@@ -60,6 +61,12 @@ def why(old: dict, row: dict, before: Basis, now: Basis) -> str:
     if old.get("submitted") != row.get("submitted"):
         return OTHER_FILE if other_file else OTHER_TIME
     return OTHER_DATES
+
+
+def decided(row: dict) -> dict | None:
+    """Return a row's override; None if the exercise only came after the file."""
+    override = row.get("override")
+    return None if override and override["reason"] == ADDED_LATER else override
 
 
 def found(row: dict) -> tuple[float, str]:

@@ -212,25 +212,43 @@ CANVAS = re.compile(
 )
 
 
+CANVAS_TEXT = re.compile(r"(?P<name>[^_]+)_(?:LATE_)?(?P<user>\d{1,20})_(?:text|link)\.html")
+CANVAS_ANONYMOUS = re.compile(r"(?:LATE_)?anon_[0-9A-Za-z]+_.+", re.DOTALL)
+
+
 def canvas(reading: Reading) -> Iterator[Submitted]:
     """Yield `lovelaceada_LATE_101_456_ch1.py`, only from the top of the download.
 
     Canvas removes underscores from names. Logins are known if the roster is the gradebook's CSV.
     """
-    others = 0
+    others, texts, anonymous = 0, 0, 0
     for entry in reading.download.entries:
-        found = CANVAS.fullmatch(entry.path) if "/" not in entry.path else None
-        if found is None or entry.is_folder:
-            others += 1
+        is_file = "/" not in entry.path and not entry.is_folder
+        found = CANVAS.fullmatch(entry.path) if is_file else None
+        if found is None:
+            text = CANVAS_TEXT.fullmatch(entry.path) if is_file else None
+            hidden = is_file and not text and bool(CANVAS_ANONYMOUS.fullmatch(entry.path))
+            if text:
+                reading.texts.add(canvas_learner(reading, text))
+            texts, anonymous = texts + bool(text), anonymous + hidden
+            others += not text and not hidden
             continue
-        at = reading.roster.find("id", found["user"])
-        learner = Learner(
-            found["user"], found["name"], f"{found['name']}_{found['user']}", at, found["user"]
-        )
+        learner = canvas_learner(reading, found)
         remark = "late, says Canvas" if found["late"] else ""
         kept = reading.download.visible(entry, [found["file"]])
         yield Submitted(learner, found["file"], kept, turn=int(found["id"]), remark=remark)
+    reading.left_out.extend(counted(texts, "online texts and links"))
     reading.left_out.extend(counted(others, "in a subfolder, or without Canvas' ids"))
+    if anonymous:
+        why = "Canvas hides who submitted them, because the assignment is graded anonymously"
+        then = "post the grades or turn this off, and download again"
+        reading.lost.append(f"{plural(anonymous, 'file')} cannot be assigned: {why}; {then}")
+
+
+def canvas_learner(reading: Reading, found: re.Match[str]) -> Learner:
+    """Return the learner with the id in a file's name, with the row of the gradebook."""
+    user, name = found["user"], found["name"]
+    return Learner(user, name, f"{name}_{user}", reading.roster.find("id", user), user)
 
 
 GRADESCOPE = re.compile(r"submission_\d{1,20}")

@@ -6,7 +6,7 @@ from pathlib import Path
 from ..course import Course, CourseError
 from ..lateness import in_zone, is_released
 from .exporting import not_released
-from .points_breakdown import is_changed, points_steps
+from .points_breakdown import is_changed, late, points_steps
 from .points_breakdown import points as points_said
 from .run import Progress, Run, grade_class
 from .store import About, Attempt, Store, add_event, moment
@@ -59,11 +59,26 @@ def standing(store: Store, student: str, course: Course) -> list[str]:
     """Return a line for each chapter with the points that count today, and one for the term."""
     lines = [
         f"{chapter}: {points_in(one.rows):g} of {points_said(most_in(one.rows))} count"
+        f"{reasons_in(one.rows)}"
         for (name, chapter), one in sorted(store.results().items())
         if name == student
     ]
     term = terms_of(store.rows(), course).get(student) if course.scheme else None
     return [*lines, term.told()] if term else lines
+
+
+def reasons_in(rows: list[dict]) -> str:
+    """Return what changed the points that the graders found, in brackets; "" if nothing did."""
+    parts = []
+    if penalty := round(sum(row.get("penalty") or 0.0 for row in rows), 6):
+        parts.append(f"{late(rows[0]['late_seconds'])} late: {points_said(penalty)} less")
+    if extension := rows and rows[0].get("extension"):
+        parts.append(f"extension until {extension['due']}")
+    if decided := [row["exercise"] for row in rows if row.get("override")]:
+        parts.append(f"decided by an instructor: {', '.join(decided)}")
+    if team := rows and rows[0].get("team"):
+        parts.append(f"team {team}")
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def points_in(rows: list[dict]) -> float:
@@ -123,7 +138,7 @@ def reply_on(course: Course, chapter: str, before: list[dict], now: list[dict]) 
         change = "as before" if known == row["points"] else f"before: {known:g}"
         most = points_said(row["max_points"])
         lines.append(f"  {row['exercise']}: {row['points']:g} of {most} ({change})")
-        if is_changed(row):
+        if is_changed(row) or row["mistakes"]:
             lines.append(f"    {' '.join(points_steps(row))}")
     total = f"{points_in(now):g} of {points_said(most_in(now))}"
     change = (

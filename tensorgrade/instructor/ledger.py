@@ -20,6 +20,7 @@ from . import store
 from .history import OTHER_FILE, moves, record_of
 from .results_folder import (
     RESULTS,
+    SETTINGS,
     Lock,
     digest_of_text,
     in_order,
@@ -187,17 +188,23 @@ class Ledger:
             raise CourseError(f"{self.out} holds no rows of {', '.join(unknown)}")
 
     def moved(self) -> list[dict]:
-        """Return the rows whose points changed, unless a learner's new file earns more."""
+        """Return the rows whose points changed, unless a learner's new file earns more.
+
+        If a new file earns less, `total` of each row has the chapter's points before and now.
+        """
         gains: dict[About, float] = defaultdict(float)
         for one in self.moves:
             before, now = one["points"]
             gains[one["student"], one["chapter"]] += now - before
-        return [
-            one
-            for one in self.moves
-            if one["points"][0] != one["points"][1]
-            and (one["why"] != OTHER_FILE or gains[one["student"], one["chapter"]] < 0)
-        ]
+        found = []
+        for one in self.moves:
+            a = one["student"], one["chapter"]
+            if one["points"][0] == one["points"][1] or (one["why"] == OTHER_FILE and gains[a] >= 0):
+                continue
+            now = round(sum(row["points"] for row in self.results[a].rows), 6)
+            total = {"total": [round(now - gains[a], 6), now]} if one["why"] == OTHER_FILE else {}
+            found.append(one | total)
+        return found
 
     def write(self, batch: list[tuple[SubmittedFiles, list[Verdict]]]) -> None:
         """Write the rows of some submissions completely or not at all."""
@@ -345,6 +352,7 @@ class Ledger:
             rows = sorted(self.rows(), key=in_order(order))
             text = lines_of(rows)
             store.set_meta(connection, RESULTS, digest_of_text(text))
+            store.set_meta(connection, SETTINGS, json.dumps(self.rules.settings))
         write_text(self.out / RESULTS, text)
         return rows
 

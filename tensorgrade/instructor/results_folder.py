@@ -4,11 +4,15 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from multiprocessing.util import register_after_fork
 from pathlib import Path
 
 from ..course import CourseError
-from .store import Store
+from ..lateness import Lateness
+from .extensions import EXTENSIONS
+from .overrides import OVERRIDES
+from .store import NAME, Store
 
 RESULTS = "results.jsonl"
 
@@ -97,8 +101,34 @@ def write_text(path: Path, text: bytes) -> None:
 
 def note_on_export(kept: Store, then: str) -> list[str]:
     """Return a note if `results.jsonl` was changed after the last run. then: the consequence."""
+    if kept.memory is not None:
+        why = "so these are the rows of results.jsonl, which nothing checks"
+        return [f"{NAME} of this version is missing, {why}; run `tensorgrade grade` again"]
     known, path = kept.meta(RESULTS), kept.out / RESULTS
     if not known or (path.exists() and digest_of_text(path.read_bytes()) == known):
         return []
     advice = "To give other points, write them into overrides.csv"
     return [f"{RESULTS} is not as the last run left it; {then}. {advice}"]
+
+
+SETTINGS = "settings"  # a setting of the folder: digests of what the last run applied
+DATES = "the deadlines, penalties or rule on attempts in course_config.py"
+
+
+def settings_now(out: Path, lateness: Lateness) -> dict[str, str]:
+    """Return a digest of each setting that changes points without grading a file again."""
+    dates = replace(lateness, feedback_from="", hidden_runs_a_day=0)
+    files = {name: out / name for name in (OVERRIDES, EXTENSIONS)}
+    texts = {n: path.read_bytes() if path.is_file() else b"" for n, path in files.items()}
+    return {n: digest_of_text(text) for n, text in (texts | {DATES: repr(dates).encode()}).items()}
+
+
+def notes_on_settings(kept: Store, lateness: Lateness) -> list[str]:
+    """Return a note if settings were changed after the last run, which the points lack."""
+    then = json.loads(kept.meta(SETTINGS) or "{}")
+    now = settings_now(kept.out, lateness)
+    changed = [name for name in now if then.get(name, now[name]) != now[name]]
+    if not changed:
+        return []
+    told = f"changed after the last run: {', '.join(changed)}"
+    return [f"{told}. The points are still the earlier ones; run `tensorgrade grade` again"]

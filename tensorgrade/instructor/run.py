@@ -17,12 +17,13 @@ from ..isolation.levels import choose_level, must_be_closed
 from ..messages.not_graded import GRADERS_FAILED
 from ..project import check_seed
 from ..sources.finding import TEAMS, find_submissions, named
-from ..sources.submitted_files import SubmittedFiles
+from ..sources.submitted_files import SubmittedFiles, lacks_zone
 from ..views.words import plural
 from .dependencies import digest_of
 from .extensions import EXTENSIONS, read_extensions
 from .ledger import Ledger
 from .overrides import OVERRIDES, read_overrides, unknown
+from .results_folder import settings_now
 from .retrying_workers import LocalWorkers, Workers, default_count, graded
 from .teams import Teams, read_teams
 from .what_counts import Rules
@@ -87,18 +88,21 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     """
     course, isolated = prepare_to_grade(submitted, out, run)
     teams = read_teams(submitted, course)
+    only = {course.chapter(name).name for name in run.chapters}
     submissions, notes = find_submissions(
-        submitted, course, run.rescue, run.roster, lambda all_of: run.only(teams.share(all_of))
+        submitted,
+        course,
+        run.rescue,
+        run.roster,
+        lambda all_of: run.only(teams.share(all_of)),
+        only,
     )
     if run.roster and teams.strangers:
         why = "who are not on the roster and have no folder"
         raise CourseError(f"{submitted / TEAMS} names {named(teams.strangers)}, {why}")
     notes += teams.notes
     notes += few_submitted(submissions)
-    if only := {course.chapter(name).name for name in run.chapters}:
-        submissions = [
-            submitted_files for submitted_files in submissions if submitted_files.chapter in only
-        ]
+    notes += without_zone(submitted, submissions, course.lateness.zone)
     if run.again:
         submissions = [
             submitted_files
@@ -151,8 +155,9 @@ def ledger_of(out: Path, course: Course, run: Run, teams: Teams, progress: Progr
     """Return the results in a folder, as soon as no other run writes. Raises CourseError."""
     digests = {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters}
     exercises = {c.name: [e.name for e in c.exercises] for c in course.chapters}
+    settings = settings_now(out, course.lateness)
     overrides, extensions = read_overrides(out, course), read_extensions(out, course)
-    rules = Rules(course.lateness, overrides, extensions, teams.of)
+    rules = Rules(course.lateness, overrides, extensions, teams.of, settings=settings)
     ledger = Ledger(out, digests, rules, GRADERS_FAILED, exercises, progress.waits)
     ledger.must_know(run.forget)
     return ledger
@@ -228,6 +233,15 @@ def late_by_file(submissions: list[SubmittedFiles], ledger: Ledger) -> list[str]
         return []
     why = "are late only by their file's own time, because timestamp.txt is missing or has no time"
     return [f"submissions of {named(late)} {why}; copying a file may change its time"]
+
+
+def without_zone(submitted: Path, submissions: list[SubmittedFiles], zone: str) -> list[str]:
+    """Return a note on times without a zone, if the course has one that is not UTC."""
+    if zone in ("", "UTC"):
+        return []
+    own = sorted({h.student for h in submissions if lacks_zone(submitted / h.student / h.chapter)})
+    why = "so it is read as UTC, as nbgrader does; write the zone after the time"
+    return [f"timestamp.txt names no time zone, {why}: {named(own)}"] if own else []
 
 
 def kept(others: set[tuple], outdated: set[tuple]) -> list[str]:

@@ -5,6 +5,7 @@ process reduces the text to its structure (runner/reading.py). This module only 
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,22 +24,32 @@ TO_DO = "NotImplementedError"
 class SimilarAnswers:
     """Similar answers to an exercise. students: their authors. answers: the number of all answers.
 
-    lines: the length of the answers without comments and docstrings.
+    lines: the length of the answers without comments and docstrings. earlier: authors of the same
+    answer in earlier years, as `FOLDER/student`.
     """
 
     exercise: str
     students: tuple[str, ...]
     answers: int
     lines: int
+    earlier: tuple[str, ...] = ()
 
 
-def similar_answers(maker: AttemptMaker, submitted: Path) -> list[SimilarAnswers]:
-    """Return groups of answers that differ only in names of variables, comments and spaces.
+def similar_answers(
+    maker: AttemptMaker, submitted: Path, earlier: Sequence[Path] = ()
+) -> list[SimilarAnswers]:
+    """Return groups of answers that differ only in names, comments, spaces and dead statements.
 
     The rarest and longest come first, and common answers are left out. A team has one answer.
+    earlier: folders of submissions of earlier years, with which these are compared.
 
     Raises CourseError if learners' files cannot be read.
     """
+    before: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for folder in earlier:
+        for submitted_files in find_submissions(folder, maker.course)[0]:
+            for about in structures_of(maker, submitted_files).items():
+                before[about].append(f"{folder.resolve().name}/{submitted_files.student}")
     same: dict[tuple[str, str], list[str]] = defaultdict(list)
     answers: dict[str, int] = defaultdict(int)
     teams = read_teams(submitted, maker.course)
@@ -47,9 +58,12 @@ def similar_answers(maker: AttemptMaker, submitted: Path) -> list[SimilarAnswers
             same[exercise, shape].append(submitted_files.student)
             answers[exercise] += 1
     groups = [
-        SimilarAnswers(exercise, tuple(students), answers[exercise], shape.count("\n") + 1)
+        SimilarAnswers(
+            exercise, tuple(students), answers[exercise], shape.count("\n") + 1, tuple(others)
+        )
         for (exercise, shape), students in same.items()
-        if 1 < len(students) <= max(2, COMMON * answers[exercise])
+        if len(students) + len(others := before.get((exercise, shape), [])) > 1
+        and len(students) <= max(2, COMMON * answers[exercise])
     ]
     return sorted(groups, key=lambda g: (len(g.students) / g.answers, -g.lines, g.exercise))
 

@@ -321,9 +321,9 @@ def notes_on(earlier: Earlier) -> list[str]:
     if earlier.is_old:
         notes.append(f"results of an earlier version were copied into {NAME}")
     if earlier.unknown:
-        whose = named(sorted("/".join(about) for about in earlier.unknown))
-        why = f"{NAME} is missing, or lacks the rows of {whose} that are in results.jsonl"
-        notes.append(f"{why}: what is in SUBMITTED is graded again, the rest is kept")
+        whose = named(sorted({student for student, _ in earlier.unknown}))
+        what = "what is in SUBMITTED is graded again, other rows of results.jsonl are kept"
+        notes.append(f"{NAME} has no record of these learners, so {what}: {whose}")
     if earlier.twice:
         whose = named(sorted("/".join(about) for about in earlier.twice))
         notes.append(f"results.jsonl holds rows of {whose} more than once; the last ones are kept")

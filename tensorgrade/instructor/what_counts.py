@@ -18,7 +18,8 @@ class Rules:
 
     lateness: the late policy. overrides: an instructor's decisions against the graders. extensions:
     later deadlines of single learners. teams: the team of each member. ignored: exercises that do
-    not count for earlier files, as `chapter/exercise`.
+    not count for earlier files, as `chapter/exercise`. settings: digests of the settings that these
+    rules come from, by name.
     """
 
     lateness: Lateness = field(default_factory=Lateness)
@@ -26,6 +27,7 @@ class Rules:
     extensions: dict[About, Extension] = field(default_factory=dict)
     teams: Mapping[About, str] = field(default_factory=dict)
     ignored: set[str] = field(default_factory=set)
+    settings: dict[str, str] = field(default_factory=dict)
 
     def counted_attempt(self, attempts: list[Attempt]) -> tuple[Attempt, list[dict]]:
         """Return the attempt that counts, and its rows with penalties and overrides.

@@ -5,6 +5,7 @@ comments, docstrings, type hints and line breaks do not count.
 """
 
 import ast
+from collections import Counter
 from collections.abc import Mapping
 from difflib import SequenceMatcher
 
@@ -94,9 +95,20 @@ def definitions(bound: Mapping[str, ast.stmt]) -> dict[str, ast.stmt]:
 
 
 def bound_by(text: str) -> dict[str, ast.stmt]:
-    """Return by name the last statement of a text that binds it, outside of `if` and `try`."""
-    found = (one for one in statements(text, "", []) if not branches(one))
-    return {name: one for one in found for name in bound_names(one)}
+    """Return by name the last statement of a text that binds it, outside of `if` and `try`.
+
+    A statement in a branch counts if no other one binds its name.
+    """
+    found = statements(text, "", [])
+    outside = {n: one for one in found if not branches(one) for n in bound_names(one)}
+    inside = [(name, one) for part in found for one in leaves(part) for name in bound_names(one)]
+    many = Counter(name for name, _ in inside)
+    return {name: one for name, one in inside if many[name] == 1} | outside
+
+
+def leaves(statement: ast.stmt) -> list[ast.stmt]:
+    """Return the statements in all branches of an `if` or a `try`, at any depth."""
+    return [one for part in branches(statement) for one in leaves(part) or [part]]
 
 
 def differing(before: list[str], after: list[str]) -> int:

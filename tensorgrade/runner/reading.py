@@ -114,8 +114,8 @@ def parts(source: str) -> list[tuple[list[str], str]]:
 def structures(source: str) -> list[tuple[list[str], str]]:
     """Return (names, normalized text) of each function and class.
 
-    Normalizing removes comments, docstrings, hints and spaces, and renames local variables. Answers
-    that differ in these alone have the same result.
+    Normalizing removes comments, docstrings, hints, spaces and statements without effect, and
+    renames local variables. Answers that differ in these alone have the same result.
 
     >>> [left] = structures("def f(x: int):\\n  'Half.'\\n  half = x / 2 # it\\n  return half")
     >>> left == structures("def f(a):\\n  b = a/2\\n  return b")[0]
@@ -130,8 +130,11 @@ def structures(source: str) -> list[tuple[list[str], str]]:
 
 
 def stripped(definition: ast.stmt) -> ast.stmt:
-    """Return a definition without docstrings and hints, with its own variables numbered."""
+    """Return a definition without docstrings, hints and dead code, with its variables numbered."""
     functions, numbers = (ast.FunctionDef, ast.AsyncFunctionDef), dict[str, str]()
+    for function in [node for node in ast.walk(definition) if isinstance(node, functions)]:
+        while remove_dead(function):
+            pass
     for node in ast.walk(definition):
         if isinstance(node, (*functions, ast.ClassDef)) and ast.get_docstring(node) is not None:
             node.body = node.body[1:] or [ast.Pass()]
@@ -148,6 +151,53 @@ def stripped(definition: ast.stmt) -> ast.stmt:
         elif isinstance(node, ast.Name):
             node.id = numbers.get(node.id, node.id)
     return definition
+
+
+def remove_dead(function: ast.AST) -> bool:
+    """Remove statements of a function that change nothing; return True if there were any."""
+    read = {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)
+    }
+    found = False
+    for node in [*ast.walk(function)]:
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(node, name, None)
+            if isinstance(block, list) and len(kept := living(block, read)) < len(block):
+                setattr(node, name, kept)
+                found = True
+    return found
+
+
+def living(block: list[ast.stmt], read: set[str]) -> list[ast.stmt]:
+    """Return the statements of a block that may change something. read: the names in use."""
+    ends = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+    end = next((at for at, one in enumerate(block, 1) if isinstance(one, ends)), len(block))
+    return [one for one in block[:end] if not is_dead(one, read)] or block[:1]
+
+
+def is_dead(statement: ast.stmt, read: set[str]) -> bool:
+    """Return True for a statement such as `pass`, `if False`, a print or an unused variable."""
+    match statement:
+        case (
+            ast.Pass() | ast.Expr(value=ast.Constant()) | ast.Assert(test=ast.Constant(value=True))
+        ):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"))):
+            return True
+        case (
+            ast.If(test=ast.Constant(value=test), orelse=[])
+            | ast.While(test=ast.Constant(value=test), orelse=[])
+        ):
+            return not test
+        case (
+            ast.Assign(targets=[ast.Name(id=name)])
+            | ast.AnnAssign(target=ast.Name(id=name))
+            | ast.AugAssign(target=ast.Name(id=name))
+        ):
+            return name not in read
+    return False
 
 
 MOST_NAMES = 500  # of one exercise

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from .companion_files import companion_files
-from .near_misses import CODE, Version, damaged_zips, rescued, versions_in
+from .near_misses import CODE, Version, damaged_zips, rescued, unopened_archives, versions_in
 from .submitted_files import (
     NOT_HANDED_IN,
     SubmittedFiles,
@@ -78,13 +78,14 @@ def find_submissions(
     rescue: bool = True,
     roster: Collection[str] = (),
     share: Callable[[list[SubmittedFiles]], list[SubmittedFiles]] | None = None,
+    only: Collection[str] = (),
 ) -> tuple[list[SubmittedFiles], list[str]]:
     """Return all submissions in a fixed order, and notes for the instructor.
 
     The notes name missing submissions, stray files and similar names of learners.
     rescue: accept files whose name or place is nearly right. roster: the learners of the class;
-    each of them gets a submission. share: gives a team's submission to all its members. Raises
-    CourseError if SUBMITTED cannot be read.
+    each of them gets a submission. share: gives a team's submission to all its members. only: the
+    only chapters; all if empty. Raises CourseError if SUBMITTED cannot be read.
     """
     chapters = {chapter.name for chapter in course.chapters}
     learners, outside = find_learners(submitted, course, chapters)
@@ -95,7 +96,7 @@ def find_submissions(
     absent = [Learner(name) for name in sorted(set(roster)) if escaped(name) not in here]
     learners = sorted([*learners, *absent], key=lambda learner: learner.folder)
     found = [(chapter, one) for learner in learners for chapter, one in learner.submissions.items()]
-    graded = sorted({chapter for chapter, submitted_files in found if not submitted_files.missing})
+    graded = sorted({c for c, own in found if not own.missing and (not only or c in only)})
     submissions = [learner.submitted_files(chapter) for learner in learners for chapter in graded]
     submissions = share(submissions) if share else submissions
     stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
@@ -115,6 +116,7 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
         return
     try:
         add_damaged(learner, damaged_zips(folder, course.limits))
+        add_reason(learner, unopened_archives(folder, course.limits), UNOPENED)
         found = versions_in(folder, chapters, course.limits, course.beside)
         for chapter in sorted({version.chapter for version in found}):
             own = [version for version in found if version.chapter == chapter]
@@ -133,11 +135,18 @@ def add_damaged(learner: Learner, zips: list[str]) -> None:
     """Note zips that cannot be opened, also in the reason of a chapter without a file."""
     learner.damaged += zips
     learner.stray = [name for name in learner.stray if name not in zips]
+    add_reason(learner, zips, "Damaged, so that nothing in it counts: {}.")
+
+
+UNOPENED = "Not opened: {}. Upload the file itself, or a zip that holds it directly."
+
+
+def add_reason(learner: Learner, paths: list[str], sentence: str) -> None:
+    """Add a sentence on some files to the reason of each chapter without a file."""
     for chapter, submitted_files in learner.submissions.items():
-        own = [where for where in zips if where.startswith(f"{chapter}/")]
+        own = [where for where in paths if where.startswith(f"{chapter}/")]
         if own and submitted_files.no_file:
-            damaged = ", ".join(own[:5])
-            reason = f"{submitted_files.reason} Damaged, so that nothing in it counts: {damaged}."
+            reason = f"{submitted_files.reason} {sentence.format(', '.join(own[:5]))}"
             learner.submissions[chapter] = replace(submitted_files, reason=reason)
 
 

@@ -202,6 +202,23 @@ def damaged_zips(folder: Path, limits: Limits) -> list[str]:
     return [shown(where) for where, found in tried if found is None]
 
 
+OTHER_ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")
+
+
+def unopened_archives(folder: Path, limits: Limits) -> list[str]:
+    """Return the paths of archives in a learner's folder that are no zip, or inside of a zip."""
+    found, zips = [], 0
+    for entry, where in islice(files_below(folder), MOST_FILES):
+        name = entry.name.lower()
+        if name.endswith(OTHER_ARCHIVES):
+            found.append(shown(where))
+        elif name.endswith(".zip") and (zips := zips + 1) <= MOST_ARCHIVES:
+            inside = [one.filename for one in members(Path(entry.path), limits) or []]
+            archives = [n for n in inside if n.lower().endswith((".zip", *OTHER_ARCHIVES))]
+            found += [shown(f"{where}/{name}") for name in archives[:MOST_LEFT]]
+    return found
+
+
 def rescued(
     student: str, versions: list[Version], limits: Limits, beside: Files = NONE
 ) -> tuple[SubmittedFiles, str]:

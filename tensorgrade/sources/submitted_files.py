@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..course import Limits
 from ..exchange.text import JOINERS, printable
-from ..lateness import is_possible, now, read_time, written
+from ..lateness import is_possible, now, read_time, with_zone, written
 from .companion_files import CompanionFile
 
 NOTHING = "nothing "  # start of the digests of empty submissions
@@ -177,6 +177,12 @@ def rests_on_file(folder: Path, submitted: str) -> bool:
     """Return True if a submission's time is only that of its file."""
     text = stamp_in(folder)
     return bool(submitted) and (text is None or stamped(text) is None)
+
+
+def lacks_zone(folder: Path) -> bool:
+    """Return True if a chapter's stamp is a time without a time zone."""
+    text = stamp_in(folder) or ""
+    return bool(text) and stamped(text) is not None and with_zone(text, "UTC") != text
 
 
 def stamped(text: str) -> datetime | None:

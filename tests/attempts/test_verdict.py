@@ -120,3 +120,14 @@ def test_given_code_earns_nothing_where_points_cannot_be_settled(project, grader
     monkeypatch.setattr("tensorgrade.attempts.points.repaired", fails)
     (told,) = (verdict for verdict in grader.grade(submitted_files) if verdict.exercise == name)
     assert told.points == 0
+
+
+def test_right_code_after_a_failed_import_or_inside_of_if_is_right(grader, project):
+    chapter = "ch1_simplified_attention"
+    text = (project.root / "solutions" / f"{chapter}.py").read_text(encoding="utf-8")
+    inside = "\n".join(f"    {line}" for line in text.splitlines())
+    code = f"import torch\nfrom helper import softmax\nif True:\n{inside}\n"
+    submitted_files = SubmittedFiles("ada", chapter, f"{chapter}.py", code.encode())
+    told = {one.exercise: (one.status, one.message) for one in grader.grade(submitted_files)}
+    assert told["softmax"] == ("passed", "Right.")
+    assert told["bug_simplified_self_attention"][0] == "passed"

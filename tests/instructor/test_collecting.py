@@ -317,7 +317,9 @@ def test_a_damaged_zip_is_reported_by_collecting_and_by_grading(monkeypatch, tmp
 def test_an_online_text_alone_is_reported_as_such(tmp_path):
     source, roster = moodle_with_bob(tmp_path, {})
     found = plan("moodle", source, COURSE, roster)
-    assert found.notes == ["submitted only an online text, which is not collected: bob@uni.edu"]
+    assert found.notes == [
+        "submitted only an online text or link, which is not collected: bob@uni.edu"
+    ]
 
 
 def test_a_list_without_moodles_columns_names_only_these(tmp_path):
@@ -504,3 +506,35 @@ def test_who_takes_one_older_version_away_loses_no_other(tmp_path):
     keep_older(tmp_path, "a.py", b"4")
     kept = {path.name: path.read_bytes() for path in (tmp_path / ".older").iterdir()}
     assert kept == {"2-a.py": b"2", "3-a.py": b"3", "4-a.py": b"4"}
+
+
+def canvas_download(tmp_path, *names: str):
+    with zipfile.ZipFile(tmp_path / "c.zip", "w") as archive:
+        for name in names:
+            archive.writestr(name, "1.0 ")
+    return tmp_path / "c.zip"
+
+
+def test_an_anonymous_canvas_download_is_reported_as_such(tmp_path):
+    source = canvas_download(tmp_path, f"anon_aB3dE_77_{CH1}.py", f"LATE_anon_x9yZ2_78_{CH1}.py")
+    found = plan("canvas", source, COURSE, Roster())
+    (lost,) = found.lost
+    assert lost.startswith("2 files cannot be assigned: Canvas hides who submitted them")
+
+
+def test_texts_and_links_in_canvas_are_reported_for_their_learners(tmp_path):
+    source = canvas_download(
+        tmp_path, f"ada_1_77_{CH1}.py", "bao_2_text.html", "chi_LATE_3_link.html"
+    )
+    found = plan("canvas", source, COURSE, Roster())
+    assert [place.folder for place in found.places] == ["ada_1"]
+    assert found.notes == [
+        "submitted only an online text or link, which is not collected: bao_2, chi_3"
+    ]
+
+
+@pytest.mark.parametrize("name", ["work.rar", "work.7z", "work.tar.gz"])
+def test_an_archive_that_is_no_zip_is_called_so(tmp_path, name):
+    found = plan("canvas", canvas_download(tmp_path, f"ada_1_77_{name}"), COURSE, Roster())
+    (note,) = [note for note in found.notes if name in note]
+    assert "is an archive that stays closed, because only zips are opened" in note

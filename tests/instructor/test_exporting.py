@@ -216,6 +216,16 @@ def test_canvas_gets_its_own_columns_and_ids(monkeypatch, tmp_path):
     assert any(f"Canvas will create assignments: {title}; " in note for note in notes)
     with pytest.raises(CourseError, match="give Canvas' own list with --roster"):
         export(tmp_path / "out", COURSE, "csv", "canvas", Roster())
+    for name in ("another", "7001"):
+        (path,), notes = export(
+            tmp_path / "out", COURSE, "csv", "canvas", read_roster(gradebook), column=name
+        )
+        assert table(path)[0][-1] == "Another (7001)" and table(path)[1][-1] == "70"
+        assert not any("create" in note for note in notes)
+    with pytest.raises(CourseError, match=r"has no column Exam; it has Another \(7001\), Final"):
+        export(tmp_path / "out", COURSE, "csv", "canvas", read_roster(gradebook), column="Exam")
+    with pytest.raises(CourseError, match="give --format canvas too"):
+        export(tmp_path / "out", COURSE, "csv", "plain", Roster(), column="Exam")
 
 
 def test_a_learners_page_is_about_them_alone_and_obeys_nothing(tmp_path):
@@ -311,6 +321,21 @@ def test_a_workbook_holds_points_as_numbers_and_what_learners_wrote_as_text(monk
     assert book["exercises"].max_row == 1 + 2 * len(COURSE.chapter(CH1).exercises)
 
 
+def test_a_sheet_has_one_line_for_each_learner_with_name_total_and_filters(monkeypatch, tmp_path):
+    for name, share in {"ada": 1.0, "bao": 0.5}.items():
+        put(tmp_path / "in", name, CH1, share)
+    put(tmp_path / "in", "ada", CH2, 0.5)
+    grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    (tmp_path / "r.csv").write_text("Full name,Username,Section\nAda O'Neil,ada,Lab 1\n")
+    roster = read_roster(tmp_path / "r.csv")
+    (path,), _ = export(tmp_path / "out", COURSE, "xlsx", "plain", roster)
+    sheet = load_workbook(path)["class"]
+    _, ada, bao = sheet.iter_rows(values_only=True)
+    one, two = (chapter.points for chapter in COURSE.chapters[:2])
+    assert ada[:8] == ("ada", "Ada O'Neil", "Lab 1", one, two / 2, one + two / 2, one + two, ada[7])
+    assert bao[:5] == ("bao", None, None, one / 2, 0) and sheet.auto_filter.ref == "A1:I3"
+
+
 def test_what_no_cell_may_hold_is_shown_with_a_mark():
     assert in_a_cell("a\x00b\ud800") == "a�b�" and in_a_cell(["one", "two"]) == "one, two"
 
@@ -330,3 +355,18 @@ def test_the_command_says_what_it_wrote(monkeypatch, tmp_path):
     assert done.returncode == 2 and "no export --to html --format jsonl-annotations" in done.stderr
     done = run("tensorgrade.cli", "export", tmp_path / "out", "--format", "moodle")
     assert "note: grades are points out of 39" in done.stdout, done.stderr
+
+
+def test_a_learners_page_has_the_total_the_line_and_a_link_to_the_lesson(tmp_path):
+    rows = hand_in("ada", line=7, status="failed", share=0.5)
+    rows += [row("ada", 0, chapter=CH2, exercise=COURSE.chapter(CH2).exercises[0].name)]
+    put_rows(tmp_path, rows)
+    at = "https://uni.edu/lessons.html"
+    (path,), _ = export(tmp_path, COURSE, "html", "plain", Roster(), lessons=at)
+    text = path.read_text()
+    points, most = (sum(one[name] for one in rows) for name in ("points", "max_points"))
+    assert f"All chapters so far: {points:g} of {most:g} points." in text
+    assert "line 7 (in a notebook, of its cell)" in text
+    assert f'<a href="{at}#{rows[0]["exercise"]}">lesson</a>' in text
+    with pytest.raises(CourseError, match="--lessons must be an address"):
+        export(tmp_path, COURSE, "html", "plain", Roster(), lessons="javascript:x")

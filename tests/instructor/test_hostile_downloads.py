@@ -17,7 +17,7 @@ from tensorgrade.instructor.collecting import LONGEST_NOTE, MOST_KEPT, Plan, pla
 from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.instructor.write_submissions import write
-from tensorgrade.sources.finding import find_submissions
+from tensorgrade.sources.finding import UNOPENED, find_submissions
 
 from ..commands import ROOT, run
 from .runs import grade_by_content
@@ -612,7 +612,9 @@ def test_an_archive_in_an_archive_is_not_opened(tmp_path):
     with zipfile.ZipFile(submit(tmp_path, b""), "w") as archive:
         archive.writestr("inner.zip", inner.getvalue())
     ((submitted_files,), _) = find_submissions(tmp_path / "submitted", COURSE)
-    assert not submitted_files.content and submitted_files.reason.endswith("there is work.zip.")
+    assert not submitted_files.content and submitted_files.reason.endswith(
+        UNOPENED.format(f"{CHAPTER}/work.zip/inner.zip")
+    )
 
 
 def test_many_archives_give_short_notes(monkeypatch, tmp_path):

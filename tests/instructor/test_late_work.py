@@ -248,3 +248,17 @@ def test_lateness_by_the_time_of_a_file_is_reported(monkeypatch, tmp_path):
     _, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)
     (note,) = [note for note in notes if "file's own time" in note]
     assert note.startswith("submissions of ada are late")
+
+
+def test_a_time_without_a_zone_is_reported_if_the_course_has_one(monkeypatch, tmp_path):
+    for name, text in {"ada": "2027-01-15 08:00", "bao": "2027-01-15 08:00 UTC"}.items():
+        put(tmp_path / "in", name, CH1, 1.0)
+        (tmp_path / "in" / name / CH1 / "timestamp.txt").write_text(text)
+    got = {}
+    for zone in ("", "Europe/Berlin"):
+        rule = Lateness(zone=zone)
+        _, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
+        got[zone] = [note for note in notes if "names no time zone" in note]
+    assert got[""] == []
+    (note,) = got["Europe/Berlin"]
+    assert note.endswith("write the zone after the time: ada")

@@ -9,6 +9,7 @@ from tensorgrade.course import CourseError, Scheme
 from tensorgrade.instructor.learner_log import log_of, regrade
 from tensorgrade.instructor.run import Run
 from tensorgrade.instructor.store import Store
+from tensorgrade.lateness import Lateness
 
 from ..commands import ROOT
 from .runs import ByContent, Silent, grade_by_content, put
@@ -78,3 +79,12 @@ def test_a_reply_shows_points_before_and_after_an_override(term):
     reply = again(term)
     assert f"Graded: {first.points / 2:g} of {first.points:g} points." in reply
     assert f"gave {first.points:g} points: a good idea. What counts: {first.points:g}" in reply
+
+
+def test_the_log_says_what_lowers_the_points_that_count(monkeypatch, tmp_path):
+    rule = Lateness({CH1: "2027-01-14 08:00 UTC"}, share_a_day=0.2)
+    put(tmp_path / "in", "ada", CH1, 1.0)
+    grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
+    *_, line = log_of(tmp_path / "out", "ada", COURSE)
+    assert line.startswith(f"{CH1}: {MOST * 0.8:g} of {MOST} points count (1 day late")
+    assert line.endswith(f"{MOST * 0.2:g} points less)")

@@ -159,6 +159,16 @@ def test_a_new_file_with_other_points_moves_nothing(tmp_path):
     assert ledger.moves and ledger.moved() == []
 
 
+def test_a_new_file_that_earns_less_tells_the_points_of_the_chapter(tmp_path):
+    run(tmp_path)
+    changed = [SubmittedFiles("ada", "ch1", "ch1.py", b"new"), *HANDINS[1:]]
+    ledger = start(tmp_path)
+    ledger.write([(h, verdicts(h, 0.25)) for h in ledger.prepare(changed)])
+    ledger.finish(EXERCISES)
+    first, second = ledger.moved()
+    assert first["total"] == second["total"] == [2.0, 0.5]
+
+
 def test_some_learners_graded_again_leave_the_rows_of_all_others(tmp_path):
     rows = run(tmp_path)
     ledger = start(tmp_path)

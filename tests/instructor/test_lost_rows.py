@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from tensorgrade.course import CourseError
 from tensorgrade.instructor.exporting import export
 from tensorgrade.instructor.roster import Roster
 from tensorgrade.instructor.store import Store
+from tensorgrade.lateness import Lateness
 
 from .runs import grade_by_content, put
 from .test_report import CHAPTER, COURSE
@@ -104,7 +106,10 @@ def test_a_lost_database_keeps_the_rows_and_grades_what_is_there(term):
     shutil.rmtree(term.out.parent / "in" / "chi")
     rows, notes = term()
     assert rows == term.rows
-    assert any("results.sqlite is missing" in note and "graded again" in note for note in notes)
+    assert any(
+        note.startswith("results.sqlite has no record of these learners") and "graded again" in note
+        for note in notes
+    )
 
 
 def test_a_truncated_database_is_one_sentence(term):
@@ -140,3 +145,31 @@ def test_all_rows_are_in_the_view_for_people(term):
     with sqlite3.connect(term.out / "results.sqlite") as connection:
         found = connection.execute("SELECT student, exercise, points FROM grades").fetchall()
     assert set(found) == {(row["student"], row["exercise"], row["points"]) for row in term.rows}
+
+
+def test_an_export_without_the_database_says_so(term):
+    (term.out / "results.sqlite").unlink()
+    _, notes = export(term.out, COURSE, "csv", "plain", Roster())
+    assert any(
+        "results.sqlite" in note and "run `tensorgrade grade` again" in note for note in notes
+    )
+
+
+@pytest.mark.parametrize("name", ["overrides.csv", "extensions.csv"])
+def test_an_export_says_that_a_changed_file_is_not_applied_yet(term, name):
+    def notes() -> list[str]:
+        return export(term.out, COURSE, "csv", "plain", Roster())[1]
+
+    header = {"overrides.csv": "exercise,points", "extensions.csv": "chapter,due,hours"}[name]
+    assert notes() == []
+    (term.out / name).write_text(f"student,{header},reason\n")
+    (note,) = notes()
+    assert note.startswith(f"changed after the last run: {name}. The points are still the earlier")
+    term()
+    assert notes() == []
+
+
+def test_an_export_says_that_changed_penalties_are_not_applied_yet(term):
+    late = replace(COURSE, lateness=Lateness({CH1: "2026-01-01 00:00 UTC"}, share_a_day=0.5))
+    (note,) = export(term.out, late, "csv", "plain", Roster())[1]
+    assert note.startswith("changed after the last run: the deadlines, penalties")

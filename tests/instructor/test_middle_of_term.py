@@ -9,6 +9,7 @@ from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import run as running
 from tensorgrade.instructor.exporting import export
 from tensorgrade.instructor.roster import Roster
+from tensorgrade.instructor.store import Store
 
 from ..commands import ROOT
 from .runs import grade_by_content, put
@@ -59,6 +60,8 @@ def test_an_exercise_that_is_added_in_the_middle_of_a_term_is_asked_about(grade,
     put(grade.submitted, "bao", CH1, 1.0, text="with the new one")
     rows, notes = grade()
     assert total(rows, "bao") == (COURSE.chapters[0].points,) * 2, "a new file has every exercise"
+    (*_, run) = Store(grade.out).history()
+    assert {move["why"] for move in run["moved"]} == {"another file"}
     assert total(rows, "ada") == (most / 2, most), "and the decision stays"
 
 
@@ -72,8 +75,9 @@ def test_a_chapter_that_hardly_anybody_submitted_is_warned_about_and_can_be_left
     assert [row["student"] for row in rows if row["chapter"] == CH2 and row["points"]]
     out = grade.out.parent / "other"
     grade.out.rename(out)
-    rows, _ = grade(chapters=(CH1,))
+    rows, notes = grade(chapters=(CH1,))
     assert {row["chapter"] for row in rows} == {CH1}
+    assert not [note for note in notes if CH2 in note]
     (path,), _ = export(out, COURSE, "csv", "plain", Roster(), CH2)
     assert CH1 not in path.read_text()
 

@@ -425,3 +425,16 @@ def test_equal_files_are_listed_by_chapter_and_the_largest_group_first():
 def test_similar_answers_are_not_promised_for_a_page_that_is_updated(tmp_path):
     with pytest.raises(CourseError, match="--alike compares files once"):
         report(tmp_path, watch=True, alike=tmp_path)
+
+
+def test_chapters_have_averages_and_the_hardest_exercises_come_first():
+    rows = hand_in("ada") + hand_in("bao", late_seconds=60.0, penalty=0.0)
+    rows[1] |= {"points": 0.0, "status": "failed", "mistakes": ["no_scale"]}
+    view = class_view(COURSE, rows, [])
+    (one,) = view["averages"]
+    assert (one["submitted"], one["late"], one["missing"]) == (2, 1, 0)
+    assert one["share"] == 1 - rows[1]["max_points"] / (2 * CHAPTER.points)
+    hard = {"name": rows[1]["exercise"], "share": 0.5, "mistakes": ["no_scale"]}
+    assert view["hardest"] == [hard]
+    page = render(view)
+    assert "Teach again" in page and "2 submitted, 1 late" in page

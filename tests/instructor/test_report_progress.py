@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.instructor.class_terminal import ClassProgress
-from tensorgrade.instructor.history import OTHER_DATES, OTHER_GRADERS
+from tensorgrade.instructor.history import OTHER_DATES, OTHER_FILE, OTHER_GRADERS
 from tensorgrade.instructor.report.page import watch_report
 from tensorgrade.instructor.results_folder import Lock, is_in_use
 from tensorgrade.sources.submitted_files import SubmittedFiles
@@ -99,6 +99,16 @@ def test_moved_points_are_listed_by_learner():
     one = {"chapter": "ch1", "exercise": "first", "points": [1.0, 2.5], "why": OTHER_GRADERS}
     shown.moved([one | {"student": "bao"}, one | {"student": "ada"}])
     assert re.findall("ada|bao", out.getvalue()) == ["ada", "bao"]
+
+
+def test_a_new_file_that_earns_less_is_one_line_with_the_points_of_the_chapter():
+    shown, out = progress(Clock())
+    one = {"student": "ada", "chapter": "ch1", "why": OTHER_FILE, "total": [63.0, 43.0]}
+    shown.moved([one | {"exercise": name, "points": [20.0, 10.0]} for name in ("first", "second")])
+    assert out.getvalue().splitlines() == [
+        "New files earn less than earlier ones; points differ in 2 results:",
+        "  ada/ch1: 63 → 43",
+    ]
 
 
 def test_what_dates_moved_is_listed_alone():

@@ -6,6 +6,7 @@ from tensorgrade.attempts.maker import AttemptMaker
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.similarity import similar_answers
+from tensorgrade.runner.reading import structures
 
 from ..commands import ROOT
 from .runs import put, put_rows
@@ -36,6 +37,29 @@ def handed_in(folder, texts: dict[str, str]):
     for name, text in texts.items():
         put(folder, name, CH1, 0).write_text(text, encoding="utf-8")
     return folder
+
+
+DEAD = [
+    ("    return powers /", "    unused = 3\n    return powers /"),
+    ("    powers = (x", "    pass\n    if False:\n        x = 0\n    powers = (x"),
+    ("keepdim=True)\n", "keepdim=True)\n    return x\n"),
+    ("    powers = (x", "    print(x)\n    'no docstring'\n    powers = (x"),
+]
+
+
+@pytest.mark.parametrize("old, new", DEAD)
+def test_dead_statements_do_not_hide_a_copy(old, new):
+    at = LONG.rindex(old)
+    changed = LONG[:at] + new + LONG[at + len(old) :]
+    assert structures(changed) == structures(LONG) != structures(OTHER)
+
+
+@pytest.mark.slow
+def test_an_answer_of_an_earlier_year_is_listed(maker, tmp_path):
+    now = handed_in(tmp_path / "now", {"ada": RENAMED, "bao": OTHER})
+    before = handed_in(tmp_path / "2025", {"zoe": LONG})
+    (one,) = similar_answers(maker, now, [before])
+    assert (one.students, one.earlier) == (("ada",), ("2025/zoe",))
 
 
 @pytest.mark.slow

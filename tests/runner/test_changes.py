@@ -131,6 +131,24 @@ def test_imports_that_the_definition_reads_are_kept():
     ]
 
 
+INSIDE = "\n".join(f"    {line}" for line in MENDED.splitlines())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"if True:\n{INSIDE}", f"try:\n{INSIDE}\nexcept ImportError:\n    y = 1\n"],
+    ids=["if", "try"],
+)
+def test_the_only_definition_counts_in_a_branch_too(text):
+    assert changes(text, {"f": GIVEN}) == {"f": 1}
+    assert run_alone(text)[-1].endswith("return x / whole")
+
+
+def test_of_two_definitions_in_branches_none_counts():
+    text = f"if unknown():\n{INSIDE}\nelse:\n{INSIDE}\n"
+    assert changes(text, {"f": GIVEN}) == {} and run_alone(text) == []
+
+
 @pytest.mark.parametrize("text", ["", "f = max", "f = lambda x: x", f"{GIVEN}f = max", "(", "\0"])
 def test_without_a_definition_nothing_is_run(text):
     assert run_alone(text) == []

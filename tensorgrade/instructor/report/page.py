@@ -287,6 +287,8 @@ def class_view(
         "median": median(shares) if shares else 0.0,
         "bins": bins(shares),
         "chapters": [(c, exercise_counts(c, rows, len(people))) for c in handed_in],
+        "averages": [averages(chapter, rows) for chapter in handed_in],
+        "hardest": hardest(course, rows),
         "mistakes": mistake_counts(rows),
         "groups": [],
         "alike": [],
@@ -361,6 +363,41 @@ def exercise_counts(chapter: Chapter, rows: list[dict], learners: int) -> list[d
             }
         )
     return counts
+
+
+def averages(chapter: Chapter, rows: list[dict]) -> dict:
+    """Return a chapter's title, mean share of the points, and numbers of submissions."""
+    own = [row for row in rows if row["chapter"] == chapter.name and row["max_points"]]
+    most = sum(row["max_points"] for row in own)
+    return {
+        "title": chapter.title,
+        "share": sum(row["points"] for row in own) / most if most else 0.0,
+        "submitted": submissions_where(own, lambda row: not is_missing(row)),
+        "missing": submissions_where(own, is_missing),
+        "late": submissions_where(own, lambda row: bool(row.get("late_seconds"))),
+    }
+
+
+MOST_HARD = 5  # exercises that are listed as the hardest ones
+
+
+def hardest(course: Course, rows: list[dict]) -> list[dict]:
+    """Return the exercises with the smallest shares of the points, among learners who began."""
+    found = []
+    for chapter in course.chapters:
+        for exercise in chapter.exercises:
+            own = [
+                r for r in rows if (r["chapter"], r["exercise"]) == (chapter.name, exercise.name)
+            ]
+            begun = [r for r in own if r["max_points"] and r["status"] != Status.NOT_ATTEMPTED]
+            if most := sum(row["max_points"] for row in begun):
+                counts = Counter(name for row in begun for name in row["mistakes"])
+                share = sum(row["points"] + row.get("penalty", 0.0) for row in begun) / most
+                told = [name for name, _ in counts.most_common(2)]
+                found.append({"name": exercise.name, "share": share, "mistakes": told})
+    return [one for one in sorted(found, key=lambda one: one["share"]) if one["share"] < 1][
+        :MOST_HARD
+    ]
 
 
 def mistake_counts(rows: list[dict]) -> list[dict]:
