@@ -19,7 +19,8 @@
 # | the table of scores, n × n | softmax in blocks | `online_softmax_attention` |
 # | even the cache is too large | one small vector for each token | `LatentAttention` |
 #
-# Nothing here depends on your chapters 1 to 4: every exercise is independent.
+# Nothing here depends on your chapters 1 to 4: every exercise is independent. Chapter 4's `split_heads`
+# and `merge_heads` are given below. Use them, so that you need not write them again.
 
 # %%
 import torch
@@ -36,6 +37,16 @@ sentence = torch.tensor(
         [0.05, 0.80, 0.55],
     ]
 )
+
+
+def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """(b, num_tokens, d_out) -> (b, num_heads, num_tokens, head_dim)."""
+    return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+
+
+def merge_heads(x: torch.Tensor) -> torch.Tensor:
+    """(b, num_heads, num_tokens, head_dim) -> (b, num_tokens, d_out)."""
+    return x.transpose(1, 2).flatten(2)
 
 
 # %% [markdown]

@@ -23,7 +23,8 @@ def right_options(maker, attempt, question: Question) -> list[str]:
             other = attempt.backend.with_text(text)
             backend = InProcess(other.submission)
         backend.load()
-        return backend.run_one(case)
+        with torch.compiler.set_stance("force_eager"):  # as in the learner's process
+            return backend.run_one(case)
 
     match question.kind:
         case "shape":
