@@ -68,6 +68,22 @@ MISTAKES = [
         on("simplified_self_attention", ("attn_weights @ inputs", "attn_weights.T @ inputs")),
     ),
     mistake(
+        "weights_returned_transposed",
+        "The returned weights are transposed. Row i should hold the weights with which token i "
+        "mixes all tokens, so each row sums to 1.",
+        on(
+            "simplified_self_attention",
+            ("context_vecs, attn_weights", "context_vecs, attn_weights.T"),
+        ),
+        on(
+            WEIGHTS,
+            (
+                "attn_scores / d_k**0.5, dim=-1)",
+                "attn_scores / d_k**0.5, dim=-1).transpose(-2, -1)",
+            ),
+        ),
+    ),
+    mistake(
         "scores_instead_of_weights",
         "The raw scores are applied instead of the weights that the softmax makes of them.",
         on(f"{TWO_D}", (OUTPUT, "attn_scores @ values")),
