@@ -277,7 +277,7 @@ class ExerciseAttempt(CheckedExercise):
         # The earlier exercise that is the only cause of this one's errors (inherited_errors.py),
         # and the mistakes of the earlier exercises that are called.
         self.excused_by, self.inherited = "", set[str]()
-        self.noted: Message | None = None  # the message, if it is one of several causes
+        self.noted: Message | None = None  # about an earlier exercise that is not the only cause
         # Correct sources that replace wrong earlier exercises, by name (inherited_errors.py).
         self.stand_ins: dict[str, str] = {}
         # Cached results of functions in this folder: those about the results, and those about the
@@ -329,8 +329,9 @@ class ExerciseAttempt(CheckedExercise):
     def is_own_line(self, line: int) -> bool:
         """Return True if a line can be blamed: it is in the file and belongs to no other exercise.
 
-        Values can also diverge inside a right helper, if its arguments are wrong. Then the line
-        that calls the helper is blamed. Another exercise that is called here has its own messages.
+        Values can also diverge inside a right helper, if its arguments are wrong. If a called
+        exercise uses that helper too, the line that calls it is blamed. Another exercise that is
+        called here has its own messages.
         """
         attempt = self.attempt
         exercises = set(attempt.course.exercise_names)

@@ -92,7 +92,7 @@ def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
 
 
 def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests: Path) -> bool:
-    """Return True if all checks pass against a right answer that uses these wrong exercises."""
+    """Return True if all checks pass that a right answer can pass with these wrong exercises."""
     attempt = part.attempt
     solution = tests.parent / "solutions" / f"{attempt.chapter.name}.py"
     ways = sorted((tests / FOLDER / attempt.chapter.name).glob("*.py"))
@@ -104,10 +104,7 @@ def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests
 def passes(
     part: ExerciseAttempt, solution: Path, way: Path, wrong: list[str], again: Again
 ) -> bool:
-    """Return True if all checks pass against an answer that calls wrong exercises in this way.
-
-    The answer itself is right.
-    """
+    """Return True if all checks pass that this right answer can pass with the wrong exercises."""
     helpers = Helpers(part.attempt, wrong)
     try:
         seen = seen_with_helpers(part, helpers, expected_with(part, solution, way, helpers))
@@ -125,8 +122,8 @@ def stand_ins_for(attempt: Attempt, wrong: list[str], tests: Path) -> dict[str, 
     """Return the sources of right exercises that replace the wrong ones, by name.
 
     They are for exercises that cannot be called across processes, such as a class. The result is
-    empty if the course lacks a substitute for one of them. An exercise that is excused itself is
-    not replaced, because the exercises that it calls are.
+    empty if the course lacks a substitute for one of them. An excused exercise is not replaced:
+    it is right once the exercises that it calls are replaced.
     """
     roots = [name for name in wrong if not attempt.exercises[name].excused_by]
     folder = tests / FOLDER / attempt.chapter.name / STAND_INS

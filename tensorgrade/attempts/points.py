@@ -32,7 +32,7 @@ def scored(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult
     """Return the checks on an exercise with the points that each earns; a names check comes last.
 
     If this fails, which is a fault of the engine, each check earns its own points. For given code
-    they earn nothing, because passing it is not the learner's work.
+    none earns anything, because the given code may pass it already.
     """
     if not part.seen:
         return checks
@@ -108,8 +108,8 @@ def with_deduction(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Che
     """Return the checks with a deduction, if known mistakes or lost dimensions explain everything.
 
     If several combinations of mistakes explain it, none is named, and the cheapest one counts. Each
-    check earns the same share. Checks that failed on cases which fingerprints ignore lose all
-    their points as well, but do not raise the deduction.
+    check earns the same share, except those that failed on cases which fingerprints ignore. They
+    lose all their points, but do not raise the deduction.
     """
     if part.excused_by or state_of(checks) != State.WRONG:
         return checks
@@ -142,9 +142,9 @@ def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
 def deduction(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> float:
     """Return the share of an exercise that these mistakes cost. cost: the checks' share.
 
-    Of several mistakes each costs its own share of what the others leave. So they never cost more
-    than the sum of their deductions, or less than some of them, whatever the checks say. Mistakes
-    inherited from an earlier exercise are deducted only there.
+    Of several mistakes each costs its own share of what the others leave. So whatever the
+    checks say, several mistakes never cost more than the sum of their deductions, and never less
+    than a part of them would. Mistakes inherited from an earlier exercise are deducted only there.
     """
     own = [name for name in names if name not in part.inherited]
     if len(own) == 1:

@@ -1,8 +1,9 @@
 """Redaction: messages to a learner about hidden cases carry at most 12 bits about them.
 
 Learner code sees hidden inputs, and it controls everything that a message could repeat: the text
-and the type of an error, names, keys, sizes, values, the line, and which check fails. Therefore no
-message repeats any of these from a hidden case. A learner is shown one of these instead:
+and the type of an error, names, keys, sizes, values, the line, and which check fails. Therefore a
+message repeats one of these from a hidden case only if it has few possible values. A learner is
+shown one of these instead:
 
 - If the public cases are wrong too: their findings. They run in a process that has seen no hidden
   case, so all of it may be shown, and learners can see the same with `pytest exercises/`.
@@ -54,8 +55,8 @@ def sentences(part: ExerciseAttempt, worth: list[float]) -> int:
     worth: the points of each check.
 
     Rows with known mistakes are counted separately and subtracted, because their sentence is the
-    mistake's own. Their number is that of the mistakes and shown pairs, doubled for each group of
-    cases that recognizes no mistakes, and once more for the check of names.
+    mistake's own. There is one such row for each mistake and each shown pair. Their number doubles
+    for each group of cases that does not serve to recognize mistakes, and for the check of names.
     """
     prints = part.attempt.fingerprints.by_exercise.get(part.name, [])
     mistakes = {one.mistakes for one in prints if len(one.mistakes) == 1}
@@ -118,7 +119,10 @@ def has_line(found: Finding | None) -> bool:
 
 
 def counterpart(first: Finding, at: int, public: list[Finding | None]) -> Finding | None:
-    """Return the public finding most similar to a hidden one: from its check, or another error."""
+    """Return the public finding most similar to a hidden one.
+
+    It is that of the same check; if only the hidden one is an error, the first public error.
+    """
     same = public[at] if at < len(public) else None
     errors = [found for found in public if found and found.diagnosis.error]
     if first.diagnosis.error and errors and not (same and same.diagnosis.error):

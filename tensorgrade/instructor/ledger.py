@@ -188,7 +188,7 @@ class Ledger:
             raise CourseError(f"{self.out} holds no rows of {', '.join(unknown)}")
 
     def moved(self) -> list[dict]:
-        """Return the rows whose points changed, unless a learner's new file earns more.
+        """Return the rows whose points changed, unless a learner's new file earns no less.
 
         If a new file earns less, `total` of each row has the chapter's points before and now.
         """

@@ -39,9 +39,9 @@ class Run:
     jobs: processes on this machine (0: one per core). scheduler: dask's address. forget: learners
     whose earlier rows are deleted. rescue: accept files with nearly the right name or place.
     roster: the learners of the class. chapters: the only ones to grade; all if empty. again: the
-    only learner to grade, even files that are already graded. new_exercises: `count` or `ignore`,
-    for exercises that were added to a chapter since it was last graded. section: the only learners
-    to grade; all if empty.
+    only learner to grade; files that are already graded are graded again. new_exercises: `count` or
+    `ignore`, for exercises that were added to a chapter since it was last graded. section: the only
+    learners to grade; all if empty.
     """
 
     setup: Setup
@@ -134,7 +134,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
 def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool]:
     """Return the course, and True if learner code is isolated. Raises CourseError.
 
-    Anything that makes grading impossible is reported here, before any work is done.
+    Impossible options, a course that cannot be loaded and missing isolation are reported here.
     """
     if run.jobs < 0:
         raise CourseError(f"--jobs must be a number of processes or 0, not {run.jobs}")
@@ -179,7 +179,7 @@ def notes_on_others(ledger: Ledger, submissions: list[SubmittedFiles], run: Run)
     return notes + unknown(OVERRIDES, [student for student, *_ in ledger.rules.overrides], students)
 
 
-FEW, ENOUGH = 0.1, 10  # a note appears below this share of at least so many learners
+FEW, ENOUGH = 0.1, 10  # the share that submitted; the least number of learners
 
 
 def few_submitted(submissions: list[SubmittedFiles]) -> list[str]:

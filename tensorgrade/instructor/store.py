@@ -5,8 +5,8 @@ penalties and overrides. events, runs: changes, and the run of each. pending: su
 has not graded yet. unnamed: the code of one wrong answer of each group without a known mistake. The
 view `grades` is for people who open the file.
 
-One run writes at a time, and each submission is written in one transaction. Every record has a
-checksum, so that later changes are noticed.
+One run writes at a time, and each submission is written in one transaction. Attempts and
+results have a checksum, so that later changes are noticed.
 """
 
 import hashlib
@@ -116,8 +116,8 @@ class Earlier:
     """The content of an earlier version's files. is_old: True if there are any.
 
     judged: the digests of the content and of the graders, and the graders' rows. counted: the rows
-    that counted before a run that was interrupted. unknown: submissions of rows that no record
-    mentions. twice: submissions with duplicate rows.
+    that count; after an interrupted run, those that counted before it. unknown: submissions of rows
+    that no record mentions. twice: submissions with duplicate rows.
     """
 
     is_old: bool = False
@@ -337,7 +337,7 @@ def checksum(*parts: str) -> str:
 
 
 def as_text(rows: Iterable[dict]) -> str:
-    """Return rows as JSON, which is always the same for equal rows."""
+    """Return rows as JSON: the same text for the same fields in the same order."""
     return json.dumps(list(rows))
 
 

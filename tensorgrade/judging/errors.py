@@ -450,7 +450,10 @@ def lost_weights(
 
 
 def one_part_for_several(tied: dict, insides: Collection[str]) -> Message:
-    """Return a message on the parts that share their weights; `tied` is a claim: name by name."""
+    """Return a message on the parts that share their weights.
+
+    tied: claimed by the learner's process: for each parameter, the first with the same weights.
+    """
     pairs = [(str(first), str(name)) for name, first in tied.items()]
     if holder := holder_of(pairs[0][0], insides):
         holders = [holder, *(holder_of(name, insides) for _, name in pairs)]

@@ -218,7 +218,8 @@ def is_missing(
 ) -> bool:
     """Return True if these right values are missing elsewhere, with everything made from them.
 
-    It is enough if one reference trace has such values and all of them are missing.
+    It is enough if something is made from the value in one reference trace, and all of that is
+    missing.
     """
     if any((id(trace), at) in had for trace, at in matches):
         return False
@@ -236,7 +237,7 @@ def unused_value(compared: Comparison, at: int) -> Divergence:
 
 
 def right_elsewhere(compared: Comparison, roots: list[int]) -> Divergence | None:
-    """Return the divergence if every value is right, but others were returned, or too few."""
+    """Return the divergence if every value is right, but others, or another number, came back."""
     expected = [t for name, t in compared.expected.tensors.items() if name.startswith("result")]
     if len(compared.trace.returned) != len(expected):
         known = [at for at, stage in enumerate(compared.stages) if stage.value is not None]
@@ -287,7 +288,7 @@ def nothing_back(compared: Comparison) -> bool:
 
 
 def has_a_right_shape(compared: Comparison, at: int) -> bool:
-    """Return True if an equal value in right answers has this shape, also in sizes of 1."""
+    """Return True if an equal value in right answers has exactly this shape, sizes of 1 too."""
     value = compared.stages[at].value
     equal = (trace.stages[i].value for trace, i in compared.matches[at])
     return value is not None and any(v is not None and v.shape == value.shape for v in equal)

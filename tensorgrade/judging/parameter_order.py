@@ -2,8 +2,9 @@
 
 Cases always run by position first. Other orders are tried only if that cannot be right (a case
 raises, or a shape is wrong) and the learner's names differ from the stub's. Each is tried in a
-fresh process. The choice depends on the names, types and shapes of the arguments, never on expected
-values.
+fresh process. Orders are compared by the names and kinds of arguments and the shapes of results.
+Values count for one question only: if the results by position match a known mistake, no other order
+is tried.
 """
 
 import re
@@ -134,7 +135,7 @@ def in_best_order(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]) -
 def undecided(attempt: OrderedAttempt, exercise: str) -> list[str]:
     """Return the callables of an exercise's cases whose order no earlier exercise has settled.
 
-    None for a find-the-bug exercise: the given code has the stub's parameters.
+    Empty for a find-the-bug exercise: the given code has the stub's parameters.
     """
     if exercise in attempt.references.bugs:
         return []
@@ -322,7 +323,9 @@ def all_fit(seen: Iterable[Seen]) -> bool:
 
 
 def case_score(expected: Observation, observed: Observation) -> int:
-    """Return a score for a case: matching weights, some results, results that may be right.
+    """Return a score for a case, one point for each stage that it reaches.
+
+    The stages are an object, matching weights, any results, and results that may be right.
 
     A case that must be refused always gets the best score, because it shows nothing.
     """

@@ -167,9 +167,9 @@ class Comparison:
         ]
 
     def meant(self, name: str) -> str:
-        """Return the name in right answers that a local name means; "" if it is unclear.
+        """Return how a right answer's name begins that a local name means; "" if it is unclear.
 
-        A single letter means a name that begins with it, if there is only one.
+        A single letter counts if only one name begins with it.
         """
         words = name.replace("_", " ")
         if words in self.right.spread:
@@ -228,7 +228,7 @@ class Comparison:
         return tuple(names)[-MOST_REACHED:], upto
 
     def is_kept(self, at: int, before: int) -> bool:
-        """Return True if a right value's line makes nothing wrong from it before a place."""
+        """Return True if the last value that a right value's line makes of it is right or later."""
         last = self.last_of_line(at)
         return last >= before or bool(self.names(last))
 

@@ -51,7 +51,7 @@ def described(compared: Comparison, lost: int) -> Divergence:
 
 
 def misnamed(compared: Comparison, lost: int) -> int | None:
-    """Return an input of a wrong value that has the name of another right value."""
+    """Return a value that a wrong one was made from, if it has another right value's name."""
     return next((at for at in compared.ancestors(lost) if compared.other_name(at)), None)
 
 
@@ -129,8 +129,8 @@ def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> Mess
         return what
     if bool(value.isneginf().any()) and not bool((value.isnan() | value.isposinf()).any()):
         return None  # scores with hidden places, as they should be before they become weights
-    # A value of another shape may be an input of the line's result, so its rows need no certain
-    # sum.
+    # A value of another shape may be an input of the line's result, so its rows need not
+    # add up to any particular number.
     off = sums(value, right) if value.shape != right.shape else None
     found = remarks(case, value, right, hidden=False, compared=Compared.ON_THE_WAY)
     first = next((one for one in found if one != off), None)
@@ -160,7 +160,7 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> Message | None:
         return None
     missed = value[asked & ~yours]
     filled = missed.unique()
-    # A single number may be any score, and scores may be as low as hidden places.
+    # The number of one missed place may be an ordinary score, so it says nothing about fillers.
     several = len(missed) > 1 or not yours.any()
     if several and len(filled) == 1:
         shown = bool((value[~asked] == filled[0]).any())
@@ -246,7 +246,7 @@ def stops_early(compared: Comparison, lost: int) -> list[int]:
 def not_turned(compared: Comparison, lost: int) -> list[int]:
     """Return inputs of a wrong value that right answers would reorder first, such as transpose.
 
-    Values from which such an input was itself reordered are included.
+    If such an input is a reordered copy itself, the value that was reordered is included.
     """
     told = [at for at in compared.stages[lost].inputs if compared.counts(at)]
     if len(told) < 2 or not all(compared.matches[at] for at in told):
