@@ -223,28 +223,11 @@ def spares_some(case, runs: list[torch.Tensor]) -> bool:
     return not bool(likely.any(dim=0).all())
 
 
-@check
-def repeats_with_the_seed(exercise, group: str) -> None:
-    """Check that the same seed of torch drops the same entries."""
-    for case, expected, observed in exercise.answered(group):
-        runs = [exercise.result(case, r, expected, observed) for r in ("result", "again")]
-        if not same_zeros(*runs):
-            said = "the same seed drops other entries; draw them with torch's own generator"
-            exercise.wrong("fact", said, case=case, actual=runs[1])
-
-
 @signature("each entry")
 def each_entry(case, expected, seen) -> Imprint:
     """Record whether some entry was always dropped or always kept, against the rate."""
     runs = parts_in(seen, expected, [*expected.tensors])
     return Imprint("no results" if runs is None else f"spared={spares_some(case, runs)}")
-
-
-@signature("one seed")
-def one_seed(case, expected, seen) -> Imprint:
-    """Record whether the same seed dropped the same entries."""
-    runs = parts_in(seen, expected, ["result", "again"])
-    return Imprint("no results" if runs is None else f"repeated={same_zeros(*runs)}")
 
 
 @check

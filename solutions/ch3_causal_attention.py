@@ -352,7 +352,7 @@ def inverted_dropout(
         result = w / (1 - p)  with probability 1 - p,  else 0;  each entry on its own
 
     Must not call nn.Dropout or torch.nn.functional.dropout: this is what they do inside.
-    As with them, the same torch.manual_seed drops the same entries again.
+    As with them, each call in training drops other entries.
 
     >>> sorted(set(inverted_dropout(torch.ones(1000), p=0.5).tolist()))
     [0.0, 2.0]

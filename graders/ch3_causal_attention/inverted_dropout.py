@@ -76,7 +76,6 @@ def cases(pick):
             case(f"by chance/p {p}", *eight_times(p), signature="each entry", rate="p")
             for p in (0.97, 0.03)
         ),
-        case("seeds/one twice", *with_one_seed(), signature="one seed"),
     ]
 
 
@@ -92,12 +91,6 @@ def eight_times(p):
         call(attn_weights=weights, p=p, training=True, seed=at, result=f"run {at}")
         for at in range(1, 9)
     )
-
-
-def with_one_seed():
-    """Return two calls on the same weights after the same seed."""
-    given = {"attn_weights": computed(torch.softmax, normal(6, 7), -1), "p": 0.5, "seed": 11}
-    return call(**given, training=True), call(**given, training=True, result="again")
 
 
 def three_times(shape, p, gradient=None):
@@ -159,10 +152,9 @@ def test_inverted_dropout_is_your_own(attempt):
 
 @exercise("inverted_dropout", points=0.25)
 def test_inverted_dropout_by_chance(attempt):
-    """Each entry can be dropped and kept; torch's seed decides which of them are."""
+    """Each entry can be dropped and kept."""
     attempt.inverted_dropout.drops_something("dropout")
     attempt.inverted_dropout.drops_each_entry("by chance")
-    attempt.inverted_dropout.repeats_with_the_seed("seeds")
 
 
 @exercise("inverted_dropout", points=0.25)
@@ -180,16 +172,6 @@ MISTAKES = [
         "dropout_detached",
         "No gradient flows back through the result, so nothing before it can learn.",
         (SCALE, f"({SCALE}).detach()"),
-    ),
-    mistake(
-        "seed_ignored",
-        "After the same `torch.manual_seed`, other entries are dropped. Draw them with torch's own "
-        "generator, and set no seed.",
-        (
-            KEEP,
-            'own = inverted_dropout.__dict__.setdefault("own", torch.Generator())\n'
-            "    keep = torch.rand(attn_weights.shape, generator=own) >= p",
-        ),
     ),
     mistake(
         "scaled_by_one_over_p",

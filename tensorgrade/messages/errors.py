@@ -496,8 +496,8 @@ class NoSuchRow(Message):
 class ClassesInDimension1(Message):
     id = "classes_in_dimension_1"
     template = (
-        "torch's cross_entropy takes dimension 1 of its first argument as the classes; give it one "
-        "row for each target, so that its shapes are (rows, classes) and (rows,)"
+        "torch takes dimension 1 of the first argument as the classes; give it one row for each "
+        "target, so that the shapes are (rows, classes) and (rows,)"
     )
 
 
@@ -563,8 +563,8 @@ class NoLayer(Message):
 class NoSuchDevice(Message):
     id = "no_such_device"
     template = (
-        "this machine has no such device, and the inputs are on the CPU. Leave the device out, or "
-        "use that of the input (`x.device`)"
+        "this machine has no such device, and the inputs are on the CPU. Use the device of the "
+        "input (`x.device`)"
     )
 
 

@@ -250,7 +250,7 @@ SLIPS = [
         "train_step",
         "cross_entropy(model(inputs), targets)",
         "nn.functional.cross_entropy(model(inputs), targets)",
-        "takes dimension 1 of its first argument as the classes",
+        "takes dimension 1 of the first argument as the classes",
         "nn.functional.cross_entropy(",
     ),
     (

@@ -391,13 +391,6 @@ WRONG["inverted_dropout"]["library_for_many"] = [
 WRONG["inverted_dropout"] |= {
     "first_entry_never_dropped": [(KEEP, f"{KEEP}\n    keep.view(-1)[:1] = True")],
     "last_entry_always_dropped": [(KEEP, f"{KEEP}\n    keep.view(-1)[-1:] = False")],
-    "seeded_by_the_number_of_calls": [
-        (
-            KEEP,
-            "calls = inverted_dropout.__dict__.setdefault('calls', [])\n    calls.append(1)\n"
-            f"    torch.manual_seed(len(calls))\n    {KEEP}",
-        )
-    ],
 }
 # Caching is on another line in chapter 4, which reads the others of these.
 WRONG["CausalAttention"] = OF_ANY | {
