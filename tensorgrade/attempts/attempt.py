@@ -49,8 +49,7 @@ class Attempt:
 
     own: the course's own checks. prints: returns the fingerprints, which take a while to read.
     public: returns the references that learners have, or None. public_prints: returns the
-    fingerprints of those. pairs: returns the search for two mistakes at once on hidden cases, or
-    None.
+    fingerprints of those. pairs: returns the search for several mistakes at once, or None.
     """
 
     def __init__(
@@ -251,7 +250,7 @@ class Attempt:
 
     @property
     def names(self) -> dict[str, list[str]]:
-        """By exercise, the names in the learner's text that it does not define itself."""
+        """By exercise: the names that its code uses and the learner's text does not define."""
         return self.facts.names
 
     def place(self, line: int) -> str:

@@ -38,7 +38,7 @@ SECONDS_OF_SEARCH = 0.2  # for some edits of a definition
 ROOM_FOR_A_TEXT = 4
 BYTES_OF_A_TENSOR = 2048  # that a tensor takes in memory in addition to its numbers
 MOST_REQUESTS = 5000  # packed requests in memory; the course's cases are fewer
-SECONDS_TO_REPORT = 0.5  # in addition, for a call that timed out to report its line
+SECONDS_TO_REPORT = 0.5  # extra time in which a call that timed out can report its line
 
 
 def encoded(case: Case) -> list[dict]:

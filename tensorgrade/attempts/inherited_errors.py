@@ -1,8 +1,9 @@
-"""Deduct points for a mistake only once, even if later exercises call the wrong one.
+"""Deduct points for a mistake only once, even if later exercises call the wrong exercise.
 
 A course may say how a right answer calls earlier exercises (graders/from_earlier/). That text runs
-in this process. If it calls an earlier exercise that is wrong in the learner's file, the learner's
-process computes the result. If the learner's later exercise agrees with this, it is right.
+in this process. If it calls an earlier exercise that is wrong in the learner's file, a process with
+the learner's code computes that call. If the learner's later exercise agrees with what the right
+answer then returns, it is right.
 
 Only intermediate values of a right answer are sent, never its result. They go to a fresh process
 after all judged results have been collected, and nothing that this process says is reported. Cases
@@ -145,7 +146,7 @@ def seen_with_stand_ins(part: ExerciseAttempt, stand_ins: dict[str, str]) -> lis
 def better_of_both(
     part: ExerciseAttempt, checks: list[CheckResult], stand_ins: dict[str, str], again: Again
 ) -> tuple[list[CheckResult], bool]:
-    """Return the better of two sets of checks, and True if all checks pass with substitutes.
+    """Return the checks that count, and True if all checks pass with substitutes.
 
     If something is wrong even with substitutes, it is this exercise's own mistake, and only that
     counts. Some learners work around their wrong earlier exercise, so the first results count if

@@ -61,7 +61,7 @@ class FirstEffects:
 
     made: the attributes of `self` that edited lines of `__init__` make; empty if the mistakes
     change a value or raise, because that shows their lines already. placed: True if the first wrong
-    value of the edited solution is on an edited line, so that it serves for other texts as well.
+    value of the edited solution is on an edited line; then it also shows the line in other texts.
     texts: the code of the edited lines that the solution does not have. calls: the functions that
     these lines call in a new way, if the mistakes change no traced value. For example, no traced
     case uses dropout.
@@ -324,8 +324,8 @@ def short(name: str) -> str:
 def edited_lines(before: str, after: str) -> dict[int, int]:
     """Return the lines of a text that differ from another one, each with the number of its change.
 
-    Lines are counted from 1. If lines are missing, the line that follows counts. Lines that replace
-    as many others are changes of their own.
+    Lines are counted from 1. If lines are missing, the line that follows counts. If lines replace
+    the same number of lines, each is a separate change.
 
     >>> edited_lines("a\\nb\\nc\\nd", "a\\nx\\nd"), edited_lines("a\\nb", "x\\ny")
     ({2: 2}, {1: 1, 2: 2})
@@ -344,7 +344,7 @@ def edited_lines(before: str, after: str) -> dict[int, int]:
 def is_made_there(
     text: SubmittedText, exercise: str, unloaded: UnloadedWeights, edited: dict[int, int]
 ) -> bool:
-    """Return True if an edited line makes the first part of a wrong shape."""
+    """Return True if an edited line makes the first part whose weights have a wrong shape."""
     first, last = place_of(text.text, exercise)
     misshapen = (name.partition(".")[0] for name, shape in unloaded if shape is not None)
     made = (text.making(f"self.{owner}", range(first + 1, last + 1)) for owner in misshapen)
@@ -383,7 +383,7 @@ def effect_on(
 
 
 def only_one_line(found: list[tuple[int, int]], edited: dict[int, int]) -> list[int]:
-    """Return places on (line, place) pairs whose line is the only one in its change.
+    """Return the places of the (line, place) pairs whose change has no other line among them.
 
     If a change has several lines with new values, some of them may belong to another correct
     method.

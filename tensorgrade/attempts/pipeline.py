@@ -280,7 +280,7 @@ def is_plain_stub(part: ExerciseAttempt, check: CheckResult) -> bool:
 
 
 def group_of(part: ExerciseAttempt, checks: list[CheckResult]) -> str:
-    """Return a name for the wrong answers that give the same results; "" if nothing is wrong."""
+    """Return a name for the wrong answers that give the same results; "" if it does not apply."""
     loaded = part.attempt.loaded
     ran = loaded.status == Outcome.LOADED and not loaded.failure_of(part.name)
     return same_answers(part) if ran and not part.excused_by and is_wrong(checks) else ""

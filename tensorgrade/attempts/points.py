@@ -55,9 +55,9 @@ def sums(checks: list[CheckResult]) -> tuple[float, float]:
 def repaired(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
     """Return the checks on given code with the points that each earns.
 
-    A check that only the given code fails earns points. A check that it passes earns nothing, but
-    costs its points if the learner's code fails it. If all checks pass, each earns the same share,
-    and a small repair earns the rest.
+    A check that only the given code fails earns points. A check that the given code passes earns
+    nothing, but costs its points if the learner's code fails it. If all checks pass, each earns the
+    same share, and a small repair earns the rest.
     """
     _, most = sums(checks)
     if all(check.passed for check in checks):
@@ -132,7 +132,7 @@ def with_deduction(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Che
 
 
 def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
-    """Return True if a check passed, or failed on a case that serves to recognize mistakes."""
+    """Return True if a check passed, or failed on no case that fingerprints ignore."""
     if check.passed or check.finding is None:
         return check.passed
     failed = check.finding.diagnosis.case

@@ -33,9 +33,9 @@ def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
 
 
 def pair_of_mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
-    """Return two known mistakes that together give the results of hidden cases; () if none do.
+    """Return the known mistakes, two or three, that together give the results; () if none do.
 
-    If several pairs fit, naming one would be a guess.
+    If several combinations fit, naming one would be a guess.
     """
     first, *others = combinations(part) or ((),)
     return () if any(set(other) != set(first) for other in others) else first
@@ -101,7 +101,7 @@ def telling_case(part: ExerciseAttempt, diagnosis: Diagnosis) -> str:
 
     If that case recognizes no mistakes, use one that does and that ends in the same error.
 
-    Empty if there is none.
+    If no other case does, it is the failed case; "" if no case of that name was run.
     """
     failed = next((seen for seen in part.claimed if seen.case.name == diagnosis.case), None)
     if failed is None or failed.case.signature not in UNSEEN or not diagnosis.error:

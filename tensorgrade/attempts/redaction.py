@@ -2,11 +2,12 @@
 
 Learner code sees hidden inputs, and it controls everything that a message could repeat: the text
 and the type of an error, names, keys, sizes, values, the line, and which check fails. Therefore a
-message repeats one of these from a hidden case only if it has few possible values. A learner is
-shown one of these instead:
+message repeats such a thing from a hidden case only if it has few possible values. Otherwise a
+learner sees one of the following:
 
-- If the public cases are wrong too: their findings. They run in a process that has seen no hidden
-  case, so all of it may be shown, and learners can see the same with `pytest exercises/`.
+- If the public cases are wrong too: their findings. The public cases run in a process that has seen
+  no hidden case, so these findings may be shown in full, and learners can see the same with `pytest
+  exercises/`.
 - If only hidden cases are wrong: one of a few sentences, which are counted beforehand. It is the
   most detailed sentence whose number of variants fits. For example, it contains the line and the
   type of an error if the exercise has few lines of code.
@@ -212,7 +213,7 @@ def code_lines(part: ExerciseAttempt) -> Iterator[int]:
 def line_of_timeout(
     part: ExerciseAttempt, worth: list[float], error: CaughtError | None
 ) -> CaughtError | None:
-    """Return a timeout's error, without its line if a hidden case could choose from too many."""
+    """Return a timeout's error, without its line if the exercise has too many lines to show it."""
     if error is None or not part.attempt.references.hidden:
         return error
     most = max(0, sentences(part, worth) - FIXED) // 3

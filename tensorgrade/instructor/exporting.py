@@ -62,7 +62,7 @@ class Export:
         return whole / safe(self.section) if self.section else whole
 
     def only(self) -> Chapter:
-        """Return the only chapter of a file. Raises CourseError if there are several."""
+        """Return the only chapter of the rows. Raises CourseError if there are several."""
         names = sorted({row["chapter"] for row in self.rows})
         if self.chapter is None and len(names) != 1:
             raise CourseError(f"choose one of several chapters with --chapter: {', '.join(names)}")
@@ -437,7 +437,10 @@ GRADE, COMMENT = "grade", "feedback comments"
 
 
 def worksheet(what: Export, chapter: Chapter, people: dict[str, Person], path: Path) -> list[Path]:
-    """Fill in a grading worksheet. Cells that people typed and all other cells stay unchanged."""
+    """Fill in the grades and comments of a worksheet.
+
+    What people typed there stays, unless `overwrite` is set.
+    """
     columns, roster = what.roster.columns, what.roster
     if missing := [name for name in (GRADE, COMMENT) if name not in columns]:
         there = ", ".join(roster.header)

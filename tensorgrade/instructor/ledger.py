@@ -270,7 +270,7 @@ class Ledger:
         return {chapter: names for chapter, names in new.items() if names and known[chapter]}
 
     def ignore(self, new: dict[str, list[str]]) -> None:
-        """Permanently excuse files that were graded before from new exercises."""
+        """Let new exercises never count for files that were graded before."""
         names = {f"{chapter}/{name}" for chapter, own in new.items() for name in own}
         self.rules.ignored |= names
         with self.store.transaction() as connection:
@@ -399,7 +399,7 @@ def whose(abouts: Collection[About]) -> str:
 
 
 def with_time(row: dict, submitted_files: SubmittedFiles) -> dict:
-    """Return a row with the time of a submission, and the reason if it was replaced."""
+    """Return a row with the time of a submission, and a note if that time was replaced."""
     bare = {name: value for name, value in row.items() if name not in ("time_note", "submitted")}
     note = {"time_note": submitted_files.time_note} if submitted_files.time_note else {}
     return bare | note | {"submitted": submitted_files.submitted or None}

@@ -438,7 +438,7 @@ def set_meta(connection: sqlite3.Connection, name: str, value: str) -> None:
 
 
 def read_earlier(out: Path) -> Earlier:
-    """Return an earlier version's results in a folder. Raises CourseError for other files."""
+    """Return an earlier version's results in a folder. Raises CourseError for foreign content."""
     notes = {(n["student"], n["chapter"]): n for n in read_lines(out / "graded.jsonl")}
     rows = by_submission(read_lines(out / "results.jsonl"))
     for about, own in by_submission(read_lines(out / "anew.jsonl")).items():

@@ -104,7 +104,7 @@ def first_bad(compared: Comparison, roots: list[int]) -> int | None:
 
 
 def is_nearly_right(compared: Comparison, name: str) -> bool:
-    """Return True if a result differs from the expected one, but only in late digits."""
+    """Return True if a float64 result that counts as right differs from the expected one."""
     right, own = compared.expected.tensors[name], compared.observed.tensors.get(name)
     if own is None or own.shape != right.shape or right.dtype != torch.float64:
         return False
@@ -216,10 +216,9 @@ def left_unused(compared: Comparison) -> int | None:
 def is_missing(
     compared: Comparison, matches: list[tuple[Trace, int]], had: set[tuple[int, int]]
 ) -> bool:
-    """Return True if these right values are missing elsewhere, with everything made from them.
+    """Return True if the attempt has these right values nowhere else, and lacks what follows.
 
-    It is enough if something is made from the value in one reference trace, and all of that is
-    missing.
+    That is the case if some reference trace makes values from them that are all missing.
     """
     if any((id(trace), at) in had for trace, at in matches):
         return False
@@ -237,7 +236,7 @@ def unused_value(compared: Comparison, at: int) -> Divergence:
 
 
 def right_elsewhere(compared: Comparison, roots: list[int]) -> Divergence | None:
-    """Return the divergence if every value is right, but others, or another number, came back."""
+    """Return the divergence if every value is right, but others, too many or too few came back."""
     expected = [t for name, t in compared.expected.tensors.items() if name.startswith("result")]
     if len(compared.trace.returned) != len(expected):
         known = [at for at, stage in enumerate(compared.stages) if stage.value is not None]

@@ -132,7 +132,8 @@ def only_first(rows: torch.Tensor) -> bool:
 def sums(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
     """Return a remark about rows that do not sum to 1, or None.
 
-    It uses only one fact about the expected values: if their rows sum to 1.
+    Of the expected values it uses only whether they are weights: rows that sum to 1, none negative,
+    not only 0 and 1.
 
     >>> even = torch.full((2, 4), 0.25)
     >>> sums(torch.full((2, 4), 0.5), even)
@@ -224,7 +225,7 @@ def rounded(factor: float) -> float:
 
 
 def constant(actual: torch.Tensor, expected: torch.Tensor) -> float | None:
-    """Return the constant factor between two tensors; None if there are several or just one number.
+    """Return the constant factor between two tensors; None if it varies, or for one number.
 
     >>> constant(torch.tensor([2.0, 0, 4]), torch.tensor([1.0, 0, 2]))
     2.0
@@ -267,7 +268,9 @@ def origin(factor: float, case: Case) -> Message | None:
 
 
 def forms(number: float) -> dict[str, float]:
-    """Return the values of a number (under ""), its root and their reciprocals, by their spelling.
+    """Return by spelling a number (spelled ""), its root and their reciprocals.
+
+    For a number below 1, also 1 minus the number, and its reciprocal.
 
     >>> list(forms(4))
     ['', '1/4', 'sqrt(4)', '1/sqrt(4)']
@@ -322,7 +325,7 @@ def reordered(
 
 
 def has_symmetric_input(case: Case) -> bool:
-    """Return True if a tensor that was passed in is equal to its transpose."""
+    """Return True if a tensor of the case, argument or weight, is equal to its transpose."""
     return any(
         t.ndim > 1 and t.shape[-1] == t.shape[-2] > 1 and torch.equal(t, t.mT)
         for t in case.tensors.values()

@@ -109,7 +109,7 @@ class RightValues:
 
     @cached_property
     def spread(self) -> dict[str, int]:
-        """By name: how many values have it in one trace, at most. A name of few is specific."""
+        """By name: how many values have it in one trace, at most. The fewer, the more specific."""
         return {
             name: max(sum(name in stage.names for stage in trace.stages) for trace in self.traces)
             for name in {n for trace in self.traces for stage in trace.stages for n in stage.names}
@@ -221,8 +221,8 @@ def alike(numbers: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
 def normal(value: torch.Tensor) -> torch.Tensor:
     """Return a value in float64, with one number for all hidden places and one for NaN.
 
-    If all entries of a matrix are one of two numbers, only the places of each count, not which
-    number it is. For example, a mask may be True where another one is False.
+    If a matrix has only two different numbers, what matters is where each of them is, not how large
+    it is. For example, a mask may be True where another one is False.
     """
     value = value.double()
     value = value.masked_fill(value < HIDDEN, -torch.inf).nan_to_num(nan=7e77, neginf=-torch.inf)

@@ -154,7 +154,7 @@ class Comparison:
         )
 
     def reshaped(self, at: int) -> list[int]:
-        """Return the inputs of a value that has the same numbers in another shape."""
+        """Return those inputs of a value that hold the same numbers in the same order."""
         value = self.stages[at].value
         inputs = [(one, self.stages[one].value) for one in self.stages[at].inputs]
         return [
@@ -167,7 +167,7 @@ class Comparison:
         ]
 
     def meant(self, name: str) -> str:
-        """Return how a right answer's name begins that a local name means; "" if it is unclear.
+        """Return the beginning of the right answers' name that a local name means; "" if unclear.
 
         A single letter counts if only one name begins with it.
         """
@@ -228,7 +228,7 @@ class Comparison:
         return tuple(names)[-MOST_REACHED:], upto
 
     def is_kept(self, at: int, before: int) -> bool:
-        """Return True if the last value that a right value's line makes of it is right or later."""
+        """Return True if a right value stays right to the end of its line, or up to `before`."""
         last = self.last_of_line(at)
         return last >= before or bool(self.names(last))
 

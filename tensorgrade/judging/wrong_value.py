@@ -104,7 +104,7 @@ def is_as_large(compared: Comparison, lost: int, trace: Trace, at: int) -> bool:
 def next_in(trace: Trace, place: int) -> list[tuple[int, Trace, int]]:
     """Return the first named value that a right answer makes from the one at a place, if any.
 
-    The first entry counts the steps from the given value to the named one.
+    The first entry counts the values made up to the named one, the given value included.
     """
     made = {place}
     for at in range(place + 1, len(trace.stages)):

@@ -29,7 +29,7 @@ class Explanation:
 class Evidence:
     """The facts about one exercise of one submission.
 
-    checks: their results, redacted if they are on hidden cases.
+    checks: the results of the checks, redacted if these are on hidden cases.
     """
 
     part: ExerciseAttempt
