@@ -54,7 +54,8 @@ class Explanation:
 
     recorded: the row that counts, if OUT has one. verdict: today's verdict. row: the recorded row,
     or today's with its late penalty. code: the learner's own code for this exercise, or for a
-    similar name; "" if there is none. changes: changes of the recorded points.
+    similar name; "" if there is none. changes: changes of the recorded points. counts_other: True
+    if the recorded row is of another file of the learner than the one that was graded here.
     """
 
     recorded: dict | None
@@ -64,6 +65,7 @@ class Explanation:
     row: dict
     code: str = ""
     changes: tuple[str, ...] = ()
+    counts_other: bool = False
 
 
 def explain(
@@ -78,10 +80,14 @@ def explain(
     verdict = next(v for v in verdicts_on(student, attempt, results) if v.exercise == exercise)
     part = attempt.exercises[exercise]
     code = code_of(grader, attempt, exercise)
-    old = recorded(out, student, exercise)
+    result = Store(out).results().get((student, chapter.name)) if out else None
+    old = next((r for r in result.rows if r["exercise"] == exercise), None) if result else None
+    graded = Store(out).attempts().get((student, chapter.name), []) if out else []
+    known = submitted_files.digest in {attempt.content for attempt in graded}
+    other = bool(known and result and result.basis.content != submitted_files.digest)
     row = old or grader.maker.course.lateness.applied(verdict.row(), submitted_files.submitted)
     changes = changes_of(out, student, exercise, grader.maker.course.lateness.zone)
-    return Explanation(old, verdict, checks, part, row, code, changes)
+    return Explanation(old, verdict, checks, part, row, code, changes, other)
 
 
 def changes_of(out: Path | None, student: str, exercise: str, zone: str) -> tuple[str, ...]:
@@ -146,12 +152,6 @@ def submission_of(grader: Grader, student: str, chapter: str, submitted: Path) -
     raise CourseError(f"{submitted} holds no folder {student}/{chapter}")
 
 
-def recorded(out: Path | None, student: str, exercise: str) -> dict | None:
-    """Return the row that an earlier run wrote."""
-    rows = Store(out).rows() if out else []
-    return next((r for r in rows if (r["student"], r["exercise"]) == (student, exercise)), None)
-
-
 def print_explanation(console: Console, explanation: Explanation, given: str = "") -> None:
     """Print the verdict, the code, the checks, all cases, and the nearest known mistakes.
 
@@ -210,6 +210,8 @@ def differs_from_record(explanation: Explanation) -> str:
     """Return a sentence if today's result differs from the recorded one."""
     if (old := explanation.recorded) is None:
         return ""
+    if explanation.counts_other:
+        return f"another file of {old['student']} counts; `tensorgrade log` lists the files"
     graded, verdict = as_found(old), explanation.verdict
     then = round(graded["points"] + graded.get("penalty", 0.0), 6), old["status"]
     if then == (verdict.points, verdict.status):
@@ -241,20 +243,22 @@ def for_learner(explanation: Explanation) -> str:
     It contains the same as a row and a feedback page, and the learner's own code. It contains no
     hidden test, case or value.
     """
-    verdict = explanation.verdict
     row = explanation.row
-    lines = [f"{verdict.exercise}: {row['points']:g} of {row['max_points']:g} points"]
+    told = row if explanation.counts_other else explanation.verdict.row()
+    lines = [f"{row['exercise']}: {row['points']:g} of {row['max_points']:g} points"]
     lines += points_steps(row) if is_changed(row) or row["mistakes"] else []
     lines += [submitted_at(explanation)] if row.get("submitted") else []
     lines += [f"Changed {change}" for change in explanation.changes]
-    lines += ["", verdict.message]
-    if verdict.mistakes:
-        lines += ["", f"Recognized: {', '.join(verdict.mistakes)}"]
-    if explanation.code:
+    lines += [ANOTHER_COUNTS] if explanation.counts_other else []
+    lines += ["", told["message"]]
+    if told["mistakes"]:
+        lines += ["", f"Recognized: {', '.join(told['mistakes'])}"]
+    if explanation.code and not explanation.counts_other:
         lines += ["", "What you wrote:", "", *(f"    {x}" for x in explanation.code.split("\n"))]
     return "\n".join(lines)
 
 
+ANOTHER_COUNTS = "These points are of an earlier file of yours, not of your newest one."
 FOR_INSTRUCTORS = "  For you alone; do not send this to learners: it shows hidden inputs."
 
 

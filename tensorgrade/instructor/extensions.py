@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from ..course import Course, CourseError
-from ..lateness import check_deadline, read_time, with_zone, written
+from ..lateness import check_deadline, in_zone, read_time, with_zone, written
 from ..sources.submitted_files import escaped
 from .overrides import read_table
 from .roster import Roster, in_csv
@@ -86,7 +86,9 @@ def new_due(due: str, hours: str, before: str, course: Course) -> str:
         raise ValueError(f"hours must be a number, not {hours!r}") from None
     if extra <= timedelta(0):
         raise ValueError(f"hours must be more than 0, not {hours}")
-    return written(read_time(before) + extra)
+    moment = read_time(before) + extra
+    local = in_zone(written(moment), course.lateness.zone)
+    return local if read_time(local) == moment else written(moment)  # in an hour that occurs twice
 
 
 def import_extensions(

@@ -10,7 +10,9 @@ from rich.console import Console
 from tensorgrade.author.recording.bugs import drawn
 from tensorgrade.cli.instructors import bug_told
 from tensorgrade.instructor.explain import (
+    ANOTHER_COUNTS,
     LONGEST_CODE,
+    differs_from_record,
     docstrings_in,
     explain,
     for_learner,
@@ -159,3 +161,17 @@ def test_what_may_be_sent_has_the_points_that_count_and_every_step_to_them(
     assert "points (an override)." in told() and "8 → 9" in told()
     steps = "Graded: 10 of 10 points. Your instructor gave 9 points: ill. What counts: 9 of 10"
     assert all(steps in text for text in everywhere())
+
+
+def test_a_reply_speaks_of_the_file_that_counts(grader, monkeypatch, tmp_path):
+    """The best file counts, and the learner's newest one is another."""
+    out, rule = tmp_path / "out", Lateness(attempts="best")
+    put(tmp_path / "in", "ann", CH1, 1.0, 1_800_000_000)
+    grade_by_content(monkeypatch, tmp_path / "in", out, rule)
+    put(tmp_path / "in", "ann", CH1, 0.5, 1_800_000_100)
+    grade_by_content(monkeypatch, tmp_path / "in", out, rule)
+    explanation = explain(grader, "ann", "softmax", tmp_path / "in", out)
+    sent, row = for_learner(explanation), explanation.recorded
+    assert sent.startswith("softmax: 10 of 10 points\n") and ANOTHER_COUNTS in sent
+    assert row["message"] in sent and explanation.verdict.message not in sent
+    assert "another file of ann counts" in differs_from_record(explanation)

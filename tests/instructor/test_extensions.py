@@ -6,7 +6,12 @@ import pytest
 
 from tensorgrade.course import CourseError
 from tensorgrade.instructor.exporting import export
-from tensorgrade.instructor.extensions import import_extensions, read_extensions
+from tensorgrade.instructor.extensions import (
+    COLUMNS,
+    extensions_in,
+    import_extensions,
+    read_extensions,
+)
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.instructor.store import Store
 from tensorgrade.lateness import DAY, Lateness, read_time
@@ -105,3 +110,12 @@ def test_extensions_in_moodles_worksheet_are_added_once(tmp_path):
 def test_what_is_no_extension_is_refused_with_its_line(term, line, why):
     with pytest.raises(CourseError, match=why):
         term(f"{line}\n")
+
+
+def test_extra_hours_end_at_a_time_in_the_courses_zone():
+    course = replace(
+        COURSE, lateness=Lateness({CH1: "2026-09-20 23:59 Europe/Berlin"}, zone="Europe/Berlin")
+    )
+    line = dict(zip(COLUMNS, ["ada", CH1, "", "72", "ill"], strict=True))
+    (given,) = extensions_in(line, course).values()
+    assert given.due == "2026-09-23 23:59:00 Europe/Berlin"

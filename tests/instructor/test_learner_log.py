@@ -88,3 +88,14 @@ def test_the_log_says_what_lowers_the_points_that_count(monkeypatch, tmp_path):
     *_, line = log_of(tmp_path / "out", "ada", COURSE)
     assert line.startswith(f"{CH1}: {MOST * 0.8:g} of {MOST} points count (1 day late")
     assert line.endswith(f"{MOST * 0.2:g} points less)")
+
+
+def test_the_log_names_the_earlier_file_that_counts(monkeypatch, tmp_path):
+    for share in (1.0, 0.5):
+        put(tmp_path / "in", "ada", CH1, share)
+        rule = Lateness(attempts="best")
+        grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", rule)
+    *lines, last = log_of(tmp_path / "out", "ada", COURSE)
+    first = next(line for line in lines if f"{MOST} of {MOST} points found" in line)
+    file = first.partition("file ")[2][:8]
+    assert last == f"{CH1}: {MOST} of {MOST} points count, of the earlier file {file}"
