@@ -225,9 +225,16 @@ def spares_some(case, runs: list[torch.Tensor]) -> bool:
 
 @signature("each entry")
 def each_entry(case, expected, seen) -> Imprint:
-    """Record whether some entry was always dropped or always kept, against the rate."""
+    """Record whether some entry was always dropped or always kept, against the rate.
+
+    If all runs drop the same entries, which ones they are is chance.
+    """
     runs = parts_in(seen, expected, [*expected.tensors])
-    return Imprint("no results" if runs is None else f"spared={spares_some(case, runs)}")
+    if runs is None:
+        return Imprint("no results")
+    if all(same_zeros(runs[0], run) for run in runs[1:]):
+        return Imprint("the same entries in every run")
+    return Imprint(f"spared={spares_some(case, runs)}")
 
 
 @check
