@@ -89,7 +89,7 @@ class Verdict:
         self.params = {name: small(value) for name, value in self.params.items()}
 
     def row(self) -> dict:
-        """Return the record as it is written to `results.jsonl`."""
+        """Return the record in the form of `results.jsonl`."""
         row = asdict(self)
         del row["code"]
         return row

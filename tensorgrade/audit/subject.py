@@ -74,7 +74,7 @@ class Subject:
 
     equal: inputs must be as wide as outputs. double: it runs in double precision. guesses: roles
     of constructor parameters, by trial. call: the role of each parameter of the call. square: there
-    must be as many keys as queries. splits_heads: a function that is told the number of heads.
+    must be as many keys as queries. splits_heads: a function that takes the number of heads.
     """
 
     name: str
@@ -141,7 +141,7 @@ class Subject:
         return replace(sizes, heads=1, kv_heads=1)
 
     def finds_heads(self, sizes: Sizes) -> bool:
-        """Return True if a constructor is told the number of heads, or a part of it is."""
+        """Return True if a constructor, or that of a part, takes the number of heads."""
         if self.constructor_has("heads"):
             return True
         names = ("num_heads", "n_heads", "n_head", "heads", "h", "nhead", "num_attention_heads")

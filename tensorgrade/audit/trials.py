@@ -1,4 +1,4 @@
-"""What is found out by trial: how to build and call a definition, if it is causal, and its mask."""
+"""Find out by trial how to build and call a definition, whether it is causal, and its mask."""
 
 import inspect
 import re

@@ -80,19 +80,20 @@ def explain(
     verdict = next(v for v in verdicts_on(student, attempt, results) if v.exercise == exercise)
     part = attempt.exercises[exercise]
     code = code_of(grader, attempt, exercise)
-    result = Store(out).results().get((student, chapter.name)) if out else None
+    store = Store(out) if out else None
+    result = store.results().get((student, chapter.name)) if store else None
     old = next((r for r in result.rows if r["exercise"] == exercise), None) if result else None
-    graded = Store(out).attempts().get((student, chapter.name), []) if out else []
+    graded = store.attempts().get((student, chapter.name), []) if store else []
     known = submitted_files.digest in {attempt.content for attempt in graded}
     other = bool(known and result and result.basis.content != submitted_files.digest)
     row = old or grader.maker.course.lateness.applied(verdict.row(), submitted_files.submitted)
-    changes = changes_of(out, student, exercise, grader.maker.course.lateness.zone)
+    changes = changes_of(store, student, exercise, grader.maker.course.lateness.zone)
     return Explanation(old, verdict, checks, part, row, code, changes, other)
 
 
-def changes_of(out: Path | None, student: str, exercise: str, zone: str) -> tuple[str, ...]:
+def changes_of(store: Store | None, student: str, exercise: str, zone: str) -> tuple[str, ...]:
     """Return a sentence on each change of an exercise's recorded points, oldest first."""
-    events = Store(out).events(student) if out else []
+    events = store.events(student) if store else []
     own = [e for e in events if e["kind"] == "moved" and e["exercise"] == exercise]
     return tuple(
         f"{in_zone(e['at'], zone)}: {e['points'][0]:g} → {e['points'][1]:g} points ({e['why']})."

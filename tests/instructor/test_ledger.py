@@ -149,22 +149,24 @@ def test_changed_graders_regrade_their_chapter_and_tell_whose_points_moved(tmp_p
     assert moved == [("ada", "first", [1.0, 2.0]), ("ada", "second", [1.0, 2.0])]
 
 
-def test_a_new_file_with_other_points_moves_nothing(tmp_path):
-    """Learners may get better; that is no news about the graders."""
+def with_a_new_file(tmp_path, points):
+    """The ledger after a second run, in which a new file of ada's earned these points."""
     run(tmp_path)
     changed = [SubmittedFiles("ada", "ch1", "ch1.py", b"new"), *HANDINS[1:]]
     ledger = start(tmp_path)
-    ledger.write([(h, verdicts(h, 2.0)) for h in ledger.prepare(changed)])
+    ledger.write([(h, verdicts(h, points)) for h in ledger.prepare(changed)])
     ledger.finish(EXERCISES)
+    return ledger
+
+
+def test_a_new_file_with_other_points_moves_nothing(tmp_path):
+    """Learners may get better; that is no news about the graders."""
+    ledger = with_a_new_file(tmp_path, 2.0)
     assert ledger.moves and ledger.moved() == []
 
 
 def test_a_new_file_that_earns_less_tells_the_points_of_the_chapter(tmp_path):
-    run(tmp_path)
-    changed = [SubmittedFiles("ada", "ch1", "ch1.py", b"new"), *HANDINS[1:]]
-    ledger = start(tmp_path)
-    ledger.write([(h, verdicts(h, 0.25)) for h in ledger.prepare(changed)])
-    ledger.finish(EXERCISES)
+    ledger = with_a_new_file(tmp_path, 0.25)
     first, second = ledger.moved()
     assert first["total"] == second["total"] == [2.0, 0.5]
 
