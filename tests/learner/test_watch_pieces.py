@@ -5,6 +5,7 @@ import random
 import pytest
 
 from tensorgrade.attempts.results import State, state_of
+from tensorgrade.learner.watch import checker as checker_module
 from tensorgrade.learner.watch.checker import Checker, Pieces
 from tensorgrade.learner.watch.loop import outcome
 from tensorgrade.recognition.mistakes import make
@@ -54,11 +55,17 @@ def test_a_loose_line_that_speaks_of_what_changed_reaches_all():
 
 @pytest.fixture(scope="module")
 def checkers(project, tmp_path_factory):
-    """One that goes from save to save, and one that is to know nothing of the save before."""
+    """One that goes from save to save, and one that is to know nothing of the save before.
+
+    Both wait long, so that a busy machine cuts nothing short.
+    """
+    patience = pytest.MonkeyPatch()
+    patience.setattr(checker_module, "PATIENCE", 60.0)
     made = [Checker(project.exercises, tmp_path_factory.mktemp(name)) for name in ("a", "b")]
     yield made
     for checker in made:
         checker.close()
+    patience.undo()
 
 
 @pytest.mark.slow
