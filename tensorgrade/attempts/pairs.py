@@ -23,6 +23,7 @@ from ..recognition.fingerprints import (
     ENOUGH,
     Fingerprint,
     Fingerprints,
+    Names,
     agrees,
     as_stored,
     imprints_of,
@@ -39,8 +40,6 @@ SOURCES = ".sources.json"  # the end of the file name of a chapter's `Sources`
 MOST_SHOWN = 8  # combinations that match on public cases, of which hidden cases confirm one
 MOST_TRIES = 20  # combinations of two, and of three, that are made and run for one submission
 ENOUGH_FOR_TWO = 2  # wrong cases on which only one of the two mistakes has an effect
-
-Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)

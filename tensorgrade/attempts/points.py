@@ -19,7 +19,7 @@ from ..recognition.fingerprints import returns_only_inputs
 from .attempt import ExerciseAttempt
 from .given_code import MOST_CHANGED, is_as_given, is_rewritten
 from .public_side import own_names
-from .recognized import is_only_squeezed, mistakes, unnamed_combinations
+from .recognized import explanations, is_only_squeezed, mistakes
 from .results import CheckResult, Rule, State, Topic, state_of
 
 ASKS_LITTLE = "The repair is small: the given code is fixed, not rewritten."
@@ -107,9 +107,9 @@ def small_repair_check(part: ExerciseAttempt, worth: float) -> CheckResult:
 def with_deduction(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
     """Return the checks with a deduction, if known mistakes or lost dimensions explain everything.
 
-    If several combinations of mistakes explain it, none is named, and the cheapest one counts. Each
-    check earns the same share, except those that failed on cases which fingerprints ignore. They
-    lose all their points, but do not raise the deduction.
+    If several sets of mistakes explain it, the cheapest one counts. Each check earns the same
+    share, except those that failed on cases which fingerprints ignore. They lose all their points,
+    but do not raise the deduction.
     """
     if part.excused_by or state_of(checks) != State.WRONG:
         return checks
@@ -117,12 +117,10 @@ def with_deduction(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Che
     if not most:  # asked first, because fingerprints take a while to read
         return checks
     taken = 1 - earned / most
-    if named := mistakes(part):
-        cost, rule = deduction(part, named, taken), Rule.MISTAKE
-    elif is_only_squeezed(part):
+    if is_only_squeezed(part) and not mistakes(part):
         cost, rule = min(taken, SQUEEZED), Rule.LOST_DIMENSIONS
-    elif several := unnamed_combinations(part):
-        cost, rule = min(deduction(part, names, taken) for names in several), Rule.MISTAKE
+    elif sets := explanations(part):
+        cost, rule = min(deduction(part, names, taken) for names in sets), Rule.MISTAKE
     else:
         return checks
     return [

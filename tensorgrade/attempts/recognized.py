@@ -10,12 +10,11 @@ from ..exchange.references import Seen
 from ..judging.diagnosis import Diagnosis
 from ..judging.parameter_order import assign
 from ..recognition.fingerprints import (
+    Names,
     digest_of,
     imprints_of,
     in_order_for,
-    only_errors,
     recognize,
-    returns_only_inputs,
     right_imprints,
 )
 from ..recognition.signatures import UNSEEN
@@ -26,30 +25,26 @@ from .public_side import on_public_cases
 
 
 @cached_for_results
-def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
-    """Return the known mistakes whose fingerprints match the results, if any do."""
+def explanations(part: ExerciseAttempt) -> tuple[Names, ...]:
+    """Return the sets of known mistakes that each explain the results; () if none does."""
     prints, own = part.attempt.fingerprints, part.attempt.own.signatures
-    return recognize(part.name, part.claimed, prints, own, lambda: pair_of_mistakes(part))
-
-
-def pair_of_mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
-    """Return the known mistakes, two or three, that together give the results; () if none do.
-
-    If several combinations fit, naming one would be a guess.
-    """
-    first, *others = combinations(part) or ((),)
-    return () if any(set(other) != set(first) for other in others) else first
-
-
-def unnamed_combinations(part: ExerciseAttempt) -> tuple[tuple[str, ...], ...]:
-    """Return the combinations of known mistakes that all give the results, if none is named."""
-    if mistakes(part) or only_errors(part.claimed) or returns_only_inputs(part.claimed):
-        return ()
-    return combinations(part)
+    return recognize(part.name, part.claimed, prints, own, lambda: combinations(part))
 
 
 @cached_for_results
-def combinations(part: ExerciseAttempt) -> tuple[tuple[str, ...], ...]:
+def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
+    """Return the known mistakes that the answer certainly has: those in every explanation.
+
+    Of many explanations only some are looked for, so none of their mistakes is certain.
+    """
+    sets = explanations(part)
+    if not sets or len(sets) >= MOST_SHOWN:
+        return ()
+    return tuple(name for name in sets[0] if all(name in names for names in sets))
+
+
+@cached_for_results
+def combinations(part: ExerciseAttempt) -> tuple[Names, ...]:
     """Return combinations of known mistakes that give the results of hidden cases.
 
     There are thousands of pairs, and learner code could choose one by hidden inputs. Therefore the

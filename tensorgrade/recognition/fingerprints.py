@@ -21,6 +21,8 @@ from ..folders import FINGERPRINTS
 from .imprints import Imprint, equals_an_input
 from .signatures import Signature, imprint
 
+Names = tuple[str, ...]  # of mistakes
+
 
 @dataclass(frozen=True)
 class Fingerprint:
@@ -195,16 +197,15 @@ def recognize(
     seen: list[Seen],
     fingerprints: Fingerprints | None,
     own: dict[str, Signature],
-    pair: Callable[[], tuple[str, ...]] = tuple,
-) -> tuple[str, ...]:
-    """Return the names of the mistakes that explain the results; () if none does.
+    several: Callable[[], tuple[Names, ...]] = tuple,
+) -> tuple[Names, ...]:
+    """Return the sets of mistakes that each explain the results; () if none does.
 
     Every case must match. Cases that end in another error may differ if enough others match.
 
-    own: the course's signatures. pair: finds two mistakes at once if no fingerprint matches. One
-    mistake is preferred to two with similar effects. If several pairs match, naming one would be a
-    guess. A correct answer gets no name, because each
-    mistake differs from the solution on some case.
+    own: the course's signatures. several: finds sets of two or three mistakes, if no fingerprint
+    matches. One mistake is preferred to two with similar effects. A correct answer gets no name,
+    because each mistake differs from the solution on some case.
     """
     if fingerprints is None or any(one.observed.status == Outcome.UNREACHED for one in seen):
         return ()
@@ -212,16 +213,15 @@ def recognize(
     candidates = fingerprints.by_exercise.get(exercise, [])
     may_be_two = not (only_errors(seen) or returns_only_inputs(seen))
     singles = [p for p in candidates if len(p.mistakes) == 1]
-    if exact := next((p.mistakes for p in singles if matches(p, imprints)), ()):
-        return exact
+    if exact := next((p.mistakes for p in singles if matches(p, imprints)), None):
+        return (exact,)
     pairs = [p for p in candidates if len(p.mistakes) == 2] if may_be_two else []
-    exact_pairs = [p.mistakes for p in pairs if matches(p, imprints)]
-    if len(exact_pairs) == 1:
-        return exact_pairs[0]
+    if exact_pairs := tuple(p.mistakes for p in pairs if matches(p, imprints)):
+        return exact_pairs
     right = right_imprints(seen, own)
     is_wrong = any(not right[case].matches(one) for case, one in imprints.items())
-    both = pair() if may_be_two and is_wrong else ()
-    return both or but_for_errors(singles, imprints, right)
+    sets = several() if may_be_two and is_wrong else ()
+    return sets or but_for_errors(singles, imprints, right)
 
 
 ENOUGH = 3  # wrong cases that match a mistake exactly
@@ -229,7 +229,7 @@ ENOUGH = 3  # wrong cases that match a mistake exactly
 
 def but_for_errors(
     fingerprints: list[Fingerprint], imprints: dict[str, Imprint], right: dict[str, Imprint]
-) -> tuple[str, ...]:
+) -> tuple[Names, ...]:
     """Return the one mistake that matches on all cases but those that end in a different error.
 
     A learner's own assert can precede torch's error. An operation in place raises an error if the
@@ -243,7 +243,7 @@ def but_for_errors(
         and all(agrees(p, case, imprints) or fails_both(p, case, imprints, right) for case in right)
         and sum(tells(p, case, imprints, right) for case in right) >= ENOUGH
     }
-    return names.pop() if len(names) == 1 else ()
+    return tuple(names) if len(names) == 1 else ()
 
 
 def tells(

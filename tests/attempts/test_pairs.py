@@ -46,14 +46,15 @@ def test_who_gives_the_same_in_public_alone_is_not_named(judged, wrong):
         (("weights_transposed", "weights_not_returned"), (0.4, 0.5)),
     ],
 )
-def test_of_two_pairs_that_look_the_same_none_is_named_but_the_price_is_known(
+def test_of_two_pairs_that_look_the_same_only_the_shared_mistake_is_named(
     project, judged, names, shares
 ):
     """Scores of tokens with themselves are symmetric."""
     chapter, exercise = "ch1_simplified_attention", "simplified_self_attention"
     found = judged(chapter, exercise, with_mistakes(project, chapter, exercise, names), told=False)
     left = math.prod(1 - share for share in shares)
-    assert found.mistakes == [] and found.points == pytest.approx(found.max_points * left)
+    assert found.mistakes == [names[1]]
+    assert found.points == pytest.approx(found.max_points * left)
 
 
 def test_an_overwritten_input_does_not_hide_two_other_mistakes(project, judged):

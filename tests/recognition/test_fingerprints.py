@@ -85,9 +85,9 @@ DOUBLED, TURNED = 2 * RIGHT, RIGHT.flip(0)
 def test_a_mistake_is_known_by_all_cases_or_by_all_but_another_error():
     prints = known(doubled=[DOUBLED, DOUBLED, DOUBLED, SIZES])
     for last, named in [
-        (SIZES, ("doubled",)),  # the very same
-        ("my own assert", ("doubled",)),  # an error of another kind
-        (DOUBLED, ("doubled",)),  # a value where the other form raises
+        (SIZES, (("doubled",),)),  # the very same
+        ("my own assert", (("doubled",),)),  # an error of another kind
+        (DOUBLED, (("doubled",),)),  # a value where the other form raises
         (RIGHT, ()),  # right where the mistake is wrong
     ]:
         assert recognize("f", seen(DOUBLED, DOUBLED, DOUBLED, last), prints, {}) == named
