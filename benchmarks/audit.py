@@ -430,6 +430,7 @@ def summary(found: dict, case: Case) -> dict:
         "named": [m["name"] for m in found.get("mistakes", [])],
         "shown_by": found.get("shown_by", ""),
         "line": (found.get("at") or {}).get("line"),
+        "fix": (found.get("at") or {}).get("fix", ""),
         "located": bool(lines & {*case.lines}),
         "seconds": round(found["seconds"], 2),
         "kind_found": found.get("kind", ""),

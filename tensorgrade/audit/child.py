@@ -13,7 +13,7 @@ import types
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import torch
@@ -27,20 +27,22 @@ from .reference import Cause
 from .relations import (
     ATTENTION,
     PARTS,
+    SPECIAL_CASE,
     Broken,
     Formula,
     Relation,
     Tested,
     follows_formula,
-    result_of,
     tested,
 )  # fmt: skip
-from .relations.base import ONE
+from .relations.base import ONE, Skip
 from .subject import FIRST, Subject
 from .trials import attempt, find_mask, is_causal, prepared
 
-SECONDS = 2.0  # of the processor, for edits
+SECONDS = 3.0  # of the processor, for edits
 MOST_SUSPECTS = 4  # lines whose edits are tried before all others
+# Of these there are so many that other lines' rare edits are tried first.
+FREQUENT = (Idea.MISSING_STEP, Idea.NAME, Idea.NAMES, Idea.NUMBER, Idea.MISSING_ARGUMENT)
 Definition = Subject | Part
 ATTENTION_NAME = re.compile(r"(?<!fl)atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
 
@@ -187,7 +189,7 @@ def audit(target: Any, name: str, text: str, wishes: dict[str, str]) -> dict:
     except CannotRun as error:
         at, fix, idea = error.line, "", None
         if error.plan:
-            at, fix, idea = repair_of_error(error.plan, error.line)
+            at, fix, idea = repair_of_error(error.plan, error.line, error.sure)
         told |= not_run(str(error), at, fix, idea)
     except Exception as error:
         told |= not_run(raised(error, target), line_raising(error, target))
@@ -228,8 +230,8 @@ def is_right(subject: Subject) -> bool:
             return False
     except Exception:  # also Skip
         return False
-    found = [result_of(relation(subject, explain=False)) for relation in ATTENTION]
-    return not any(one.broken and not one.relation.advice for one in found)
+    found = (relation(subject, explain=False) for relation in ATTENTION if not relation.advice)
+    return all(map(holds_or_skips, found))
 
 
 def not_run(why: str, line: int, fix: str = "", idea: Idea | None = None) -> dict:
@@ -263,7 +265,7 @@ def verdict(subject: Definition, found: list[Tested]) -> dict:
     if len(causes) > 1:  # each has its own line
         for told_one, cause in zip(mistakes, causes.values(), strict=True):
             told_one["line"] = subject.line + suspects_of(subject, cause.where)[0] - 1
-    at = {"line": line, "fix": fix}
+    at = {"line": line, "fix": fix} if line else {}
     return told | {"status": "fails", "mistakes": mistakes, "shown_by": shown_by, "at": at}
 
 
@@ -335,22 +337,26 @@ def place_of(
 ) -> tuple[int, str, Idea | None]:
     """Return the line of a failure, and the repair and its idea if one edit makes all hold.
 
-    relations: those that apply, with what is broken. Lines are those of the file.
+    relations: those that apply, with what is broken. Lines are those of the file, 0 if neither a
+    repair nor a known mistake shows one.
     """
     broken = [one for one in relations.values() if one]
     raising = [one.line for one in broken if one.line]
     if raising:
         return raising[0], "", None
-    of_causes = [word for one in broken for cause in one.causes for word in cause.where]
+    causes = [cause for one in broken for cause in one.causes]
+    of_causes = [word for cause in causes for word in cause.where]
     suspects = suspects_of(subject, of_causes or [word for one in broken for word in one.where])
     formulas = [one for one in relations if one.name.startswith(("equality", "formula"))]
     # Without a formula, an edit can make relations hold by leaving out the calculation.
     if formulas:
         failing = {r: b for r, b in relations.items() if b}
-        for edit, fixed in repaired(subject, failing, suspects):
+        likely = MOST_SUSPECTS if causes else 0
+        for edit, fixed in repaired(subject, failing, suspects, likely):
             if all(holds(type(one)(fixed, explain=False)) for one in relations):
                 return subject.line + edit.line - 1, line_in(edit), edit.idea
-    return subject.line + suspects[0] - 1, "", None
+    is_known = bool(causes) and SPECIAL_CASE not in causes
+    return (subject.line + suspects[0] - 1 if is_known else 0), "", None
 
 
 # Mistakes that have no name of their own, by the idea of the edit that repairs them.
@@ -381,10 +387,10 @@ def line_in(edit: Edit) -> str:
     return edit.text.split("\n")[edit.line - 1].strip()
 
 
-def repair_of_error(plan: Subject, line: int) -> tuple[int, str, Idea | None]:
+def repair_of_error(plan: Subject, line: int, sure: bool) -> tuple[int, str, Idea | None]:
     """Return the line of an error, or that of an edit after which the definition is right.
 
-    line: that of the file, 0 if a result has a wrong shape.
+    line: that of the file, 0 if a result has a wrong shape. sure: no other line is edited.
     """
     lines = plan.text.split("\n")
     own = line - plan.line + 1 if line else suspects_of(plan, ["return"])[0]
@@ -396,7 +402,8 @@ def repair_of_error(plan: Subject, line: int) -> tuple[int, str, Idea | None]:
     near = [n for n in numbers if names & words_in(lines[n - 1])]
     until = time.process_time() + SECONDS
     suspects = [*dict.fromkeys([own, *conditions_around(lines, own), *assigned, *near])]
-    for edit in in_turns(edits(plan.text, plan.name, own), suspects):
+    found = [*own_edits(plan.text), *edits(plan.text, plan.name, own)]
+    for edit in in_turns([one for one in found if one.line == own or not sure], suspects):
         if time.process_time() > until:
             break
         fixed = edited(plan, edit)
@@ -454,11 +461,11 @@ def code_lines(text: str) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def repaired(
-    subject: Any, failing: dict[Relation, Broken], suspects: list[int]
+    subject: Any, failing: dict[Relation, Broken], suspects: list[int], likely: int
 ) -> Iterator[tuple[Edit, Any]]:
     """Yield edits after which the failing relations hold where they failed, likely lines first."""
     until = time.process_time() + SECONDS
-    for edit in in_turns(sensible(subject, suspects[0]), suspects):
+    for edit in in_turns(sensible(subject, suspects[0]), suspects, likely):
         if time.process_time() > until:
             return
         fixed = edited(subject, edit)
@@ -466,23 +473,69 @@ def repaired(
             yield edit, fixed
 
 
-def branches(text: str) -> Iterator[Edit]:
-    """Yield edits that keep one side of a conditional expression, or neither side's condition."""
+def own_edits(text: str) -> Iterator[Edit]:
+    """Yield edits that the messages to learners do not need."""
     whole = Text(text)
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.IfExp):
-            for side in (node.body, node.orelse):
-                change = whole.change(
-                    node.lineno, Idea.COMPARISON, "", (node, f"({whole.of(side)})")
-                )
-                yield Edit(node.lineno, Idea.COMPARISON, "", whole.put(change))
+        changes = [*of_expression(node, whole)]
+        if isinstance(node, ast.FunctionDef):
+            changes += of_lines(node, whole)
+        for idea, place, new in changes:
+            change = whole.change(place.lineno, idea, "", (place, new))
+            yield Edit(place.lineno, idea, "", whole.put(change))
+
+
+Replaced = tuple[Idea, ast.expr | ast.stmt, str]
+
+
+def of_expression(node: ast.AST, whole: Text) -> Iterator[Replaced]:
+    """Yield edits that keep one side of a conditional, store a lost result, or swap two sides."""
+    if isinstance(node, ast.IfExp):
+        for side in (node.body, node.orelse):
+            yield Idea.COMPARISON, node, f"({whole.of(side)})"
+    if isinstance(node, ast.Expr) and (owner := re.match(r"\w+(?=\W)", whole.of(node))):
+        yield Idea.LOST_RESULT, node, f"{owner[0]} = {whole.of(node)}"
+    if isinstance(node, ast.Call):
+        for one, other in pairwise(map(whole.of, node.args[1:])):
+            call = whole.of(node)
+            yield Idea.ORDER_OF_ARGUMENTS, node, call.replace(f"{one}, {other}", f"{other}, {one}")
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+        yield Idea.OPERANDS, node, f"({whole.of(node.right)} // {whole.of(node.left)})"
+
+
+def of_lines(function: ast.FunctionDef, whole: Text) -> Iterator[Replaced]:
+    """Yield edits that repeat a line next to it for another name, or apply what was left out."""
+    assigned = [
+        one for one in function.body if isinstance(one, ast.Assign) and len(one.targets) == 1
+    ]
+    names = {whole.of(one.targets[0]) for one in assigned}
+    used = {one.id for one in ast.walk(function) if is_loaded(one)}  # type: ignore[attr-defined]
+    unused = {one.arg for one in function.args.args} - used
+    for one in assigned:
+        name, value = whole.of(one.targets[0]), whole.of(one.value)
+        for other in assigned:
+            old = whole.of(other.targets[0])
+            if other is not one and abs(other.lineno - one.lineno) <= 3:
+                new = re.sub(rf"(?<![\w.]){re.escape(old)}\b", name, whole.of(other))
+                yield Idea.OPERATION, one, new
+        for first in unused:
+            yield Idea.PRODUCT, one.value, f"{first} @ ({value})"
+        if isinstance(one.value, ast.Name):
+            yield Idea.OPERATION, one.value, f"{name}.masked_fill({value}, -torch.inf)"
+            for key in names - {value}:
+                yield Idea.PRODUCT, one.value, f"{value} @ {key}.transpose(-2, -1)"
+
+
+def is_loaded(node: ast.AST) -> bool:
+    """Return True for a name whose value is used."""
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
 
 
 def sensible(subject: Any, suspect: int) -> list[Edit]:
     """Return the edits, without those that put an attribute in place of one of another type."""
     made = subject.build(subject.fitted(ONE))
     lines, found = subject.text.split("\n"), []
-    for edit in (*branches(subject.text), *edits(subject.text, subject.name, suspect)):
+    for edit in (*own_edits(subject.text), *edits(subject.text, subject.name, suspect)):
         before, after = lines[edit.line - 1], edit.text.split("\n")[edit.line - 1]
         old, new = (set(re.findall(r"self\.(\w+)", line)) for line in (before, after))
         kinds = [
@@ -493,15 +546,18 @@ def sensible(subject: Any, suspect: int) -> list[Edit]:
     return found
 
 
-def in_turns(found: list[Edit], suspects: list[int]) -> Iterator[Edit]:
-    """Yield edits: those on suspects' lines, then by their distance from the first.
+def in_turns(
+    found: list[Edit], suspects: list[int], likely: int = MOST_SUSPECTS
+) -> Iterator[Edit]:
+    """Yield edits: those on the likely suspects' lines, then the rare ones, then by distance.
 
     Edits of different parts of a line take turns.
     """
     groups: dict[int, dict[tuple[int, str], list[Edit]]] = {}
     for one in found:
-        rank = suspects.index(one.line) if one.line in suspects[:MOST_SUSPECTS] else MOST_SUSPECTS
-        rank += rank == MOST_SUSPECTS and abs(one.line - suspects[0]) > 3
+        rank = suspects.index(one.line) if one.line in suspects[:likely] else likely
+        if rank == likely and one.idea in FREQUENT:
+            rank += 1 + (abs(one.line - suspects[0]) > 3)
         groups.setdefault(rank, {}).setdefault((one.line, one.idea), []).append(one)
     for rank in sorted(groups):
         for turn in zip_longest(*groups[rank].values()):
@@ -524,6 +580,16 @@ def holds_once(relation: Relation, broken: Broken) -> bool:
     """Return True if a relation holds at the sizes at which it was broken."""
     try:
         return relation.check(broken.sizes or relation.fitted(ONE)) is None
+    except Exception:
+        return False
+
+
+def holds_or_skips(relation: Relation) -> bool:
+    """Return True if a relation holds at all sizes or does not apply."""
+    try:
+        return relation.test() is None
+    except Skip:
+        return True
     except Exception:
         return False
 

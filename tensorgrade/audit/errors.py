@@ -46,12 +46,12 @@ class CannotRun(Exception):
     """The definition could not be run; the text says what was tried.
 
     line: the line that raises an error for every input that was tried, 0 if there is none. plan:
-    the way to call it that got furthest.
+    the way to call it that got furthest. sure: the mistake is on that line.
     """
 
-    def __init__(self, said: str, line: int = 0, plan: Any = None):
+    def __init__(self, said: str, line: int = 0, plan: Any = None, sure: bool = False):
         super().__init__(said)
-        self.line, self.plan = line, plan
+        self.line, self.plan, self.sure = line, plan, sure
 
 
 def raised(error: Exception, target: Any) -> str:
@@ -80,43 +80,95 @@ def frames_of(error: Exception, target: Any) -> list[tuple[FrameType, int]]:
     return [(f, line) for f, line in walk_tb(error.__traceback__) if f.f_code.co_filename == path]
 
 
-def line_to_blame(error: Exception, target: Any, text: str, first: int) -> int:
+def line_to_blame(error: Exception, plan: Any, long: int) -> int:
     """Return the line of the mistake behind an error that is raised further on, 0 if unknown.
 
-    text: that of the definition. first: its line in the file.
+    plan: the definition and the way it was called. long: the length of its context, longer than
+    the tokens.
     """
-    passed = frames_of(error, target)
+    passed = frames_of(error, plan.target)
     if not passed:
         return 0
-    tree, (frame, line) = ast.parse(text), passed[-1]
+    tree, (frame, line), above = ast.parse(plan.text), passed[-1], plan.line - 1
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     if "before Module.__init__() call" in str(error):
-        starts = [
-            node
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef) and node.name == "__init__"
-        ]
+        starts = [one for one in functions if one.name == "__init__"]
         lines = [s.lineno for s in starts[0].body if "super" in ast.unparse(s)] if starts else []
-        return first - 1 + (lines or [starts[0].body[0].lineno])[0] if starts else 0
-    about_types = isinstance(error, (TypeError, AttributeError))
-    if not about_types or re.search(r"missing|positional|keyword|expected at", str(error)):
+        return above + (lines or [starts[0].body[0].lineno])[0] if starts else 0
+    if re.search(r"object has no attribute|is not defined|cannot access local", str(error)):
+        return above + gap if (gap := gap_in(tree)) else 0
+    if re.search(r"missing|positional|keyword|expected at", str(error)):
         return 0
-    used = {
-        ast.unparse(node)
-        for node in ast.walk(tree)
-        if getattr(node, "lineno", 0) == line - first + 1 and is_name(node, ast.Load)
-    }
+    around = [one for one in functions if one.lineno <= line - above <= (one.end_lineno or 0)]
+    made = maker(error, frame, tree, around[-1] if around else tree, line - above, long)
+    return above + made if made else 0
+
+
+def gap_in(tree: ast.AST) -> int:
+    """Return the line of the only `pass` next to other statements, 0 if there is none or more."""
+    bodies = [getattr(node, "body", None) for node in ast.walk(tree)]
+    statements = [one for body in bodies if isinstance(body, list) and len(body) > 1 for one in body]
+    found = [one.lineno for one in statements if isinstance(one, ast.Pass)]
+    return found[0] if len(found) == 1 else 0
+
+
+def maker(
+    error: Exception, frame: FrameType, tree: ast.AST, scope: ast.AST, line: int, long: int
+) -> int:
+    """Return the line that made the one odd value on the line of an error, 0 if unknown.
+
+    If that value was made from an odd one, too, it is the line that made the first of them.
+    """
     own = vars(frame.f_locals["self"]) if "self" in frame.f_locals else {}
     values = frame.f_locals | {f"self.{name}": value for name, value in own.items()}
-    odd = next(filter(None, (
-        {name for name in used & values.keys() - {"self"} if isinstance(values[name], types)}
-        for types in ODD
-    )), set())  # fmt: skip
-    made = [
+    first = 0
+    for _ in range(3):
+        odd = odd_on(line, tree, values, error, long)
+        if len(odd) != 1:
+            break
+        name = odd.pop()
+        where = tree if name.startswith("self.") else scope
+        if "not callable" in str(error) and lines_of(name, where, ast.Load) - {line}:
+            break  # the value is right elsewhere, and its call is wrong
+        made = lines_of(name, where, ast.Store) - {line}
+        if not made:
+            break
+        line = first = max(made - conditional_lines(where) or made)
+    return first
+
+
+def odd_on(
+    line: int, tree: ast.AST, values: dict[str, Any], error: Exception, long: int
+) -> set[str]:
+    """Return the names on a line whose values are odd: the type, or the length of the context."""
+    on_it = [node for node in ast.walk(tree) if getattr(node, "lineno", 0) == line]
+    used = {ast.unparse(node) for node in on_it if is_name(node, ast.Load)} - {"self"}
+    known = {name: values[name] for name in used & values.keys()}
+    if f"({long})" in str(error):
+        return {n for n, v in known.items() if isinstance(v, torch.Tensor) and long in v.shape}
+    if not isinstance(error, (TypeError, AttributeError)):
+        return set()
+    kinds = [{n for n, v in known.items() if isinstance(v, types)} for types in ODD]
+    for number, names in zip((float, int), kinds[1:], strict=True):  # a part of most code
+        if not re.search(rf"\b{number.__name__}\b", str(error)):
+            names.clear()
+    return next(filter(None, kinds), set())
+
+
+def lines_of(name: str, scope: ast.AST, context: type) -> set[int]:
+    """Return the lines on which a name or an attribute of self is loaded or stored."""
+    return {
         node.lineno
-        for node in ast.walk(tree)
-        if isinstance(node, ast.expr) and is_name(node, ast.Store) and ast.unparse(node) in odd
-    ]
-    return first - 1 + max(made) if len(odd) == 1 and made else 0
+        for node in ast.walk(scope)
+        if isinstance(node, ast.expr) and is_name(node, context) and ast.unparse(node) == name
+    }
+
+
+def conditional_lines(scope: ast.AST) -> set[int]:
+    """Return the lines that run under an `if` or in a loop only."""
+    blocks = [one for one in ast.walk(scope) if isinstance(one, (ast.If, ast.For, ast.While))]
+    found = [part for one in blocks for part in one.body]
+    return {line for part in found for line in range(part.lineno, (part.end_lineno or 0) + 1)}
 
 
 # Types of values that raise an error when they are used like a tensor, the oddest first.

@@ -147,7 +147,7 @@ MISTAKES = (
     known("queries_split_differently", "The queries are split into heads by a reshape alone, unlike keys and values.", "queries.reshape queries.view q.reshape q.view queries= q= reshape view", odd="q"),
     known("keys_split_differently", "The keys are split into heads by a reshape alone, unlike queries and values.", "keys.reshape keys.view k.reshape k.view keys= k= reshape view", odd="k"),
     known("values_split_differently", "The values are split into heads by a reshape alone, unlike queries and keys.", "values.reshape values.view v.reshape v.view values= v= reshape view", odd="v"),
-    known("keys_and_values_swapped", "Keys and values are swapped.", "@ matmul", operands="q v k"),
+    known("keys_and_values_swapped", "Keys and values are swapped.", "keys= k= @ matmul", operands="q v k"),
     known("values_as_queries", "The values take the place of the queries.", "@ matmul", operands="v k v"),
     known("queries_and_values_swapped", "Queries and values are swapped.", "@ matmul", operands="v k q"),
     known("inputs_as_values", "The inputs are mixed instead of the projected values.", "values= values v=", operands="q k x"),

@@ -103,7 +103,8 @@ def cause(audit: dict, path: str) -> Iterator[str]:
         yield "  Known mistakes:"
         for one in mistakes:
             yield f"    {path}:{one['line']} {one['says']}"
-    yield from place_of(at, path)
+    if at:
+        yield from place_of(at, path)
 
 
 def place_of(at: dict, path: str) -> Iterator[str]:
@@ -130,7 +131,8 @@ def annotations(found: dict) -> Iterator[str]:
         said = " ".join([*(m["says"] for m in audit["mistakes"]), *(one["why"] for one in failing)])
         title = escaped(f"{audit['name']}: {failing[0]['name']}").replace(",", "%2C")
         title = title.replace(":", "%3A")
-        yield f"::error file={path},line={audit['at']['line']},title={title}::{escaped(said)}"
+        line = audit["at"].get("line", audit["line"])
+        yield f"::error file={path},line={line},title={title}::{escaped(said)}"
 
 
 def escaped(text: str) -> str:

@@ -1,5 +1,6 @@
 """Find out by trial how to build and call a definition, whether it is causal, and its mask."""
 
+import ast
 import inspect
 import re
 import time
@@ -10,7 +11,7 @@ from typing import Any
 
 import torch
 
-from .errors import CannotRun, line_raising, line_to_blame, raised
+from .errors import CannotRun, gap_in, line_raising, line_to_blame, raised
 from .roles import CALL, construction, parameters_of, role_of
 from .subject import (
     FIRST,
@@ -98,10 +99,12 @@ def why_not_run(tried: list[tuple[Exception, Subject]], target: Any) -> CannotRu
     if not all(lines):
         furthest, plan = tried[lines.index(0)]
         ran = isinstance(furthest, CannotRun) and furthest.plan  # no result for each token
-        return CannotRun(f"{ways}: {raised(furthest, target)}", plan=plan if ran else None)
+        gap = gap_in(ast.parse(plan.text)) if "shapes: none" in str(furthest) else 0
+        at = plan.line + gap - 1 if gap else 0
+        return CannotRun(f"{ways}: {raised(furthest, target)}", at, plan if ran else None, gap > 0)
     said = f"{ways}, and each raises an error: {raised(furthest, target)}"
-    blamed = line_to_blame(furthest, target, plan.text, plan.line)
-    return CannotRun(said, blamed or max(lines), plan)
+    blamed = line_to_blame(furthest, plan, FIRST.value("context", plan.equal))
+    return CannotRun(said, blamed or max(lines), plan, blamed > 0)
 
 
 def needed_without_value(subject: Subject) -> str:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from ..errors import CannotRun, line_raising, raised
+from ..errors import CannotRun, known_errors, line_raising, raised
 from ..mapping import mapping_of
 from ..other_formulas import knows_positions, own_formula
 from ..reference import Cause
@@ -41,7 +41,8 @@ class Shape(Relation):
             try:
                 value = subject.run(subject.build(sizes), inputs, sizes, training=training).value
             except CannotRun as error:
-                return Broken(f"{error}.", where=("return",))
+                causes = tuple(replace(one, where=("return",)) for one in known_errors(str(error)))
+                return Broken(f"{error}.", causes=causes)
             except Exception as error:
                 shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in inputs.items())
                 during = " in training" if training else ""
@@ -49,11 +50,7 @@ class Shape(Relation):
                 return Broken(said, line=line_raising(error, subject.target))
         if subject.equal and subject.constructor_has("width") and subject.constructor_has("d_out"):
             return self.of_other_width(sizes)
-        wide = (sizes.width, sizes.heads * sizes.width)  # the width may be that of each head
-        if subject.constructor_has("d_out") and value.shape[-1] not in wide:
-            said = f"The result is {value.shape[-1]} wide instead of {sizes.width}."
-            return Broken(said, where=("return",))
-        return None
+        return self.of_another_width(value, sizes)
 
     def of_other_width(self, sizes: Sizes) -> Broken | None:
         """Return a failure if a constructor takes both widths, and only equal ones work."""
@@ -61,11 +58,19 @@ class Shape(Relation):
         if not is_plain(self.subject):
             return None
         try:
-            subject.run(subject.build(sizes), subject.inputs(sizes), sizes)
+            value = subject.run(subject.build(sizes), subject.inputs(sizes), sizes).value
         except RuntimeError as error:
             said = f"The input must be as wide as the output: {raised(error, subject.target)}."
             return Broken(said, causes=(WIDTHS_EQUAL,))
-        return None
+        return self.of_another_width(value, sizes)
+
+    def of_another_width(self, value: Tensor, sizes: Sizes) -> Broken | None:
+        """Return a failure if a result is not as wide as the constructor was told."""
+        wide = (sizes.width, sizes.heads * sizes.width)  # the width may be that of each head
+        if not self.subject.constructor_has("d_out") or value.shape[-1] in wide:
+            return None
+        said = f"The result is {value.shape[-1]} wide instead of {sizes.width}."
+        return Broken(said, where=("return",))
 
 
 WIDTHS_EQUAL = Cause(

@@ -294,7 +294,8 @@ def other_scale(run: Run, right: Recipe) -> Mistake | None:
     for _ in range(40):
         one, other = low + (high - low) / 3, high - (high - low) / 3
         low, high = (low, other) if gap(one) < gap(other) else (one, high)
-    if not gap(low) <= CLOSE * float(run.actual.norm()):
+    size = float(run.actual.norm())
+    if not (isfinite(size) and gap(low) <= CLOSE * size):
         return None
     right_one = f"{run.sizes.head_dim**-0.5:.4g} = 1 / sqrt({run.sizes.head_dim})"
     said = f"The scores are multiplied by {2.0**low:.4g}, not by {right_one}."

@@ -88,7 +88,7 @@ RESCALED = Cause(
 LEFT_OUT = Cause(
     "dropout_left_out",
     "Dropout is left out, switched off, or its result is thrown away.",
-    ("dropout", "softmax", "scaled_dot_product_attention"),
+    ("Identity", "dropout", "softmax", "scaled_dot_product_attention"),
 )
 
 
