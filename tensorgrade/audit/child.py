@@ -515,7 +515,8 @@ def of_lines(function: ast.FunctionDef, whole: Text) -> Iterator[Replaced]:
         name, value = whole.of(one.targets[0]), whole.of(one.value)
         for other in assigned:
             old = whole.of(other.targets[0])
-            if other is not one and abs(other.lineno - one.lineno) <= 3:
+            near = other is not one and abs(other.lineno - one.lineno) <= 3
+            if near and called(one.value) in ("", called(other.value)):
                 new = re.sub(rf"(?<![\w.]){re.escape(old)}\b", name, whole.of(other))
                 yield Idea.OPERATION, one, new
         for first in unused:
@@ -524,6 +525,11 @@ def of_lines(function: ast.FunctionDef, whole: Text) -> Iterator[Replaced]:
             yield Idea.OPERATION, one.value, f"{name}.masked_fill({value}, -torch.inf)"
             for key in names - {value}:
                 yield Idea.PRODUCT, one.value, f"{value} @ {key}.transpose(-2, -1)"
+
+
+def called(value: ast.expr) -> str:
+    """Return the name of the function or method that a value is the result of, or an empty text."""
+    return ast.unparse(value.func).rpartition(".")[2] if isinstance(value, ast.Call) else ""
 
 
 def is_loaded(node: ast.AST) -> bool:
@@ -546,9 +552,7 @@ def sensible(subject: Any, suspect: int) -> list[Edit]:
     return found
 
 
-def in_turns(
-    found: list[Edit], suspects: list[int], likely: int = MOST_SUSPECTS
-) -> Iterator[Edit]:
+def in_turns(found: list[Edit], suspects: list[int], likely: int = MOST_SUSPECTS) -> Iterator[Edit]:
     """Yield edits: those on the likely suspects' lines, then the rare ones, then by distance.
 
     Edits of different parts of a line take turns.

@@ -107,7 +107,9 @@ def line_to_blame(error: Exception, plan: Any, long: int) -> int:
 def gap_in(tree: ast.AST) -> int:
     """Return the line of the only `pass` next to other statements, 0 if there is none or more."""
     bodies = [getattr(node, "body", None) for node in ast.walk(tree)]
-    statements = [one for body in bodies if isinstance(body, list) and len(body) > 1 for one in body]
+    statements = [
+        one for body in bodies if isinstance(body, list) and len(body) > 1 for one in body
+    ]
     found = [one.lineno for one in statements if isinstance(one, ast.Pass)]
     return found[0] if len(found) == 1 else 0
 
@@ -128,6 +130,8 @@ def maker(
             break
         name = odd.pop()
         where = tree if name.startswith("self.") else scope
+        if not lines_of(name, where, ast.Load) & {line}:
+            break  # a local name of another function
         if "not callable" in str(error) and lines_of(name, where, ast.Load) - {line}:
             break  # the value is right elsewhere, and its call is wrong
         made = lines_of(name, where, ast.Store) - {line}

@@ -249,18 +249,30 @@ def attend(
     return merge(weights @ v, recipe, tensors["q"].shape)
 
 
+# Of (batch, heads, queries, keys), the part whose pattern of dropout is repeated for the others.
+EVERY = slice(None)
+SHARED = {
+    "sequences share": (slice(1),),
+    "heads share": (EVERY, slice(1)),
+    "queries share": (EVERY, EVERY, slice(1)),
+    "keys share": (EVERY, EVERY, EVERY, slice(1)),
+}
+
+
 def dropped(weights: torch.Tensor, recipe: Recipe) -> torch.Tensor:
     """Return the weights after dropout, with the same random numbers as a module's own."""
     p = recipe.rate
-    if recipe.dropout in ("heads share", "sequences share"):
-        one = weights[:, :1] if recipe.dropout == "heads share" else weights[:1]
-        return weights * F.dropout(torch.ones_like(one), p)
+    if recipe.dropout in SHARED:
+        return weights * F.dropout(torch.ones_like(weights[SHARED[recipe.dropout]]), p)
     if recipe.dropout in ("", "scores", "values"):
         return weights
-    weights = F.dropout(weights, p)
+    weights = F.dropout(weights, 1 - p if recipe.dropout == "rest" else p)
     if recipe.dropout == "renormalized":
         return weights / weights.sum(-1, keepdim=True).clamp_min(1e-9)
-    return weights * {"kept": 1.0, "not rescaled": 1 - p, "twice": 1 / (1 - p)}[recipe.dropout]
+    return (
+        weights
+        * {"kept": 1.0, "rest": 1.0, "not rescaled": 1 - p, "twice": 1 / (1 - p)}[recipe.dropout]
+    )
 
 
 def split(value: torch.Tensor, heads: int, recipe: Recipe, name: str) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -303,6 +304,101 @@ def test_an_error_of_a_wrong_type_is_shown_where_the_value_was_made():
     found = audited(text)
     assert (found["status"], found["at"]["code"]) == ("not run", "d_k = k.shape")
     assert "What the error means: A value has another type" in report_on(found)
+
+
+RIGHT = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
+
+
+@pytest.mark.parametrize(
+    "edits, line",
+    [
+        ({"        scores = q @ k.mT\n": "        pass\n"}, "pass"),
+        ({"self.out_proj = nn.Linear(d_out, d_out)": "pass"}, "pass"),
+        ({"d_out // num_heads": "(d_out / num_heads,)"}, "self.num_heads, self.head_dim ="),
+        (
+            {
+                "if True:": "hidden = self.mask[:, :n]\n        if True:",
+                "self.mask[:n, :n], ": "hidden, ",
+            },
+            "hidden = self.mask[:, :n]",
+        ),
+    ],
+    ids=["a name", "a layer", "a type", "a length"],
+)
+def test_an_error_is_shown_where_its_value_should_have_been_made(edits, line):
+    text = RIGHT
+    for old, new in edits.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    found = audited(text)
+    assert (found["status"], found["at"]["code"][: len(line)]) == ("not run", line)
+
+
+SPLIT_ONE_BY_ONE = """
+        q, k, v = self.qkv(x).chunk(3, -1)
+        q = q.reshape(b, n, self.num_heads, -1).transpose(1, 2)
+        k = k
+        v = v.reshape(b, n, self.num_heads, -1).transpose(1, 2)
+"""
+
+
+def test_a_line_is_repaired_like_the_lines_next_to_it():
+    begin, end = RIGHT.index("        q, k, v"), RIGHT.index("        scores")
+    found = audited(RIGHT[:begin] + SPLIT_ONE_BY_ONE.lstrip("\n") + RIGHT[end:])
+    assert found["at"]["code"] == "k = k"
+    assert found["at"]["fix"] == "k = k.reshape(b, n, self.num_heads, -1).transpose(1, 2)"
+
+
+def test_no_line_is_shown_if_neither_a_repair_nor_a_known_mistake_shows_one():
+    text = "def attention(q, k, v):\n    return torch.softmax((q @ k.mT).abs().square(), -1) @ v.abs().square()\n"
+    found = audited(text)
+    assert (found["status"], names(found), found["at"]) == ("fails", [], {})
+    assert "Look at" not in report_on(found)
+    assert "line=5," in next(annotations({"file": "code.py", "audits": [found]}))
+
+
+@pytest.mark.parametrize(
+    "dropout, mistake",
+    [
+        ("nn.functional.dropout(w, 0.5, self.training and p > 0)", "dropout_rate_ignored"),
+        ("nn.functional.dropout(w, 1 - p, self.training and p > 0)", "dropout_rate_inverted"),
+        ("w * self.dropout(torch.ones_like(w[:, :, :1]))", "dropout_pattern_shared"),
+        ("w * (torch.rand(n, n) >= p) / (1 - p) if self.training else w", "dropout_pattern_shared"),
+        ("w * (torch.rand_like(w) >= p) if self.training else w", "dropout_not_rescaled"),
+    ],
+)
+def test_wrong_patterns_and_rates_of_dropout_are_named_with_their_line(dropout, mistake):
+    begin, end = RIGHT.index("        weights ="), RIGHT.index("        return")
+    lines = [
+        "p = self.dropout.p",
+        "w = torch.softmax(scores / self.head_dim**0.5, dim=-1)",
+        f"weights = {dropout}",
+    ]
+    drops = "".join(f"        {line}\n" for line in lines)
+    found = audited(RIGHT[:begin] + drops + RIGHT[end:])
+    assert names(found) == [mistake]
+    assert found["at"]["code"] == lines[-1]
+
+
+def test_dropout_that_is_left_out_is_not_repaired_by_leaving_out_a_layer():
+    found = audited(RIGHT.replace("self.dropout(torch", "(torch"))
+    assert names(found) == ["dropout_left_out"]
+    assert "out_proj = nn.Dropout" not in found["at"].get("fix", "")
+
+
+PAGE = ROOT / "docs" / "how-to" / "audit-code.md"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_page_shows_what_an_audit_of_its_findings_prints():
+    page = PAGE.read_text(encoding="utf-8").partition("## Five findings")[2]
+    blocks = re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL)
+    text = "\n\n".join(body for kind, body in blocks if kind == "python")
+    shown = [body.rstrip() for kind, body in blocks if kind == "text"]
+    found = answer({"text": text, "filename": "five.py", "name": "", "wishes": {}})
+    printed = report(found | {"file": "five.py"}).split("\n\n")
+    assert [re.sub(r"\n  [✓–].*", "", one) for one in printed] == shown
 
 
 def test_training_without_dropout_has_to_equal_evaluation():

@@ -90,7 +90,7 @@ class DropoutOfWeights(Relation):
     draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, LARGE)
 
     def fitted(self, sizes: Sizes) -> Sizes:
-        return replace(super().fitted(sizes), dropout=RATES[sizes.heads])
+        return replace(super().fitted(sizes), dropout=RATES[sizes.tokens % len(RATES)])
 
     def check(self, sizes: Sizes) -> Broken | None:
         subject = self.subject
@@ -108,9 +108,9 @@ class DropoutOfWeights(Relation):
         raise Skip("its random numbers are not understood")
 
 
-RATES = {1: 0.5, 2: 0.62, 4: 0.3, 6: 0.15, 9: 0.07}  # by the number of heads
+RATES = (0.3, 0.62, 0.07, 0.4, 0.15)
 DROPOUTS = {
-    what: Cause(name, says, ("1 - ", "dropout"))
+    what: Cause(name, says, ("1 - ", "rand", "dropout(", "dropout"))
     for what, name, says in (
         ("", "dropout_left_out", "Nothing is dropped."),
         ("scores", "dropout_on_scores", "Scores are dropped, not weights."),
@@ -120,6 +120,9 @@ DROPOUTS = {
         ("renormalized", "dropout_renormalized", "What stays is divided by its sum."),
         ("heads share", "dropout_pattern_shared", "All heads drop the same weights."),
         ("sequences share", "dropout_pattern_shared", "All sequences drop the same weights."),
+        ("queries share", "dropout_pattern_shared", "All queries of a head drop the same keys."),
+        ("keys share", "dropout_pattern_shared", "A query drops all its weights or none."),
+        ("rest", "dropout_rate_inverted", "The rate is the share that is kept, not dropped."),
     )
 }  # fmt: skip
 

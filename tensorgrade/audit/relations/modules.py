@@ -17,7 +17,7 @@ from ..slopes import gradients, wrong_slope
 from ..subject import moved, scale_of
 from ..trials import drawn_mask
 from .base import DETACHED, DRAWS, IN_PLACE, KEEPS_STATE, Broken, Relation, Sizes, Skip
-from .formula import DropoutOfWeights
+from .formula import DROPOUTS, DropoutOfWeights
 
 DROP = 0.5
 
@@ -65,6 +65,11 @@ class DropoutInTraining(Relation):
             return Broken(
                 f"In training, with dropout={DROP}, nothing is dropped.", causes=(LEFT_OUT,)
             )
+        rarely = replace(sizes, dropout=DROP / 2)
+        with torch.no_grad():
+            rated = subject.run(subject.build(rarely), inputs, rarely, training=True).value
+        if sizes.tokens > 2 and not moved(first, rated):
+            return Broken("The rate of dropout has no effect.", causes=(RATE_IGNORED,))
         if sizes.tokens > 2 and (
             not moved(first, again) or (rewound and not moved(first, trained))
         ):
@@ -75,10 +80,15 @@ class DropoutInTraining(Relation):
 SEED_FIXED = Cause(
     "dropout_seed_fixed", "Dropout drops the same in each call.", ("seed", "Generator", "dropout")
 )
+RATE_IGNORED = Cause(
+    "dropout_rate_ignored",
+    "The rate that the constructor gets is not the one that dropout uses.",
+    ("Dropout(", "dropout("),
+)
 ALWAYS_ON = Cause(
     "dropout_always_on",
     "Dropout is active in evaluation too.",
-    ("dropout", "scaled_dot_product_attention"),
+    ("dropout(", "dropout", "scaled_dot_product_attention"),
 )
 RESCALED = Cause(
     "dropout_rescaled_always",
@@ -88,7 +98,7 @@ RESCALED = Cause(
 LEFT_OUT = Cause(
     "dropout_left_out",
     "Dropout is left out, switched off, or its result is thrown away.",
-    ("Identity", "dropout", "softmax", "scaled_dot_product_attention"),
+    ("Identity", "dropout(", "dropout", "softmax", "scaled_dot_product_attention"),
 )
 
 
@@ -134,7 +144,7 @@ OTHER_IN_TRAINING = Cause(
 
 
 class DropoutScaled(Relation):
-    """On average dropout changes nothing."""
+    """On average dropout changes nothing, and each sequence has its own pattern."""
 
     name = "dropout is scaled"
     sentence = "On average, results in training are those of evaluation."
@@ -143,7 +153,7 @@ class DropoutScaled(Relation):
     draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0],)
 
     def fitted(self, sizes: Sizes) -> Sizes:
-        return replace(super().fitted(sizes), dropout=DROP)
+        return replace(super().fitted(sizes), dropout=0.3)
 
     def check(self, sizes: Sizes) -> Broken | None:
         subject = self.subject
@@ -158,15 +168,22 @@ class DropoutScaled(Relation):
         with torch.no_grad():
             plain = subject.run(made, many, replace(sizes, batch=1500)).value[:1]
             mean = subject.run(made, many, replace(sizes, batch=1500), training=True).value
+        if moved(plain, mean[:1]) and not moved(mean[:1].expand_as(mean), mean):
+            cause = DROPOUTS["sequences share"]
+            return Broken("Equal sequences of a batch drop the same.", causes=(cause,))
         error = mean.std(0) / 1500**0.5
         mean = mean.mean(0, keepdim=True)
         # A bias is not scaled, so the slope over differences of results is compared.
         x, y = plain - plain.mean(1, keepdim=True), mean - mean.mean(1, keepdim=True)
         ratio = float((x * y).sum() / (x * x).sum().clamp_min(1e-12))
         if abs(ratio - 1) > 0.2 and bool(((mean - plain).abs() > 6 * error + 1e-6).any()):
+            factors = {"not rescaled": 1 - sizes.dropout, "twice": 1 / (1 - sizes.dropout)}
             return Broken(
-                f"With dropout={DROP} the results in training are {ratio:.2f} times those of "
-                "evaluation on average.",
+                f"With dropout={sizes.dropout} the results in training are {ratio:.2f} times those "
+                "of evaluation on average.",
+                causes=tuple(
+                    DROPOUTS[how] for how, by in factors.items() if abs(ratio - by) < 0.05
+                ),
                 where=("dropout", "1 - ", "rand", "bernoulli"),
             )
         return None
@@ -442,6 +459,7 @@ class SinglePrecision(Relation):
     name = "single precision"
     sentence = "In single precision the same results come out, but for rounding."
     source = "torch: nn.Module.float"
+    follows_from = ("dropout only in training", "dropout of the weights")
     draws: ClassVar[tuple[Sizes, ...]] = DRAWS[:2]
 
     def check(self, sizes: Sizes) -> Broken | None:
