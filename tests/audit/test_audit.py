@@ -350,7 +350,10 @@ def test_a_line_is_repaired_like_the_lines_next_to_it():
 
 
 def test_no_line_is_shown_if_neither_a_repair_nor_a_known_mistake_shows_one():
-    text = "def attention(q, k, v):\n    return torch.softmax((q @ k.mT).abs().square(), -1) @ v.abs().square()\n"
+    text = (
+        "def attention(q, k, v):\n    weights = torch.softmax((q @ k.mT).abs().square(), -1)\n"
+        "    return weights @ v.abs().square()\n"
+    )
     found = audited(text)
     assert (found["status"], names(found), found["at"]) == ("fails", [], {})
     assert "Look at" not in report_on(found)
