@@ -37,6 +37,7 @@ def test_everything_derived_is_fresh(project):
     assert proofs_of_a_release(project) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [True, False])
 def test_a_part_that_is_made_again_is_the_stored_one(project, hidden):
     chapter, exercise = "ch4_multi_head_attention", "split_heads"
@@ -84,6 +85,7 @@ def copy(project, tmp_path):
     return Project(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_stale_stub_is_found(copy):
     script = script_for_learners(copy, copy.course.chapter(CHAPTER))
     file = text_file(copy.exercises / f"{CHAPTER}.py", stub_text(script))
@@ -92,6 +94,7 @@ def test_a_stale_stub_is_found(copy):
     assert not file.fresh()
 
 
+@pytest.mark.slow
 def test_a_solved_stub_is_found(copy):
     shutil.copy(copy.solution(CHAPTER), copy.exercises)
     said = checks.solved_stubs(copy, copy.course.chapter(CHAPTER))
@@ -117,6 +120,7 @@ def test_text_on_the_line_that_starts_a_cell_is_refused(tmp_path, marker):
     assert str(refused.value).endswith(marker)
 
 
+@pytest.mark.slow
 def test_a_missing_hint_point_or_mistake_is_found(project):
     script = read_script(project.solution(CHAPTER))
     chapter = next(c for c in with_hints(project).chapters if c.name == CHAPTER)

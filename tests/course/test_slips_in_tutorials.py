@@ -351,9 +351,7 @@ SLIPS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "chapter, exercise, edits, name, words", first_of_each(SLIPS, lambda slip: slip[0])
-)
+@pytest.mark.parametrize("chapter, exercise, edits, name, words", first_of_each(SLIPS, type))
 def test_a_slip_in_another_form_gets_its_name_and_its_line(
     project, judged, chapter, exercise, edits, name, words
 ):
@@ -378,6 +376,7 @@ def causal_attention_weights(attn_scores, d_k):
 """
 
 
+@pytest.mark.slow
 def test_rows_of_zeros_are_not_called_a_softmax_over_everything(project, judged):
     solution = project.solution(CH3).read_text(encoding="utf-8")
     found = judged(CH3, "causal_attention_weights", f"{solution}\n{ROWS_OF_ZEROS}")

@@ -93,6 +93,7 @@ def test_it_changes_nothing_there(foreign, arguments, expected):
     assert code == expected, out + err
 
 
+@pytest.mark.slow
 def test_a_project_inside_a_course_stays_foreign(foreign, tmp_path):
     (tmp_path / "course_config.py").write_text("from tensorgrade import Settings\n")
     inside = write_files(tmp_path / "vendor" / "theirs", FILES | {"pytest.ini": "[pytest]\n"})
@@ -100,6 +101,7 @@ def test_a_project_inside_a_course_stays_foreign(foreign, tmp_path):
     assert code == 1 and "2 failed, 1 passed, 1 skipped" in out
 
 
+@pytest.mark.slow
 def test_it_imports_next_to_nothing():
     heavy = "{'torch', 'rich', 'tensorgrade.testing', 'tensorgrade.course'}"
     script = f"import sys, tensorgrade.pytest_plugin; sys.exit(bool({heavy} & sys.modules.keys()))"
@@ -117,6 +119,7 @@ def kit(tmp_path_factory):
 CHAPTER = "exercises/ch1_byte_pairs.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "start, arguments",
     [
@@ -138,6 +141,7 @@ def test_its_options_exist_in_a_course(kit, start, arguments):
     assert done.returncode == 0 and "the device for learner code" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_course_may_be_in_testpaths(kit, tmp_path):
     (tmp_path / "kit").symlink_to(kit)
     (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = kit/exercises\n")
@@ -145,6 +149,7 @@ def test_a_course_may_be_in_testpaths(kit, tmp_path):
     assert done.returncode == 0 and "test_count_pairs" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_with_arguments_testpaths_do_not_count(kit, tmp_path):
     (tmp_path / "kit").symlink_to(kit)
     (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = kit/exercises\n")
@@ -161,6 +166,7 @@ def test_a_dot_is_the_folder_in_a_course_too(kit):
     assert done.returncode == 1 and "to do" in done.stdout, done.stdout
 
 
+@pytest.mark.slow
 def test_conftest_files_of_learners_stay_unread(tmp_path):
     (tmp_path / "conftest.py").write_text("raise SystemExit('read')\n", encoding="utf-8")
     done = run_pytest("graders", "--attempt", tmp_path, "--collect-only", "-q", "-k", "softmax")

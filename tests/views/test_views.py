@@ -365,6 +365,7 @@ def test_a_place_names_the_last_definition(tmp_path, monkeypatch):
     assert place_in_file(tmp_path / "b.py", "f") == "b.py"
 
 
+@pytest.mark.slow
 def test_explain_shows_cases_differences_and_near_misses(project, grader, tmp_path):
     from tensorgrade.instructor.explain import explain, print_explanation
 
@@ -389,6 +390,7 @@ def test_the_solution_is_never_named_wrong(project):
     assert mistakes(part) == ()
 
 
+@pytest.mark.slow
 def test_what_may_be_sent_to_a_learner_shows_their_code_and_nothing_hidden(grader, tmp_path):
     from tensorgrade.instructor.explain import explain, for_learner
 
