@@ -70,7 +70,7 @@ def test_correct_code_in_any_convention_raises_no_alarm(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["CausalSelfAttention", "MultiHeadedAttention", "causal_attention"]
+    "name", first_of_each(["CausalSelfAttention", "MultiHeadedAttention", "causal_attention"], type)
 )
 def test_correct_code_raises_no_alarm(name):
     found = audited(CONVENTIONS, name)

@@ -74,11 +74,13 @@ def output_of(folder, *arguments):
     "arguments, expected",
     [
         ("", 1),
-        (".", 1),
-        ("test_theirs.py::test_passes --hint --isolation -v", 0),
         ("--attempt 4 -rA", 1),
-        ("--help", 0),
-        ("no" * 200, 4),
+        pytest.param(".", 1, marks=pytest.mark.slow),
+        pytest.param(
+            "test_theirs.py::test_passes --hint --isolation -v", 0, marks=pytest.mark.slow
+        ),
+        pytest.param("--help", 0, marks=pytest.mark.slow),
+        pytest.param("no" * 200, 4, marks=pytest.mark.slow),
         pytest.param("--markers", 0, marks=pytest.mark.slow),
         pytest.param("--fixtures -v", 0, marks=pytest.mark.slow),
         pytest.param("--version --version", 0, marks=pytest.mark.slow),
