@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper
+from itertools import islice
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -41,21 +42,21 @@ BUILT = ["graders/references", "exercises/references", ".tensorgrade"]
 COURSES = [Path(), *(path.relative_to(ROOT) for path in (ROOT / "courses").iterdir())]
 SLOWER = 4  # times the duration without a mutant: then a mutant loops forever
 OPERATORS = {
-    ast.Eq: "!=",
-    ast.NotEq: "==",
-    ast.Lt: "<=",
-    ast.LtE: "<",
-    ast.Gt: ">=",
-    ast.GtE: ">",
-    ast.In: "not in",
-    ast.NotIn: "in",  # codespell:ignore notin
-    ast.Is: "is not",
-    ast.IsNot: "is",
-    ast.Add: "-",
-    ast.Sub: "+",
-    ast.Mult: "+",
-    ast.And: "or",
-    ast.Or: "and",
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.In: ast.NotIn,  # codespell:ignore notin
+    ast.NotIn: ast.In,  # codespell:ignore notin
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
 }
 
 
@@ -70,6 +71,10 @@ class Mutant:
     before: str
     after: str
 
+    def applied_to(self, text: bytes) -> bytes:
+        """Return a file's content with the edit."""
+        return text[: self.start] + self.after.encode() + text[self.end :]
+
     def __str__(self) -> str:
         return f"{self.path}:{self.line}  {self.before}  →  {self.after}"
 
@@ -82,7 +87,9 @@ def main() -> int:
     parser.add_argument("--everything", action="store_true", help="run the slow tests, too")
     parser.add_argument("--near", action="store_true", help="run only the module's own tests")
     asked = parser.parse_args()
-    chosen = random.Random(asked.seed).sample([*all_mutants()], asked.count)
+    every = [*all_mutants()]
+    random.Random(asked.seed).shuffle(every)
+    chosen = [*islice(filter(is_valid, every), asked.count)]
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder).resolve()
         copy_repository(copy)
@@ -149,6 +156,15 @@ def all_mutants() -> Iterator[Mutant]:
                 yield Mutant(path, node.lineno, start, end, before, after)
 
 
+def is_valid(mutant: Mutant) -> bool:
+    """Return True if the edited file is Python; quotes in an f-string can break it."""
+    try:
+        compile(mutant.applied_to((ROOT / mutant.path).read_bytes()), "", "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
 def edits(module: ast.Module) -> Iterator[tuple[ast.expr, str]]:
     """Yield (expression, replacement) for each edit inside the functions of a module."""
     functions = [n for n in ast.walk(module) if isinstance(n, (ast.FunctionDef))]
@@ -161,13 +177,12 @@ def edits(module: ast.Module) -> Iterator[tuple[ast.expr, str]]:
 def replacements(node: ast.expr) -> Iterator[str]:
     """Yield the texts that replace an expression."""
     match node:
-        case ast.Compare(left, [operator], [right]) if type(operator) in OPERATORS:
-            yield f"{ast.unparse(left)} {OPERATORS[type(operator)]} {ast.unparse(right)}"
-        case ast.BinOp(left, operator, right) if type(operator) in OPERATORS:
-            yield f"({ast.unparse(left)} {OPERATORS[type(operator)]} {ast.unparse(right)})"
+        case ast.Compare(left, [operator], [right]) if other := OPERATORS.get(type(operator)):
+            yield f"({ast.unparse(ast.Compare(left, [other()], [right]))})"
+        case ast.BinOp(left, operator, right) if other := OPERATORS.get(type(operator)):
+            yield f"({ast.unparse(ast.BinOp(left, other(), right))})"
         case ast.BoolOp(operator, values):
-            other = f" {OPERATORS[type(operator)]} "
-            yield f"({other.join(f'({ast.unparse(value)})' for value in values)})"
+            yield f"({ast.unparse(ast.BoolOp(OPERATORS[type(operator)](), values))})"
         case ast.UnaryOp(ast.Not(), operand):
             yield f"({ast.unparse(operand)})"
         case ast.Constant(bool() as value):
@@ -175,7 +190,7 @@ def replacements(node: ast.expr) -> Iterator[str]:
         case ast.Constant(int() as value):
             yield str(value + 1)
         case ast.IfExp(test, body, orelse):
-            yield f"({ast.unparse(orelse)} if {ast.unparse(test)} else {ast.unparse(body)})"
+            yield f"({ast.unparse(ast.IfExp(test, orelse, body))})"
 
 
 def copy_repository(folder: Path) -> None:
@@ -194,7 +209,7 @@ def edited(copy: Path, mutant: Mutant) -> Iterator[dict[FunctionType, CodeType]]
     """Edit a file of the copy for a while; give the new code of each loaded function in it."""
     path = copy / mutant.path
     text, before = path.read_bytes(), path.stat()
-    new = text[: mutant.start] + mutant.after.encode() + text[mutant.end :]
+    new = mutant.applied_to(text)
     path.write_bytes(new)
     # Bytecode counts as fresh by the time in seconds, and tests start programs within one.
     os.utime(path, (before.st_atime, before.st_mtime + 10))
