@@ -104,7 +104,6 @@ def test_a_changed_or_deleted_result_is_said_and_put_right(term, done):
     assert export(term.out, COURSE, "csv", "plain", Roster())
 
 
-@pytest.mark.slow
 def test_a_lost_database_keeps_the_rows_and_grades_what_is_there(term):
     (term.out / "results.sqlite").unlink()
     shutil.rmtree(term.out.parent / "in" / "chi")

@@ -439,7 +439,6 @@ def parted_in(project, chapter, exercise, word, *edit, form=""):
 CH5, CH6 = "ch5_beyond_one_sentence", "ch6_small_gpt"
 
 
-@pytest.mark.slow
 def test_what_a_loop_leaves_too_early_is_reported_as_that(project):
     edit = ("range(0, len(keys), block_size)", "list(range(0, len(keys), block_size))[:-1]")
     found, text = parted_in(project, CH5, "online_softmax_attention", "", *edit)
