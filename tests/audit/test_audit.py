@@ -188,7 +188,6 @@ def test_an_option_for_biases_without_effect_is_named():
     assert names(found) == ["bias_option_ignored"]
 
 
-@pytest.mark.slow
 def test_an_edit_repairs_code_that_raises_for_every_input():
     text = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
     found = audited(text.replace("k.mT", "k.mT.mT"))
