@@ -69,7 +69,6 @@ def part_of(module: str) -> str:
     return module.removeprefix("tensorgrade.").split(".")[0]
 
 
-@pytest.mark.slow
 def test_imports_go_down_only():
     arrows = [(name, other) for name, used in imports().items() for other in used]
     between = [(a, b) for a, b in arrows if part_of(a) != part_of(b)]

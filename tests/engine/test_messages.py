@@ -53,7 +53,6 @@ def test_a_template_uses_only_fields_of_its_message(message):
     assert {re.split(r"[.\[!]", name)[0] for name in used} <= names
 
 
-@pytest.mark.slow
 def test_only_views_turn_messages_into_words():
     words = {"render", "sentence", "words_of"}
     users = {
