@@ -14,7 +14,12 @@ from tensorgrade.author.building.reference_files import reference_paths
 from tensorgrade.author.building.same import same_fingerprints, same_references, same_values
 from tensorgrade.author.building.script import read_script, stub_text, without_solutions
 from tensorgrade.author.proofs import complaints as checks
-from tensorgrade.author.proofs.complaints import proofs_of_a_release, stale, wrong_files
+from tensorgrade.author.proofs.complaints import (
+    proofs_of_a_release,
+    stale,
+    with_place,
+    wrong_files,
+)
 from tensorgrade.author.proofs.slips import chapter_slips, guessable_seed
 from tensorgrade.course import Chapter, CourseError, Exercise
 from tensorgrade.exchange.references import load_references
@@ -211,3 +216,10 @@ def test_fingerprints_on_other_cases_are_others():
         for case in ("a/1", "a/2")
     )
     assert same_fingerprints(stored, stored) and not same_fingerprints(stored, built)
+
+
+def test_a_message_about_an_exercise_begins_with_its_lesson(project):
+    chapter = project.course.chapters[0]
+    line = f"{chapter.exercises[0].name}: no such case"
+    assert with_place(project, line) == f"{project.solution(chapter.name)}: {line}"
+    assert with_place(project, f"all: {line}") == f"all: {line}"
