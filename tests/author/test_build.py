@@ -42,7 +42,6 @@ def test_everything_derived_is_fresh(project):
     assert proofs_of_a_release(project) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [True, False])
 def test_a_part_that_is_made_again_is_the_stored_one(project, hidden):
     chapter, exercise = "ch4_multi_head_attention", "split_heads"
