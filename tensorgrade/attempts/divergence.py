@@ -129,7 +129,8 @@ def with_sources(part: ExerciseAttempt, found: Divergence, case: Case, trace: Tr
         return found
     text, known = part.attempt.submitted, known_names(case, trace)
     spans = [span for span in part.attempt.definitions if span[0] <= found.line <= span[1]]
-    nothing_right = all(line != found.line for line, _ in found.correct)
+    right = {operation for line, operation in found.correct if line == found.line}
+    nothing_right = not right - {"changed"}  # that is no operation, but a change in place
     made = [
         (name, made)
         for first, last, _ in spans
