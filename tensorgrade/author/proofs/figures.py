@@ -255,12 +255,18 @@ def report(figures: Figures, known: list[Mistake]) -> str:
             share("single mistakes named rightly", rightly(singles, known)),
             share("pairs caught", [t.caught for t in pairs]),
             share("pairs named as both", rightly(pairs, known)),
+            share("pairs named as one of both", [is_named_as_one(t) for t in pairs]),
             share("pairs given a wrong name", wrongly(pairs, known)),
             "",
         ]
     given = [True] * len(figures.misnamed) + [False] * (figures.right - len(figures.misnamed))
     lines += ["right answers", share("given a mistake's name", given)]
     return "\n".join(lines + figures.misnamed + ["", *unnamed(figures, known)])
+
+
+def is_named_as_one(trial: Trial) -> bool:
+    """Return True if a pair is given the name of one of its mistakes, and no other."""
+    return bool(trial.named) and set(trial.named) < set(trial.mistakes)
 
 
 def rightly(trials: list[Trial], known: list[Mistake]) -> list[bool]:
