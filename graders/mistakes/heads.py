@@ -71,16 +71,6 @@ MISTAKES = [
         on("split_heads", (SPLIT_FUNCTION, "x.reshape(b, num_tokens, num_heads, head_dim)")),
     ),
     mistake(
-        "heads_never_swapped",
-        "Tokens and heads are not swapped, so attention would run between heads instead of "
-        "between tokens.",
-        on(
-            "MultiHeadAttention",
-            *each("{0} = {0}.reshape(b, num_tokens, self.num_heads, self.head_dim)"),
-            (MERGE, "context_heads.reshape(b, num_tokens, -1)"),
-        ),
-    ),
-    mistake(
         "one_big_head",
         "The heads are not split: one head uses all features.",
         on(
