@@ -78,8 +78,9 @@ def cost_of(verdict: Verdict) -> float:
     return verdict.max_points - verdict.points
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [2, 3])
 def test_several_mistakes_cost_at_most_what_they_cost_alone(project, judged, size):
     found = [complaint(judged, sample) for sample in samples(project, 7, 6, size)]
     assert not [*filter(None, found)]
