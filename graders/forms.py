@@ -2,8 +2,10 @@
 
 from tensorgrade.author import form, on
 
+from .mistakes.heads import MERGE
 from .mistakes.masks import ASSIGN, BOTH, FILL, MODULES
 
+GIVEN = "merge_heads(context_heads)"
 SHAPE = "b, num_tokens, d_in = x.shape"
 
 FORMS = [
@@ -18,6 +20,16 @@ FORMS = [
     ),
     # Completely hidden rows give numbers here, but NaN with minus infinity.
     form("filled_with_a_finite_number", on(BOTH, (FILL, "attn_scores.masked_fill(future, -1e9)"))),
+    # Neither takes a wrong product of another size, as a reshape with -1 does.
+    form(
+        "merged_to_all_features",
+        on("MultiHeadAttention", (MERGE, MERGE.replace("-1", "self.num_heads * self.head_dim"))),
+    ),
+    form(
+        "merged_with_the_given_function",
+        on("CrossAttention CachedAttention", (MERGE.replace("num_tokens", "n"), GIVEN)),
+        on("GroupedQueryAttention LatentAttention", (MERGE, GIVEN)),
+    ),
     # The learner's own assert comes before torch's error.
     form(
         "length_checked",

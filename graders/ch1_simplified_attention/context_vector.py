@@ -123,6 +123,12 @@ MISTAKES = [
         (MIX, "attn_weights[:, None] * inputs"),
     ),
     mistake(
+        "rows_unweighted",
+        "The rows are added up unweighted: every weight multiplies every row, or none does. "
+        "Weight j belongs to row j alone.",
+        (MIX, "inputs.sum(dim=0)"),
+    ),
+    mistake(
         "rows_averaged",
         "The weighted rows are averaged; the weights already sum to 1.",
         (MIX, "(attn_weights[:, None] * inputs).mean(dim=0)"),

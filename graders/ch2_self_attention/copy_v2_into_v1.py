@@ -85,6 +85,12 @@ MISTAKES = [
         *each(COPY, "v1.{0}.copy_(v2.{0}.weight)"),
     ),
     mistake(
+        "weights_put_in",
+        "The weights of `v2` themselves are put into `v1`. nn.Linear stores its matrix transposed, "
+        "and both modules now share the same memory. Copy the numbers.",
+        *each(COPY, "v1.{0} = v2.{0}.weight"),
+    ),
+    mistake(
         "copied_reshaped",
         "The weights are reshaped to fit. A reshape keeps the order of the numbers; a transpose "
         "changes it.",

@@ -196,6 +196,8 @@ START, NEXT, END = (
     "))\n        x = x + ",
     "))\n        return",
 )
+# Keeps the block's input; composes with edits of the first sum.
+SAVED = (START.removesuffix("x + "), START.replace("x = x + ", "start = x\n        x = "))
 NORM1, NORM2 = ("self.norm1(x)", "x"), ("self.norm2(x)", "x")
 MAKE = "MultiHeadAttention(d, d, context_length, dropout, num_heads)"
 
@@ -268,14 +270,20 @@ MISTAKES = [
     mistake(
         "parts_side_by_side",
         "Both parts start from the block's input. The second should start from the first sum.",
-        (FIRST, "start = x\n        " + FIRST),
-        (SECOND, "x = x + self.dropout(self.feed_forward(self.norm2(start)))"),
+        SAVED,
+        (NORM2[0], "self.norm2(start)"),
     ),
     mistake(
         "first_input_added_twice",
         "The second sum adds the block's input instead of x after attention.",
         (FIRST, "start = x\n        " + FIRST),
         (SECOND, SECOND.replace("x = x +", "x = start +")),
+    ),
+    mistake(
+        "one_sum_around_both",
+        "The block's input is added only once, after both parts. Each part needs its own sum.",
+        (START, SAVED[1]),
+        (NEXT, NEXT.replace("x + ", "start + ")),
     ),
     mistake(
         "first_sum_lost",
@@ -287,6 +295,16 @@ MISTAKES = [
         "block_dropout_left_out",
         "Dropout never acts on the results of the parts in training.",
         ("self.dropout(self.attention(", "(self.attention("),
+        ("self.dropout(self.feed_forward(", "(self.feed_forward("),
+    ),
+    mistake(
+        "attention_dropout_left_out",
+        "Dropout never acts on the result of attention in training.",
+        ("self.dropout(self.attention(", "(self.attention("),
+    ),
+    mistake(
+        "feed_forward_dropout_left_out",
+        "Dropout never acts on the result of the feed-forward part in training.",
         ("self.dropout(self.feed_forward(", "(self.feed_forward("),
     ),
     mistake(

@@ -127,6 +127,12 @@ MISTAKES = [
         (RETURN, "return -(right - torch.logsumexp(logits, dim=-1)).exp().mean()"),
     ),
     mistake(
+        "logarithm_of_the_mean",
+        "The logarithm is taken of the mean probability. Take it of each row's probability, and "
+        "then the mean.",
+        (RETURN, "return -(right - torch.logsumexp(logits, dim=-1)).exp().mean().log()"),
+    ),
+    mistake(
         "logit_of_the_right_token_alone",
         "Only the right token's logit is used; the others belong in the sum of the softmax.",
         (RETURN, "return -right.mean()"),

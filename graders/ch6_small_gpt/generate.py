@@ -229,6 +229,12 @@ MISTAKES = [
         (HIDE, "pass"),
     ),
     mistake(
+        "place_in_the_top_k_as_token",
+        "With top_k, a place among the k largest logits is drawn and used as a token. Keep all "
+        "logits in their places and hide the others.",
+        (HIDE, "logits = logits.topk(top_k, dim=-1).values"),
+    ),
+    mistake(
         "top_k_one_too_many",
         "One token more than k may be drawn.",
         ("logits.topk(top_k, dim=-1)", "logits.topk(min(top_k + 1, logits.shape[-1]), dim=-1)"),

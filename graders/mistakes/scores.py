@@ -23,6 +23,9 @@ def products(left: str, right: str, weights_too: bool = True) -> list[dict]:
 
 
 OUTPUT = "attn_weights @ values"
+# Modules whose scores have four dimensions: text, head, query and key. The cases of LatentAttention
+# are too few to tell one wrong transpose from another.
+HEADS = "MultiHeadAttention CrossAttention GroupedQueryAttention CachedAttention"
 ALL = f"{TWO_D} CausalAttention MultiHeadAttention"
 
 MISTAKES = [
@@ -107,7 +110,7 @@ MISTAKES = [
         "The batch dimension is swapped too, as with `.T`, which reverses all dimensions. Only "
         "the last two should be swapped.",
         on("CausalAttention", (SCORES_CAUSAL, "queries @ keys.T")),
-        on("MultiHeadAttention", (SCORES_HEADS, "queries @ keys.T")),
+        on(HEADS, (SCORES_HEADS, "queries @ keys.T")),
         on("attention_weights scaled_dot_product_attention", (SCORES_2D, "queries @ keys.T")),
     ),
     mistake(
@@ -122,11 +125,16 @@ MISTAKES = [
         "batch_transposed",
         "In the keys, the batch is swapped with another dimension. Swap the last two instead.",
         on("CausalAttention", (SCORES_CAUSAL, "queries @ keys.transpose(0, 1)")),
+        on(f"{HEADS} LatentAttention", (SCORES_HEADS, "queries @ keys.transpose(0, 1)")),
+        on(
+            "attention_weights scaled_dot_product_attention",
+            (SCORES_2D, "queries @ keys.transpose(0, 1)"),
+        ),
     ),
     mistake(
         "heads_and_tokens_transposed",
         "In the product, heads and tokens of the keys are swapped. Swap the last two dimensions "
         "instead.",
-        on("MultiHeadAttention", (SCORES_HEADS, "queries @ keys.transpose(1, 2)")),
+        on(HEADS, (SCORES_HEADS, "queries @ keys.transpose(1, 2)")),
     ),
 ]

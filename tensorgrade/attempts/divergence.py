@@ -1,5 +1,6 @@
 """Find where a submission's values first differ from those of right answers, on public cases."""
 
+import ast
 import re
 from dataclasses import replace
 
@@ -128,6 +129,8 @@ def with_sources(part: ExerciseAttempt, found: Divergence, case: Case, trace: Tr
         return found
     text, known = part.attempt.submitted, known_names(case, trace)
     spans = [span for span in part.attempt.definitions if span[0] <= found.line <= span[1]]
+    right = {operation for line, operation in found.correct if line == found.line}
+    nothing_right = not right - {"changed"}  # that is no operation, but a change in place
     made = [
         (name, made)
         for first, last, _ in spans
@@ -136,6 +139,7 @@ def with_sources(part: ExerciseAttempt, found: Divergence, case: Case, trace: Tr
         if name not in known
         and not is_idle(part, made, case)
         and not is_innocent(text.statement(line), name, line, found.correct)
+        and not (nothing_right and is_called_later(text.statement(line), name))
     ]
     return replace(found, reads=tuple(dict.fromkeys(made))[:MOST_READ])
 
@@ -157,6 +161,28 @@ def is_innocent(statement: str, name: str, line: int, correct: frozenset[tuple[i
     uses = re.findall(rf"(.)\s*(?<![\w.]){re.escape(name)}\b", statement)
     signs = [OPERATIONS.get(sign, ()) for sign in uses]
     return bool(uses) and all(any((line, op) in correct for op in ops) for ops in signs)
+
+
+def is_called_later(statement: str, name: str) -> bool:
+    """Return True if each call of a name waits for another call on its line.
+
+    If the line's very first value is wrong, that other call has had a wrong input already.
+
+    >>> is_called_later("y = self.outer(self.inner(x))", "self.outer")
+    True
+    >>> is_called_later("y = self.outer(self.inner(x))", "self.inner")
+    False
+    """
+    try:
+        nodes = [*ast.walk(ast.parse(statement.strip()))]
+    except SyntaxError:  # the first line of a block
+        return False
+    calls = [n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == name]
+    uses = [n for n in nodes if isinstance(n, ast.expr) and ast.unparse(n) == name]
+    return len(uses) == len(calls) > 0 and all(
+        any(isinstance(inner, ast.Call) for one in call.args for inner in ast.walk(one))
+        for call in calls
+    )
 
 
 def known_names(case: Case, trace: Trace) -> set[str]:

@@ -186,14 +186,21 @@ def mixed_up(
     attempt = exercise.attempt
     if attempt.references.hidden or actual is None or actual.unique().numel() < 2:
         return ()
-    right = next(seen.expected.tensors for seen in exercise.seen if seen.case.id == case.id)
+    ran = next(seen for seen in exercise.seen if seen.case.id == case.id)
+    right, got = ran.expected.tensors, ran.observed.tensors
     whole = name.partition(".")[0]
     meant = (
         other
         for other in sorted(right, key=lambda other: other.partition(".")[0] != whole)
         if other != name and not disagreement(actual, right[other], attempt.tolerances)
     )
-    return tuple(say.IsAnotherResult(result_name(exercise, other, case)) for other in meant)[:1]
+    other = next(meant, None)
+    if other is None:
+        return ()
+    told, elsewhere = result_name(exercise, other, case), other.partition(".")[0] != whole
+    if elsewhere and not disagreement(got.get(other), right[other], attempt.tolerances):
+        return (say.EqualsAnotherObject(told),)
+    return (say.IsAnotherResult(told),)
 
 
 def places(gap: Disagreement, actual: torch.Tensor | None) -> Message | None:

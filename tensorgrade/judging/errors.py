@@ -4,6 +4,7 @@ import builtins
 import re
 from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
+from itertools import permutations
 
 import torch
 from torch import nn
@@ -218,15 +219,19 @@ def sizes_there(error: CaughtError) -> Message | None:
 
 def lines_up(error: CaughtError) -> errors.LinesUpFromTheRight | None:
     """Return how torch compares two shapes, if one lacks the last dimension; else None."""
-    if "must match the size of tensor b" not in error.text:
+    told = re.search(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\)", error.text)
+    if not told:
         return None
-    shapes = {name: size for name, size in error.sizes.items() if isinstance(size, tuple)}
-    if len(shapes) != 2:
+    shapes = {name: size for name, size in error.sizes.items() if isinstance(size, tuple) and size}
+    fitting = [
+        (short, long)
+        for short, long in permutations(shapes, 2)
+        if shapes[short] == shapes[long][:-1]
+        and {shapes[short][-1], shapes[long][-1]} == {int(told[1]), int(told[2])}
+    ]
+    if len(fitting) != 1:
         return None
-    short, long = sorted(shapes, key=lambda name: len(shapes[name]))
-    leading = shapes[long][: len(shapes[short])]
-    if not leading or shapes[short] != leading or len(shapes[long]) != len(leading) + 1:
-        return None
+    ((short, long),) = fitting
     return errors.LinesUpFromTheRight(short, long)
 
 

@@ -202,6 +202,15 @@ class IsAnotherResult(Message):
 
 
 @dataclass(frozen=True)
+class EqualsAnotherObject(Message):
+    """A remark: the result equals a right value of another object, or of another call."""
+
+    id = "equals_another_object"
+    template = "it equals {other}"
+    other: Message
+
+
+@dataclass(frozen=True)
 class ChangesInput(Message):
     """An argument that the code changes.
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from tensorgrade.author.building.script import read_script
+
 SOLUTIONS = Path(__file__).parents[2] / "solutions"
 
 
@@ -202,6 +204,32 @@ def test_latent_attention_is_attention_with_a_product_of_matrices(chapters):
     text = ch5.sentence[None]
     assert torch.allclose(latent(text), plain(text), atol=1e-6)
     quoted(5, "4096 1024 128 512")
+
+
+@pytest.mark.parametrize("prompt, new", [(1, 0), (1, 1), (1, 11), (5, 3), (5, 7), (11, 1)])
+def test_a_kv_cache_writes_what_generate_writes_up_to_the_whole_context(chapters, prompt, new):
+    ch6 = chapters[5]
+    for seed in range(5):
+        torch.manual_seed(seed)
+        model = ch6.SmallGPT(20, context_length=12, d=16, num_heads=2, num_layers=2, dropout=0.5)
+        ids = torch.randint(20, (3, prompt))
+        cached = ch6.generate_with_cache(model, ids, new, num_heads=2)
+        assert model.training, "the model that is passed in stays unchanged"
+        assert torch.equal(cached, ch6.generate(model.eval(), ids, new, temperature=0))
+
+
+def test_a_kv_cache_computes_each_token_once(chapters, capsys):
+    ch6 = chapters[5]
+    script = read_script(SOLUTIONS / "ch6_small_gpt.py")
+    demonstrations = [c.source for c in script.notebook.cells if "active" in c.metadata]
+    code = next(source for source in demonstrations if "generate_with_cache" in source)
+    exec(code, vars(ch6).copy())
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == [
+        f"without a cache: {sum(range(6, 64))} tokens computed",
+        f"with a cache:    {6 + 57} tokens computed; same text: True",
+    ]
+    quoted(6, f"{sum(range(6, 64))} {6 + 57}")
 
 
 @pytest.mark.slow

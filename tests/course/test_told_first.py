@@ -380,6 +380,15 @@ def test_a_result_that_is_another_one_is_reported_as_that(project, note, judged)
     assert graded.message.endswith("it is what the parameter `W_key` of `v1` should be.")
 
 
+def test_a_result_that_is_a_right_value_of_another_object_equals_that(project, note):
+    put_in = "v1.W_value = nn.Parameter(v2.W_value.weight.clone())"
+    text = edited(
+        project, CH2, "copy_v2_into_v1", ("v1.W_value.copy_(v2.W_value.weight.T)", put_in)
+    )
+    _, told = note(CH2, "copy_v2_into_v1", text)
+    assert "It equals the parameter `W_value.weight` of `v2`." in told
+
+
 def test_a_wrong_result_that_is_no_other_one_is_not_reported_as_that(project, note):
     edit = ("v1.W_value.copy_(v2.W_value.weight.T)", "v1.W_value.copy_(-v2.W_value.weight.T)")
     text = edited(project, CH2, "copy_v2_into_v1", edit)

@@ -488,7 +488,7 @@ def test_what_was_not_written_to_is_reported(project):
 @pytest.mark.slow
 def test_what_is_called_and_thrown_away_is_reported_on_its_line(project):
     """The result of another class has a name there, but not here."""
-    edit = ("x = block(x)", "block(x)")
+    edit = ("\n            x = block(x)", "\n            block(x)")
     case = recorded_on(project, CH6, "SmallGPT", "one block")
     text = project.solution(CH6).read_text(encoding="utf-8").replace(*edit)
     line = line_of(text, "    block(x)")
