@@ -104,8 +104,8 @@ MISTAKES = [
     ),
     mistake(
         "targets_one_short",
-        "The targets have one token less than the inputs. The slice of a target ends one token after "
-        "that of its input.",
+        "The targets have one token less than the inputs. The slice of a target ends one token "
+        "after that of its input.",
         (RETURN, "return ids[windows], ids[windows[:, 1:]]"),
     ),
     mistake(

@@ -78,19 +78,21 @@ MISTAKES = [
         "counts in this text.",
         (
             "for pair, new_id in merges.items():",
-            "while (counts := count_pairs(ids)) and (pair := max(counts, key=counts.get)) in merges:",
+            "while (counts := count_pairs(ids)) "
+            "and (pair := max(counts, key=counts.get)) in merges:",
         ),
         ("merge_pair(ids, pair, new_id)", "merge_pair(ids, pair, merges[pair])"),
     ),
     mistake(
         "from_left_to_right",
-        "Pairs are merged from left to right, whichever comes first in the text. Apply one merge to "
-        "the whole text before the next.",
+        "Pairs are merged from left to right, whichever comes first in the text. Apply one merge "
+        "to the whole text before the next.",
         (
             "for pair, new_id in merges.items():\n        ids = merge_pair(ids, pair, new_id)",
             "place = 0\n    while place < len(ids) - 1:\n"
             "        new_id = merges.get(tuple(ids[place : place + 2]))\n"
-            "        ids[place : place + 2] = ids[place : place + 2] if new_id is None else [new_id]\n"
+            "        ids[place : place + 2] = "
+            "ids[place : place + 2] if new_id is None else [new_id]\n"
             "        place += new_id is None",
         ),
     ),
