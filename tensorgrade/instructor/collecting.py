@@ -8,7 +8,7 @@ import io
 import re
 import zipfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -585,18 +585,14 @@ def table(found: Plan, zone: str = "") -> Table:
         shown_as.add_column(title, overflow="fold")
     for place in found.places + found.aside:
         one = place.submitted
-        older = f"older: {some_names([*map(version_name(one), place.instead_of)], 90)}"
+        versions = [v.entry.path if v.name == one.name else v.name for v in place.instead_of]
+        older = f"older: {some_names(versions, 90)}"
         when = in_zone(one.time, zone) or "unknown"
         remarks = (one.remark, one.time_note, older if place.instead_of else "")
         cells = (place.folder, one.learner.known_as, one.name, counts_as(place), when)
         shorter = [*(brief(cell, 100) for cell in cells), "; ".join(filter(None, remarks))]
         shown_as.add_row(*(Text(shown(cell)) for cell in shorter))  # a learner's text is not markup
     return shown_as
-
-
-def version_name(counted: Submitted) -> Callable[[Submitted], str]:
-    """Return a function that names versions, by path if the one that counts has the same name."""
-    return lambda one: one.entry.path if one.name == counted.name else one.name
 
 
 def counts_as(place: PlannedFile) -> str:

@@ -237,7 +237,10 @@ def class_lines(what: Export) -> list[list[object]]:
         ["student", "name", "section", *most, "total", "of", "percent", "late chapters"]
     ]
     for student, person in people_of(what.rows, sum(one.points for one in chapters)).items():
-        own = {name: out_of_own(rows) for name, rows in person.chapters.items()}
+        own = {  # an excused chapter has an empty cell
+            name: total(rows, "points") if total(rows, "max_points") else ""
+            for name, rows in person.chapters.items()
+        }
         row = known.get(student, {})
         section = next((row[name] for name in SECTIONS if row.get(name)), "")
         share = round(100 * person.share, 2) if person.most else ""
@@ -246,11 +249,6 @@ def class_lines(what: Export) -> list[list[object]]:
         sums = [round(person.points, 6), round(person.most, 6), share, late_ones]
         lines.append([student, full_name(row), section, *points, *sums])
     return lines
-
-
-def out_of_own(rows: list[dict]) -> float | str:
-    """Return the points of a learner's chapter; "" if all of it is excused."""
-    return total(rows, "points") if total(rows, "max_points") else ""
 
 
 def full_name(row: dict[str, str]) -> str:

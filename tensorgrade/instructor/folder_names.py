@@ -72,7 +72,11 @@ class Claim:
     distinct: str
 
     def folder(self, attempt: int) -> str:
-        """Return the name; after a collision, add the id; after a second one, add a digest."""
+        """Return the name; after a collision, add the id; after a second one, add a digest.
+
+        >>> [Claim("Ann Lee", "7", "x").folder(attempt) for attempt in range(3)]
+        ['Ann Lee', 'Ann Lee_7', 'Ann Lee_2d711642']
+        """
         if attempt == 0:
             return safe(self.name)
         ending = f"_{self.id}" if attempt == 1 and self.id else f"_{digest(self.distinct)}"

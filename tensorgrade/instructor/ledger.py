@@ -346,7 +346,7 @@ class Ledger:
         with self.store.transaction() as connection:
             for a, own in self.attempts.items():
                 if submitted_files := now.get(a):
-                    own[-1] = self.redated(connection, own[-1], submitted_files)
+                    own[-1] = redated(connection, own[-1], submitted_files)
                 self.settle(connection, own)
             self.end_run(connection)
             rows = sorted(self.rows(), key=in_order(order))
@@ -355,17 +355,6 @@ class Ledger:
             store.set_meta(connection, SETTINGS, json.dumps(self.rules.settings))
         write_text(self.out / RESULTS, text)
         return rows
-
-    def redated(
-        self, connection: Connection, attempt: Attempt, submitted_files: SubmittedFiles
-    ) -> Attempt:
-        """Return an attempt with its current submission time, which may have been corrected."""
-        if attempt.content != submitted_files.digest:
-            return attempt
-        rows = [with_time(row, submitted_files) for row in attempt.rows]
-        if store.as_text(rows) == attempt.text or not attempt.is_sound:
-            return attempt
-        return store.change_attempt(connection, attempt, rows)
 
     def end_run(self, connection: Connection) -> None:
         """Record the run if it changed anything."""
@@ -396,6 +385,16 @@ def a_of(event: dict) -> About:
 def whose(abouts: Collection[About]) -> str:
     """Return a few learners and chapters as text."""
     return named(sorted("/".join(about) for about in abouts))
+
+
+def redated(connection: Connection, attempt: Attempt, submitted_files: SubmittedFiles) -> Attempt:
+    """Return an attempt with its current submission time, which may have been corrected."""
+    if attempt.content != submitted_files.digest:
+        return attempt
+    rows = [with_time(row, submitted_files) for row in attempt.rows]
+    if store.as_text(rows) == attempt.text or not attempt.is_sound:
+        return attempt
+    return store.change_attempt(connection, attempt, rows)
 
 
 def with_time(row: dict, submitted_files: SubmittedFiles) -> dict:

@@ -56,17 +56,14 @@ def term_of(sums: dict[str, list[float]], course: Course, scheme: Scheme) -> Ter
         return Term(shown, (), None, None)
     lowest = sorted(counted, key=lambda chapter: shares[chapter])
     dropped = lowest[: min(scheme.drop_lowest, len(lowest) - 1)]
-    weights = {c: weight_of(c, course, scheme) for c in shares if c not in dropped}
+    weights = {
+        c: scheme.weights.get(c, course.chapter(c).points) for c in shares if c not in dropped
+    }
     whole = sum(weight for c, weight in weights.items() if c in counted)
     total = sum(shares[c] * weight for c, weight in weights.items()) / whole if whole else 0.0
     rounded = round_half_up(min(total, scheme.most or total), scheme.decimals)
     passed = None if scheme.pass_mark is None else rounded >= scheme.pass_mark
     return Term(shown, tuple(c for c in sums if c in dropped), rounded, passed)
-
-
-def weight_of(chapter: str, course: Course, scheme: Scheme) -> float:
-    """Return the weight of a chapter: the scheme's, or else its points."""
-    return scheme.weights.get(chapter, course.chapter(chapter).points)
 
 
 def round_half_up(number: float, decimals: int) -> float:

@@ -289,7 +289,8 @@ class Asker:
             for edit, seen in islice(self.edits(case), MOST_TRIED):
                 if len(kept) >= ENOUGH_KEPT and len(changed) >= MOST_OPTIONS - 1:
                     break
-                same = is_same(before, seen) and not only_copies(self.text, edit.text)
+                only_copies = edit.text.count(".clone()") > self.text.count(".clone()")
+                same = is_same(before, seen) and not only_copies  # which makes a dull question
                 if not same and (
                     len(changed) >= MOST_OPTIONS - 1 or not clearly_differ(before, seen)
                 ):
@@ -310,11 +311,6 @@ class Asker:
                     other=[one[0] for one in wrong],
                 )
         return None
-
-
-def only_copies(text: str, edited: str) -> bool:
-    """Return True if an edit only copies a value, which makes a dull question."""
-    return edited.count(".clone()") > text.count(".clone()")
 
 
 def is_simple(case: Case, right: Observation) -> bool:

@@ -84,5 +84,8 @@ def grows(few: dict, many: dict) -> bool:
 
     One more matrix product is enough. Other operations may differ by one or two if code treats a
     size as a special case. The operations of a loop grow with its length, here by at least three.
+
+    >>> grows({"mm": 1}, {"mm": 2}), grows({"add": 1}, {"add": 3}), grows({"add": 1}, {"add": 4})
+    (True, False, True)
     """
     return products(many) > products(few) or arithmetic(many) >= arithmetic(few) + 3

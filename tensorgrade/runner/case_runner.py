@@ -529,11 +529,6 @@ def attributes_of(owner: Any) -> dict[str, Any]:
     return held
 
 
-def is_handle(value: Tree) -> bool:
-    """Return True if an argument is an object from an earlier step."""
-    return isinstance(value, dict) and "object" in value
-
-
 def is_list(value: object) -> TypeGuard[list | tuple]:
     """Return True if the argument is a list or a tuple."""
     return isinstance(value, (list, tuple))

@@ -84,14 +84,12 @@ def spans(source: str) -> list[tuple[list[str], int, int]]:
     try:
         found = tree_of(source).body
     except UNPARSABLE:
-        return [span_of(number + 1, block) for number, block in blocks_of_code(source)]
+        return [
+            span_of(number + 1, block)
+            for number, block in top_level_blocks(source)
+            if block.strip() and block.strip("\n")[0] != "#"  # more than a comment
+        ]
     return [(bound_names(s), first_line(s), s.end_lineno or s.lineno) for s in found]
-
-
-def blocks_of_code(source: str) -> list[tuple[int, str]]:
-    """Return (line number, text) of each top-level block that contains more than a comment."""
-    blocks = top_level_blocks(source)
-    return [(n, text) for n, text in blocks if text.strip() and text.strip("\n")[0] != "#"]
 
 
 def span_of(line: int, block: str) -> tuple[list[str], int, int]:

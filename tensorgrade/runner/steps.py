@@ -21,7 +21,6 @@ from .case_runner import (
     Snapshot,
     Step,
     gradients,
-    is_handle,
     is_tensor,
     load_file,
     load_weights,
@@ -289,7 +288,11 @@ class Call(Passing):
 
     def held(self, runner: CaseRunner) -> dict[str, Any]:
         """Return objects that persist between calls: the called object, and those passed in."""
-        names = {k: v["object"] for k, v in self.arguments.items() if is_handle(v)}
+        names = {
+            name: value["object"]
+            for name, value in self.arguments.items()
+            if isinstance(value, dict) and "object" in value
+        }
         names |= {"self": self.on} if self.on else {}
         return {name: runner.held_under(handle) for name, handle in names.items()}
 

@@ -292,6 +292,8 @@ def two_lines(expected: str, actual: str) -> list[Text]:
 
     >>> [line.plain for line in two_lines("[1, 2]", "[1, 3]")][1:]
     ['yours     [1, 3]', '              ^']
+    >>> two_lines("[1", "[1, 2]")[2].plain
+    '            ^'
     """
     alike = (a == b for a, b in zip(expected, actual, strict=False))
     first = next((n for n, same in enumerate(alike) if not same), min(len(expected), len(actual)))

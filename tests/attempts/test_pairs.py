@@ -19,6 +19,7 @@ def wrong(project) -> str:
     return make(text, EXERCISE, [known[name] for name in PAIR])
 
 
+@pytest.mark.slow
 def test_both_are_named_and_the_second_costs_its_share_of_what_is_left(
     project, grader, judged, wrong
 ):
@@ -31,6 +32,7 @@ def test_both_are_named_and_the_second_costs_its_share_of_what_is_left(
     assert found.points == pytest.approx(most * left) and found.points > 0
 
 
+@pytest.mark.slow
 def test_who_gives_the_same_in_public_alone_is_not_named(judged, wrong):
     """A learner has the public cases, and could tell these from hidden ones."""
     other = "return attn_weights @ values + (1.0 if d_k == 19 else 0.0)"
@@ -57,6 +59,7 @@ def test_of_two_pairs_that_look_the_same_only_the_shared_mistake_is_named(
     assert found.points == pytest.approx(found.max_points * left)
 
 
+@pytest.mark.slow
 def test_an_overwritten_input_does_not_hide_two_other_mistakes(project, judged):
     chapter, exercise = "ch3_causal_attention", "mask_and_renormalize"
     names = "mask_hides_the_past", "masked_without_renormalizing", "changes_scores_in_place"
@@ -71,6 +74,7 @@ def with_mistakes(project, chapter: str, exercise: str, names: tuple[str, ...]) 
     return make(text, exercise, known)
 
 
+@pytest.mark.slow
 def test_without_the_solution_no_pair_is_named(grader, judged, wrong, monkeypatch, tmp_path):
     monkeypatch.setattr(grader.maker, "known_pairs", {})
     monkeypatch.setattr("tensorgrade.attempts.maker.sources_path", lambda *_: tmp_path / "none")

@@ -90,6 +90,7 @@ def test_a_call_that_cannot_be_interrupted_is_ended_and_has_no_line(grade, solut
     assert verdicts["softmax"].status == "passed"
 
 
+@pytest.mark.slow
 def test_an_error_of_that_name_in_good_time_is_an_error(grade, solution):
     code = "    raise type('OutOfTime', (Exception,), {})('never')"
     verdicts, _ = grade(solution.replace("    return inputs @ query", code))

@@ -75,6 +75,7 @@ def test_where_a_mistake_is_known_the_first_check_speaks_that_came_to_an_answer(
     assert first_failure(failed).asks == told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module, lost",
     [(pipeline, "divergence"), (points, "is_only_squeezed"), (evidence, "repair")],
@@ -107,6 +108,7 @@ def test_an_answer_that_cannot_be_explained_costs_nothing(
     assert (told["trace_shapes"].message_id == NotExplained.id) == (lost != "is_only_squeezed")
 
 
+@pytest.mark.slow
 def test_given_code_earns_nothing_where_points_cannot_be_settled(project, grader, monkeypatch):
     chapter, name = "ch3_causal_attention", "bug_inverted_dropout"
     text = (project.exercises / f"{chapter}.py").read_text(encoding="utf-8")
@@ -122,6 +124,7 @@ def test_given_code_earns_nothing_where_points_cannot_be_settled(project, grader
     assert told.points == 0
 
 
+@pytest.mark.slow
 def test_right_code_after_a_failed_import_or_inside_of_if_is_right(grader, project):
     chapter = "ch1_simplified_attention"
     text = (project.root / "solutions" / f"{chapter}.py").read_text(encoding="utf-8")

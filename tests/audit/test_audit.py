@@ -70,13 +70,14 @@ def test_correct_code_in_any_convention_raises_no_alarm(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["CausalSelfAttention", "MultiHeadedAttention", "causal_attention"]
+    "name", first_of_each(["CausalSelfAttention", "MultiHeadedAttention", "causal_attention"], type)
 )
 def test_correct_code_raises_no_alarm(name):
     found = audited(CONVENTIONS, name)
     assert (found["status"], failing(found)) == ("holds", set())
 
 
+@pytest.mark.slow
 def test_a_mask_skipped_in_training_is_found():
     found = wrong("masked_in_evaluation_only")
     assert failing(found) == {"causality in training"}
@@ -84,23 +85,27 @@ def test_a_mask_skipped_in_training_is_found():
     assert found["at"]["line"] == line_with("masked_in_evaluation_only", "if not self.training")
 
 
+@pytest.mark.slow
 def test_a_mask_skipped_while_dropout_is_active_is_found():
     found = wrong("masked_while_dropout_is_inactive")
     assert failing(found) == {"causality in training"}
 
 
+@pytest.mark.slow
 def test_a_missing_mask_without_a_cache_is_found():
     found = wrong("no_mask_without_a_cache")
     assert {"causality in evaluation", "cache equals no cache"} <= failing(found)
     assert "no_mask" in names(found)
 
 
+@pytest.mark.slow
 def test_heads_cut_by_a_reshape_alone_are_found():
     found = wrong("heads_cut_by_a_reshape")
     assert "causality in evaluation" in failing(found)
     assert "heads_by_reshape_then_over_heads" in names(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, mistake, piece",
     [
@@ -136,6 +141,7 @@ class CausalAttention(nn.Module):
 """  # noqa: E501
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "condition, scale, axis, mistakes",
     [
@@ -151,6 +157,7 @@ def test_two_mistakes_are_both_named_each_with_its_line(condition, scale, axis, 
     assert len({one["line"] for one in found["mistakes"]}) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "old, new, mistake",
     [
@@ -174,6 +181,7 @@ def test_mistakes_of_dropout_and_of_fills_are_named(old, new, mistake):
     assert (names(found) == [mistake]) if mistake else (found["status"] == "holds")
 
 
+@pytest.mark.slow
 def test_an_option_for_biases_without_effect_is_named():
     text = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
     found = audited(text.replace("dropout=0.0", "dropout=0.0, qkv_bias=False"))
@@ -203,6 +211,7 @@ def test_an_error_is_repaired_on_the_line_that_makes_the_layer():
     assert found["at"]["fix"] == "self.k = nn.Linear((d_in), d_out)"
 
 
+@pytest.mark.slow
 def test_an_error_that_shows_its_mistake_is_named():
     text = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
     found = audited(text.replace("super().__init__()", "pass"))
@@ -286,6 +295,7 @@ class Drops(nn.Module):
     assert found["status"] == "holds", found
 
 
+@pytest.mark.slow
 def test_softmax_in_single_precision_inside_raises_no_alarm():
     text = (
         "def attention(q, k, v):\n"
@@ -305,24 +315,28 @@ def test_an_error_of_a_wrong_type_is_shown_where_the_value_was_made():
     assert "What the error means: A value has another type" in report_on(found)
 
 
+@pytest.mark.slow
 def test_training_without_dropout_has_to_equal_evaluation():
     text = TWO_MISTAKES.format(condition="True", scale="head_dim", axis=-1)
     found = audited(text.replace("k.mT\n", "k.mT * (2 if self.training else 1)\n"))
     assert "training without dropout" in failing(found)
 
 
+@pytest.mark.slow
 def test_the_formula_is_tested_if_the_layers_are_called_qkv_and_proj():
     found = audited(CONVENTIONS, "FlashCausalSelfAttention")
     holding = {one["name"] for one in found["relations"] if one["status"] == "holds"}
     assert "equality with F.scaled_dot_product_attention" in holding
 
 
+@pytest.mark.slow
 def test_the_report_says_why_the_formula_was_not_tested():
     assert "Not tested: equality with F.scaled_dot_product_attention, because its code" in (
         report_on(audited(CONVENTIONS, "NormalizedAttention"))
     )
 
 
+@pytest.mark.slow
 def test_an_unknown_scale_is_found_by_regression():
     text = "def attention(q, k, v):\n    return torch.softmax(q @ k.mT * 0.3, -1) @ v\n"
     found = audited(text)
@@ -330,6 +344,7 @@ def test_an_unknown_scale_is_found_by_regression():
     assert "multiplied by 0.3," in found["mistakes"][0]["says"]
 
 
+@pytest.mark.slow
 def test_one_edit_that_repairs_the_code_is_shown():
     assert "self.head_dim**0.5" in wrong("scaled_after_the_mask")["at"]["fix"]
 
@@ -345,6 +360,7 @@ def test_a_mask_that_hides_nothing_is_reported():
     assert failing(audited(text)) == {"masked keys"}
 
 
+@pytest.mark.slow
 def test_the_convention_of_a_mask_is_found_by_trial():
     assert "true-shows" in audited(CONVENTIONS, "MultiHeadedAttention")["roles"]["mask"]
     assert "true-hides" in audited(CONVENTIONS, "scaled_dot_product_attention")["roles"]["mask"]
@@ -410,6 +426,7 @@ def test_both_conventions_of_rotary_positions_are_right():
     assert found["status"] == "holds" and found["roles"] == {"convention": "pairs of neighbours"}
 
 
+@pytest.mark.slow
 def test_code_that_cannot_be_run_is_reported_with_its_line():
     text = "import torch\n\n\ndef attention(q, k, v):\n    return q @ missing @ v\n"
     found = audited(text)
@@ -428,12 +445,14 @@ def test_a_failed_import_is_the_reason_why_code_cannot_run():
     assert "line 2: No module named 'no_such_package'" in found["why"]
 
 
+@pytest.mark.slow
 def test_a_syntax_error_is_reported_with_its_line():
     request = {"text": "x = 1\ndef f(:\n", "filename": "a.py", "name": "", "wishes": {}}
     found = answer(request) | {"file": "a.py"}
     assert "a.py could not be run: line 2 has a syntax error" in report(found)
 
 
+@pytest.mark.slow
 def test_code_that_needs_a_mask_is_said_to_need_it():
     text = (
         "def attention(q, k, v, mask):\n"
@@ -443,6 +462,7 @@ def test_code_that_needs_a_mask_is_said_to_need_it():
     assert "a call needs `mask`" in audited(text)["why"]
 
 
+@pytest.mark.slow
 def test_the_report_begins_with_the_verdict_and_ends_with_its_status():
     found = {"file": "code.py", "problem": "", "audits": [wrong("scaled_by_heads")]}
     lines = report(found).split("\n")
@@ -476,6 +496,7 @@ def attention_without_scale(q, k, v):
     return (q @ k.mT).softmax(-1) @ v
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, table, role",
     [

@@ -132,6 +132,7 @@ def test_points_are_the_bugs_own_and_its_tests_those_of_the_other_exercise(cours
     assert 'attempt.bug_scaled.agrees("values")' in checks and "find_the_bug" not in checks
 
 
+@pytest.mark.slow
 def test_nothing_in_the_kit_tells_which_mistake_it_is(course):
     names = [one.name for one in candidates(course, CHAPTER, NAME)]
     assert len(names) == 3
@@ -152,12 +153,14 @@ def test_nothing_in_the_kit_tells_which_mistake_it_is(course):
     assert not [case for case in public.traces if case.startswith(f"{NAME}:")]
 
 
+@pytest.mark.slow
 def test_another_seed_draws_another_mistake(course):
     stubs = {given_in(course, 2**100 + n) for n in range(30)}
     assert len(stubs) == 3  # as many as there are mistakes to draw from
     assert given_in(course, 2**100) == given_in(course, 2**100)
 
 
+@pytest.mark.slow
 def test_a_build_proves_every_mistake_that_could_be_drawn(course):
     assert list(complaints.unproved_bugs(course)) == []
     assert list(complaints.unproved_bugs(course, frozenset({"scaled"}))) == []
@@ -174,6 +177,7 @@ def test_a_build_finds_a_bug_that_is_none(course, monkeypatch):
     ]
 
 
+@pytest.mark.slow
 def test_a_build_finds_a_solution_that_is_no_repair(course, monkeypatch):
     monkeypatch.setattr(complaints, "rewritten", lambda project, right, *names: right)
     said = list(complaints.unproved_bugs(course))
@@ -213,6 +217,7 @@ def test_an_authors_slip_is_reported(tmp_path, path, old, new, said):
     assert any(said in one for one in found) if said else found == [], found
 
 
+@pytest.mark.slow
 def test_a_mistake_that_takes_a_rewrite_to_fix_is_reported(tmp_path):
     root = with_a_bug(tmp_path)
     whole = f"{RIGHT_LINE}  # one by one\\n    return products.reshape(x.shape)"

@@ -14,7 +14,12 @@ from tensorgrade.author.building.reference_files import reference_paths
 from tensorgrade.author.building.same import same_fingerprints, same_references, same_values
 from tensorgrade.author.building.script import read_script, stub_text, without_solutions
 from tensorgrade.author.proofs import complaints as checks
-from tensorgrade.author.proofs.complaints import proofs_of_a_release, stale, wrong_files
+from tensorgrade.author.proofs.complaints import (
+    proofs_of_a_release,
+    stale,
+    with_place,
+    wrong_files,
+)
 from tensorgrade.author.proofs.slips import chapter_slips, guessable_seed
 from tensorgrade.course import Chapter, CourseError, Exercise
 from tensorgrade.exchange.references import load_references
@@ -84,6 +89,7 @@ def copy(project, tmp_path):
     return Project(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_stale_stub_is_found(copy):
     script = script_for_learners(copy, copy.course.chapter(CHAPTER))
     file = text_file(copy.exercises / f"{CHAPTER}.py", stub_text(script))
@@ -92,6 +98,7 @@ def test_a_stale_stub_is_found(copy):
     assert not file.fresh()
 
 
+@pytest.mark.slow
 def test_a_solved_stub_is_found(copy):
     shutil.copy(copy.solution(CHAPTER), copy.exercises)
     said = checks.solved_stubs(copy, copy.course.chapter(CHAPTER))
@@ -117,6 +124,7 @@ def test_text_on_the_line_that_starts_a_cell_is_refused(tmp_path, marker):
     assert str(refused.value).endswith(marker)
 
 
+@pytest.mark.slow
 def test_a_missing_hint_point_or_mistake_is_found(project):
     script = read_script(project.solution(CHAPTER))
     chapter = next(c for c in with_hints(project).chapters if c.name == CHAPTER)
@@ -207,3 +215,10 @@ def test_fingerprints_on_other_cases_are_others():
         for case in ("a/1", "a/2")
     )
     assert same_fingerprints(stored, stored) and not same_fingerprints(stored, built)
+
+
+def test_a_message_about_an_exercise_begins_with_its_lesson(project):
+    chapter = project.course.chapters[0]
+    line = f"{chapter.exercises[0].name}: no such case"
+    assert with_place(project, line) == f"{project.solution(chapter.name)}: {line}"
+    assert with_place(project, f"all: {line}") == f"all: {line}"

@@ -59,6 +59,7 @@ def solution_lines(project) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_line_of_a_solution(project, kit):
     lines = solution_lines(project)
     assert len(lines) > 40
@@ -93,6 +94,7 @@ def test_no_line_of_a_hidden_test_or_a_mistake(project, kit):
         assert not {line for line in code if line in text}, name
 
 
+@pytest.mark.slow
 def test_what_programs_leave_behind_is_not_in_it(project, tmp_path):
     for folder in ("exercises", "kit"):
         copytree(project.root / folder, tmp_path / folder)

@@ -123,12 +123,14 @@ def test_a_test_and_a_message_are_graded_again_and_rebuild_nothing(copied):
     assert changed(copied, grader, '"The mask', '"This mask')[0] == set()
 
 
+@pytest.mark.slow
 def test_another_edit_or_name_of_a_mistake_changes_its_exercise(copied):
     grader = f"graders/{CHAPTER}/causal_mask.py"
     both = {("causal_mask", True), ("causal_mask", False)}
     assert changed(copied, grader, 'mistake(\n        "', 'mistake(\n        "other_')[0] == both
 
 
+@pytest.mark.slow
 def test_what_is_shared_counts_where_it_is_used(copied):
     made, graded = changed(copied, "graders/shared.py", "0.43", "0.44")
     # The sentence is shown to learners; graders have cases of their own.

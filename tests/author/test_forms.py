@@ -18,6 +18,7 @@ def told_apart(project, forms, monkeypatch):
     return recording.tell_apart(part, part.rows(part.singles + part.in_forms))
 
 
+@pytest.mark.slow
 def test_a_mistake_that_looks_otherwise_in_a_form_has_one_fingerprint_more(project, monkeypatch):
     ones = "torch.ones(context_length, context_length)"
     checked = form("checked", on(EXERCISE, (RETURN, f"{RETURN}.view({ones}.shape)")))
@@ -27,6 +28,7 @@ def test_a_mistake_that_looks_otherwise_in_a_form_has_one_fingerprint_more(proje
     assert len(more) > len(plain) and set(more) == set(plain)
 
 
+@pytest.mark.slow
 def test_a_form_that_is_not_right_stops_the_build(project, monkeypatch):
     wrong = form("upside_down", on(EXERCISE, (RETURN, f"{RETURN}.T")))
     with pytest.raises(CourseError, match="the form upside_down is not right on"):

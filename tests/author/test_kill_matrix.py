@@ -140,6 +140,7 @@ def test_every_mistake_costs_a_tenth_to_a_half_of_its_exercise(project, figures)
         assert LEAST - TINY <= trial.cost <= most + TINY, trial
 
 
+@pytest.mark.slow
 def test_two_folders_of_tests_in_one_process_keep_apart(project):
     folders = (project.graders, project.exercises)
     for folder, collected in [(folder, CollectedTests(folder)) for folder in folders]:

@@ -59,6 +59,7 @@ def test_a_test_that_reaches_a_secret_is_reported_with_its_line(tmp_path, body, 
         taken(tmp_path, body)
 
 
+@pytest.mark.slow
 def test_the_course_has_each_test_once_and_no_case(project):
     for chapter in project.course.chapters:
         text = learner_checks(project, chapter)
@@ -69,6 +70,7 @@ def test_the_course_has_each_test_once_and_no_case(project):
         assert "pick" not in text and "mistake" not in text and "normal(" not in text
 
 
+@pytest.mark.slow
 def test_every_group_that_is_asked_for_has_a_case_of_either_kind(project, monkeypatch):
     own = load_checks(project.graders)
     files = {

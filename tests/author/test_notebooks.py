@@ -159,6 +159,7 @@ def test_committed_notebooks_are_fresh(chapter):
         assert file.fresh(), f"{file.path} is stale; run `tensorgrade build`"
 
 
+@pytest.mark.slow
 def test_a_changed_notebook_is_stale(tmp_path):
     chapter = CHAPTERS[0]
     for name in ("course_config.py", "nbgrader_config.py", "exercises", "solutions", "graders"):

@@ -79,6 +79,7 @@ def test_a_word_of_a_message_runs_nothing(course, runs):
     assert f"{HIDDEN}.fingerprints.json.gz" in wrote and f"{HIDDEN}.safetensors" not in wrote
 
 
+@pytest.mark.slow
 def test_a_new_mistake_runs_its_exercise(course, runs):
     new = '    mistake("halved", "It is half as much.", ("x * factor", "x * factor / 2")),\n]'
     edit(course, GRADER, "\n]\n", f"\n{new}\n")
@@ -92,6 +93,7 @@ def test_a_new_case_runs_its_side_of_its_exercise(course, runs):
     assert parts_run(runs) == {("scaled", True)}
 
 
+@pytest.mark.slow
 def test_a_new_name_of_a_mistake_is_told(course):
     edit(course, GRADER, '"scaled_factor_added"', '"added"')
     built, wrote = build(course)
@@ -100,6 +102,7 @@ def test_a_new_name_of_a_mistake_is_told(course):
     assert ("added",) in {one.mistakes for one in prints}
 
 
+@pytest.mark.slow
 def test_another_solution_runs_its_exercise_alone(course, runs):
     edit(course, f"solutions/{CHAPTER}.py", "    return x * factor", "    return x * factor + 0")
     assert build(course)[0].wrong == () and parts_run(runs) == BOTH
@@ -115,6 +118,7 @@ def test_a_new_seed_and_new_points_leave_learners_cases_alone(course, runs):
     assert b'"points": 7.5' in (course / f"release/{CHAPTER}/{CHAPTER}.ipynb").read_bytes()
 
 
+@pytest.mark.slow
 def test_named_exercises_alone_are_made(course, runs):
     edit(course, f"solutions/{CHAPTER}.py", "    return x * factor", "    return x * factor + 0")
     edit(course, f"solutions/{CHAPTER}.py", "return counts", "return dict(counts)")
@@ -125,6 +129,7 @@ def test_named_exercises_alone_are_made(course, runs):
     assert build(course)[0].wrong == () and {name for name, _ in parts_run(runs)} == {"word_counts"}
 
 
+@pytest.mark.slow
 def test_chapters_of_other_exercises_are_left_alone(course):
     edit(course, "solutions/ch2_more.py", "# ## ", "# ## Once more: ")
     edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
@@ -135,6 +140,7 @@ def test_chapters_of_other_exercises_are_left_alone(course):
     assert not [path for path in wrote if CHAPTER in path]
 
 
+@pytest.mark.slow
 def test_a_slip_keeps_what_is_built_with_it_from_being_built(course):
     (other,) = (course / "graders" / "ch2_more").glob("[!_]*.py")
     edit(course, f"graders/ch2_more/{other.name}", "def cases(", "def case_s(")
@@ -144,12 +150,14 @@ def test_a_slip_keeps_what_is_built_with_it_from_being_built(course):
     assert "word_counts" in build(course, exercises=frozenset({"scaled"}))[0].wrong[0]
 
 
+@pytest.mark.slow
 def test_without_the_cache_the_stored_files_are_enough(course, runs):
     shutil.rmtree(course / FOLDER)
     built, wrote = build(course)
     assert built.wrong == () and runs == [] and wrote == []
 
 
+@pytest.mark.slow
 def test_a_broken_cache_is_ignored(course):
     for content in (b"", b"\n", b"no key\nAll is well.", b"\xff\xff"):
         for path in filter(Path.is_file, (course / FOLDER).rglob("*")):
@@ -177,6 +185,7 @@ def test_a_spoilt_reference_file_is_built_again(course):
             assert built.wrong == () and path in wrote and derived(course) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", REFERENCES[:3:2])
 def test_a_file_from_elsewhere_is_not_taken_for_a_built_one(course, path, runs):
     """Even if only another chapter of the course is built in between."""
@@ -223,6 +232,7 @@ def is_known_as_built(course) -> bool:
     return cached(course, BUILT, key_of(contents(course))) is not None
 
 
+@pytest.mark.slow
 def test_every_file_counts_for_what_is_built(course):
     new = ("graders/helpers.py", "exercises/new.py", "source/ch2_more/x")
     for path in new:
@@ -237,6 +247,7 @@ def test_every_file_counts_for_what_is_built(course):
     assert is_known_as_built(course)
 
 
+@pytest.mark.slow
 def test_a_build_of_one_exercise_does_not_speak_for_the_others(course):
     edit(course, GRADER, "The factor is added. It should", "The factor is added; it should")
     assert build(course, exercises=frozenset({"Shift"}))[0].wrong == ()
@@ -244,12 +255,14 @@ def test_a_build_of_one_exercise_does_not_speak_for_the_others(course):
     assert build(course)[0].wrong == () and is_known_as_built(course)
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_not_known_as_built(course):
     edit(course, GRADER, '"The factor is added. It should', f'"{"x" * 200}')
     assert build(course)[0].wrong and not is_known_as_built(course)
     assert build(course)[0].wrong
 
 
+@pytest.mark.slow
 def test_an_interrupted_build_keeps_the_chapters_that_are_finished(course, runs, monkeypatch):
     edit(course, "course_config.py", "seed=", "seed=1")
     make_part, begun = parts.make_part, []
@@ -310,6 +323,7 @@ def pairs_run(runs) -> set[tuple[str, bool]]:
     return {(exercise, hidden) for exercise, hidden, names in runs if len(names) == 2}
 
 
+@pytest.mark.slow
 def test_pairs_of_a_changed_engine_stay_where_single_mistakes_do(with_pairs, runs, monkeypatch):
     before = derived(with_pairs)
     monkeypatch.setattr("tensorgrade.author.recording.digests.engine_digest", lambda: "other")
@@ -323,6 +337,7 @@ def test_no_pairs_are_stored_for_hidden_cases(with_pairs):
     assert pairs_in(with_pairs / f"{HIDDEN}.fingerprints.json.gz") == 0
 
 
+@pytest.mark.slow
 def test_a_clone_without_what_git_ignores_makes_everything_but_pairs(with_pairs, runs):
     """Of all references, git hands out only the fingerprints on public cases."""
     before = derived(with_pairs)
@@ -337,6 +352,7 @@ def test_a_clone_without_what_git_ignores_makes_everything_but_pairs(with_pairs,
     assert runs and not pairs_run(runs)
 
 
+@pytest.mark.slow
 def test_stored_pairs_of_other_edits_are_made_again(with_pairs, runs):
     shutil.rmtree(with_pairs / FOLDER)
     shutil.rmtree(with_pairs / "graders" / "references")
@@ -384,6 +400,7 @@ def test_a_slip_that_shows_when_it_is_run_is_a_sentence_with_its_file(
     assert str(error.value).startswith(places) and said in str(error.value)
 
 
+@pytest.mark.slow
 def test_many_pairs_are_not_made_unasked(tmp_path, monkeypatch):
     course = make_course(tmp_path / "small")
     monkeypatch.setattr("tensorgrade.author.building.parts.FEW_RUNS_OF_PAIRS", -1)

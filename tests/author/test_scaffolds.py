@@ -120,6 +120,7 @@ def test_what_is_there_is_not_written_over(course):
     assert (course / "course_config.py").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_exercise_that_is_off_is_nowhere(tmp_path):
     root = make_course(tmp_path / "off")
     edit(root, "course_config.py", "points={},", 'points={"word_counts": 9}, off=("Shift",),')

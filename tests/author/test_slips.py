@@ -269,6 +269,7 @@ def test_an_error_of_several_lines_is_one_sentence(course, monkeypatch):
     assert said and all(line.endswith("TypeError: eye() takes other arguments:") for line in said)
 
 
+@pytest.mark.slow
 def test_slips_of_several_files_are_reported_together(tmp_path):
     root = make_course(tmp_path / "small")
     edit(root, GRADER, '"x * factor", "x + factor"', '"x * factro", "x + factor"')
@@ -292,6 +293,7 @@ def test_slips_of_several_files_are_reported_together(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_an_adopted_mistake_has_a_name_of_its_own(tmp_path):
     root = make_course(tmp_path / "small")
     path = (root / GRADER).with_suffix(".adopted.json")

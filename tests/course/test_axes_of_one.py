@@ -44,6 +44,7 @@ def differs(project, chapter, exercise, source) -> bool:
 IN_ERRORS = {"trace_shapes", "train_step", "trained_loss", "CachedAttention"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chapter, exercise", first_of_each(EXERCISES, lambda names: names[0]))
 def test_a_result_that_loses_an_axis_of_one_loses_points(project, judged, chapter, exercise):
     verdicts = {
@@ -61,6 +62,7 @@ GONE = "; a dimension of size 1 is missing"
 SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [SOFTMAX.replace("**0.5", ""), SOFTMAX.replace("-1", "-2")])
 def test_what_is_wrong_besides_is_paid_for(project, judged, wrong):
     chapter, exercise = "ch2_self_attention", "attention_weights"

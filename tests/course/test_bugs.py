@@ -19,6 +19,8 @@ from tensorgrade.sources.submitted_files import SubmittedFiles
 from tensorgrade.testing.collected import CollectedTests
 from tensorgrade.views.note import Note
 
+from ..sampling import first_of_each
+
 CH2, CH6 = "ch2_self_attention", "ch6_small_gpt"
 SCALED = "bug_scaled_dot_product_attention"
 RIGHT = "    shares = (likeness / width**0.5).softmax(dim=-1)\n"
@@ -98,6 +100,7 @@ def test_what_graders_and_learners_have_is_what_the_seed_draws(project):
             assert stored.bugs == bugs_of(project, chapter)
 
 
+@pytest.mark.slow
 def test_the_kit_does_not_say_which(project):
     for name, chapter in bugs(project).items():
         prints = fingerprints_path(project.exercises / "references", chapter)
@@ -110,6 +113,7 @@ def test_the_kit_does_not_say_which(project):
         assert lost and not lost & set(stub(project, chapter).splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chapter", [CH2, CH6])
 def test_code_as_it_was_given_is_not_attempted_and_earns_nothing(project, rows, chapter):
     text = stub(project, chapter).replace("_attention(\n", "_attention(  # looked at\n")
@@ -149,6 +153,7 @@ def is_replaced(verdict) -> bool:
     return (verdict.points, verdict.status, verdict.line) == (0, "failed", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", SUBSTITUTES)
 def test_another_function_in_its_place_earns_nothing(project, rows, way):
     found = rows(CH1, f"{with_given(project)}\n{SUBSTITUTES[way]}\n")
@@ -156,13 +161,14 @@ def test_another_function_in_its_place_earns_nothing(project, rows, way):
     assert found[OTHER].status == "passed"
 
 
-@pytest.mark.parametrize("way", HELPED)
+@pytest.mark.parametrize("way", first_of_each(HELPED, type))
 def test_nothing_else_of_the_file_helps_the_definition(project, rows, way):
     change, line = HELPED[way]
     found = rows(CH1, f"{with_given(project, change)}\n{line}\n")
     assert is_replaced(found[SIMPLE])
 
 
+@pytest.mark.slow
 def test_what_is_in_the_place_of_a_repair_costs_nothing(project, rows):
     """Only the definition counts, whatever the file does with its name afterwards."""
     right = project.solution(CH1).read_text(encoding="utf-8")
@@ -170,6 +176,7 @@ def test_what_is_in_the_place_of_a_repair_costs_nothing(project, rows):
         assert rows(CH1, f"{right}\n{line}\n")[SIMPLE].points == 4
 
 
+@pytest.mark.slow
 def test_a_repair_may_use_imports_of_the_file_and_type_hints_of_any_kind(project, rows):
     text = project.solution(CH2).read_text(encoding="utf-8")
     text = text.replace("import torch\n", "import torch\nimport math\nMatrix = torch.Tensor\n", 1)
@@ -186,6 +193,7 @@ def test_in_self_check_the_definition_is_run_alone_too(project):
     assert "In this exercise it runs alone" in Card(found)._repr_html_()
 
 
+@pytest.mark.slow
 def test_another_mistake_is_reported_without_its_name_its_line_or_its_repair(project, rows):
     other = next(m for m in candidates(project, CH2, SCALED) if m != drawn(project, CH2, SCALED))
     verdict = rows(CH2, given_scaled(project, other.name))[SCALED]
@@ -194,6 +202,7 @@ def test_another_mistake_is_reported_without_its_name_its_line_or_its_repair(pro
     assert other.message not in verdict.message and "one small change" not in verdict.message
 
 
+@pytest.mark.slow
 def test_a_file_without_it_and_one_that_cannot_be_read_earn_nothing(project, rows):
     for text in (
         "import torch\n",
@@ -204,6 +213,7 @@ def test_a_file_without_it_and_one_that_cannot_be_read_earn_nothing(project, row
         assert verdict.points == 0 and verdict.status in ("not_attempted", "failed", "error")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", ["no_scale", "softmax_over_columns"])
 def test_learners_learn_what_fails_and_not_what_it_is(project, mistake):
     given = {m.name: m for m in candidates(project, CH2, SCALED)}[mistake]

@@ -99,6 +99,7 @@ FACTS = {"keeps_inputs", "has_parameters", "has_buffer", "does_not_grow", "refus
 FACTS |= {"avoids", "makes_no_table"}
 
 
+@pytest.mark.slow
 def test_facts_carry_at_most_a_tenth(project):
     """Checks that trust the learner's process are worth little."""
     own = {name for name in load_checks(project.graders).checks if name.startswith("avoids")}

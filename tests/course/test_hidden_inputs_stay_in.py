@@ -274,6 +274,7 @@ def test_honest_errors_say_as_much_as_ever(judged, body, said):
     assert said in message and "…" not in message.replace("…`", "`"), message
 
 
+@pytest.mark.slow
 def test_another_text_on_public_cases_is_not_enough(grader):
     """The public cases run in a fresh process: what was seen on hidden ones is not there.
 
@@ -295,6 +296,7 @@ def attention_scores(query, inputs):
 """
 
 
+@pytest.mark.slow
 def test_numbers_packed_into_a_sentence_of_torch_are_those_of_a_public_case(grader):
     """182 bits of a hidden case once left in a sentence that torch could have said."""
     submitted_files = SubmittedFiles("eve", CH1, f"{CH1}.py", ("import torch" + PACKED).encode())

@@ -148,6 +148,7 @@ def test_what_would_run_on_a_gpu_or_cannot_be_tried_costs_nothing(
     assert [result for result in results if not result.passed] == []
 
 
+@pytest.mark.slow
 def test_who_keeps_a_buffer_and_uses_another_tensor_loses_little(attempt_of, grader):
     attempt, _ = attempt_of("CausalAttention", WRONG["another_plain_attribute"][0])
     lost = [r for r in grader.collected.results(attempt, "CausalAttention") if not r.passed]

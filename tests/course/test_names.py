@@ -113,12 +113,14 @@ def test_a_right_answer_with_other_names_is_no_wrong_answer_without_a_name(judge
     assert verdict.group and not verdict.mistakes
 
 
+@pytest.mark.slow
 def test_a_misspelt_class_is_judged_as_the_one_that_is_meant(edited):
     verdict = edited(CH3, "CausalAttention", {"class CausalAttention": "class CasualAttention"})
     assert "`CasualAttention` should be called `CausalAttention`" in verdict.message
     assert (verdict.points, verdict.mistakes) == (verdict.max_points - 1, [])
 
 
+@pytest.mark.slow
 def test_a_mistake_in_a_misspelt_class_is_named_and_both_are_reported(edited):
     wrong = {
         "class CausalAttention": "class CasualAttention",
@@ -129,6 +131,7 @@ def test_a_mistake_in_a_misspelt_class_is_named_and_both_are_reported(edited):
     assert "`CasualAttention` should be called `CausalAttention`" in verdict.message
 
 
+@pytest.mark.slow
 def test_a_mistake_under_other_names_is_named_and_both_are_reported(judged):
     verdict = judged(CH4, "MultiHeadAttention", MANY_HEADS.replace(" / self.head_dim**0.5", ""))
     assert verdict.mistakes == ["no_scale"] and verdict.points == 0.7 * 30 - 1
@@ -262,6 +265,7 @@ def test_parameters_in_order_are_their_authors_and_are_not_mentioned(edited):
     assert (verdict.status, verdict.message) == ("passed", "Right.")
 
 
+@pytest.mark.slow
 def test_parameters_in_another_order_go_by_their_names(judged):
     text = "def attention_scores(inputs, the_query):\n    return inputs @ the_query\n"
     verdict = judged(CH1, "attention_scores", text)
@@ -272,6 +276,7 @@ def test_parameters_in_another_order_go_by_their_names(judged):
     )
 
 
+@pytest.mark.slow
 def test_a_missing_option_alone_is_named(edited):
     fixed = {
         "def __init__(self, d: int, eps: float = 1e-5) -> None:\n        super": (
@@ -285,6 +290,7 @@ def test_a_missing_option_alone_is_named(edited):
     assert 0 < verdict.points < verdict.max_points
 
 
+@pytest.mark.slow
 def test_the_stubs_own_names_in_its_order_cost_nothing(judged):
     text = MANY_HEADS.replace(
         "num_head, context_len, droupout, bias", "context_len, droupout, num_head, bias"
@@ -326,6 +332,7 @@ def test_what_no_name_can_be_meant_for_is_reported_and_bound_to_nothing(judged, 
     assert verdict.points == 0
 
 
+@pytest.mark.slow
 def test_a_required_parameter_that_nobody_passes_is_not_blamed_on_underscores(edited):
     edits = {"def __init__(self, d_in: int, d_out: int)": "def __init__(self, d_in, d_out, size)"}
     verdict = edited(CH2, "SelfAttention_v1", edits)
@@ -344,6 +351,7 @@ def test_a_substitute_takes_what_the_learners_own_class_takes(judged):
     assert (verdict.status, verdict.message) == ("passed", "Right.")
 
 
+@pytest.mark.slow
 def test_values_under_names_that_mean_something_else_are_wrong(judged):
     """Likeness says what is meant: who computes keys with `w_query` has exchanged the two."""
     text = MANY_HEADS.replace("v_proj", "w_value").replace(
@@ -353,6 +361,7 @@ def test_values_under_names_that_mean_something_else_are_wrong(judged):
     assert verdict.mistakes == ["scores_from_keys_alone"]
 
 
+@pytest.mark.slow
 def test_self_check_tells_names_too(project):
     from tensorgrade.author.proofs.made_attempts import MadeAttempts
     from tensorgrade.testing.collected import CollectedTests

@@ -28,6 +28,7 @@ def marked() -> list:
     return params
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", marked())
 def test_public_code_gets_the_verdict_that_it_should(project: Project, judged, case):
     solution = project.solution(case["chapter"]).read_text(encoding="utf-8")

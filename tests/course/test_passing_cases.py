@@ -30,6 +30,7 @@ def test_what_is_right_has_no_line(verdict_on):
     assert (row["status"], row["line"], row["stage"], row["sure"]) == ("passed", None, None, None)
 
 
+@pytest.mark.slow
 def test_a_named_mistake_is_sure_by_its_name(verdict_on):
     verdict = verdict_on(RIGHT.replace("d_k**0.5", "d_k"))
     assert verdict.mistakes and verdict.sure == Certainty.NAMED and verdict.line in (7, None)
@@ -49,6 +50,7 @@ def test_what_one_small_edit_fixes_is_placed_there(verdict_on, old, new, line):
     assert "0.5" not in verdict.message and "d_k**" not in verdict.message
 
 
+@pytest.mark.slow
 def test_an_edit_that_only_suits_the_cases_of_learners_is_no_repair(verdict_on):
     """A table of the public sizes: right there and nowhere else, whatever is edited in it."""
     table = "{2: 2**0.5, 3: 3**0.5, 4: 4**0.4}.get(d_k, 1.0)"
@@ -56,11 +58,13 @@ def test_an_edit_that_only_suits_the_cases_of_learners_is_no_repair(verdict_on):
     assert verdict.sure != Certainty.REPAIRED, verdict
 
 
+@pytest.mark.slow
 def test_an_error_is_placed_on_its_line(verdict_on):
     verdict = verdict_on(RIGHT.replace("attn_weights @ values", "attn_weights @ no_values"))
     assert verdict.line == 8 and verdict.sure in (Certainty.REPAIRED, Certainty.PLACED)
 
 
+@pytest.mark.slow
 def test_the_line_of_an_error_is_reported_before_one_where_other_values_part(verdict_on):
     text = RIGHT.replace("d_k**0.5", "(d_k + 7)").replace(
         "    d_k =", "    if queries.requires_grad:\n        queries = queries.nothing\n    d_k ="
@@ -91,6 +95,7 @@ def scaled_dot_product_attention(queries, keys, values):
 """
 
 
+@pytest.mark.slow
 def test_a_message_holds_no_number_of_a_hidden_case(verdict_on, project):
     """No message repeats hidden inputs that the learner's code sees."""
     from tensorgrade.exchange.references import load_references
@@ -185,6 +190,7 @@ def test_nothing_false_is_said_of_what_is_halfway(project, judged, name):
     assert false not in verdict.message, verdict.message
 
 
+@pytest.mark.slow
 def test_a_value_in_which_all_became_the_same_is_blamed(project, judged):
     """A softmax over the only row is all ones: that line is wrong, and not the one after it."""
     edits = ("torch.softmax(attn_scores, dim=-1)", "torch.softmax(attn_scores[None], dim=0)[0]")
@@ -320,6 +326,7 @@ def test_the_line_of_a_setting_is_reported(project, judged, name):
     assert re.search(rf"\b[Ll]ine {line}\b", verdict.message), (line, verdict.message)
 
 
+@pytest.mark.slow
 def test_another_version_of_what_fails_is_reported(verdict_on):
     older = RIGHT.replace("return attn_weights @ values", "return attn_weights[0]")
     newer = RIGHT.replace(f"def {NAME}", f"def {NAME}_v2")

@@ -23,7 +23,7 @@ EDITED = [
 
 @pytest.mark.parametrize(
     "chapter, exercise, name, edits",
-    first_of_each(EDITED, lambda case: case[:2]),
+    first_of_each(EDITED, lambda case: case[0]),
     ids=lambda value: value if type(value) is str else "",
 )
 def test_right_edit_gets_full_points(project, judged, chapter, exercise, name, edits):

@@ -72,6 +72,7 @@ def test_the_model_is_small():
     assert WEIGHTS.stat().st_size < 1_000_000
 
 
+@pytest.mark.slow
 def test_one_head_looks_at_the_token_before(ours, trained, never_seen, random_twice):
     """Measured: 0.99 and more on each text; its neighbours 0.02 to 0.2."""
     for weights in heads_on(ours, trained, [*never_seen, *random_twice]):
@@ -81,6 +82,7 @@ def test_one_head_looks_at_the_token_before(ours, trained, never_seen, random_tw
         assert BEFORE == (0, 0) and others.max() < 0.5
 
 
+@pytest.mark.slow
 def test_one_head_looks_at_what_came_after_the_same(ours, trained, random_twice):
     """Measured: 0.92 on average, 0.90 at least; no head of the first layer above 0.03."""
     seen = zip(random_twice, heads_on(ours, trained, random_twice), strict=True)
@@ -191,6 +193,7 @@ def test_the_page_is_self_contained_and_escapes_typed_text(ours):
     assert "Layer 2, head 4" in page(seen) and "<!doctype html>" not in figures(seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [False, True])
 def test_colours_are_half_blocks_and_shades_do_without(ours, every):
     seen, shown = look(ours, CAT), {}
@@ -218,6 +221,7 @@ def test_the_command(project, tmp_path, capsys, monkeypatch):
         see(CAT, False, None, False, folder=project.exercises)
 
 
+@pytest.mark.slow
 def test_beside_an_untouched_notebook_the_script_counts(project, tmp_path):
     """In the kit, notebooks contain the given code of find-the-bug exercises."""
     (tmp_path / "exercises").symlink_to(project.exercises)

@@ -167,6 +167,7 @@ def test_when_old_questions_are_mixed_in_makes_no_difference(verdicts, monkeypat
     }
 
 
+@pytest.mark.slow
 def test_two_slips_in_two_helpers_cost_twice(verdicts):
     mask = {"torch.triu(ones, diagonal=1).bool()": "torch.tril(ones, diagonal=-1).bool()"}
     found = verdicts(CH3, mask | {DROPPED: "return attn_weights * keep"})
@@ -181,6 +182,7 @@ def test_a_mistake_of_its_own_is_paid_for(verdicts):
     assert verdict.points == pytest.approx(0.7 * verdict.max_points)
 
 
+@pytest.mark.slow
 def test_the_same_slip_written_out_twice_costs_twice(verdicts):
     found = verdicts(CH2, {"attn_scores / d_k**0.5": "attn_scores"}, calls=False)
     assert {"attention_weights", "scaled_dot_product_attention", "SelfAttention_v1"} <= lost(found)

@@ -378,6 +378,7 @@ def causal_attention_weights(attn_scores, d_k):
 """
 
 
+@pytest.mark.slow
 def test_rows_of_zeros_are_not_called_a_softmax_over_everything(project, judged):
     solution = project.solution(CH3).read_text(encoding="utf-8")
     found = judged(CH3, "causal_attention_weights", f"{solution}\n{ROWS_OF_ZEROS}")

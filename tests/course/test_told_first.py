@@ -125,6 +125,7 @@ TWO = [
 MERGE = "context_heads.transpose(1, 2).reshape(b, num_tokens, -1)"
 
 
+@pytest.mark.slow
 def test_of_two_mistakes_the_one_is_reported_that_explains_more(project, note):
     merged = (MERGE, "context_heads.reshape(b, num_tokens, -1)")
     text = edited(project, CH4, "MultiHeadAttention", *TWO, merged)
@@ -145,6 +146,7 @@ def simplified_self_attention(inputs):
 """
 
 
+@pytest.mark.slow
 def test_an_error_in_a_helper_is_reported_with_the_line_that_calls_it(note, judged):
     _, told = note(CH1, "simplified_self_attention", HELPED)
     verdict = judged(CH1, "simplified_self_attention", HELPED)
@@ -272,6 +274,7 @@ def test_a_step_in_place_that_a_gradient_cannot_bear_is_reported_with_its_line(p
     assert f"line {line} overwrites a tensor in place" in told and finding.diagnosis.line == line
 
 
+@pytest.mark.slow
 def test_a_step_in_place_where_a_layer_is_made_is_not_reported_as_what_spoils_a_gradient(
     project, note
 ):
@@ -330,6 +333,7 @@ def test_a_weight_inside_a_part_is_asked_after_where_that_is_made(project, note)
     assert "no weight of" not in told
 
 
+@pytest.mark.slow
 def test_parts_that_torch_does_not_find_are_reported_as_a_whole(project, note):
     text = edited(
         project,

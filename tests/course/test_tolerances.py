@@ -1,5 +1,6 @@
 """The tolerances are above the differences of right answers and below those of mistakes."""
 
+import pytest
 import torch
 
 from tensorgrade.author.recording.references import observe
@@ -31,6 +32,7 @@ def test_a_square_root_in_float32_is_within(project):
     assert 0 < difference < tolerance.absolute / 10
 
 
+@pytest.mark.slow
 def test_wrong_scales_are_far_outside(project):
     chapter = "ch2_self_attention"
     source = project.solution(chapter).read_text(encoding="utf-8")

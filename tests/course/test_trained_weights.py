@@ -86,6 +86,7 @@ def test_the_graders_model_is_the_solutions(trained, project):
                 assert torch.allclose(found, wanted, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_trained_weights_earn_all_points(judged, trained):
     found = judged(CompanionFile(FILE, trained))
     assert (found.points, found.status) == (MOST, "passed"), found
@@ -100,6 +101,7 @@ def test_in_another_dtype_they_do_too(judged, trained, kind):
     assert judged(beside).points >= MOST - 1, "rounded to eight bits the own model may be off"
 
 
+@pytest.mark.slow
 def test_without_the_masks_and_with_more_in_the_file_they_do_too(judged, trained):
     tensors = {name: t for name, t in load(trained).items() if "mask" not in name}
     assert judged(CompanionFile(FILE, file_of(tensors))).points == MOST
@@ -221,6 +223,7 @@ def test_a_model_that_sees_what_comes_is_good_by_its_own_loss_and_earns_nothing(
     assert found.points == OWN_WORK + 1 and "it must be below 2.1" in found.message
 
 
+@pytest.mark.slow
 def test_foreign_names_in_a_file_are_not_held_against_the_code(judged, trained):
     """The file counts as meant; the own model, whose names are right, cannot take it."""
     tensors = {name.replace("layers.0", "layers.9"): t for name, t in load(trained).items()}
@@ -279,6 +282,7 @@ def kit():
     return load_file(ROOT / "exercises" / "weights" / "looking.safetensors")
 
 
+@pytest.mark.slow
 def test_what_comes_with_the_course_knows_no_english_and_is_wider(trained, kit):
     """Cut to the model that is asked for, and to the characters of Shakespeare."""
     assert kit["token_embedding.weight"].shape[1] > 64
@@ -380,6 +384,7 @@ def test_an_own_model_that_makes_something_else_of_the_weights_loses_that_part(
         assert found.points == MOST - 1, found
 
 
+@pytest.mark.slow
 def test_weights_count_whatever_the_function_gives(judged, trained, solution):
     text = solution.decode()
     stub = text[: text.index("def trained_loss(")] + "def trained_loss(model, windows):\n    pass\n"
@@ -410,6 +415,7 @@ def test_learners_and_graders_measure_on_other_text(project):
     assert len(texts[0]) > 400 and not texts[0] & texts[1]
 
 
+@pytest.mark.slow
 def test_a_known_mistake_beside_no_weights_costs_no_more_and_both_are_reported(
     judged, trained, solution
 ):

@@ -621,6 +621,7 @@ def test_a_factor_that_only_some_cases_have_is_reported_with_its_line(told):
     assert "it is the expected result times 2" in message and "Look at line" in message
 
 
+@pytest.mark.slow
 def test_a_value_from_outside_that_is_a_constant_is_no_fault(told):
     code = "ROOT = 0.5\nheads = nn.Identity\n" + V1.replace("** 0.5", "** ROOT")
     assert told(CH2, "SelfAttention_v1", code) == ("Right.", "Right.")
@@ -628,6 +629,7 @@ def test_a_value_from_outside_that_is_a_constant_is_no_fault(told):
     assert all("outside" not in message for message in told(CH2, "SelfAttention_v1", wrong))
 
 
+@pytest.mark.slow
 def test_no_sentence_of_two_mistakes_loses_its_end(project):
     assert wrong_sentences(project, project.mistakes) == []
     long = project.mistakes[0].__class__("much_to_say", "All of it. " * 20, {"softmax": ()})
@@ -646,6 +648,7 @@ def public(project):
     return public
 
 
+@pytest.mark.slow
 def test_what_learner_code_prints_stays_out_of_its_note(public, capsys):
     part = public(
         CH3, "CausalAttention", CAUSAL.replace("b, n, _ = x.shape", "n = 2; print('seen', n)")
@@ -670,6 +673,7 @@ def test_an_endless_loop_is_reported_with_its_line_and_how_long_it_took(public):
     assert re.search(line, render(wrong.value.diagnosis.problem))
 
 
+@pytest.mark.slow
 def test_code_outside_of_functions_that_never_ends_is_left_out_and_reported(public):
     code = (
         "def attention_scores(query, inputs):\n    return inputs @ query\nwhile True:\n    pass\n"
@@ -707,6 +711,7 @@ def test_the_reason_of_an_error_is_in_front_of_a_line_of_the_table():
     assert in_short(told) == render(told.problem)
 
 
+@pytest.mark.slow
 def test_sizes_are_reported_as_public_cases_show_them(told):
     code = (
         "def trace_shapes(b, num_tokens, d_in, d_out, num_heads):\n"
@@ -732,12 +737,14 @@ def inverted_dropout(attn_weights, p, training=True):
 """
 
 
+@pytest.mark.slow
 def test_an_import_that_is_misspelt_is_reported(told):
     for message in told(CH1, "softmax", f"import eniops\n{SOFTMAX}"):
         assert "name 'einops' is not defined" in message
         assert "its import failed" in message and "No module named 'eniops'" in message
 
 
+@pytest.mark.slow
 def test_one_draw_for_everything_is_reported(told):
     for message in told(CH3, "inverted_dropout", DROPOUT):
         assert "not all scaled" not in message

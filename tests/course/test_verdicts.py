@@ -160,6 +160,7 @@ def test_noise_that_is_no_dropout_gets_no_name(judge):
     assert judge(CH3, "inverted_dropout", code).mistakes == []
 
 
+@pytest.mark.slow
 def test_every_part_of_a_result_must_let_gradients_pass(judge):
     code = "def project_qkv(x, W_query, W_key, W_value):\n"
     code += "    return x @ W_query, x.detach() @ W_key.detach(), x @ W_value\n"
@@ -167,6 +168,7 @@ def test_every_part_of_a_result_must_let_gradients_pass(judge):
     assert verdict.status == "partial" and "W_key" in verdict.message
 
 
+@pytest.mark.slow
 def test_an_object_is_not_none(judge):
     code = "def copy_v2_into_v1(v2, v1):\n    with torch.no_grad():\n"
     code += "".join(
@@ -185,6 +187,7 @@ def test_a_fraction_is_no_size(edited):
     assert verdict.mistakes == ["head_dim_not_whole"] and verdict.points < 5
 
 
+@pytest.mark.slow
 def test_a_fill_that_scores_can_fall_below_is_named(judge):
     code = """
 def causal_attention_weights(attn_scores, d_k):
@@ -230,6 +233,7 @@ class CausalAttention(nn.Module):
 """
 
 
+@pytest.mark.slow
 def test_the_causal_module_above_is_right(judge):
     assert judge(CH3, "CausalAttention", CAUSAL).status == "passed"
 
@@ -340,6 +344,7 @@ def test_a_refusal_of_another_kind_is_reported_as_one(edited, error, said):
     assert said in verdict.message and verdict.points == verdict.max_points - 0.75
 
 
+@pytest.mark.slow
 def test_a_refusal_with_an_error_of_ones_own_is_right(edited):
     verdict = edited(
         CH4,
@@ -405,6 +410,7 @@ def test_scores_overwritten_in_the_naive_softmax_are_reported(judge):
     assert verdict.mistakes == ["exponential_in_place"]
 
 
+@pytest.mark.slow
 def test_a_mistyped_argument_is_guessed(judge):
     verdict = judge(
         CH1, "attention_scores", "def attention_scores(query, inputs):\n    return inputs @ quary\n"
@@ -412,12 +418,14 @@ def test_a_mistyped_argument_is_guessed(judge):
     assert "did you mean `query`?" in verdict.message
 
 
+@pytest.mark.slow
 def test_the_most_natural_wrong_mask_is_named_twice(judge):
     code = "def causal_mask(context_length):\n"
     code += "    return torch.tril(torch.ones(context_length, context_length))\n"
     assert set(judge(CH3, "causal_mask", code).mistakes) == {"mask_inverted", "mask_of_numbers"}
 
 
+@pytest.mark.slow
 def test_dropout_in_another_dtype_is_judged_all_the_same(judge):
     code = "def inverted_dropout(attn_weights, p, training=True):\n"
     code += "    if not training:\n        return attn_weights\n"

@@ -81,6 +81,7 @@ def words_of_the_course(text: str, names: set[str]) -> Iterator[tuple[int, str]]
                 yield number, word
 
 
+@pytest.mark.slow
 def test_the_engine_has_no_name_from_the_course(project, names):
     engine = project.root / "tensorgrade"
     found = [

@@ -37,21 +37,25 @@ def earned(project, judged):
     return earned
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MOST)
 @pytest.mark.parametrize("way", SHOWN)
 def test_half_is_lost_if_the_text_names_it(earned, way, name):
     assert earned(SHOWN[way], name) == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MOST)
 def test_a_tenth_is_lost_if_only_the_run_shows_it(earned, name):
     assert earned(HIDDEN, name) == pytest.approx(0.9)
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_earns_no_more_than_its_checks(earned):
     assert earned("    return torch.softmax(x, -1)\n", "softmax") < 0.5
 
 
+@pytest.mark.slow
 def test_the_text_counts_though_the_run_shows_nothing(earned):
     """Written out, with a call that is never made."""
     body = "    if False:\n        torch.softmax(x, {0})\n    e = (x - x.amax({0}, True)).exp()\n"

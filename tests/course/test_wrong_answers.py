@@ -37,6 +37,7 @@ def test_an_exercise_judged_alone_is_judged_as_with_the_others(project, grader, 
         assert (verdict.points < verdict.max_points) == (verdict.exercise == exercise)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chapter, exercise, name, edits",
     first_of_each(WRONG, lambda case: case[:2]),
@@ -50,6 +51,7 @@ def test_wrong_answer_loses_points(project, judged, chapter, exercise, name, edi
     assert verdict.status in ("partial", "failed"), verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked, wrong",
     [

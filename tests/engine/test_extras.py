@@ -53,6 +53,7 @@ def extra_of(module: str) -> str:
     return next((EXTRA_OF[place] for place in places if place in EXTRA_OF), "learner")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_an_extra_installs_what_its_modules_import(extra):
     installed = provided(PROJECT["dependencies"]) | provided(EXTRAS[extra])
@@ -72,6 +73,7 @@ for module in modules:
 """
 
 
+@pytest.mark.slow
 def test_what_learners_run_imports_without_the_packages_of_others():
     own = provided(PROJECT["dependencies"]) | provided(EXTRAS["learner"])
     others = set().union(*(provided(EXTRAS[extra]) for extra in EXTRAS)) - own

@@ -52,6 +52,7 @@ def tensorgrade(*arguments, cwd):
     return run("tensorgrade.cli", *arguments, cwd=cwd)
 
 
+@pytest.mark.slow
 def test_the_help_lists_them_and_imports_none(course):
     seen = tensorgrade("--help", cwd=course)
     assert seen.returncode == 0 and "imported" not in seen.stderr
@@ -96,10 +97,12 @@ def test_a_command_of_the_engine_stays_what_it_is(course):
     assert seen.returncode == 0 and "not a hint" not in seen.stdout
 
 
+@pytest.mark.slow
 def test_elsewhere_there_are_none(course):
     assert tensorgrade("greet", "Ada", cwd=course.parent).returncode == 2
 
 
+@pytest.mark.slow
 def test_elsewhere_an_unknown_command_asks_for_the_courses_folder(tmp_path):
     ran = run("tensorgrade.cli", "train", cwd=tmp_path)
     assert ran.returncode == 2 and "go to the course's folder first" in ran.stderr
@@ -118,6 +121,7 @@ def test_taken_names_are_those_of_the_help():
     assert {"hint", "kill-matrix", "new", "build", "grade"} <= taken_names()
 
 
+@pytest.mark.slow
 def test_this_courses_own_have_names_of_their_own_and_travel_in_the_kit(tmp_path):
     commands = ROOT / "exercises" / "commands"
     assert not {path.stem for path in commands.glob("*.py")} & taken_names()

@@ -129,6 +129,7 @@ def check_loaded(found: Loaded) -> None:
     check_text([found.names, *map(asdict, found.problems)])
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=400))
 def test_any_bytes(message):
     """Noise is no message."""
@@ -136,6 +137,7 @@ def test_any_bytes(message):
         reads(read, message)
 
 
+@pytest.mark.slow
 @given(JSON, TENSOR_HEADERS, st.binary(max_size=64))
 def test_any_header_and_tensors(header, tensors, body):
     """Any JSON in front, any safetensors header behind."""
@@ -207,6 +209,7 @@ def test_a_tensor_that_was_not_sent_agrees_with_nothing(tree):
     assert ValueJudge(found, found, {}).gap("result").how == "type"
 
 
+@pytest.mark.slow
 def test_a_tree_is_bounded_in_depth_parts_and_characters():
     deep: list | dict = []
     for _ in range(60):
@@ -238,6 +241,7 @@ def test_any_reply_to_a_search(tries):
             assert shown(value["json"])
 
 
+@pytest.mark.slow
 @given(st.fixed_dictionaries({"names": JSON, "problems": JSON}))
 def test_any_reply_to_load(header):
     """The right keys with anything in them, and problems of the right form with odd parts."""

@@ -16,6 +16,7 @@ HANDIN = SubmittedFiles("ada", CHAPTER, f"{CHAPTER}.py", b"x = 1\n")
 COUNT = len(load_course(ROOT / "graders").chapter(CHAPTER).exercises)
 
 
+@pytest.mark.slow
 def test_a_fault_of_the_graders_costs_one_file(grader, monkeypatch, caplog):
     def fail(*arguments):
         raise IndexError("in a hidden test")

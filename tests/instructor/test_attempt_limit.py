@@ -26,6 +26,7 @@ def submit(monkeypatch, tmp_path):
     return submit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attempts, third", [("last", 0.5), ("best", 0.75)])
 def test_files_after_the_limit_are_graded_and_do_not_count(submit, attempts, third):
     rule = Lateness(attempts=attempts, most_attempts=2)
@@ -41,6 +42,7 @@ def test_files_after_the_limit_are_graded_and_do_not_count(submit, attempts, thi
     assert submit(1.0, "3", Lateness(attempts=attempts)) == MOST, "the limit may be lifted"
 
 
+@pytest.mark.slow
 def test_a_file_that_was_submitted_before_is_no_new_attempt(submit, monkeypatch):
     rule = Lateness(most_attempts=2)
     for share, text in ((0.75, "1"), (0.5, "2"), (0.75, "1")):
@@ -48,6 +50,7 @@ def test_a_file_that_was_submitted_before_is_no_new_attempt(submit, monkeypatch)
     assert points == 0.75 * MOST and not any("more than" in note for note in submit.notes)
 
 
+@pytest.mark.slow
 def test_after_the_limit_an_upload_without_the_file_takes_nothing_away(submit, monkeypatch):
     rule = Lateness(most_attempts=1)
     assert submit(0.75, "1", rule) == 0.75 * MOST

@@ -46,6 +46,7 @@ def collected(layout: str, folder: Path) -> tuple[Path, Roster]:
     return downloads.git(folder / "r", FILES), Roster()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", layouts.LAYOUTS)
 def test_the_same_class_has_the_same_points_in_every_layout(monkeypatch, tmp_path, layout):
     source, roster = collected(layout, tmp_path)
@@ -83,6 +84,7 @@ def moodle_with_bob(folder: Path, files: dict[str, bytes]) -> tuple[Path, Roster
     return folder / "m.zip", read_roster(downloads.moodle(folder / "m.zip", own, {}))
 
 
+@pytest.mark.slow
 def test_who_submitted_a_file_that_says_no_chapter_has_not_submitted_nothing(monkeypatch, tmp_path):
     source, roster = moodle_with_bob(tmp_path, {"solution.py": b"1.0"})
     found = plan("moodle", source, COURSE, roster)
@@ -154,6 +156,7 @@ def test_what_is_about_in_a_repository_is_no_hand_in(tmp_path):
     assert not found.aside and found.notes == ["submitted nothing: bob"]
 
 
+@pytest.mark.slow
 def test_classroom_50s_clones_come_in_by_its_own_list(monkeypatch, tmp_path):
     roster = read_roster(downloads.classroom50(tmp_path / "r", FILES))
     found = plan("git", tmp_path / "r", COURSE, roster, chapter=CH1)
@@ -187,6 +190,7 @@ def test_an_unpacked_folder_is_as_good_as_the_zip(tmp_path):
     assert [p.path(tmp_path) for p in first.places] == [p.path(tmp_path) for p in second.places]
 
 
+@pytest.mark.slow
 def test_times_are_the_systems_own_and_lateness_follows_them(monkeypatch, tmp_path):
     from tensorgrade.lateness import Lateness
 
@@ -293,6 +297,7 @@ def test_who_has_a_folder_under_another_name_already_is_reported(tmp_path):
     assert "ada@uni.edu is Ada O'Neil_12345" in note
 
 
+@pytest.mark.slow
 def test_a_damaged_zip_is_reported_by_collecting_and_by_grading(monkeypatch, tmp_path):
     source, roster = moodle_with_bob(tmp_path, {"work.zip": b"PK\x03\x04 no zip at all"})
     found = plan("moodle", source, COURSE, roster)

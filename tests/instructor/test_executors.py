@@ -63,6 +63,7 @@ def test_everybody_comes_back_once(processes, count):
         assert outcome(workers) == {h.student: h.student for h in CLASS}
 
 
+@pytest.mark.slow
 def test_who_ends_workers_is_set_aside_and_no_other_learner(processes):
     with processes(2, "s000", "s017", "s039") as workers:
         back = outcome(workers)
@@ -89,6 +90,7 @@ pool.shutdown(wait=False)
 """
 
 
+@pytest.mark.slow
 def test_a_program_ends_although_a_worker_died_while_a_task_was_written():
     """Python before 3.11.5 waits forever for somebody to read the task."""
     code = [sys.executable, "-c", DIES_WHILE_A_TASK_IS_WRITTEN]
@@ -173,6 +175,7 @@ def test_graders_travel_as_bytes_without_seed_or_password(tmp_path):
     assert (tmp_path / "there").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_isolation_of_the_course_is_not_lost_on_the_way(tmp_path):
     from dataclasses import replace
 

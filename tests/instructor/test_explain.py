@@ -70,6 +70,7 @@ def test_a_definition_without_end_is_cut(explained):
     assert len(sent) < 2 * LONGEST_CODE and "…" in sent
 
 
+@pytest.mark.slow
 def test_a_name_that_is_nearly_right_shows_its_code_and_says_so_once(explained):
     own = "def my_softmax(x, dim=-1):\n    return x.exp() / x.exp().sum(dim)\n"
     shown, sent = explained(own)
@@ -93,22 +94,26 @@ def test_what_no_case_says_more_about_is_said_once(explained, text, name, senten
     assert "\nCases" not in shown and "\nStages" not in shown and "No known mistake" not in shown
 
 
+@pytest.mark.slow
 def test_where_all_checks_find_one_thing_in_what_ran_the_cases_are_shown(explained):
     """Values are shown even if only values are wrong, because instructors look for them."""
     shown, _ = explained(body("return torch.full_like(x, 3.0, requires_grad=True) * x.mean()"))
     assert "\nCases\n" in shown and "yours" in shown
 
 
+@pytest.mark.slow
 def test_where_checks_find_different_things_all_is_said(explained):
     shown, _ = explained(body("return x * 2"))
     assert "\nChecks\n" in shown and "\nCases\n" in shown and "not the right values" in shown
 
 
+@pytest.mark.slow
 def test_no_line_of_a_learners_obeys_a_terminal(explained):
     shown, sent = explained(body("y = x * 2  # \x1b[31m\n    return y  # \x1b[31m"))
     assert "\nStages\n" in shown and "\x1b" not in shown + sent
 
 
+@pytest.mark.slow
 def test_a_reply_shows_the_deadline_and_the_team(grader, monkeypatch, tmp_path):
     rule = Lateness({CH1: "2027-01-15 07:00 UTC"}, zone="Europe/Berlin")
     course = replace(grader.maker.course, lateness=rule)
@@ -131,6 +136,7 @@ def test_an_instructor_is_told_which_bug_is_to_be_found_and_no_learner_is(explai
     assert told in shown and mistake.name not in sent
 
 
+@pytest.mark.slow
 def test_what_may_be_sent_has_the_points_that_count_and_every_step_to_them(
     grader, monkeypatch, tmp_path
 ):
@@ -163,6 +169,7 @@ def test_what_may_be_sent_has_the_points_that_count_and_every_step_to_them(
     assert all(steps in text for text in everywhere())
 
 
+@pytest.mark.slow
 def test_a_reply_speaks_of_the_file_that_counts(grader, monkeypatch, tmp_path):
     """The best file counts, and the learner's newest one is another."""
     out, rule = tmp_path / "out", Lateness(attempts="best")

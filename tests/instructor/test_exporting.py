@@ -44,6 +44,7 @@ def moodle(monkeypatch, tmp_path):
     return tmp_path / "out", roster
 
 
+@pytest.mark.slow
 def test_a_plain_csv_has_the_points_that_count_and_why(monkeypatch, tmp_path):
     put(tmp_path / "in", "ada", CH1, 1.0, 1_800_000_000)
     put(tmp_path / "in", "=1+1", CH1, 0.5)
@@ -85,6 +86,7 @@ def test_moodles_own_worksheet_comes_back_filled_in(moodle):
     assert by_name["Participant 99"]["Last modified (submission)"] == "-"
 
 
+@pytest.mark.slow
 def test_moodles_comment_says_what_was_lost_because_it_came_late(monkeypatch, tmp_path):
     put(tmp_path / "in", "ada_12345", CH1, 1.0, 1_800_000_000)
     rule = Lateness({CH1: "2027-01-15 07:00 UTC"}, share_a_day=0.2)
@@ -167,6 +169,7 @@ def test_no_cell_of_our_own_is_a_formula(cell):
     ]
 
 
+@pytest.mark.slow
 def test_without_a_worksheet_moodle_finds_people_by_number(monkeypatch, tmp_path):
     put(tmp_path / "in", "Ada Lovelace_12345", CH1, 1.0)
     grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
@@ -287,6 +290,7 @@ def test_everybody_has_a_page_whatever_the_name(tmp_path):
     assert len({*paths}) == len(names) and all(path.stat().st_size for path in paths)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_exported_is_a_sentence(monkeypatch, tmp_path):
     with pytest.raises(CourseError, match="holds no results"):
         export(tmp_path, COURSE, "csv", "plain", Roster())
@@ -307,6 +311,7 @@ def test_what_cannot_be_exported_is_a_sentence(monkeypatch, tmp_path):
         export(tmp_path / "out", COURSE, "csv", "plain", Roster(), "ch9")
 
 
+@pytest.mark.slow
 def test_a_workbook_holds_points_as_numbers_and_what_learners_wrote_as_text(monkeypatch, tmp_path):
     put(tmp_path / "in", "=1+1 José", CH1, 1.0)
     put(tmp_path / "in", "ada", CH1, 0.5)
@@ -321,6 +326,7 @@ def test_a_workbook_holds_points_as_numbers_and_what_learners_wrote_as_text(monk
     assert book["exercises"].max_row == 1 + 2 * len(COURSE.chapter(CH1).exercises)
 
 
+@pytest.mark.slow
 def test_a_sheet_has_one_line_for_each_learner_with_name_total_and_filters(monkeypatch, tmp_path):
     for name, share in {"ada": 1.0, "bao": 0.5}.items():
         put(tmp_path / "in", name, CH1, share)

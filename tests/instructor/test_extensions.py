@@ -47,6 +47,7 @@ def term(monkeypatch, tmp_path):
     return grade
 
 
+@pytest.mark.slow
 def test_one_gets_a_new_date_and_one_extra_hours_for_the_whole_term(term):
     late = round(0.8 * MOST, 6)
     assert term("") == {"ada": late, "ben": late, "chi": late}
@@ -65,10 +66,12 @@ def test_one_gets_a_new_date_and_one_extra_hours_for_the_whole_term(term):
     assert term("") == {"ada": late, "ben": late, "chi": late}, "taken back with its line"
 
 
+@pytest.mark.slow
 def test_a_line_on_a_chapter_goes_before_one_on_the_term(term):
     assert term(f"ada,all,,48,always\nada,{CH1},,1,this time less\n")["ada"] < MOST
 
 
+@pytest.mark.slow
 def test_a_name_that_nobody_has_is_a_note(term):
     term("zoe,all,,48,x\n")
     assert "extensions.csv names learners without results: zoe" in term.notes
@@ -93,6 +96,7 @@ def test_extensions_in_moodles_worksheet_are_added_once(tmp_path):
     assert import_extensions(tmp_path, course, roster, CH1) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line, why",
     [

@@ -114,6 +114,7 @@ def test_cells_that_nbgrader_made_are_used_with_their_own_points(url):
     assert scores(url) == {"ada": CHAPTER.points / 2 + exercise.points / 2}
 
 
+@pytest.mark.slow
 def test_a_name_that_is_no_sql_is_only_a_name(url):
     name = "x'; DROP TABLE student; --"
     writer.write_gradebook(url, rows(name), COURSE)

@@ -20,6 +20,7 @@ from .runs import ByContent, grade_by_content, put
 CH1 = load_course(ROOT / "graders").chapters[0].name
 
 
+@pytest.mark.slow
 def test_a_file_on_which_the_graders_failed_is_graded_again(monkeypatch, tmp_path):
     put(tmp_path / "in", "ada", CH1, 1.0)
     submit = ByContent.submit

@@ -31,6 +31,7 @@ def term(monkeypatch, tmp_path):
     return grade
 
 
+@pytest.mark.slow
 def test_the_first_run_and_one_that_moves_nothing(term):
     record, rows, _ = term()
     assert len(Store(term.folder / "out").history()) == 1
@@ -39,6 +40,7 @@ def test_the_first_run_and_one_that_moves_nothing(term):
     assert record["totals"]["points"] == sum(row["points"] for row in rows)
 
 
+@pytest.mark.slow
 def test_another_file_other_graders_and_other_dates_are_distinguished(term, monkeypatch):
     put(term.folder / "in", "bao", CH1, 1.0)
     record, *_ = term()
@@ -61,6 +63,7 @@ def test_another_file_other_graders_and_other_dates_are_distinguished(term, monk
     assert len(Store(term.folder / "out").history()) == 4
 
 
+@pytest.mark.slow
 def test_each_row_has_its_own_cause_where_graders_and_dates_move_at_once(term, monkeypatch):
     """New graders that find the same have moved nothing; what is less is less by the deadline."""
     rule = Lateness({CH1: "2020-01-01 00:00 UTC"}, share_a_day=0.5, most=0.5)
@@ -80,6 +83,7 @@ def test_each_row_has_its_own_cause_where_graders_and_dates_move_at_once(term, m
     assert {m["why"] for m in told[-1]} == {"other deadlines"}, "a changed deadline is reported too"
 
 
+@pytest.mark.slow
 def test_who_hands_in_later_has_moved_the_date_and_no_deadline(term):
     rule = Lateness({CH1: "2027-01-16 00:00 UTC"}, share_a_day=0.5, most=0.5)
     assert term(rule)[0]["moved"] == []
@@ -88,6 +92,7 @@ def test_who_hands_in_later_has_moved_the_date_and_no_deadline(term):
     assert {(m["student"], m["why"]) for m in record["moved"]} == {("ada", "another file")}
 
 
+@pytest.mark.slow
 def test_who_comes_and_who_is_forgotten(term):
     put(term.folder / "in", "dan", CH1, 1.0)
     put(term.folder / "in", "ada", CH2, 1.0)
@@ -100,6 +105,7 @@ def test_who_comes_and_who_is_forgotten(term):
     assert ["chi", CH1] in record["gone"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_hides_no_move(term, monkeypatch):
     """The record compares with how it stood when the last whole run had ended."""
     put(term.folder / "in", "bao", CH1, 1.0)
@@ -120,6 +126,7 @@ def test_an_interrupted_run_hides_no_move(term, monkeypatch):
     assert len(moved) == 3 * COUNT, "each once"
 
 
+@pytest.mark.slow
 def test_everybody_on_the_roster_has_rows_and_who_is_not_on_it_is_listed(term):
     _, rows, notes = term(roster=("ada", "bao", "zoe"))
     assert [row["status"] for row in rows if row["student"] == "zoe"] == ["not_attempted"] * COUNT
@@ -127,6 +134,7 @@ def test_everybody_on_the_roster_has_rows_and_who_is_not_on_it_is_listed(term):
     assert f"no submission for {CH1} by zoe" in notes
 
 
+@pytest.mark.slow
 def test_a_resubmission_that_earns_less_is_reported_and_one_that_earns_more_is_not(
     term, monkeypatch
 ):
@@ -139,6 +147,7 @@ def test_a_resubmission_that_earns_less_is_reported_and_one_that_earns_more_is_n
     assert {m["student"] for m in record["moved"]} == {"ada", "bao"}
 
 
+@pytest.mark.slow
 def test_an_older_file_that_replaces_a_newer_one_is_reported(term):
     put(term.folder / "in", "ada", CH1, 1.0, 1_700_000_000, "an older copy")
     _, _, notes = term()

@@ -479,6 +479,7 @@ def test_a_name_that_is_taken_by_a_file_costs_one_learner(tmp_path):
 # Times
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said", ["0001-01-01 00:00:00 +0000", "9999-12-31 23:59:59 -1400", "soon", "2040-01-01 00:00 Z"]
 )
@@ -557,6 +558,7 @@ def test_two_people_with_one_folder_name_have_two_folders(tmp_path):
     assert written(tmp_path / "in") == {"a_b_1": "1", "a_b_2": "2", "A_B_3": "3", "c": "4"}
 
 
+@pytest.mark.slow
 def test_a_large_roster_is_read_in_linear_time(tmp_path):
     (tmp_path / "r.csv").write_text(
         "username,email\n" + "".join(f"u{n},u{n}@x.org\n" for n in range(20_000))
@@ -590,6 +592,7 @@ def test_an_archive_with_another_compression_is_reported_and_not_read(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_lie_about_a_size_is_bounded(tmp_path):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -617,6 +620,7 @@ def test_an_archive_in_an_archive_is_not_opened(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_many_archives_give_short_notes(monkeypatch, tmp_path):
     for number in range(40):
         buffer = io.BytesIO()

@@ -50,6 +50,7 @@ def test_the_log_ends_with_the_term_if_the_course_has_a_scheme(term):
     assert line == "The term so far: 50 of 100: passed."
 
 
+@pytest.mark.slow
 def test_a_regrade_keeps_who_when_why_and_replies_with_old_and_new_points(term, monkeypatch):
     monkeypatch.setattr("getpass.getuser", lambda: "ines")
     monkeypatch.setattr(ByContent, "found", {"ada": 0.75})
@@ -81,6 +82,7 @@ def test_a_reply_shows_points_before_and_after_an_override(term):
     assert f"gave {first.points:g} points: a good idea. What counts: {first.points:g}" in reply
 
 
+@pytest.mark.slow
 def test_the_log_says_what_lowers_the_points_that_count(monkeypatch, tmp_path):
     rule = Lateness({CH1: "2027-01-14 08:00 UTC"}, share_a_day=0.2)
     put(tmp_path / "in", "ada", CH1, 1.0)
@@ -90,6 +92,7 @@ def test_the_log_says_what_lowers_the_points_that_count(monkeypatch, tmp_path):
     assert line.endswith(f"{MOST * 0.2:g} points less)")
 
 
+@pytest.mark.slow
 def test_the_log_names_the_earlier_file_that_counts(monkeypatch, tmp_path):
     for share in (1.0, 0.5):
         put(tmp_path / "in", "ada", CH1, share)

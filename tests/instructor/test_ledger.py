@@ -89,6 +89,7 @@ def cut_at(monkeypatch, count: int) -> None:
         monkeypatch.setattr(store, name, cutting(getattr(store, name)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize("points", [1.0, 2.0])
 def test_cut_off_at_any_write_the_next_run_completes_it(tmp_path, monkeypatch, batch, points):
@@ -171,6 +172,7 @@ def test_a_new_file_that_earns_less_tells_the_points_of_the_chapter(tmp_path):
     assert first["total"] == second["total"] == [2.0, 0.5]
 
 
+@pytest.mark.slow
 def test_some_learners_graded_again_leave_the_rows_of_all_others(tmp_path):
     rows = run(tmp_path)
     ledger = start(tmp_path)
@@ -284,6 +286,7 @@ def long_run(out: str) -> None:
         ledger.write([(submitted_files, verdicts(submitted_files))])
 
 
+@pytest.mark.slow
 def test_killed_again_and_again_while_writing_each_row_is_there_once(tmp_path):
     done = 0
     for _ in range(4):

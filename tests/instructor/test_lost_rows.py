@@ -56,6 +56,7 @@ LOST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", LOST)
 def test_a_changed_results_file_is_said_written_again_and_changes_no_export(term, lost):
     def exported() -> tuple[str, list[str]]:
@@ -73,6 +74,7 @@ def test_a_changed_results_file_is_said_written_again_and_changes_no_export(term
     assert any("results.jsonl is not as the last run left it" in note for note in notes)
 
 
+@pytest.mark.slow
 def test_a_lost_attempt_is_graded_again(term):
     change(term.out, "DELETE FROM attempts WHERE student = 'ada'")
     rows, notes = term()
@@ -81,6 +83,7 @@ def test_a_lost_attempt_is_graded_again(term):
     assert len(Store(term.out).attempts()["ada", CH1]) == 1
 
 
+@pytest.mark.slow
 def test_a_changed_attempt_is_graded_again_and_said(term):
     change(term.out, "UPDATE attempts SET rows = replace(rows, '2.5', '5') WHERE student = 'ada'")
     rows, notes = term()
@@ -120,6 +123,7 @@ def test_a_truncated_database_is_one_sentence(term):
             attempt()
 
 
+@pytest.mark.slow
 def test_results_of_an_earlier_version_are_taken_over(monkeypatch, tmp_path, term):
     """Complete ones are not graded again; one with a lost row is, and that is said."""
     kept = Store(term.out)
@@ -155,6 +159,7 @@ def test_an_export_without_the_database_says_so(term):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["overrides.csv", "extensions.csv"])
 def test_an_export_says_that_a_changed_file_is_not_applied_yet(term, name):
     def notes() -> list[str]:

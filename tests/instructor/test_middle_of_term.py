@@ -65,6 +65,7 @@ def test_an_exercise_that_is_added_in_the_middle_of_a_term_is_asked_about(grade,
     assert total(rows, "ada") == (most / 2, most), "and the decision stays"
 
 
+@pytest.mark.slow
 def test_a_chapter_that_hardly_anybody_submitted_is_warned_about_and_can_be_left_out(grade):
     for number in range(12):
         put(grade.submitted, f"s{number:02}", CH1, 1.0, text=str(number))
@@ -85,6 +86,7 @@ def test_a_chapter_that_hardly_anybody_submitted_is_warned_about_and_can_be_left
 OVERRIDE = "student,exercise,points,reason\nada@old,softmax,9,right but for a name\n"
 
 
+@pytest.mark.slow
 def test_overrides_follow_a_learner_to_another_name(grade):
     put(grade.submitted, "ada@old", CH1, 0.5)
     (grade.submitted / "ada@old" / ".collected_as").write_text("moodle 12345")
@@ -100,6 +102,7 @@ def test_overrides_follow_a_learner_to_another_name(grade):
     assert {row["student"] for row in rows} == {"ada@new"}
 
 
+@pytest.mark.slow
 def test_overrides_that_are_older_than_the_file_are_reported(grade):
     put(grade.submitted, "ada@old", CH1, 0.5)
     grade.out.mkdir()

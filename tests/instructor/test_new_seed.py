@@ -38,6 +38,7 @@ def course(tmp_path):
     return Project(project.root)
 
 
+@pytest.mark.slow
 def test_grade_bundle_channel_and_every_grader_refuse_a_new_seed_without_a_build(course, tmp_path):
     chapter = course.course.chapters[0].name
     put(tmp_path / "in", "ada", chapter, 1.0)

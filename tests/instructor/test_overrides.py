@@ -50,6 +50,7 @@ def history(out) -> list[dict]:
     return Store(out).history()
 
 
+@pytest.mark.slow
 def test_a_decision_stays_through_regrades_and_is_taken_back_with_its_line(term):
     found = dict(term.grade())
     term.grade(DECIDED)
@@ -78,6 +79,7 @@ def test_a_decision_stays_through_regrades_and_is_taken_back_with_its_line(term)
     assert term.rows["ada", FIRST.name]["points"] == FIRST.points
 
 
+@pytest.mark.slow
 def test_late_work_loses_nothing_of_what_an_instructor_gave(term):
     term.grade(DECIDED, RULE)
     given, rest = term.rows["ada", FIRST.name], term.rows["ada", SECOND.name]
@@ -87,6 +89,7 @@ def test_late_work_loses_nothing_of_what_an_instructor_gave(term):
     assert term.rows["ada", FIRST.name]["penalty"] == rest["penalty"] / SECOND.points * FIRST.points
 
 
+@pytest.mark.slow
 def test_every_view_says_who_decided(term, tmp_path):
     term.grade(DECIDED)
     page = write_report(term.out, COURSE).read_text(encoding="utf-8")
@@ -109,6 +112,7 @@ def test_every_view_says_who_decided(term, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_who_is_excused_has_the_share_of_the_rest_in_course_systems(term, tmp_path):
     """Half of all but one exercise is half of 35; a learner excused from all has no grade."""
     names = {name: {} for name in ("ada", "bao", "chi")}
@@ -163,6 +167,7 @@ def test_what_cannot_be_meant_is_a_sentence_before_anything_is_graded(term, text
     assert said in str(refused.value) and not (term.out / "results.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_a_name_that_nobody_has_is_a_note_and_a_spreadsheets_own_csv_is_read(term):
     term.grade(f"\ufeff{HEADER}zoe,softmax,1,x\n".replace(",", ";"))
     assert "overrides.csv names learners without results: zoe" in term.notes

@@ -45,6 +45,7 @@ def out(monkeypatch, tmp_path, roster):
     return tmp_path / "out"
 
 
+@pytest.mark.slow
 def test_a_second_section_joins_the_first_in_the_same_folder(monkeypatch, out, roster):
     own = learners_in(roster, "Lab 2")
     rows, notes = grade_by_content(monkeypatch, out.parent / "in", out, section=own)
@@ -52,6 +53,7 @@ def test_a_second_section_joins_the_first_in_the_same_folder(monkeypatch, out, r
     assert not any("rows from before" in note for note in notes)
 
 
+@pytest.mark.slow
 def test_exports_of_a_section_have_a_folder_and_learners_of_their_own(monkeypatch, out, roster):
     grade_by_content(monkeypatch, out.parent / "in", out)
     (path,), _ = export(out, COURSE, "csv", "plain", roster, section="Lab 2")
@@ -62,6 +64,7 @@ def test_exports_of_a_section_have_a_folder_and_learners_of_their_own(monkeypatc
     assert sorted(page.stem for page in pages) == ["chi", "dan"]
 
 
+@pytest.mark.slow
 def test_the_report_of_a_section_names_its_learners_only(monkeypatch, out, roster):
     grade_by_content(monkeypatch, out.parent / "in", out)
     page = write_report(out, COURSE, section="Lab 2", learners=learners_in(roster, "Lab 2"))
@@ -69,6 +72,7 @@ def test_the_report_of_a_section_names_its_learners_only(monkeypatch, out, roste
     assert "chi" in page.read_text() and "ben" not in page.read_text()
 
 
+@pytest.mark.slow
 def test_canvas_gets_the_rows_of_the_section_alone(tmp_path, monkeypatch):
     files = {name: {f"{CH1}.py": b"0.5 "} for name in ("ada", "ben")}
     gradebook = downloads.canvas(tmp_path / "c.zip", files, set())

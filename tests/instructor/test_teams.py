@@ -43,6 +43,7 @@ def graded(monkeypatch, tmp_path):
     return grade
 
 
+@pytest.mark.slow
 def test_one_file_is_graded_once_and_each_member_has_its_points(graded, monkeypatch):
     asked = []
     submit = ByContent.submit
@@ -62,6 +63,7 @@ def test_one_file_is_graded_once_and_each_member_has_its_points(graded, monkeypa
     assert "Submitted as team <bdi>falcons</bdi>." in page and "ada" not in page
 
 
+@pytest.mark.slow
 def test_a_team_is_not_reported_as_identical_but_a_copy_of_its_file_is(graded):
     put(graded.folder, "ada", CH1, 0.5)
     put(graded.folder, "ben", CH1, 0.5)
@@ -74,6 +76,7 @@ def test_a_team_is_not_reported_as_identical_but_a_copy_of_its_file_is(graded):
     ]
 
 
+@pytest.mark.slow
 def test_extensions_and_overrides_stay_with_one_member(graded):
     put(graded.folder, "ada", CH1, 1.0, AT + DAY - 60)
     graded.out.mkdir()
@@ -89,6 +92,7 @@ def test_extensions_and_overrides_stay_with_one_member(graded):
     assert points == {"ada": round(0.8 * (MOST - first.points), 6), "ben": MOST}
 
 
+@pytest.mark.slow
 def test_the_newest_of_several_files_counts_and_is_named(graded):
     put(graded.folder, "ada", CH1, 1.0, AT)
     put(graded.folder, "ben", CH1, 0.5, AT + 60)
@@ -97,6 +101,7 @@ def test_the_newest_of_several_files_counts_and_is_named(graded):
     assert any(note.startswith(said) for note in graded.notes)
 
 
+@pytest.mark.slow
 def test_a_line_on_a_chapter_goes_before_one_without(graded):
     put(graded.folder, "ada", CH1, 0.5)
     put(graded.folder, "chi", CH1, 1.0)
@@ -105,11 +110,13 @@ def test_a_line_on_a_chapter_goes_before_one_without(graded):
     assert read_teams(graded.folder, COURSE).of["ben", CH2] == "falcons"
 
 
+@pytest.mark.slow
 def test_the_column_of_chapters_may_be_missing(graded):
     put(graded.folder, "ada", CH1, 0.5)
     assert set(graded("student,team\nada,falcons\nben,falcons\n")) == {"ada", "ben"}
 
 
+@pytest.mark.slow
 def test_a_resubmission_of_one_member_counts_for_all(graded):
     put(graded.folder, "ada", CH1, 0.5)
     graded(FALCONS)
@@ -122,6 +129,7 @@ def test_a_resubmission_of_one_member_counts_for_all(graded):
     }
 
 
+@pytest.mark.slow
 def test_grading_a_member_again_grades_the_team_again(graded, monkeypatch):
     put(graded.folder, "ada", CH1, 0.5)
     put(graded.folder, "chi", CH1, 0.5)
@@ -130,6 +138,7 @@ def test_grading_a_member_again_grades_the_team_again(graded, monkeypatch):
     assert graded(FALCONS, again="ben") == {"ada": MOST, "ben": MOST, "chi": MOST / 2}
 
 
+@pytest.mark.slow
 def test_a_member_without_a_folder_is_noted_and_with_a_roster_refused(graded):
     put(graded.folder, "ada", CH1, 0.5)
     graded(FALCONS)
@@ -156,6 +165,7 @@ def test_a_line_that_makes_no_sense_is_refused_with_its_number(graded, line, why
         graded(f"{FALCONS}{line}\n")
 
 
+@pytest.mark.slow
 def test_several_submitters_at_gradescope_are_a_team(tmp_path, monkeypatch):
     files = {name: {f"{CH1}.py": b"0.5 "} for name in ("ada", "chi")}
     folder = downloads.gradescope(tmp_path / "g", files, {})

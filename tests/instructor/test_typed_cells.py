@@ -64,6 +64,7 @@ def test_a_grade_that_a_person_typed_stays_and_is_listed(term):
     assert rows["ada"]["Grade"] == "100.0"
 
 
+@pytest.mark.slow
 def test_cells_that_we_filled_are_updated(term):
     """Moodle gives them back rounded, with a comma in German, and with tags in comments."""
     first = term(worksheet(term.path, {}))
@@ -91,6 +92,7 @@ def test_separator_mark_and_other_cells_stay_as_they_were(term, separator, bom):
     assert f"{separator}  Submitted {separator}" in term.text
 
 
+@pytest.mark.slow
 def test_an_export_after_an_interrupted_run_names_what_is_not_graded(term, monkeypatch):
     from tensorgrade.course import CourseError
     from tensorgrade.instructor import run as running

@@ -56,6 +56,7 @@ def zipped(*names: str) -> bytes:
     return content.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, content", [(f"{CH2}.py", b"0.25"), ("my.zip", zipped(f"{CH2}.py"))])
 def test_a_file_of_another_chapter_is_set_aside_and_replaces_nothing(
     monkeypatch, tmp_path, name, content

@@ -72,6 +72,7 @@ def test_too_long_is_refused_at_once(length):
     child.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(st.binary(max_size=20))
 def test_silence_ends_in_time(start):
@@ -85,6 +86,7 @@ def test_silence_ends_in_time(start):
     child.close()
 
 
+@pytest.mark.slow
 def test_trickle_ends_in_time():
     """A byte now and then does not prolong the time."""
     child, theirs = child_that_sends([LENGTH.pack(100)], closes=False)
@@ -106,6 +108,7 @@ def test_trickle_ends_in_time():
     theirs.close()
 
 
+@pytest.mark.slow
 def test_child_that_reads_nothing():
     """A request that is never read also times out."""
     child, theirs = child_that_sends([], closes=False)
@@ -115,6 +118,7 @@ def test_child_that_reads_nothing():
     child.close()
 
 
+@pytest.mark.slow
 def test_what_one_child_takes_is_gone_for_the_next():
     """Children of one submission share its seconds; after that, no more waiting."""
     budget = Budget(0.3)
@@ -131,6 +135,7 @@ def test_what_one_child_takes_is_gone_for_the_next():
     assert budget.used_up and waits[0] >= 0.2 and waits[1] < 0.2 and waits[2] < 0.1
 
 
+@pytest.mark.slow
 def test_only_waiting_is_paid_for():
     """A child that answers at once keeps its seconds, however long this side thinks."""
     child, _ = child_that_sends([LENGTH.pack(1) + b"x"])

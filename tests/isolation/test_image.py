@@ -135,6 +135,7 @@ def test_what_cannot_be_opened_ends_no_search(tmp_path, reachable):
     assert answer_files.answer_paths(root) == []
 
 
+@pytest.mark.slow
 def test_what_learners_have_holds_no_answer(reachable):
     reachable(ROOT)
     tops = {path.name for path in answer_files.answer_paths(ROOT)}

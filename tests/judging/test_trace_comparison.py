@@ -165,6 +165,7 @@ def test_what_has_a_name_of_its_own_is_missed_by_it(project, old, new, line, sta
     assert (found.line, found.stage) == (line, stage)
 
 
+@pytest.mark.slow
 def test_a_line_that_turns_a_right_value_wrongly_is_not_called_right(project):
     """Sizes of heads and features exchanged: what the line comes to is no right answer's value."""
     solution = project.solution("ch4_multi_head_attention").read_text(encoding="utf-8")
@@ -212,6 +213,7 @@ def test_parts_of_a_result_that_are_right_are_not_blamed(project, name):
     assert parted(project, case, wrong, chapter).line == at
 
 
+@pytest.mark.slow
 def test_a_start_value_that_swallows_all_is_blamed(project):
     chapter = "ch5_beyond_one_sentence"
     solution = project.solution(chapter).read_text(encoding="utf-8")
@@ -346,6 +348,7 @@ def test_ways_are_stored_without_lines_operations_or_a_name_of_the_code(recorded
         assert one.names == other.names and torch.allclose(one.value.float(), other.value)
 
 
+@pytest.mark.slow
 def test_hidden_references_have_no_ways(project):
     for chapter in project.course.chapters:
         path = project.graders / "references" / f"{chapter.name}.safetensors"
@@ -456,6 +459,7 @@ def test_an_unusual_way_is_blamed_from_its_beginning_to_its_end(project):
     assert first <= line_of(text, edit[1]) <= last and first > line_of(text, '"""Block by block')
 
 
+@pytest.mark.slow
 def test_parts_by_head_are_those_of_right_answers(project):
     edit = ("scores / d**0.5", "scores / 0.5")
     exercise = "GroupedQueryAttention"
@@ -481,6 +485,7 @@ def test_what_was_not_written_to_is_reported(project):
     assert found.line == line_of(text, half), found
 
 
+@pytest.mark.slow
 def test_what_is_called_and_thrown_away_is_reported_on_its_line(project):
     """The result of another class has a name there, but not here."""
     edit = ("x = block(x)", "block(x)")

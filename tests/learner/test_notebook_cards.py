@@ -105,6 +105,7 @@ def test_an_error_is_reported_with_its_cell_and_line():
     assert "cell 3, line 2" in Card(found)._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_broken_cell_is_reported():
     page = Card(
         checked("causal_mask", "def causal_mask(context_length:\n    return 1")
@@ -112,6 +113,7 @@ def test_a_broken_cell_is_reported():
     assert "SyntaxError" in page and "cell 2, line 1" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "broken",
     [
@@ -161,6 +163,7 @@ def test_an_endless_answer_is_ended(monkeypatch):
     assert found.state == "wrong" and "end" in Card(found)._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_check_leaves_no_trace(capsys, recwarn):
     torch.manual_seed(5)
     before, standin = torch.get_rng_state(), object()
@@ -178,6 +181,7 @@ def test_a_check_leaves_no_trace(capsys, recwarn):
     assert "noise" not in "".join(capsys.readouterr()) and not list(recwarn)
 
 
+@pytest.mark.slow
 def test_the_wire_text_names_state_and_problem():
     assert repr(Card(checked("causal_mask", RIGHT))) == "causal_mask: done, 5 of 5 points"
     assert "Problem: the result" in repr(Card(checked("causal_mask", FLIPPED)))
@@ -215,6 +219,7 @@ def texts(figure) -> list[str]:
     return [text.get_text() for axis in figure.axes for text in axis.texts]
 
 
+@pytest.mark.slow
 def test_heatmaps_have_a_number_in_every_cell():
     weights = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
     figure = pictures.draw_heatmaps({"weights": weights}, ["one", "two"], ["a", "b"])
@@ -318,6 +323,7 @@ def test_other_modules_are_left_to_others():
     assert chapters.ChapterFinder().find_spec("no_such_module_anywhere") is None
 
 
+@pytest.mark.slow
 def test_one_idea_at_a_time():
     found = checked("causal_mask", FLIPPED)
     named = {"first": "One thing.", "second": "Another."}
@@ -361,6 +367,7 @@ def test_a_cell_that_needs_a_stub_says_which(shell, capsys):
         assert said.out.startswith(f"{name} is still to do") and "Traceback" not in str(said)
 
 
+@pytest.mark.slow
 def test_another_persons_error_keeps_its_traceback(shell, capsys):
     shell.run_cell("raise NotImplementedError('no such kernel on this device')")
     assert "no such kernel" in capsys.readouterr().out
@@ -379,6 +386,7 @@ LESSON = (
 )
 
 
+@pytest.mark.slow
 def test_a_cell_that_needs_a_wrong_answer_says_which(shell, capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     told = []

@@ -126,6 +126,7 @@ def test_an_endless_loop_is_ended_and_the_next_save_works(session, project, fold
     )
 
 
+@pytest.mark.slow
 def test_a_file_that_does_not_parse_costs_only_the_broken_part(session, project, folder):
     text = save(session, folder, with_answer(project, "return ((inputs @ query"))
     assert "SyntaxError" in text
@@ -164,6 +165,7 @@ def test_a_page_fits_its_window_with_what_is_wrong_where_and_what_is_next(
         assert "Stuck? A hint: press h" in text
 
 
+@pytest.mark.slow
 def test_e_shows_the_whole_note_in_parts(session, project, folder):
     save(session, folder, with_answer(project, WRONG["much output"]))
     short = window(session, 60, 20)
@@ -179,6 +181,7 @@ def test_e_shows_the_whole_note_in_parts(session, project, folder):
     assert lines == short and "  11" in seen and any(line.startswith("called") for line in seen)
 
 
+@pytest.mark.slow
 def test_a_terminal_is_drawn_again_only_for_another_size(project, folder, monkeypatch):
     screen = io.StringIO()
     console = Console(file=screen, width=80, height=24, force_terminal=True)
@@ -223,6 +226,7 @@ def test_only_q_ends_it(session):
     assert not session.press("q")
 
 
+@pytest.mark.slow
 def test_a_save_is_noticed_once(session, folder):
     saves = session.saves()
     assert next(saves) == []

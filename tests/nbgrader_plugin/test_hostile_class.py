@@ -24,11 +24,12 @@ pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="Windows refuses such names and links"),
 ]
 HONEST = ("aaa", "mmm", "xavier", "zzz")
+SOLVED = nbformat.writes(read("source", CH1))
 
 
 def spoilt(**changes: object) -> str:
     """The solution's notebook with all graded cells' marks changed."""
-    notebook = json.loads(nbformat.writes(read("source", CH1)))
+    notebook = json.loads(SOLVED)
     for cell in notebook["cells"]:
         if cell["metadata"].get("nbgrader"):
             cell["metadata"]["nbgrader"] |= changes
@@ -37,12 +38,12 @@ def spoilt(**changes: object) -> str:
 
 def whole(**changes: object) -> str:
     """The solution's notebook with something changed at its top."""
-    return json.dumps(json.loads(nbformat.writes(read("source", CH1))) | changes)
+    return json.dumps(json.loads(SOLVED) | changes)
 
 
 def with_cells(*cells: dict) -> str:
     """The solution's notebook with more cells."""
-    notebook = json.loads(nbformat.writes(read("source", CH1)))
+    notebook = json.loads(SOLVED)
     return json.dumps(notebook | {"cells": notebook["cells"] + list(cells)})
 
 

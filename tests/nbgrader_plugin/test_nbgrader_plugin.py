@@ -206,6 +206,7 @@ def test_a_notebook_that_cannot_be_read_gives_way_and_is_kept(submitted, reader)
     assert kept.read_text() == "garbage"
 
 
+@pytest.mark.slow
 def test_a_notebook_with_only_a_helper_gives_way(submitted, reader):
     nb = nbformat.read(RELEASED, as_version=4)
     nb.cells.append(nbformat.v4.new_code_cell("def helper():\n    return 1"))

@@ -3,12 +3,15 @@
 import pytest
 import torch
 
+from tensorgrade.messages import values
 from tensorgrade.recognition.dropout import (
+    DropoutBehaviour,
     chances,
     counts_by_chance,
     dependence,
     deviations,
     is_uneven,
+    sentence,
 )
 
 P = 0.3
@@ -132,3 +135,18 @@ def test_a_slice_that_is_never_dropped_is_noticed(dim):
 @pytest.mark.parametrize("entries", [EVERYWHERE, BELOW], ids=["everywhere", "below"])
 def test_right_dropout_is_never_uneven(entries):
     assert not any(is_uneven(drawn(seed, entries=entries), entries, P) for seed in range(200))
+
+
+@pytest.mark.parametrize(
+    "zeros, scale, told",
+    [
+        (0.0, 1.0, values.NothingDropped),
+        (1.0, None, values.AllDropped),
+        (0.0, 1 / (1 - P), values.OnlyScaled),
+        (P, None, values.SeveralScales),
+        (P, 1.0, values.NotScaledUp),
+        (P, 3.0, values.OtherScale),
+    ],
+)
+def test_each_behaviour_has_its_sentence(zeros, scale, told):
+    assert type(sentence(DropoutBehaviour(zeros, scale), P)) is told

@@ -3,6 +3,8 @@
 import ast
 import tracemalloc
 
+import pytest
+
 from tensorgrade.runner.case_runner import CaseRunner
 from tensorgrade.runner.edits import Edit, Idea, edits
 from tensorgrade.runner.loading import load_module
@@ -71,6 +73,7 @@ def peak(*which: int) -> int:
     return most
 
 
+@pytest.mark.slow
 def test_of_a_large_file_only_the_edits_that_are_asked_for_are_written_out():
     assert edits(TEXT, "scale", 8, 3, 2) == edits(TEXT, "scale", 8)[3:5]
     assert peak(0, 2) < 12e6 < 40e6 < peak()

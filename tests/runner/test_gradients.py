@@ -33,6 +33,7 @@ def both(results, leaves, seeds) -> list[tuple]:
     return list(zip(gradients(results(), leaves, seeds), theirs, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_they_are_torchs_bit_by_bit(dtype):
     torch.manual_seed(0)

@@ -195,6 +195,7 @@ def test_what_is_no_notebook_is_refused_with_a_sentence(text):
         source_in(text.encode("utf-8", "surrogatepass"), "n.ipynb")
 
 
+@pytest.mark.slow
 def test_endless_code_is_refused():
     with pytest.raises(Unreadable, match="more than"):
         source_in(notebook(nbformat.v4.new_code_cell("x = 1\n" * 200_000)).encode(), "n.ipynb")

@@ -14,6 +14,7 @@ from tensorgrade.testing.collecting import ExerciseTest
 CH1, NAME = "ch1_simplified_attention", "softmax"
 
 
+@pytest.mark.slow
 def test_options_for_somebodys_own_runs_take_no_test_away(project, monkeypatch):
     monkeypatch.setenv("PYTEST_ADDOPTS", "-k softmax --junitxml=written.xml")
     collected = CollectedTests(project.graders)
@@ -65,6 +66,7 @@ def test_values_of_parametrize_are_passed(project):
         assert call(test, attempt).passed is passed
 
 
+@pytest.mark.slow
 def test_graders_that_cannot_be_collected_say_how_to_see_why(tmp_path):
     with pytest.raises(CourseError, match=r"run `pytest .*` to see why"):
         CollectedTests(tmp_path)

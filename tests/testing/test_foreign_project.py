@@ -74,11 +74,13 @@ def output_of(folder, *arguments):
     "arguments, expected",
     [
         ("", 1),
-        (".", 1),
-        ("test_theirs.py::test_passes --hint --isolation -v", 0),
         ("--attempt 4 -rA", 1),
-        ("--help", 0),
-        ("no" * 200, 4),
+        pytest.param(".", 1, marks=pytest.mark.slow),
+        pytest.param(
+            "test_theirs.py::test_passes --hint --isolation -v", 0, marks=pytest.mark.slow
+        ),
+        pytest.param("--help", 0, marks=pytest.mark.slow),
+        pytest.param("no" * 200, 4, marks=pytest.mark.slow),
         pytest.param("--markers", 0, marks=pytest.mark.slow),
         pytest.param("--fixtures -v", 0, marks=pytest.mark.slow),
         pytest.param("--version --version", 0, marks=pytest.mark.slow),
@@ -93,6 +95,7 @@ def test_it_changes_nothing_there(foreign, arguments, expected):
     assert code == expected, out + err
 
 
+@pytest.mark.slow
 def test_a_project_inside_a_course_stays_foreign(foreign, tmp_path):
     (tmp_path / "course_config.py").write_text("from tensorgrade import Settings\n")
     inside = write_files(tmp_path / "vendor" / "theirs", FILES | {"pytest.ini": "[pytest]\n"})
@@ -100,6 +103,7 @@ def test_a_project_inside_a_course_stays_foreign(foreign, tmp_path):
     assert code == 1 and "2 failed, 1 passed, 1 skipped" in out
 
 
+@pytest.mark.slow
 def test_it_imports_next_to_nothing():
     heavy = "{'torch', 'rich', 'tensorgrade.testing', 'tensorgrade.course'}"
     script = f"import sys, tensorgrade.pytest_plugin; sys.exit(bool({heavy} & sys.modules.keys()))"
@@ -117,6 +121,7 @@ def kit(tmp_path_factory):
 CHAPTER = "exercises/ch1_byte_pairs.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "start, arguments",
     [
@@ -138,6 +143,7 @@ def test_its_options_exist_in_a_course(kit, start, arguments):
     assert done.returncode == 0 and "the device for learner code" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_course_may_be_in_testpaths(kit, tmp_path):
     (tmp_path / "kit").symlink_to(kit)
     (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = kit/exercises\n")
@@ -145,6 +151,7 @@ def test_a_course_may_be_in_testpaths(kit, tmp_path):
     assert done.returncode == 0 and "test_count_pairs" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_with_arguments_testpaths_do_not_count(kit, tmp_path):
     (tmp_path / "kit").symlink_to(kit)
     (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = kit/exercises\n")
@@ -161,6 +168,7 @@ def test_a_dot_is_the_folder_in_a_course_too(kit):
     assert done.returncode == 1 and "to do" in done.stdout, done.stdout
 
 
+@pytest.mark.slow
 def test_conftest_files_of_learners_stay_unread(tmp_path):
     (tmp_path / "conftest.py").write_text("raise SystemExit('read')\n", encoding="utf-8")
     done = run_pytest("graders", "--attempt", tmp_path, "--collect-only", "-q", "-k", "softmax")

@@ -37,6 +37,7 @@ def collect(graders: Path, old: str, new: str) -> str:
     return f"{run.returncode} {run.stdout} {run.stderr}"
 
 
+@pytest.mark.slow
 def test_a_test_without_a_marker(graders):
     said = collect(graders, '@exercise("attention_scores", points=3.5)\n', "")
     assert said.startswith("4") and "has no @exercise" in said
@@ -48,6 +49,7 @@ def test_points_that_are_not_said_in_plain_numbers(graders):
     assert "attention_scores.py:" in said and "write the marker as" in said
 
 
+@pytest.mark.slow
 def test_shares_that_pytest_counts_otherwise(graders):
     """A test that runs twice would be worth twice its points."""
     said = collect(
@@ -122,12 +124,14 @@ def test_an_exercise_without_points(graders):
     assert "no test of attention_scores is worth any points" in collect(graders, "def ", "def ")
 
 
+@pytest.mark.slow
 def test_as_it_is_it_collects_its_chapter_and_no_learners_own_test(graders):
     said = collect(graders, "def ", "def ")
     assert said.startswith("0") and "::test_attention_scores_values" in said
     assert "on_the_sentence" not in said and CHAPTER.replace("1", "2") not in said
 
 
+@pytest.mark.slow
 def test_points_by_the_settings_scale_every_test(graders):
     from tensorgrade.course_sources import load_course
 

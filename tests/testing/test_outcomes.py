@@ -98,6 +98,7 @@ def test_code_that_ends_the_process_is_reported_and_costs_only_itself(tmp_path):
     assert "34 of 39 points" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_keyword_that_matches_nothing_suggests_a_name():
     done = run_pytest("-q", "exercises/", "-k", "softmx")
     assert done.returncode == 5 and "Did you mean -k softmax or -k softmax_naive?" in done.stdout

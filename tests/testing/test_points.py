@@ -54,6 +54,7 @@ def submitted_files(text: str) -> SubmittedFiles:
     return SubmittedFiles("ada", CHAPTER, f"{CHAPTER}.py", text.encode())
 
 
+@pytest.mark.slow
 def test_notebooks_and_their_checks_count_scaled_points(scaled, tmp_path):
     chapter, _ = scaled.course.exercise("softmax")
     assert '"points": 12' in notebook_text(read_script(scaled.solution(CHAPTER)), chapter)

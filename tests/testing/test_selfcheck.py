@@ -164,6 +164,7 @@ def test_a_loop_that_catches_everything_is_ended_too(answers):
     assert f"{late} 2 seconds" in said
 
 
+@pytest.mark.slow
 def test_a_missing_file_is_said_kindly(tmp_path):
     run = run_pytest("exercises/test_ch1_simplified_attention.py", "--attempt", str(tmp_path))
     assert run.returncode == 1 and "There is no file ch1_simplified_attention.py" in " ".join(
@@ -171,6 +172,7 @@ def test_a_missing_file_is_said_kindly(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_cuda_is_skipped_with_a_sentence_where_there_is_none():
     import torch
 
@@ -188,6 +190,7 @@ def test_cuda_is_skipped_with_a_sentence_where_there_is_none():
         assert "no CUDA device" in run.stdout and "passed" not in run.stdout
 
 
+@pytest.mark.slow
 def test_what_fails_beside_the_exercises_is_reported(answers):
     path = answers / "ch1_simplified_attention.py"
     path.write_text("import no_such_package\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
@@ -197,6 +200,7 @@ def test_what_fails_beside_the_exercises_is_reported(answers):
     assert "Everything is done" not in said and "All selected exercises are done" in said
 
 
+@pytest.mark.slow
 def test_a_chapter_can_be_named_by_its_own_file(answers):
     run = run_pytest("exercises/ch1_simplified_attention.py", "--attempt", str(answers))
     assert run.returncode == 0 and "39 of 39 points" in run.stdout

@@ -42,6 +42,7 @@ def root(project, scripts, tmp_path_factory):
     return made
 
 
+@pytest.mark.slow
 def test_a_script_does_not_speak_of_what_only_a_notebook_shows(scripts):
     assert POINTS_AT.search("In one draw each bar is either gone")
     for name, script in scripts.items():
@@ -114,6 +115,7 @@ class Sources(HTMLParser):
         found += [v for k, v in attributes if k in ("src", "href", "srcset")]
 
 
+@pytest.mark.slow
 def test_the_page_needs_nothing_from_elsewhere(project, root):
     page = lessons_page(project.course, root, {})
     seen = Sources(page)
@@ -124,6 +126,7 @@ def test_the_page_needs_nothing_from_elsewhere(project, root):
     assert len(seen.texts) >= 6 and all(len(text) > 20 for text in seen.texts)
 
 
+@pytest.mark.slow
 def test_the_page_holds_every_exercise_and_no_answer(project):
     page = lessons_page(project.course, project.root, {})  # of the released notebooks
     text = Sources(page).text
@@ -144,6 +147,7 @@ def test_the_page_holds_every_exercise_and_no_answer(project):
             assert max(answer.splitlines(), key=len).strip() not in text
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_learners_own_progress(project, root):
     right = {"softmax": [CheckResult("softmax", 7, True)]}
     page = lessons_page(project.course, root, right)
@@ -152,6 +156,7 @@ def test_the_page_shows_the_learners_own_progress(project, root):
     assert "1 of 6 done" not in lessons_page(project.course, root, {})
 
 
+@pytest.mark.slow
 def test_the_page_says_where_to_go_on_and_what_is_wrong_there(project, root):
     finding = Finding(
         "Is a <sum> right?",

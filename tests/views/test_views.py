@@ -26,7 +26,7 @@ from tensorgrade.views.comparison import MOST, Block, Cell, drawn, window
 from tensorgrade.views.hints import print_where_hints_are
 from tensorgrade.views.note import Note
 from tensorgrade.views.points import how_earned
-from tensorgrade.views.summary import print_chapter, print_line
+from tensorgrade.views.summary import points_of, print_chapter, print_line
 from tensorgrade.views.words import place_in_file
 
 from ..commands import run as run_module
@@ -365,6 +365,7 @@ def test_a_place_names_the_last_definition(tmp_path, monkeypatch):
     assert place_in_file(tmp_path / "b.py", "f") == "b.py"
 
 
+@pytest.mark.slow
 def test_explain_shows_cases_differences_and_near_misses(project, grader, tmp_path):
     from tensorgrade.instructor.explain import explain, print_explanation
 
@@ -389,6 +390,7 @@ def test_the_solution_is_never_named_wrong(project):
     assert mistakes(part) == ()
 
 
+@pytest.mark.slow
 def test_what_may_be_sent_to_a_learner_shows_their_code_and_nothing_hidden(grader, tmp_path):
     from tensorgrade.instructor.explain import explain, for_learner
 
@@ -423,3 +425,11 @@ def test_the_rule_behind_the_points_is_told(rule, words):
         CheckResult("mean", 2.0, False, earned_points=1.5, rule=rule),
     ]
     assert how_earned(checks, 4.0) == f"1 of 2 checks passed{words}"
+
+
+def test_the_line_on_points_says_how_they_came_about(project):
+    exercise = project.course.chapters[0].exercises[0]
+    half = exercise.points / 2
+    checks = [CheckResult("mean", half, True), CheckResult("mean", half, False)]
+    told = points_of(exercise, checks, project.course, {exercise.name: checks})
+    assert told == f"{half:g} of {exercise.points:g} points: 1 of 2 checks passed."
