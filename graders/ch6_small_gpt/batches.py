@@ -103,6 +103,12 @@ MISTAKES = [
         (RETURN, "return ids[windows], ids[(windows + 2).clamp(max=len(ids) - 1)]"),
     ),
     mistake(
+        "targets_one_short",
+        "The targets have one token less than the inputs. The slice of a target ends one token "
+        "after that of its input.",
+        (RETURN, "return ids[windows], ids[windows[:, 1:]]"),
+    ),
+    mistake(
         "last_token_as_target",
         "Each window has only one target. Each position should have its own: the next token.",
         (RETURN, "return ids[windows], ids[windows[:, -1] + 1]"),

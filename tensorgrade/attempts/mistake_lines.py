@@ -22,11 +22,12 @@ from ..judging.divergence import Divergence
 from ..judging.find_divergence import find_divergence
 from ..judging.right_values import close, tells
 from ..judging.submitted_text import SubmittedText
-from ..judging.trace_comparison import Comparison
+from ..judging.trace_comparison import TURNS, Comparison
 from ..judging.wrong_value import described, misnamed
 from ..messages.divergence import ShouldComeBack
 from ..recognition.mistakes import place_of
 from .attempt import ExerciseAttempt, cached_for_file
+from .details.plain_facts import plain_fact
 from .divergence import (
     UnloadedWeights,
     counted_lines,
@@ -39,6 +40,7 @@ from .pairs import Pairs
 from .recognized import mistakes
 
 CALL = re.compile(r"([\w.]+)\(")
+RETURNS_NAMES = re.compile(r"return [\w, ()]+$")
 SIZE = re.compile(r"\.shape\b|\.size\(|\blen\(")
 
 
@@ -87,8 +89,25 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     found = first_effects(pairs, public, part.name, names)
     if found.by_case and (place := most_frequent(places(part, found, public))):
         return place
-    place = place_in_making(part, found.made) or same_line(part, found.texts)
-    return place or (divergence(part, False) if found.placed else only_call(part, found.calls))
+    place = place_in_making(part, found.made) or same_line(part, found.texts) or idle_line(part)
+    return place or (first_wrong_line(part) if found.placed else only_call(part, found.calls))
+
+
+def idle_line(part: ExerciseAttempt) -> Divergence | None:
+    """Return the line of a plain fault in the text, such as a result that is not stored."""
+    fact = plain_fact(part)
+    return Divergence(fact[1]) if fact and fact[1] else None
+
+
+def first_wrong_line(part: ExerciseAttempt) -> Divergence | None:
+    """Return the line of the first wrong value if it is one line, and does more than return names.
+
+    On a line such as `return keys, values` the values were wrong before.
+    """
+    found = divergence(part, False)
+    if found is None or found.until > found.line:
+        return None
+    return None if RETURNS_NAMES.match(part.attempt.submitted.code(found.line).strip()) else found
 
 
 def places(part: ExerciseAttempt, found: FirstEffects, public: References) -> Iterator[Divergence]:
@@ -124,7 +143,7 @@ def place_on(
         at = named if lost is None else lost
     if at is None:
         return None
-    at = misnamed_before(compared, at) or scaled_before(compared, at)
+    at = misnamed_before(compared, at) or moved_before(compared, scaled_before(compared, at))
     return Divergence(trace.stages[at].line, described(compared, at).stage)
 
 
@@ -157,13 +176,32 @@ def scaled_before(compared: Comparison, at: int) -> int:
     return next(scaled, at)
 
 
+def moved_before(compared: Comparison, at: int) -> int:
+    """Return the first value of which a wrong one is only a copy with its dimensions moved.
+
+    Heads may be repeated before they are swapped with the tokens, or after.
+    """
+    stage = compared.stages[at]
+    while stage.operation in TURNS and len(stage.inputs) == 1:
+        before = stage.inputs[0]
+        if compared.matches[before] or not compared.stages[before].line:
+            break
+        at, stage = before, compared.stages[before]
+    return at
+
+
 def first_same_value(trace: Trace, effect: FirstEffect) -> int | None:
     """Return the first place at which an own line of the learner makes one of the effect's values.
 
     If one edited line makes several values but the learner makes them on different lines, they are
-    ignored, because some may belong to another correct method.
+    ignored, because some may belong to another correct method. A loop over a tensor reads each of
+    its parts, so these show nothing.
     """
-    own = [at for at, stage in enumerate(trace.stages) if stage.line and not stage.inside]
+    own = [
+        at
+        for at, stage in enumerate(trace.stages)
+        if stage.line and not stage.inside and stage.operation != "unbind"
+    ]
     by_line: dict[int, set[int]] = {}
     for line, value in effect.values:
         same = (at for at in own if is_same(trace.stages[at].value, value))

@@ -103,8 +103,20 @@ def traits(case: Case) -> Iterator[Trait]:
             yield IsNumber(what, str(value))
     whole = {what: value for what, value in sizes.items() if type(value) is int}
     for (one, first), (other, second) in combinations(whole.items(), 2):
-        if first == second:
+        if first == second and not is_shared_batch(one, other):
             yield AreEqual(one, other)
+
+
+def is_shared_batch(one: Message, other: Message) -> bool:
+    """Return True for the same leading dimension of two tensors, which is equal wherever it exists.
+
+    >>> is_shared_batch(SizeOf("queries", -3), SizeOf("keys", -3))
+    True
+    """
+    match one, other:
+        case SizeOf(dim=first), SizeOf(dim=second):
+            return first == second < -2
+    return False
 
 
 def sizes_in(case: Case) -> Iterator[tuple[Message, float]]:

@@ -257,13 +257,18 @@ def spread(weights: torch.Tensor, filled: torch.Tensor) -> torch.Tensor:
 
 
 def origin(factor: float, case: Case) -> Message | None:
-    """Return an expression in the numbers of a case for a factor, such as 1/sqrt(4); or None."""
+    """Return an expression in the numbers of a case for a factor, such as 1/sqrt(4); or None.
+
+    None too if a number gives the factor in two ways, such as 0.5, which is also 1 - 0.5.
+    """
     if abs(factor + 1) < STEADY:
         return SignTurned()
     for number, meaning in numbers(case):
-        for form, value in forms(number).items():
-            if abs(factor - value) < STEADY * value:
-                return LooksLike(number, meaning, form)
+        found = [
+            form for form, value in forms(number).items() if abs(factor - value) < STEADY * value
+        ]
+        if found:
+            return LooksLike(number, meaning, found[0]) if len(found) == 1 else None
     return None
 
 

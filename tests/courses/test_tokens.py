@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tensorgrade.attempts.setup import Setup
 from tensorgrade.author.building.derive import derive
 from tensorgrade.author.proofs.sample_class import Choice, assemble, write_sample_class
+from tensorgrade.instructor.grader import Grader
 from tensorgrade.project import Project
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..commands import ROOT, points_in_nbgrader, run
 
@@ -45,6 +48,28 @@ def test_it_has_at_least_seven_exercises_with_several_mistakes_each():
     assert len(names) >= 7
     for name in names:
         assert sum(name in mistake.edits for mistake in project.mistakes) >= 5, name
+
+
+LOWEST_FIRST = """
+def encode(text, merges):
+    ids = list(text.encode("utf-8"))
+    while len(ids) > 1:
+        pair = min(count_pairs(ids), key=lambda one: merges.get(one, float("inf")))
+        if pair not in merges:
+            break
+        ids = merge_pair(ids, pair, merges[pair])
+    return ids
+"""
+
+
+@pytest.mark.slow
+def test_merging_the_pair_with_the_lowest_id_first_is_right():
+    """Training numbers its merges, so their ids have the order of learning too."""
+    project, grader = Project(COURSE), Grader(Setup(COURSE / "graders", "none"))
+    text = project.solution(CH1).read_text(encoding="utf-8") + LOWEST_FIRST
+    rows = grader.grade(SubmittedFiles("ada", CH1, f"{CH1}.py", text.encode()))
+    grader.close()
+    assert {row.exercise: row.points for row in rows}["encode"] == 9
 
 
 @pytest.mark.slow

@@ -191,6 +191,8 @@ def test_options_and_sizes_that_tell_cases_apart():
     )
     found = pattern({"n": 3, "m": 4}, {"n": 3, "m": 3})
     assert render(found) == "it is wrong whenever `n` and `m` are equal, and right otherwise"
+    batch, one = torch.ones(5, 3, 4), torch.ones(3, 4)
+    assert pattern({"q": one, "k": one[:2]}, {"q": batch, "k": batch[:, :2]}) is None
     assert pattern({"on": True}, {"on": 1}) == RightWhere(IsNumber(Argument("on"), "True"))
 
 
@@ -248,6 +250,11 @@ def test_where_nan_comes_from():
 def test_what_a_ratio_looks_like(factor, said):
     case, expected = case_of(x=torch.zeros(5, 7), d_k=4, p=0.3), torch.randn(5, 7)
     assert said in render(ratios(case, factor * expected, expected))
+
+
+def test_a_ratio_that_a_number_gives_in_two_ways_is_reported_without_an_origin():
+    case, expected = case_of(x=torch.zeros(5, 7), p=0.5), torch.randn(5, 7)
+    assert render(ratios(case, 0.5 * expected, expected)).endswith("times 0.5")
 
 
 def test_a_ratio_that_looks_like_nothing_is_reported_without_an_origin():

@@ -21,7 +21,10 @@ def cases(pick):
             for text, merged in zip(texts, merges, strict=True)
         ),
         case("order/chain", call(text=text, merges=chain)),
-        case("order/backwards", call(text=text, merges={(256, first): 400, (first, other): 256})),
+        case(
+            "order/second pair first",
+            call(text=text, merges={(other, first): 256, (first, other): 257}),
+        ),
         case("bytes/umlauts", call(text=pick(public="aö", hidden="ßh"), merges=chain)),
         case("short/no merges", call(text=text, merges={})),
         case("short/no text", call(text="", merges=chain)),
@@ -68,6 +71,30 @@ MISTAKES = [
         "merges_by_pair",
         "The merges are applied in the order of the pairs' ids instead of the order of learning.",
         ("in merges.items()", "in sorted(merges.items())"),
+    ),
+    mistake(
+        "most_frequent_first",
+        "The most frequent pair of the text is merged first. The order of learning counts, not the "
+        "counts in this text.",
+        (
+            "for pair, new_id in merges.items():",
+            "while (counts := count_pairs(ids)) "
+            "and (pair := max(counts, key=counts.get)) in merges:",
+        ),
+        ("merge_pair(ids, pair, new_id)", "merge_pair(ids, pair, merges[pair])"),
+    ),
+    mistake(
+        "from_left_to_right",
+        "Pairs are merged from left to right, whichever comes first in the text. Apply one merge "
+        "to the whole text before the next.",
+        (
+            "for pair, new_id in merges.items():\n        ids = merge_pair(ids, pair, new_id)",
+            "place = 0\n    while place < len(ids) - 1:\n"
+            "        new_id = merges.get(tuple(ids[place : place + 2]))\n"
+            "        ids[place : place + 2] = "
+            "ids[place : place + 2] if new_id is None else [new_id]\n"
+            "        place += new_id is None",
+        ),
     ),
     mistake(
         "first_merge_only",
