@@ -60,6 +60,11 @@ SIGNATURES = {
     "BugLayerNorm": "d eps=1e-05",
     "bug_batches": "ids context_length batch_size generator",
 }
+GIVEN = {  # no exercises
+    "WithCache": "attention",
+    "with_cache": "model num_heads",
+    "generate_with_cache": "model ids max_new_tokens num_heads",
+}
 
 
 def test_the_exercises_of_six_chapters(project):
@@ -78,7 +83,7 @@ def test_signatures(project, folder):
             elif isinstance(node, ast.ClassDef):
                 init = next(n for n in node.body if getattr(n, "name", "") == "__init__")
                 found[node.name] = signature(init.args)
-    assert found == SIGNATURES
+    assert found == SIGNATURES | GIVEN
 
 
 def signature(arguments: ast.arguments) -> str:
