@@ -791,7 +791,7 @@ BY_SHARE = {
     mask_on_the_diagonal mask_one_too_late copied_without_transpose heads_interleaved
     merged_interleaved heads_in_reverse keys_split_differently values_split_differently
     masked_without_renormalizing renormalized_before_masking""",
-    0.5: "no_step_taken",
+    0.5: "no_step_taken weights_put_in",
 }
 PRICES = {name: share for share, names in BY_SHARE.items() for name in names.split()}
 PRICES |= dict.fromkeys(NOTHING_LEFT, 1.0)

@@ -100,14 +100,16 @@ def idle_line(part: ExerciseAttempt) -> Divergence | None:
 
 
 def first_wrong_line(part: ExerciseAttempt) -> Divergence | None:
-    """Return the line of the first wrong value if it is one line, and does more than return names.
+    """Return the line of the first wrong value if it is one line and the value was made there.
 
-    On a line such as `return keys, values` the values were wrong before.
+    On a line such as `return keys, values` the values were wrong before, unless one of them is a
+    right value of another place.
     """
     found = divergence(part, False)
     if found is None or found.until > found.line:
         return None
-    return None if RETURNS_NAMES.match(part.attempt.submitted.code(found.line).strip()) else found
+    returns = RETURNS_NAMES.match(part.attempt.submitted.code(found.line).strip())
+    return None if returns and not found.stage else found
 
 
 def places(part: ExerciseAttempt, found: FirstEffects, public: References) -> Iterator[Divergence]:
