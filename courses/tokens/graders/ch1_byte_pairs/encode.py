@@ -78,8 +78,10 @@ MISTAKES = [
         "counts in this text.",
         (
             "for pair, new_id in merges.items():",
-            "while (counts := count_pairs(ids)) "
-            "and (pair := max(counts, key=counts.get)) in merges:",
+            # not `while`: beside another mistake it would not end
+            "for _ in ids[1:]:\n        counts = count_pairs(ids)\n"
+            "        pair = max(counts, key=counts.get) if counts else None\n"
+            "        if pair not in merges:\n            break",
         ),
         ("merge_pair(ids, pair, new_id)", "merge_pair(ids, pair, merges[pair])"),
     ),
