@@ -590,7 +590,7 @@ def generate_with_cache(
     """Write what generate writes at temperature 0, for texts of at most context_length tokens."""
     model = with_cache(model, num_heads)
     new, start = ids, 0
-    for _ in range(max_new_tokens):
+    for _token in range(max_new_tokens):
         positions = torch.arange(start, start + new.shape[1])
         with torch.no_grad():
             x = model.token_embedding(new) + model.position_embedding(positions)

@@ -100,13 +100,15 @@ def idle_line(part: ExerciseAttempt) -> Divergence | None:
 
 
 def first_wrong_line(part: ExerciseAttempt) -> Divergence | None:
-    """Return the line of the first wrong value if it is one line and the value was made there.
+    """Return the line of the first wrong value if the value was made there.
 
-    On a line such as `return keys, values` the values were wrong before, unless one of them is a
+    A range of lines counts if values before it are right, or if it has only two lines.
+
+    On a line such as `return one, other` the values were wrong before, unless one of them is a
     right value of another place.
     """
     found = divergence(part, False)
-    if found is None or found.until > found.line:
+    if found is None or (found.until > found.line + 1 and not found.reached):
         return None
     returns = RETURNS_NAMES.match(part.attempt.submitted.code(found.line).strip())
     return None if returns and not found.stage else found
@@ -181,7 +183,7 @@ def scaled_before(compared: Comparison, at: int) -> int:
 def moved_before(compared: Comparison, at: int) -> int:
     """Return the first value of which a wrong one is only a copy with its dimensions moved.
 
-    Heads may be repeated before they are swapped with the tokens, or after.
+    Repeating a tensor and moving its dimensions can be done in either order.
     """
     stage = compared.stages[at]
     while stage.operation in TURNS and len(stage.inputs) == 1:

@@ -110,7 +110,7 @@ def traits(case: Case) -> Iterator[Trait]:
 def is_shared_batch(one: Message, other: Message) -> bool:
     """Return True for the same leading dimension of two tensors, which is equal wherever it exists.
 
-    >>> is_shared_batch(SizeOf("queries", -3), SizeOf("keys", -3))
+    >>> is_shared_batch(SizeOf("one", -3), SizeOf("other", -3))
     True
     """
     match one, other:

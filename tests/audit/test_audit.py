@@ -209,7 +209,7 @@ def test_an_error_is_repaired_on_the_line_that_makes_the_layer():
     found = audited(text)
     assert "each raises an error: line 13 raises RuntimeError" in found["why"]
     assert found["at"]["code"] == "self.k = nn.Linear(d_in + 1, d_out)"
-    assert found["at"]["fix"] == "self.k = nn.Linear((d_in), d_out)"
+    assert found["at"]["fix"] == "self.k = nn.Linear(d_in, d_out)"
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from ...judging.divergence import Divergence
 from ...messages.checks import ChangesInput
 from ...messages.verdicts import SeenThenWhere
-from ..details.in_place import lines_of_changes, public_cases_like
 from ..mistake_lines import place_of_mistakes
 from ..verdict import Certainty
 from .evidence import Evidence, Explanation
@@ -23,19 +22,6 @@ def explain(evidence: Evidence) -> Explanation | None:
     return Explanation(message, line, stage, Certainty.NAMED)
 
 
-def changes_too(evidence: Evidence, name: str) -> bool:
-    """Return True if the solution with the recognized mistakes changes this argument too."""
-    assert evidence.finding
-    part, pairs = evidence.part, evidence.part.attempt.pairs()
-    if pairs is None:
-        return True
-    known = pairs.sources.edits.get(part.name, {})
-    made = pairs.made(part.name, tuple(one for one in evidence.mistakes if one in known))
-    cases = public_cases_like(part, evidence.finding.diagnosis.case)
-    facts = (fact for one in made.run(cases) for fact in one.facts.values())
-    return any(name == changed for fact in facts for changed, _ in lines_of_changes(fact))
-
-
 def line_that_failed(evidence: Evidence) -> Divergence | None:
     """Return the line of a plain fault, of a change in place, or of an error in `__init__`."""
     finding = evidence.finding
@@ -43,7 +29,7 @@ def line_that_failed(evidence: Evidence) -> Divergence | None:
         return None
     diagnosis, line = finding.diagnosis, finding.fact_line
     if isinstance(diagnosis.problem, ChangesInput):
-        line = diagnosis.line if changes_too(evidence, diagnosis.problem.name) else line
+        line = diagnosis.line
     if diagnosis.error and diagnosis.error.verb == "construct":
         line = evidence.part.line_of(diagnosis.error)
     return Divergence(line) if line else None
