@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TypeGuard, TypeVar
+from typing import TypeVar
 
 import torch
 
@@ -41,6 +41,7 @@ KINDS = {
     )
 }
 
+Sizes = dict[str, tuple[int, ...] | int]  # shapes and integers, by name
 Told = TypeVar("Told", list, dict)  # the types that a fact may have
 
 
@@ -80,7 +81,7 @@ class CaughtError:
     missing: str | None = None
     definition: str = ""
     signs: tuple[str, ...] = ()
-    sizes: dict[str, tuple[int, ...] | int] = field(default_factory=dict)
+    sizes: Sizes = field(default_factory=dict)
     called: int | None = None
     dtypes: dict[str, str] = field(default_factory=dict)
     empty: tuple[str, ...] = ()
@@ -320,7 +321,7 @@ def read_loaded(message: bytes) -> Loaded:
     names, problems = header.get("names"), header.get("problems")
     if not isinstance(names, list) or not isinstance(problems, list):
         raise BadMessage("not a reply to load")
-    calls, outside = (by_definition(header.get(key)) for key in ("calls", "outside"))
+    calls, outside = by_definition(header.get("calls")), by_definition(header.get("outside"))
     read = tuple(filter(None, map(read_problem, problems)))
     return Loaded(Outcome.LOADED, tuple(strings(names)), read, calls=calls, outside=outside)
 
@@ -347,8 +348,9 @@ def read_error(error: object) -> CaughtError | None:
         printable(str(error.get(key) or ""))
         for key in ("type", "text", "function", "source", "verb", "definition")
     )
-    signs = error.get("signs")
-    missing, kinds = error.get("missing"), error.get("kinds")
+    signs, missing, kinds = error.get("signs"), error.get("missing"), error.get("kinds")
+    told = strings(signs) if isinstance(signs, list) and len(signs) <= len(SIGNS) else []
+    sizes, dtypes, empty = read_values_there(error)
     return CaughtError(
         kind,
         text,
@@ -359,11 +361,11 @@ def read_error(error: object) -> CaughtError | None:
         verb,
         printable(missing) if isinstance(missing, str) else None,
         definition,
-        tuple(sign for sign in signs if sign in SIGNS) if is_short_list(signs) else (),
-        read_sizes(error.get("sizes")),
+        tuple(sign for sign in told if sign in SIGNS),
+        sizes,
         read_line(error.get("called")),
-        read_dtypes(error.get("dtypes")),
-        names_on_line(error.get("empty")),
+        dtypes,
+        empty,
     )
 
 
@@ -372,33 +374,21 @@ def read_line(told: object) -> int | None:
     return told if type(told) is int and 0 < told < 10**7 else None
 
 
-def is_short_list(told: object) -> TypeGuard[list[str]]:
-    """Return True if the argument is a list of texts, with at most as many entries as SIGNS."""
-    return (
-        isinstance(told, list) and len(told) <= len(SIGNS) and all(isinstance(t, str) for t in told)
-    )
+def read_values_there(error: dict) -> tuple[Sizes, dict[str, str], tuple[str, ...]]:
+    """Return a few names of the line: with a shape or an integer, with a dtype, and empty ones.
 
-
-def read_sizes(told: object) -> dict[str, tuple[int, ...] | int]:
-    """Return a few names, each with a shape or an integer; drop other entries."""
-    read: dict[str, tuple[int, ...] | int] = {}
+    Drop entries of another form.
+    """
+    sizes: Sizes = {}
+    told, dtypes, empty = error.get("sizes"), error.get("dtypes"), error.get("empty")
     for name, size in list(told.items())[:MOST_SIZES] if isinstance(told, dict) else ():
         if isinstance(size, list) and all(type(number) is int for number in size):
-            read[printable(str(name))] = tuple(size[:MOST_SIZES_OF_ONE])
+            sizes[printable(str(name))] = tuple(size[:MOST_SIZES_OF_ONE])
         elif type(size) is int:
-            read[printable(str(name))] = size
-    return read
-
-
-def read_dtypes(told: object) -> dict[str, str]:
-    """Return a few names of the line, each with a dtype; drop other entries."""
-    pairs = list(told.items())[:MOST_SIZES] if isinstance(told, dict) else []
-    return {printable(str(name)): dtype for name, dtype in pairs if dtype in NAMES_OF_DTYPES}
-
-
-def names_on_line(told: object) -> tuple[str, ...]:
-    """Return a few names of the line; drop other entries."""
-    return tuple(strings(told[:MOST_SIZES])) if isinstance(told, list) else ()
+            sizes[printable(str(name))] = size
+    pairs = list(dtypes.items())[:MOST_SIZES] if isinstance(dtypes, dict) else []
+    known = {printable(str(name)): dtype for name, dtype in pairs if dtype in NAMES_OF_DTYPES}
+    return sizes, known, tuple(strings(empty[:MOST_SIZES])) if isinstance(empty, list) else ()
 
 
 def strings(values: list) -> list[str]:

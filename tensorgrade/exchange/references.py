@@ -21,7 +21,7 @@ from ..runner.steps import Construct, decode
 from ..runner.wire import plain
 from .cases import Case, CaseSettings
 from .observation import CaughtError, Observation, Outcome
-from .traces import Trace, stages_to_json, trace_from_json, with_stages
+from .traces import Trace, trace_from_json, with_stages
 
 
 class Seen(NamedTuple):
@@ -37,8 +37,7 @@ class StoredTraces(Mapping[str, tuple[Trace, ...]]):
 
     They are needed only to word error messages, and they make up most of a reference file.
 
-    text: for each case the output of `stages_to_json` for each trace, and the place of each value
-        (JSON).
+    text: for each case and trace what `trace_from_json` reads, and the place of each value (JSON).
     rows: the values of each dtype, one after another.
     """
 
@@ -94,7 +93,9 @@ def stored_traces(traces: Mapping[str, tuple[Trace, ...]]) -> StoredTraces:
     def told(trace: Trace) -> list:
         values = ((at, stage.value) for at, stage in enumerate(trace.stages))
         places = {str(at): rows.put(value) for at, value in values if value is not None}
-        return [stages_to_json(trace), places]
+        # The lines and operations are left out: they would reveal an accepted solution.
+        stages = [[list(stage.inputs), list(stage.names)] for stage in trace.stages]
+        return [[stages, list(trace.returned)], places]
 
     text = json.dumps(
         {case: [told(trace) for trace in several] for case, several in traces.items()}
@@ -153,7 +154,10 @@ def save_references(path: Path, references: References) -> None:
     for case, expected in references.entries:
         for kind, named in (("in", case.tensors), ("out", expected.tensors)):
             tensors |= {f"{case.id}|{kind}|{name}": plain(t) for name, t in named.items()}
-        index.append(case_to_json(case) | {"expected": observation_to_json(expected)})
+        # Of an expected error, only the kind is stored.
+        error = expected.error and {"type": expected.error.type, "verb": expected.error.verb}
+        told = {"values": expected.values, "facts": expected.facts, "error": error}
+        index.append(case_to_json(case) | {"expected": told})
     header: dict = {"chapter": references.chapter, "hidden": references.hidden, "cases": index}
     traces = stored_traces(references.traces)
     header |= {"bugs": references.bugs, "ways": traces.text}
@@ -211,12 +215,6 @@ def case_to_json(case: Case) -> dict:
     }
 
 
-def observation_to_json(seen: Observation) -> dict:
-    """Return an observation without its tensors. Of an expected error, only the kind is stored."""
-    error = seen.error and {"type": seen.error.type, "verb": seen.error.verb}
-    return {"values": seen.values, "facts": seen.facts, "error": error}
-
-
 def entry_from_json(data: dict, groups: dict) -> tuple[Case, Observation]:
     case_id = f"{data['exercise']}:{data['name']}"
     case = Case(
@@ -226,12 +224,7 @@ def entry_from_json(data: dict, groups: dict) -> tuple[Case, Observation]:
         groups.get((case_id, "in"), {}),
         **{name: data[name] for name in SETTINGS if name in data},
     )
-    told = data["expected"]
-    error = told["error"] and expected_error(**told["error"])
+    told, kind = data["expected"], data["expected"]["error"]
+    error = kind and CaughtError(kind["type"], kinds=(kind["type"],), verb=kind["verb"])
     results = groups.get((case_id, "out"), {})
     return case, Observation(Outcome.ANSWERED, results, told["values"], told["facts"], error)
-
-
-def expected_error(type: str, verb: str) -> CaughtError:
-    """Return an error raised by the solution; only its kind is stored."""
-    return CaughtError(type, kinds=(type,), verb=verb)

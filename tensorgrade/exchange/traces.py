@@ -72,11 +72,6 @@ def with_stages(case: Case) -> Case:
     return replace(case, steps=tuple(replace(step, stages=True) for step in case.steps))
 
 
-def shows_stages(case: Case) -> bool:
-    """Return True if a case is one call that is judged by its values, so that stages are useful."""
-    return len(case.calls) == 1 and case.has_right_values
-
-
 def read_trace(observed: Observation) -> Trace:
     """Return the trace in an observation; an empty one if the claim is malformed."""
     steps: list = observed.fact("stages", "steps", default=[])
@@ -128,16 +123,8 @@ def is_line(number: object) -> TypeGuard[int]:
     return isinstance(number, int) and 0 < number < 10**7
 
 
-def stages_to_json(trace: Trace) -> list:
-    """Return the inputs and names of a trace, without its lines and operations.
-
-    These would reveal an accepted solution.
-    """
-    return [[[list(s.inputs), list(s.names)] for s in trace.stages], list(trace.returned)]
-
-
 def trace_from_json(stored: list, values: dict[str, torch.Tensor]) -> Trace:
-    """Return the trace written by `stages_to_json`, with its values by their positions."""
+    """Return the trace that `stored_traces` wrote, with its values by their positions."""
     rows, returned = stored
     stages = tuple(
         Stage(0, "", tuple(inputs), tuple(names), values.get(str(at)))

@@ -16,7 +16,7 @@ from ...course import CourseError
 from ...exchange.cases import SETTINGS, Case
 from ...exchange.observation import CaughtError, Observation, Outcome
 from ...exchange.references import References
-from ...exchange.traces import Trace, read_trace, shows_stages, with_stages
+from ...exchange.traces import Trace, read_trace, with_stages
 from ...exchange.values import unjudged
 from ...judging.course_checks import FILE, load_checks
 from ...project import Project
@@ -119,7 +119,9 @@ def traces_of(
     """
     if project.bug(chapter, exercise):  # the point of divergence is what learners are asked to find
         return {}
-    first = {case.group: case.name for case in reversed(cases) if shows_stages(case)}
+    # Stages are useful for a case that is one call, judged by its values.
+    told = [case for case in cases if len(case.calls) == 1 and case.has_right_values]
+    first = {case.group: case.name for case in reversed(told)}
     chosen = [case for case in cases if case.name == first.get(case.group)][:MOST_CASES]
     forms = [source, *(path.read_text(encoding="utf-8") for path in project.forms(chapter))]
     asked = list(map(with_stages, chosen))
