@@ -65,8 +65,10 @@ def divergence_sentence(diverging: Divergence, place: Callable[[int], str]) -> S
     >>> [type(part).__name__ for part in found.parts]
     ['RightUpTo', 'ValuesDiverge']
     """
-    before = (right_up_to(diverging, place),) if diverging.reached else ()
-    told = before + at_the_line(diverging, place)
+    told = at_the_line(diverging, place)
+    if diverging.reached:
+        last, until = min(diverging.upto, diverging.line), diverging.upto < diverging.line
+        told = (RightUpTo(place(last), diverging.reached, until), *told)
     if told and diverging.reads:
         first, last = diverging.stretch
         by_line: dict[int, list[str]] = {}
@@ -77,12 +79,6 @@ def divergence_sentence(diverging: Divergence, place: Callable[[int], str]) -> S
     if diverging.unused:
         told += (NothingIsDoneWith(place(diverging.unused)),)
     return Sentences(told) if told else None
-
-
-def right_up_to(diverging: Divergence, place: Callable[[int], str]) -> Message:
-    """Return the sentence on the right values before the first wrong one."""
-    until = diverging.upto < diverging.line
-    return RightUpTo(place(diverging.upto if until else diverging.line), diverging.reached, until)
 
 
 def at_the_line(diverging: Divergence, place: Callable[[int], str]) -> tuple[Message, ...]:

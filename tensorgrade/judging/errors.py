@@ -146,7 +146,10 @@ CALLED: dict[str, Message] = {
 def usual_cause(error: CaughtError) -> Message | None:
     """Return the usual cause of an error with an unclear text; None if there is none."""
     known = next((cause for words, cause in CAUSES.items() if words in error.text), None)
-    if cause := known or no_function(error) or no_module(error) or no_brackets(error):
+    called = re.fullmatch(r"'(\w+)' object is not callable", error.text)
+    if called and error.line:  # the learner's own line calls a value like a function
+        known = known or CALLED.get(called[1])
+    if cause := known or no_module(error) or no_brackets(error):
         return cause
     if error.type == "NotImplementedError" and "forward" in error.text:
         return errors.MisspeltForward()
@@ -156,32 +159,23 @@ def usual_cause(error: CaughtError) -> Message | None:
 
 
 def wrong_arguments(error: CaughtError) -> Message | None:
-    """Return the fault in the parameters of a definition that a case could not call."""
+    """Return the fault in the parameters of a definition that a case could not call.
+
+    >>> text = "Net.forward() takes 1 positional argument but 2 were given"
+    >>> wrong_arguments(CaughtError("TypeError", text))
+    SelfMissing()
+    """
     if "has no parameter" in error.text:
         return errors.StubHasParameter(several="parameters" in error.text)
-    if lacks_self(error.text):
+    # Without `self`, a method gets one argument more than it has parameters.
+    told = re.match(r"\w+\.\w+\(\) takes (\d+) positional arguments? but (\d+) w", error.text)
+    if told and int(told[2]) == int(told[1]) + 1:
         return errors.SelfMissing()
     if error.verb == "construct" and "required positional argument" in error.text:
         return errors.OtherParameters()
     if error.verb == "construct" and "unexpected keyword argument" in error.text:  # of nn.Module
         return errors.MisspeltInit()
     return None
-
-
-def lacks_self(text: str) -> bool:
-    """Return True if a method got one argument more than it has parameters, as without `self`.
-
-    >>> lacks_self("Net.forward() takes 1 positional argument but 2 were given")
-    True
-    """
-    said = re.match(r"\w+\.\w+\(\) takes (\d+) positional arguments? but (\d+) w", text)
-    return said is not None and int(said[2]) == int(said[1]) + 1
-
-
-def no_function(error: CaughtError) -> Message | None:
-    """Return a message on the value that the learner's own line calls like a function."""
-    called = re.fullmatch(r"'(\w+)' object is not callable", error.text)
-    return CALLED.get(called[1]) if called and error.line else None
 
 
 def no_brackets(error: CaughtError) -> Message | None:

@@ -41,8 +41,12 @@ def find_divergence(seen: Seen, trace: Trace, traces: tuple[Trace, ...]) -> Dive
     reference traces.
     """
     compared = Comparison(seen, trace, traces)
-    found = divergence_of(compared)
-    return replace(found, correct=correct_operations(compared)) if found else None
+    if (found := divergence_of(compared)) is None:
+        return None
+    # The operations that give only right values on their line.
+    done = [((stage.line, stage.operation), at) for at, stage in enumerate(compared.stages)]
+    wrong = {one for one, at in done if not compared.matches[at]}
+    return replace(found, correct=frozenset(one for one, _ in done) - wrong)
 
 
 def divergence_of(compared: Comparison) -> Divergence | None:
@@ -63,13 +67,13 @@ def divergence_of(compared: Comparison) -> Divergence | None:
         )
     if holds_right_results(compared):
         return Divergence(compared.trace.last or compared.stages[roots[0]].line, what=ReturnsMore())
-    early = (at for at in roots if compared.names(at) and has_a_right_shape(compared, at))
-    if (at := next(early, None)) is not None:
-        return returned_early(compared, at)
+    if early := returned_early(compared, roots):
+        return early
     left = left_unused(compared)
     unused = 0 if left is None else compared.stages[left].line
     if left is not None and (compared.stages[left].inside or not compared.stages[left].names):
-        return unused_value(compared, left)
+        name = next(iter(compared.names(left)), "")
+        return Divergence(unused, name, *compared.reached(left), NothingIsDone())
     found = divergence_before(compared, roots)
     return replace(found, unused=unused) if found and found.line != unused else found
 
@@ -125,13 +129,14 @@ def divergence_before(compared: Comparison, roots: list[int]) -> Divergence | No
         )
     if (start := misfit_start(compared, lost)) is not None:
         return Divergence(compared.stages[start].line, what=UnknownShape())
-    if compared.is_filler(lost) and not compared.stages[lost].inputs:
+    stage, value = compared.stages[lost], compared.stages[lost].value
+    if compared.is_filler(lost) and not stage.inputs:
         return left_as_made(compared, lost, roots)
-    if is_made_of_constants(compared, lost):
-        return None
-    if given := is_to_come_back(compared):
-        what = ShouldComeBack(given, plain_arguments(compared))
-        return Divergence(compared.stages[lost].line, what=what, since=1)
+    empty = value is None or not tells(value) or not bool(value.isfinite().any())
+    if empty and stage.inputs and all(map(compared.is_filler, stage.inputs)):
+        return None  # it comes only from constants, so an earlier step is missing
+    if what := should_come_back(compared):
+        return Divergence(stage.line, what=what, since=1)
     return in_stretch(compared, lost, roots, described(compared, lost))
 
 
@@ -151,13 +156,6 @@ def is_other_filler(compared: Comparison, stage: Stage) -> bool:
         return False
     known = compared.right.constants.get(value.shape, set())
     return bool(known) and float(normal(value).flatten()[0]) not in known
-
-
-def is_made_of_constants(compared: Comparison, lost: int) -> bool:
-    """Return True if a wrong value comes only from constants: an earlier step is missing."""
-    stage, value = compared.stages[lost], compared.stages[lost].value
-    empty = value is None or not tells(value) or not bool(value.isfinite().any())
-    return empty and bool(stage.inputs) and all(map(compared.is_filler, stage.inputs))
 
 
 def misfit_start(compared: Comparison, lost: int) -> int | None:
@@ -184,17 +182,19 @@ def left_as_made(compared: Comparison, start: int, roots: list[int]) -> Divergen
     return Divergence(line, what=LeftAsMade() if left and wrong else None, since=line, until=until)
 
 
-def is_to_come_back(compared: Comparison) -> str:
-    """Return the argument that is the only right result; "" if none is."""
+def should_come_back(compared: Comparison) -> ShouldComeBack | None:
+    """Return a message if an argument is the only right result.
+
+    The message names the plain arguments of the case's last call too, each as `name=value`.
+    """
     passed = compared.case.passed_tensors if len(compared.asked) == 1 else ()
-    return next((name for name, tensor in passed if same(tensor, compared.asked[0])), "")
-
-
-def plain_arguments(compared: Comparison) -> tuple[str, ...]:
-    """Return the plain arguments of the case's last call, each as `name=value`."""
+    given = next((name for name, tensor in passed if same(tensor, compared.asked[0])), "")
+    if not given:
+        return None
     last = compared.case.steps[-1]
-    passed = last.arguments.items() if isinstance(last, Passing) else ()
-    return tuple(f"{name}={value}" for name, value in passed if not isinstance(value, dict))
+    others = last.arguments.items() if isinstance(last, Passing) else ()
+    plain = tuple(f"{name}={value}" for name, value in others if not isinstance(value, dict))
+    return ShouldComeBack(given, plain)
 
 
 def left_unused(compared: Comparison) -> int | None:
@@ -227,12 +227,6 @@ def is_missing(
         for trace, at in matches
     ]
     return any(ones and ones.isdisjoint(had) for ones in made)
-
-
-def unused_value(compared: Comparison, at: int) -> Divergence:
-    """Return the divergence for a right value that is made and then not used."""
-    name = next(iter(compared.names(at)), "")
-    return Divergence(compared.stages[at].line, name, *compared.reached(at), NothingIsDone())
 
 
 def right_elsewhere(compared: Comparison, roots: list[int]) -> Divergence | None:
@@ -286,22 +280,17 @@ def nothing_back(compared: Comparison) -> bool:
     )
 
 
-def has_a_right_shape(compared: Comparison, at: int) -> bool:
-    """Return True if an equal value in right answers has exactly this shape, sizes of 1 too."""
-    value = compared.stages[at].value
-    equal = (trace.stages[i].value for trace, i in compared.matches[at])
-    return value is not None and any(v is not None and v.shape == value.shape for v in equal)
+def returned_early(compared: Comparison, roots: list[int]) -> Divergence | None:
+    """Return the divergence for a right value that is returned instead of the right result.
 
-
-def returned_early(compared: Comparison, at: int) -> Divergence:
-    """Return the divergence for a right value that is returned instead of the right result."""
-    name = compared.names(at)[0]
-    line = compared.trace.last or compared.stages[at].line
-    return Divergence(line, name, *compared.reached(at), ReturnsEarlierValue(name))
-
-
-def correct_operations(compared: Comparison) -> frozenset[tuple[int, str]]:
-    """Return (line, operation) of the operations that give only right values on their line."""
-    done = [((stage.line, stage.operation), at) for at, stage in enumerate(compared.stages)]
-    wrong = {one for one, at in done if not compared.matches[at]}
-    return frozenset({one for one, _ in done} - wrong)
+    An equal value in right answers must have exactly its shape, sizes of 1 too.
+    """
+    for at in roots:
+        value = compared.stages[at].value
+        equal = (trace.stages[i].value for trace, i in compared.matches[at])
+        right = value is not None and any(v is not None and v.shape == value.shape for v in equal)
+        if right and (names := compared.names(at)):
+            line = compared.trace.last or compared.stages[at].line
+            what = ReturnsEarlierValue(names[0])
+            return Divergence(line, names[0], *compared.reached(at), what)
+    return None

@@ -10,7 +10,7 @@ is tried.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, permutations, takewhile
+from itertools import islice, permutations, product, takewhile
 from typing import Protocol
 
 from ..exchange.cases import Case
@@ -258,27 +258,23 @@ def keeps_in_order(
 
 
 def similar(asked: Sequence[str], own: Sequence[str]) -> dict[str, str]:
-    """Return the pairs of similar names, the most similar first, each name once."""
-    scores = sorted(
-        (-similarity(name, there), abs(at - place), name, there)
-        for at, name in enumerate(asked)
-        for place, there in enumerate(own)
-    )
+    """Return the pairs of similar names, the most similar first, each name once.
+
+    Generic words do not count, unless a name consists of nothing else.
+
+    >>> similar(["num_rows"], ["num_pages", "n_row"])
+    {'num_rows': 'n_row'}
+    """
+    scores = []
+    for (at, name), (place, there) in product(enumerate(asked), enumerate(own)):
+        telling, other = (GENERIC.sub("", one).strip("_") for one in (name, there))
+        score = likeness(telling or name, other) if other else likeness(name, there)
+        scores.append((-score, abs(at - place), name, there))
     found: dict[str, str] = {}
-    for score, _, name, there in scores:
+    for score, _, name, there in sorted(scores):
         if -score >= SIMILAR and name not in found and there not in found.values():
             found[name] = there
     return found
-
-
-def similarity(asked: str, own: str) -> float:
-    """Return the similarity of two names without generic words, from 0 to 1.
-
-    >>> [similarity("num_rows", own) for own in ("n_row", "num_pages")]
-    [0.8, 0.0]
-    """
-    telling, there = GENERIC.sub("", asked).strip("_"), GENERIC.sub("", own).strip("_")
-    return likeness(telling or asked, there) if there else likeness(asked, own)
 
 
 def kinds_of(cases: Iterable[Case]) -> dict[str, dict[str, str]]:

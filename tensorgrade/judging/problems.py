@@ -30,7 +30,8 @@ def result_problem(
     if actual is None:
         return missing_problem(exercise, name, case, observed)
     if kind == "shape":
-        axis = axis_of_one(actual, expected)
+        gone, added = is_squeezed(actual, expected), is_squeezed(expected, actual)
+        axis = "gone" if gone else "too many" if added else ""  # a dimension of size 1
         return say.WrongShape(what, tuple(actual.shape), tuple(expected.shape), axis)
     return say.ContainsNaN(what) if kind == "nan" else say.NotTheValues(what)
 
@@ -75,17 +76,6 @@ def came_otherwise(name: str, observed: Observation) -> bool:
     """
     whole = name.partition(".")[0]
     return any(other == whole or other.startswith(f"{name}.") for other in observed.tensors)
-
-
-def axis_of_one(actual: torch.Tensor, expected: torch.Tensor) -> str:
-    """Return "gone" or "too many" if a dimension of size 1 is the only difference in shape; or "".
-
-    >>> axis_of_one(torch.ones(4, 3), torch.ones(1, 4, 3))
-    'gone'
-    """
-    if is_squeezed(actual, expected):
-        return "gone"
-    return "too many" if is_squeezed(expected, actual) else ""
 
 
 def what_came(observed: Observation, name: str) -> Message:

@@ -275,19 +275,18 @@ class SubmittedText:
             made = self.making(word, definition if own else body)
             if 0 < made < line or (own and made > line):
                 yield word, made
-                yield from self.defaults(made)
-                yield from self.gone_through(made, definition)
+                yield from self.sources_behind(made, definition)
             elif not made and (given := self.default(word, body)):
                 yield word, given
 
-    def gone_through(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
-        """Yield (name, line) of attributes of `self` that the loop on a line iterates over."""
-        words = self.read_in(line) if self.code(line).strip().startswith("for ") else []
-        made = [(word, self.making(word, definition)) for word in words if "self." in word]
-        yield from (one for one in made if one[1])
+    def sources_behind(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
+        """Yield (name, line) of what a line passes on: a default, if it reads nothing else.
 
-    def defaults(self, line: int) -> Iterator[tuple[str, int]]:
-        """Yield (name, line) of a default, if the line reads nothing else."""
+        For a loop also the attributes of `self` that it iterates over.
+        """
         words = self.read_in(line)
         if len(words) == 1 and (given := self.default(words[0], self.body(line))):
             yield words[0], given
+        if self.code(line).strip().startswith("for "):
+            made = [(word, self.making(word, definition)) for word in words if "self." in word]
+            yield from (one for one in made if one[1])

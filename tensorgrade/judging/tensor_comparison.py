@@ -37,7 +37,7 @@ def disagreement(
     """Return None if `actual` agrees with `expected` (same shape, close values, no NaN).
 
     The tolerance is the looser one of the two dtypes, because an answer that computes in float32
-    can be right.
+    can be right. Integers and booleans must be equal.
 
     >>> exact = {"float64": Tolerance(0, 0)}
     >>> disagreement(torch.zeros(2, 1).double(), torch.zeros(2).double(), exact).kind
@@ -49,22 +49,15 @@ def disagreement(
         return Disagreement("shape")
     if actual.dtype == expected.dtype and torch.equal(actual, expected):  # NaN equals nothing
         return None
-    tolerance = coarsest(actual, expected, tolerances)
+    dtypes = (str(t.dtype).removeprefix("torch.") for t in (actual, expected))
+    known = [tolerances[dtype] for dtype in dtypes if dtype in tolerances]
+    tolerance = max(known, key=lambda t: t.relative, default=Tolerance(0.0, 0.0))
     actual, expected = actual.double(), expected.double()
     close = (actual - expected).abs() <= tolerance.absolute + tolerance.relative * expected.abs()
     close |= actual == expected  # equal infinities have no difference to measure
     if torch.isnan(actual).any():  # NaN is never close, not even to NaN
         return Disagreement("nan", ~close)
     return None if close.all() else Disagreement("values", ~close)
-
-
-def coarsest(
-    actual: torch.Tensor, expected: torch.Tensor, tolerances: dict[str, Tolerance]
-) -> Tolerance:
-    """Return the looser tolerance of the two dtypes; integers and booleans must be equal."""
-    names = (str(t.dtype).removeprefix("torch.") for t in (actual, expected))
-    known = [tolerances[name] for name in names if name in tolerances]
-    return max(known, key=lambda t: t.relative, default=Tolerance(0.0, 0.0))
 
 
 def where_they_differ(differs: torch.Tensor) -> Message:

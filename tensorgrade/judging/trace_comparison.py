@@ -116,16 +116,13 @@ class Comparison:
         Values that depend only on weights are not judged, because they may be combined in another
         way.
         """
-        stage = self.stages[at]
-        made_up = self.is_filler(at) or any(map(self.is_filler, self.ancestors(at)))
-        if stage.value is None or not (made_up or self.is_of_arguments(at)):
+        value, before = self.stages[at].value, self.ancestors(at)
+        if value is None or tuple(value.squeeze().shape) in self.right.shapes:
             return False
-        return tuple(stage.value.squeeze().shape) not in self.right.shapes
-
-    def is_of_arguments(self, at: int) -> bool:
-        """Return True if a value depends on an argument."""
+        if self.is_filler(at) or any(map(self.is_filler, before)):
+            return True
         given = [tensor for _, tensor in self.case.passed_tensors]
-        values = (self.stages[one].value for one in self.ancestors(at))
+        values = (self.stages[one].value for one in before)
         return any(v is not None and same(v, one) for v in values for one in given)
 
     def names(self, at: int) -> list[str]:

@@ -181,17 +181,10 @@ def said_in_public(gap: ValueGap, what: Message) -> Message:
     if gap.how == "type" and got == want:
         return values.OtherType(what, type_name(gap.actual), type_name(gap.expected))
     if gap.how == "type" and kind(gap.expected) == "number":
-        return values.WrongType(what, got, with_article(type_name(gap.expected)))
+        noun = type_name(gap.expected)
+        article = "an" if noun[:1] in "aeiou" else "a"
+        return values.WrongType(what, got, f"{article} {noun}")
     return values.OtherValue(what, got, want)
-
-
-def with_article(noun: str) -> str:
-    """Return a noun with its article.
-
-    >>> with_article("int"), with_article("float")
-    ('an int', 'a float')
-    """
-    return f"an {noun}" if noun[:1] in "aeiou" else f"a {noun}"
 
 
 def said(tree: Tree) -> str:

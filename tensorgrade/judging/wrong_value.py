@@ -1,8 +1,6 @@
 """Describe the first wrong value: what is due in its place, and all lines that may be at fault."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
 
 import torch
 
@@ -40,11 +38,11 @@ def described(compared: Comparison, lost: int) -> Divergence:
     if lost in compared.trace.returned or stage.inside:  # reported elsewhere
         return Divergence(stage.line, "", reached, upto)
     asked = due(compared, lost)
-    last = compared.last_of_line(lost)
+    last = compared.stages[compared.last_of_line(lost)].value
     for name, value in asked:
-        what = too_high(compared, lost, value) or instead(
-            compared.case, compared.stages[last].value, value
-        )
+        what = None if stage.value is None else hides(stage.value.double(), value.double())
+        if not isinstance(what, NotLowEnough):
+            what = instead(compared.case, last, value)
         if what:
             return Divergence(stage.line, name, reached, upto, what)
     return Divergence(stage.line, asked[0][0] if asked else "", reached, upto)
@@ -55,50 +53,38 @@ def misnamed(compared: Comparison, lost: int) -> int | None:
     return next((at for at in compared.ancestors(lost) if compared.other_name(at)), None)
 
 
-def too_high(compared: Comparison, lost: int, right: torch.Tensor) -> Message | None:
-    """Return a message if a value hides places with a number that is not low enough."""
-    value = compared.stages[lost].value
-    found = hides(value.double(), right.double()) if value is not None else None
-    return found if isinstance(found, NotLowEnough) else None
-
-
 def due(compared: Comparison, lost: int) -> list[tuple[str, torch.Tensor]]:
     """Return (name, value) of the right values that may belong there, the most likely first."""
-    value, inputs = compared.stages[lost].value, compared.stages[lost].inputs
-    alike = compared.right.with_its_numbers(value) if value is not None else []
-    alike += compared.right.multiples(value) if value is not None else []
-    alike = [match for match in alike if not is_had(compared, match, lost)]
+    stage, value, right = compared.stages[lost], compared.stages[lost].value, compared.right
+    alike = [*right.with_its_numbers(value), *right.multiples(value)] if value is not None else []
+    had = {(id(trace), at) for matches in compared.matches[:lost] for trace, at in matches}
+    alike = [(trace, at) for trace, at in alike if (id(trace), at) not in had]
     found = [(0, trace, at) for trace, at in alike if trace.stages[at].names]
-    found += [(0, trace, at) for trace, at in compared.right.called(called(compared.stages[lost]))]
-    known = [compared.matches[at] for at in inputs if compared.matches[at]]
-    for trace in sorted(compared.right.traces, key=lambda trace: -sum(map(is_in(trace), known))):
-        both = [match for match in known if is_in(trace)(match)]
-        places = [max(at for other, at in match if other is trace) for match in both]
-        found += next_in(trace, max(places)) if places else []
-    found = [
-        (n, trace, at) for n, trace, at in found if n == 0 or is_as_large(compared, lost, trace, at)
-    ]
+    found += [(0, trace, at) for trace, at in right.called(called(stage))]
+    found += following(compared, lost)
     names = {name for at in range(lost) for name in compared.names(at)}
     found.sort(key=lambda one: one[0])
-    named = ((compared.right.name(trace, at), trace.stages[at].value) for _, trace, at in found)
+    named = ((right.name(trace, at), trace.stages[at].value) for _, trace, at in found)
     return [(n, value) for n, value in named if value is not None and n not in names]
 
 
-def is_had(compared: Comparison, match: tuple[Trace, int], before: int) -> bool:
-    """Return True if an earlier value of the attempt is this right one."""
-    trace, at = match
-    earlier = chain.from_iterable(compared.matches[:before])
-    return any(other is trace and place == at for other, place in earlier)
+def following(compared: Comparison, lost: int) -> list[tuple[int, Trace, int]]:
+    """Return the next named value of each right answer after the inputs of a wrong value.
 
-
-def is_as_large(compared: Comparison, lost: int, trace: Trace, at: int) -> bool:
-    """Return True if a right value is as large as the wrong one or as the last of its line.
-
-    The next value in a right answer may be one that the attempt has not reached yet.
+    The next value in a right answer may be one that the attempt has not reached yet. It must
+    therefore be as large as the wrong value, or as the last one of its line.
     """
-    right, places = trace.stages[at].value, (lost, compared.last_of_line(lost))
-    values = (compared.stages[place].value for place in places)
-    return right is None or any(v is None or v.numel() == right.numel() for v in values)
+    reached = []  # for each right answer, the last place of each input that it has
+    for trace in compared.right.traces:
+        matches = [compared.matches[at] for at in compared.stages[lost].inputs]
+        places = [[at for other, at in match if other is trace] for match in matches]
+        reached.append((trace, [max(some) for some in places if some]))
+    reached.sort(key=lambda one: -len(one[1]))  # the answer with most of the inputs first
+    found = [one for trace, places in reached if places for one in next_in(trace, max(places))]
+    own = [compared.stages[at].value for at in (lost, compared.last_of_line(lost))]
+    sizes = {None if value is None else value.numel() for value in own}
+    values = ((one, one[1].stages[one[2]].value) for one in found)
+    return [one for one, v in values if v is None or None in sizes or v.numel() in sizes]
 
 
 def next_in(trace: Trace, place: int) -> list[tuple[int, Trace, int]]:
@@ -113,11 +99,6 @@ def next_in(trace: Trace, place: int) -> list[tuple[int, Trace, int]]:
             if trace.stages[at].names:
                 return [(len(made), trace, at)]
     return []
-
-
-def is_in(trace: Trace) -> Callable[[list[tuple[Trace, int]]], bool]:
-    """Return a predicate that is True if a match is in a trace."""
-    return lambda match: any(other is trace for other, _ in match)
 
 
 def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> Message | None:
@@ -266,17 +247,14 @@ def not_turned(compared: Comparison, lost: int) -> list[int]:
     left = list(found)
     while left:
         inputs = set(compared.stages[left.pop()].inputs).difference(found)
-        made = [at for at in inputs if is_turned(compared, at)]
+        made = [
+            at
+            for at in inputs
+            if any(at in turned_from(compared.trace, i) for i in compared.stages[at].inputs)
+        ]
         found += made
         left += made
     return found
-
-
-def is_turned(compared: Comparison, at: int) -> bool:
-    """Return True if a value is another one with the same numbers in other places."""
-    return any(
-        one == at for i in compared.stages[at].inputs for one in turned_from(compared.trace, i)
-    )
 
 
 def is_made_in_loop(compared: Comparison, at: int) -> bool:
