@@ -88,13 +88,22 @@ def dependence(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> int | No
         return None  # too few to decide
     entries = entries.expand_as(drawn)
     least = 30 / min(p, 1 - p) ** 2
-    for dim in range(drawn.dim()):
-        if drawn.shape[dim] > 1 and (
-            any(go_together(drawn, entries, one, least) for one in along(drawn, dim))
-            or not varies(drawn, entries, dim, p)
-        ):
+    images: list[Image]
+    for dim, size in enumerate(drawn.shape):
+        if size < 2:
+            continue
+        # Shifts by one, two and half of the dimension, and the mirror image.
+        steps = sorted({step for step in (1, 2, size // 2) if 0 < step < size})
+        images = [partial(torch.roll, shifts=-n, dims=dim) for n in steps]
+        images.append(partial(torch.flip, dims=(dim,)))
+        together = any(go_together(drawn, entries, one, least) for one in images)
+        if together or not varies(drawn, entries, dim, p):
             return dim
-    together = any(go_together(drawn, entries, one, least) for one in across(drawn))
+    # Shifts by one along the diagonals of the last two dimensions, and the transpose.
+    images = [partial(torch.roll, shifts=(-1, n), dims=(-2, -1)) for n in (-1, 1)]
+    if drawn.shape[-2] == drawn.shape[-1]:
+        images.append(lambda t: t.mT)
+    together = any(go_together(drawn, entries, one, least) for one in images)
     return drawn.dim() - 1 if together else None
 
 
@@ -120,23 +129,6 @@ def is_uneven(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> bool:
 
 # A map that moves the entries of a tensor to other places.
 Image = Callable[[torch.Tensor], torch.Tensor]
-
-
-def along(drawn: torch.Tensor, dim: int) -> list[Image]:
-    """Return maps along a dimension: shifts by one, two and half of it, and the mirror image."""
-    size = drawn.shape[dim]
-    steps = sorted({step for step in (1, 2, size // 2) if 0 < step < size})
-    return [*(partial(torch.roll, shifts=-n, dims=dim) for n in steps), lambda t: t.flip(dim)]
-
-
-def across(drawn: torch.Tensor) -> list[Image]:
-    """Return shifts by one along the diagonals of the last two dimensions, and the transpose.
-
-    The transpose requires equal sizes of both dimensions.
-    """
-    rows, columns = drawn.shape[-2:]
-    steps = [partial(torch.roll, shifts=(-1, n), dims=(-2, -1)) for n in (-1, 1)]
-    return [*steps, lambda t: t.mT] if rows == columns else [*steps]
 
 
 def go_together(drawn: torch.Tensor, entries: torch.Tensor, image: Image, least: float) -> bool:
@@ -204,16 +196,6 @@ def in_parts(tensor: torch.Tensor, parts: int) -> torch.Tensor:
     return tensor if parts == 1 or tensor.shape[-1] % parts else tensor.unflatten(-1, (parts, -1))
 
 
-def slices_alike(before: torch.Tensor, after: torch.Tensor) -> bool:
-    """Return True if all slices along some dimension lost the same entries.
-
-    >>> slices_alike(torch.ones(3, 4), torch.tensor([[2.0, 0, 2, 0]]).expand(3, 4))
-    True
-    """
-    filled, dropped = before.abs() > 1e-12, after == 0
-    return any(all_alike(filled, dropped, dim) for dim in range(before.dim()))
-
-
 def all_alike(filled: torch.Tensor, dropped: torch.Tensor, dim: int) -> bool:
     """Return True if neighbours along a dimension lost the same of the entries that both had."""
     size = filled.shape[dim] - 1
@@ -251,24 +233,23 @@ def of_dropout(case: Case, expected: Observation, seen: Observation) -> Imprint:
         return Imprint("no pair of results")
     plain, dropped = runs
     reference = expected.tensors["plain"]
-    noisy = plain.shape == reference.shape and bool(((plain == 0) & (reference != 0)).any())
+    fits = plain.shape == reference.shape
+    noisy = fits and bool(((plain == 0) & (reference != 0)).any())
     what = behaviour(plain, dropped)
     scale = None if noisy else what.scale
     steady, zeros = scale is not None, share_of_zeros(what.zeros, rate(case))
+    # Weights that are divided again after dropout have the same sums as before.
+    before, after = (run.double().sum(dim=-1) for run in runs)
+    kept = bool(torch.isclose(before, after).double().mean() > 0.9)
     words = f"noisy={noisy} zeros={zeros} steady={steady} "
     words += f"repeats={repeats(case, *runs, seen.tensors.get('again'))} "
     words += f"learns={learns(expected, seen, dropped)} "
-    words += f"sums kept={sums_kept(plain, dropped)} nan={bool(dropped.isnan().any())} "
+    words += f"sums kept={kept} nan={bool(dropped.isnan().any())} "
     words += f"by row={steady or steady_by_row(case, *runs)}"
     words = "; ".join([words, *changed_inputs(seen)])
-    return Imprint(words, (0.0 if scale is None else scale, size_without(reference, plain, noisy)))
-
-
-def size_without(reference: torch.Tensor, plain: torch.Tensor, noisy: bool) -> float:
-    """Return the factor between the run without dropout and the reference; 0 if there is none."""
-    if noisy or plain.shape != reference.shape:
-        return 0.0
-    return behaviour(reference, plain).scale or 0.0
+    # The second number is the factor between the run without dropout and the reference.
+    size = behaviour(reference, plain).scale if fits and not noisy else None
+    return Imprint(words, (0.0 if scale is None else scale, size or 0.0))
 
 
 def pair_of_runs(seen: Observation) -> tuple[torch.Tensor, torch.Tensor] | None:
@@ -304,7 +285,9 @@ def repeats(
     if again is not None and same_zeros(again, dropped):
         return "calls"
     plain, dropped = (in_parts(run, number_of_parts(case)) for run in (plain, dropped))
-    return "slices" if slices_alike(plain, dropped) else "nothing"
+    filled, zeros = plain.abs() > 1e-12, dropped == 0
+    alike = any(all_alike(filled, zeros, dim) for dim in range(plain.dim()))
+    return "slices" if alike else "nothing"
 
 
 def same_zeros(first: torch.Tensor, second: torch.Tensor) -> bool:
@@ -323,12 +306,6 @@ def learns(expected: Observation, seen: Observation, dropped: torch.Tensor) -> s
     if gradient is None or gradient.shape != dropped.shape:
         return "untold" if gradient is None else "misshapen"
     return str(same_zeros(gradient, dropped))
-
-
-def sums_kept(plain: torch.Tensor, dropped: torch.Tensor) -> bool:
-    """Return True if dropout leaves the sums of rows unchanged, as with weights divided again."""
-    before, after = (tensor.double().sum(dim=-1) for tensor in (plain, dropped))
-    return bool(torch.isclose(before, after).double().mean() > 0.9)
 
 
 def steady_by_row(case: Case, plain: torch.Tensor, dropped: torch.Tensor) -> bool:

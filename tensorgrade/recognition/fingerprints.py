@@ -152,19 +152,17 @@ class LazyFingerprints(Mapping[str, list[Fingerprint]]):
 
 def read_prints(data: dict) -> list[Fingerprint]:
     """Return the fingerprints of one exercise."""
-    imprints = [read_imprint(text) for text in data["imprints"]]
+    imprints = []
+    for text in data["imprints"]:
+        numbers, words = text.split("|", 1)
+        first, second = map(float, numbers.split(","))
+        imprints.append(Imprint(words, (first, second)))
     return [
         Fingerprint(
             tuple(names), dict(zip(data["cases"], map(imprints.__getitem__, row), strict=True))
         )
         for names, row in data["prints"]
     ]
-
-
-def read_imprint(text: str) -> Imprint:
-    numbers, words = text.split("|", 1)
-    first, second = map(float, numbers.split(","))
-    return Imprint(words, (first, second))
 
 
 def imprints_of(seen: list[Seen], own: dict[str, Signature]) -> dict[str, Imprint]:
@@ -211,7 +209,9 @@ def recognize(
         return ()
     imprints = imprints_of(seen, own)
     candidates = fingerprints.by_exercise.get(exercise, [])
-    may_be_two = not (only_errors(seen) or returns_only_inputs(seen))
+    # An attempt in which every call ends in an error can show one mistake, but hardly two.
+    failed = all(one.observed.error for one in seen if one.case.calls)
+    may_be_two = not (failed or returns_only_inputs(seen))
     singles = [p for p in candidates if len(p.mistakes) == 1]
     if exact := next((p.mistakes for p in singles if matches(p, imprints)), None):
         return (exact,)
@@ -236,30 +236,26 @@ def but_for_errors(
     out-of-place version would broadcast. Then the cases without an error decide, and they must all
     point to the same mistake.
     """
-    names = {
-        p.mistakes
-        for p in fingerprints
-        if p.imprints.keys() == imprints.keys()
-        and all(agrees(p, case, imprints) or fails_both(p, case, imprints, right) for case in right)
-        and sum(tells(p, case, imprints, right) for case in right) >= ENOUGH
-    }
+    alike = [p for p in fingerprints if p.imprints.keys() == imprints.keys()]
+    names = {p.mistakes for p in alike if agrees_but_for_errors(p.imprints, imprints, right)}
     return tuple(names) if len(names) == 1 else ()
 
 
-def tells(
-    fingerprint: Fingerprint, case: str, imprints: dict[str, Imprint], right: dict[str, Imprint]
+def agrees_but_for_errors(
+    mistake: dict[str, Imprint], imprints: dict[str, Imprint], right: dict[str, Imprint]
 ) -> bool:
-    """Return True if a case has the same wrong values as a mistake."""
-    same = agrees(fingerprint, case, imprints) and not agrees(fingerprint, case, right)
-    return same and not imprints[case].is_error
+    """Return True if enough cases have a mistake's wrong values, and the others fail in both.
 
-
-def fails_both(
-    fingerprint: Fingerprint, case: str, imprints: dict[str, Imprint], right: dict[str, Imprint]
-) -> bool:
-    """Return True if the mistake and the attempt are both wrong on a case, one with an error."""
-    both = fingerprint.imprints[case], imprints[case]
-    return any(one.is_error for one in both) and not any(one.matches(right[case]) for one in both)
+    On each of the others the mistake and the attempt are wrong, one of them with an error.
+    """
+    matched = 0
+    for case, own in imprints.items():
+        made, due = mistake[case], right[case]
+        if made.matches(own):
+            matched += not (made.matches(due) or own.is_error)
+        elif made.matches(due) or own.matches(due) or not (made.is_error or own.is_error):
+            return False
+    return matched >= ENOUGH
 
 
 def in_order_for(
@@ -284,11 +280,6 @@ def in_order_for(
         return (1 if any(not agrees(p, case, right) for p in alone) else 2), -most
 
     return tuple(sorted(mistakes, key=part_played))
-
-
-def only_errors(seen: list[Seen]) -> bool:
-    """Return True if every call ended in an error; that can show one mistake, but hardly two."""
-    return all(observed.error for case, _, observed in seen if case.calls)
 
 
 def returns_only_inputs(seen: list[Seen]) -> bool:

@@ -49,7 +49,9 @@ def of_values(case: Case, expected: Observation, seen: Observation) -> Imprint:
     """
     names = sorted(set(seen.tensors) & set(expected.tensors))
     words = [f"{name}{tuple(seen.tensors[name].shape)}" for name in names]
-    if unloaded := not_loaded(seen):
+    load = seen.facts.get("load", {})
+    # The parameters that kept their random start: with another shape, or not expected.
+    if unloaded := [f"{how}: {load[how]}" for how in ("misshapen", "unexpected") if load.get(how)]:
         return Imprint("; ".join([*words, *unloaded, *changed_inputs(seen)]))
     floats: list[float] = []
     words += [f"{n}={brief(plain_value(seen.values[n], floats))}" for n in sorted(seen.values)]
@@ -58,12 +60,6 @@ def of_values(case: Case, expected: Observation, seen: Observation) -> Imprint:
     tensors += [torch.tensor(floats, dtype=torch.float64)] if floats else []
     words += ["nan"] * any(t.isnan().any() for t in tensors if t.is_floating_point())
     return Imprint("; ".join(words), (weighted(tensors, 1.0), weighted(tensors, 2.7)))
-
-
-def not_loaded(seen: Observation) -> list[str]:
-    """Return the parameters that kept their random start: with another shape, or not expected."""
-    load = seen.facts.get("load", {})
-    return [f"{how}: {load[how]}" for how in ("misshapen", "unexpected") if load.get(how)]
 
 
 def plain_value(value: dict, floats: list[float]) -> object:

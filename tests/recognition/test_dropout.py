@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from tensorgrade.exchange.cases import Case
 from tensorgrade.messages import values
 from tensorgrade.recognition.dropout import (
     DropoutBehaviour,
@@ -11,6 +12,7 @@ from tensorgrade.recognition.dropout import (
     dependence,
     deviations,
     is_uneven,
+    repeats,
     sentence,
 )
 
@@ -115,6 +117,14 @@ def test_the_rate_of_false_alarms_is_below_one_in_a_million(p, monkeypatch):
     alarms = sum(dependence(drawn(seed, p, BELOW), BELOW, p) is not None for seed in range(runs))
     comparisons = 4 * 2 * 1e-4 + 18 * 6e-5
     assert alarms <= 4 * comparisons * runs + 2, alarms
+
+
+def test_slices_that_lose_the_same_entries_are_reported():
+    plain, row = torch.ones(3, 4), torch.tensor([2.0, 0, 2, 0])
+    case = Case("dropout", "three rows", (), {})
+    assert repeats(case, plain, row.expand(3, 4), None) == "slices"
+    assert repeats(case, plain, torch.stack([row, row.roll(1), row]), None) == "nothing"
+    assert repeats(case, plain, row.expand(3, 4), row.expand(3, 4)) == "calls"
 
 
 def test_a_number_that_never_varies_is_reported():
