@@ -68,16 +68,13 @@ def bound(
         if parameter.kind not in POSITIONAL or name not in values:
             break
         first.append(values.pop(name))
-    if rest and takes(parameters, REST) and not is_bare_module(function):
+    # A module class without an `__init__` has torch's own, whose `*args` accept nothing.
+    bare = inspect.isclass(function) and function.__init__ is nn.Module.__init__
+    if rest and takes(parameters, REST) and not bare:
         return [*first, *rest.values()], values
     if rest and not takes(parameters, NAMED_REST):
         raise TypeError(lacking(function, list(rest)))
     return first, values | rest
-
-
-def is_bare_module(function: Callable) -> bool:
-    """Return True for a module class without an `__init__`, so that torch's own is called."""
-    return inspect.isclass(function) and getattr(function, "__init__", None) is nn.Module.__init__
 
 
 def takes(parameters: Parameters, kind: Any) -> bool:

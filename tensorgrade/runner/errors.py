@@ -58,7 +58,9 @@ def describe_error(error: BaseException, filename: str) -> dict:
     ... except ZeroDivisionError as error: describe_error(error, "no such file")["text"]
     'division by zero'
     """
-    frames = learner_frames(error, filename)
+    walked = traceback.walk_tb(error.__traceback__)
+    # The frames in the learner's file, innermost last.
+    frames = [(frame, line) for frame, line in walked if frame.f_code.co_filename == filename]
     frame, line = frames[-1] if frames else (None, None)
     source = linecache.getline(filename, line) if line else ""
     if isinstance(error, SyntaxError) and frame is None:
@@ -90,12 +92,6 @@ def place_in(error: SyntaxError) -> tuple[int | None, str]:
 
 
 Frames = list[tuple[FrameType, int]]
-
-
-def learner_frames(error: BaseException, filename: str) -> Frames:
-    """Return the traceback's frames in the learner's file, with their lines; innermost last."""
-    walked = traceback.walk_tb(error.__traceback__)
-    return [(frame, line) for frame, line in walked if frame.f_code.co_filename == filename]
 
 
 def calling_line(frames: Frames) -> int | None:

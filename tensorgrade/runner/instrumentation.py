@@ -94,17 +94,14 @@ def describe_module(module: nn.Module) -> dict:
 
 def plain_tensors(module: nn.Module) -> list[str]:
     """Return dotted names of tensors, and of lists of modules, that torch does not register."""
-    return [
-        f"{prefix}.{name}".lstrip(".")
-        for prefix, owner in module.named_modules()
-        for name, value in vars(owner).items()
-        if isinstance(value, torch.Tensor) or is_plain_list_of_modules(value)
-    ]
-
-
-def is_plain_list_of_modules(value: object) -> bool:
-    """Return True if modules are in a Python list, where `.parameters()` does not find them."""
-    return isinstance(value, (list, tuple)) and any(isinstance(v, nn.Module) for v in value)
+    found = []
+    for prefix, owner in module.named_modules():
+        for name, value in vars(owner).items():
+            # `.parameters()` does not find modules in a Python list.
+            parts = value if isinstance(value, (list, tuple)) else ()
+            if isinstance(value, torch.Tensor) or any(isinstance(p, nn.Module) for p in parts):
+                found.append(f"{prefix}.{name}".lstrip("."))
+    return found
 
 
 def dtype_name(tensor: torch.Tensor) -> str:

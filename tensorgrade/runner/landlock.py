@@ -29,8 +29,12 @@ def version() -> int:
 
 def restrict_files(config: dict) -> None:
     """Allow only reading `config["readable"]` and writing `config["writable"]`."""
-    rules = system_call(CREATE, *ruleset(version()), 0)
-    handled = handled_files(version())
+    known = version()
+    handled = handled_files(known)
+    # The governed rights: files, TCP (version 4), signals and sockets (version 6).
+    governed = [handled] + [3] * (known >= 4) + [3] * (known >= 6)
+    ruleset = struct.pack(f"{len(governed)}Q", *governed)
+    rules = system_call(CREATE, ruleset, ctypes.c_size_t(len(ruleset)), 0)
     for path in config["readable"]:
         allow(rules, path, READ & handled)
     for path in config["writable"]:
@@ -43,13 +47,6 @@ def restrict_files(config: dict) -> None:
 def handled_files(version: int) -> int:
     """Return all rights over files that a version of Landlock knows: 13 in the first one."""
     return (1 << (13 if version < 2 else 14 if version < 3 else 15 if version < 5 else 16)) - 1
-
-
-def ruleset(version: int) -> tuple[bytes, ctypes.c_size_t]:
-    """Return the governed rights: files, TCP (version 4), signals and sockets (version 6)."""
-    fields = [handled_files(version)] + [3] * (version >= 4) + [3] * (version >= 6)
-    data = struct.pack(f"{len(fields)}Q", *fields)
-    return data, ctypes.c_size_t(len(data))
 
 
 def allow(rules: int, path: str, rights: int) -> None:

@@ -75,7 +75,8 @@ def load_module(
     # A type hint may name something undefined without making its definition fail.
     flags = FUTURES["annotations"]
     for statement in statements(source, filename, problems) if alone is None else alone:
-        flags |= future_flags(statement)
+        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
+            flags |= sum(FUTURES.get(alias.name, 0) for alias in statement.names)
         own = getattr(statement, "name", "")
         if not definitions_only or is_definition(statement):
             meant = renamed(statement, asked[own]) if own in asked else statement
@@ -202,18 +203,13 @@ def read_from_outside(module: types.ModuleType) -> dict[str, list[str]]:
         for name, value in vars(module).items()
         if isinstance(value, kinds) and not isinstance(value, bool) and not name.isupper()
     }
-    read = {
-        name: sorted({one for code in codes_of(value) for one in globals_in(code, values)})
-        for name, value in vars(module).items()
-        if getattr(value, "__module__", None) == module.__name__
-    }
+    read = {}
+    for name, value in vars(module).items():
+        if getattr(value, "__module__", None) == module.__name__:
+            parts = vars(value).values() if isinstance(value, type) else [value]
+            codes = [part.__code__ for part in parts if isinstance(part, types.FunctionType)]
+            read[name] = sorted({one for code in codes for one in globals_in(code, values)})
     return {name: names for name, names in read.items() if names}
-
-
-def codes_of(definition: object) -> list[types.CodeType]:
-    """Return the code of a function, or of all methods of a class."""
-    parts = vars(definition).values() if isinstance(definition, type) else [definition]
-    return [part.__code__ for part in parts if isinstance(part, types.FunctionType)]
 
 
 def globals_in(code: types.CodeType, names: set[str]) -> set[str]:
@@ -224,13 +220,6 @@ def globals_in(code: types.CodeType, names: set[str]) -> set[str]:
         return found
     steps = dis.get_instructions(code)
     return found | {step.argval for step in steps if step.opname == "LOAD_GLOBAL"} & names
-
-
-def future_flags(statement: ast.stmt) -> int:
-    """Return the compiler flags that a `from __future__ import …` requests."""
-    if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
-        return sum(FUTURES.get(alias.name, 0) for alias in statement.names)
-    return 0
 
 
 def is_definition(statement: ast.stmt) -> bool:

@@ -84,19 +84,14 @@ def spans(source: str) -> list[tuple[list[str], int, int]]:
     try:
         found = tree_of(source).body
     except UNPARSABLE:
-        return [
-            span_of(number + 1, block)
-            for number, block in top_level_blocks(source)
-            if block.strip() and block.strip("\n")[0] != "#"  # more than a comment
-        ]
+        blocks = []
+        for number, block in top_level_blocks(source):
+            text = block.strip("\n")  # empty lines around a block do not belong to it
+            if text.strip() and text[0] != "#":  # more than a comment
+                first = number + 1 + len(block) - len(block.lstrip("\n"))
+                blocks.append((names_of(text), first, first + text.count("\n")))
+        return blocks
     return [(bound_names(s), first_line(s), s.end_lineno or s.lineno) for s in found]
-
-
-def span_of(line: int, block: str) -> tuple[list[str], int, int]:
-    """Return the name that a block defines, and its lines without empty ones around it."""
-    text = block.strip("\n")
-    first = line + len(block) - len(block.lstrip("\n"))
-    return names_of(text), first, first + text.count("\n")
 
 
 def parts(source: str) -> list[tuple[list[str], str]]:
@@ -158,21 +153,18 @@ def remove_dead(function: ast.AST) -> bool:
         for node in ast.walk(function)
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)
     }
-    found = False
+    found, ends = False, (ast.Return, ast.Raise, ast.Continue, ast.Break)
     for node in [*ast.walk(function)]:
         for name in ("body", "orelse", "finalbody"):
             block = getattr(node, name, None)
-            if isinstance(block, list) and len(kept := living(block, read)) < len(block):
-                setattr(node, name, kept)
+            if not isinstance(block, list):
+                continue
+            end = next((at for at, one in enumerate(block, 1) if isinstance(one, ends)), len(block))
+            living = [one for one in block[:end] if not is_dead(one, read)] or block[:1]
+            if len(living) < len(block):
+                setattr(node, name, living)
                 found = True
     return found
-
-
-def living(block: list[ast.stmt], read: set[str]) -> list[ast.stmt]:
-    """Return the statements of a block that may change something. read: the names in use."""
-    ends = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-    end = next((at for at, one in enumerate(block, 1) if isinstance(one, ends)), len(block))
-    return [one for one in block[:end] if not is_dead(one, read)] or block[:1]
 
 
 def is_dead(statement: ast.stmt, read: set[str]) -> bool:
@@ -230,23 +222,17 @@ def unused_parameters(text: str, exercises: Collection[str]) -> dict[str, list[s
     >>> unused_parameters("def f(x, y, z):\\n    y = 2\\n    x = x + y\\n    return x", ["f"])
     {'f': ['y', 'z']}
     """
-    own = definitions(bound_by(text))
-    found = {name: unused_in(own[name]) for name in own.keys() & set(exercises)}
-    return {name: unused for name, unused in found.items() if unused}
-
-
-def unused_in(definition: ast.stmt) -> list[str]:
-    """Return the parameters of a function, or of a class's `forward`, that are never read."""
-    inside = [definition]
-    if isinstance(definition, ast.ClassDef):
-        inside = [one for one in definition.body if getattr(one, "name", "") == "forward"]
-    functions = [one for one in inside if isinstance(one, ast.FunctionDef)]
-    return [
-        argument.arg
-        for function in functions[-1:]
-        for argument in function.args.args
-        if argument.arg != "self" and not is_read(argument.arg, function.body)
-    ]
+    own, found = definitions(bound_by(text)), dict[str, list[str]]()
+    for name in own.keys() & set(exercises):
+        inside = [definition := own[name]]
+        if isinstance(definition, ast.ClassDef):
+            inside = [one for one in definition.body if getattr(one, "name", "") == "forward"]
+        functions = [one for one in inside if isinstance(one, ast.FunctionDef)]
+        for function in functions[-1:]:
+            taken = [one.arg for one in function.args.args if one.arg != "self"]
+            if unused := [one for one in taken if not is_read(one, function.body)]:
+                found[name] = unused
+    return found
 
 
 def is_read(name: str, body: list[ast.stmt]) -> bool:
@@ -310,15 +296,11 @@ def reached(
     while left:
         read = look(left.pop()).read
         for name in (read & bound.keys()) - found.keys() - set(exercises):
-            found[name] = imported_as(name, bound[name])
+            whole = bound[name]
+            aliases = whole.names if isinstance(whole, (ast.Import, ast.ImportFrom)) else []
+            found[name] = next((one for one in aliases if name in (one.asname, one.name)), whole)
             left.append(found[name])
     return [definition, *found.values()]
-
-
-def imported_as(name: str, statement: ast.stmt) -> ast.AST:
-    """Return the part of an import that binds a name; any other statement as a whole."""
-    aliases = statement.names if isinstance(statement, (ast.Import, ast.ImportFrom)) else []
-    return next((one for one in aliases if name in (one.asname, one.name)), statement)
 
 
 def first_line(statement: ast.stmt) -> int:

@@ -60,7 +60,10 @@ class SecondDevice(TorchDispatchMode):
         given = tensors_in((args, kwargs))
         left = left_behind(func.overloadpacket.__name__, given)
         if left is not None:
-            if self.is_weight_of_a_part(left):
+            # It may come from a weight of a module that torch does not find.
+            kept = (leaf for _, v in plain_attributes(self.module) for leaf in tree_leaves(v))
+            weights = (w for part in kept if isinstance(part, nn.Module) for w in part.parameters())
+            if any(goes_back_to(self, weight, self.root(left)) for weight in weights):
                 raise NotFound
             raise TwoDevices(self.name_of(left))
         result = func(*args, **(kwargs or {}))
@@ -77,12 +80,6 @@ class SecondDevice(TorchDispatchMode):
     def root(self, tensor: torch.Tensor) -> int:
         """Return the memory of the tensor from which this one was computed."""
         return self.roots.get(memory(tensor), memory(tensor))
-
-    def is_weight_of_a_part(self, left: torch.Tensor) -> bool:
-        """Return True if it comes from a weight of a module that torch does not find."""
-        kept = (leaf for _, v in plain_attributes(self.module) for leaf in tree_leaves(v))
-        weights = (w for part in kept if isinstance(part, nn.Module) for w in part.parameters())
-        return any(goes_back_to(self, weight, self.root(left)) for weight in weights)
 
     def name_of(self, left: torch.Tensor) -> str:
         """Return the learner's name of a tensor or of its origin, such as `self.mask` or `mask`."""

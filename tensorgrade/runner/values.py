@@ -23,7 +23,9 @@ import torch
 
 DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT, MOST_BITS = 8, 20_000, 200, 200_000, 10_000
 SHORT_TEXT, SHORT_KEY = 500, 60
+BREAKS = str.maketrans("", "", "\n\t")  # removes what a terminal shows although it is not printable
 LISTED = (Iterator, range, deque, KeysView, ValuesView, ItemsView)
+CONTAINERS = (*LISTED, list, tuple, set, frozenset, dict)
 
 Tree = Any  # JSON as above
 
@@ -55,7 +57,7 @@ class Packer:
             return scalar(value)
         if isinstance(value, (str, bytes, bytearray)):
             return self.text(value)
-        if depth == 0 and is_container(value):
+        if depth == 0 and (isinstance(value, CONTAINERS) or is_dataclass(value)):
             return {"unjudged": f"something nested more than {DEEPEST} deep"}
         tree = self.container(value, place, depth - 1)
         return tree if self.parts_left >= 0 else {"unjudged": f"more than {MOST_PARTS} parts"}
@@ -67,7 +69,7 @@ class Packer:
             return {"unjudged": f"more than {MOST_TEXT} characters"}
         if not isinstance(value, str):
             return {"bytes": bytes(value).hex()}
-        if len(value) <= SHORT_TEXT and is_shown(value):
+        if len(value) <= SHORT_TEXT and value.translate(BREAKS).isprintable():
             return str(value)
         return {"text": json.dumps(str(value))[1:-1]}
 
@@ -109,11 +111,6 @@ class Packer:
         ]
 
 
-def is_shown(text: str) -> bool:
-    """Return True if a terminal shows every character unchanged."""
-    return text.isprintable() or all(c.isprintable() or c in "\n\t" for c in text)
-
-
 PLAIN = (bool, int, float, type(None))  # checked first, because `isinstance` of a `Real` is slow
 
 
@@ -132,11 +129,6 @@ def scalar(value: Any) -> Tree:
     whole = int(value)
     long = whole.bit_length() > MOST_BITS  # Python refuses to write very long integers
     return {"unjudged": "a number of thousands of digits"} if long else whole
-
-
-def is_container(value: Any) -> bool:
-    containers = (*LISTED, list, tuple, set, frozenset, dict)
-    return isinstance(value, containers) or is_dataclass(value)
 
 
 def kind_of(value: Any, *plain: type) -> dict[str, str]:
@@ -175,19 +167,14 @@ def unpack(
         return {"tuple": tuple, "list": list, "set": set}[tag](parts)
     if tag in ("dict", "record"):
         return {unpack(k): unpack(part, tensor, handle) for k, part in told}
-    return plain_text(tag, told)
+    if tag == "bytes":
+        return bytes.fromhex(told)
+    return json.loads(f'"{told}"') if tag == "text" else Words(told)
 
 
 def tagged(tree: dict) -> tuple[str, Any]:
     """Return the tag of a tree, and the content under it."""
     return next(iter(tree.items()))
-
-
-def plain_text(tag: str, told: str) -> str | bytes:
-    """Return text and bytes in their original form; for unjudged values, their description."""
-    if tag == "bytes":
-        return bytes.fromhex(told)
-    return json.loads(f'"{told}"') if tag == "text" else Words(told)
 
 
 class Words(str):
