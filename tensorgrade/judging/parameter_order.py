@@ -14,7 +14,7 @@ from itertools import islice, permutations, product, takewhile
 from typing import Protocol
 
 from ..exchange.cases import Case
-from ..exchange.observation import CaughtError, Observation, Outcome, OwnParameters
+from ..exchange.observation import Observation, Outcome, OwnParameters
 from ..exchange.references import References, Seen
 from ..messages.message import Clauses, Message
 from ..messages.names import ByNameOnly, OtherOrder, StubCalls
@@ -148,7 +148,7 @@ def may_be_out_of_order(claimed: list[Seen]) -> bool:
     errors = [one.observed.error for one in claimed if not one.expected.error]
     return (
         not all_fit(claimed)
-        and not all(error and is_plain(error) for error in errors)
+        and not all(error and (error.missing or error.is_unwritten) for error in errors)
         and not any(one.observed.status in ENDED for one in claimed)
     )
 
@@ -185,11 +185,6 @@ def is_better(order: Order, seen: list[Seen], best: list[Seen]) -> bool:
 def assign(backend: OrderedBackend, orders: dict[str, Order]) -> None:
     """Call the learner's code with these orders from now on."""
     backend.assign({called: dict(one.assigned) for called, one in orders.items()})
-
-
-def is_plain(error: CaughtError) -> bool:
-    """Return True if an error only says that something is missing or not written yet."""
-    return bool(error.missing) or error.is_unwritten
 
 
 def shared(left: Sequence[str], right: Sequence[str]) -> int:
@@ -336,12 +331,6 @@ def case_score(expected: Observation, observed: Observation) -> int:
         return 1
     if observed.error:
         return 2
-    return FITS if shapes_fit(expected, observed) else 3
-
-
-def shapes_fit(expected: Observation, observed: Observation) -> bool:
-    """Return True if every expected tensor is there in its shape."""
-    return all(
-        name in observed.tensors and observed.tensors[name].shape == tensor.shape
-        for name, tensor in expected.tensors.items()
-    )
+    got, asked = observed.tensors, expected.tensors
+    fits = all(name in got and got[name].shape == asked[name].shape for name in asked)
+    return FITS if fits else 3

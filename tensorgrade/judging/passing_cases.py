@@ -36,7 +36,7 @@ def right_and_wrong(
     wrong: list[Case] = []
     for case, expected, observed in seen:
         has_values = case.has_right_values and (expected.tensors or expected.values)
-        if has_values and is_called(case):
+        if has_values and case.calls:
             (right if agrees(expected, observed, tolerances) else wrong).append(case)
     return right, wrong
 
@@ -51,11 +51,6 @@ def agrees(expected: Observation, observed: Observation, tolerances: dict[str, T
             for name, tensor in expected.tensors.items()
         )
     )
-
-
-def is_called(case: Case) -> bool:
-    """Return True if a case calls anything."""
-    return bool(case.calls)
 
 
 def where_right(right: list[Case], wrong: list[Case]) -> Message | None:

@@ -203,24 +203,22 @@ class SubmittedText:
     def returns_in_loops(self, lines: Iterable[int]) -> list[int]:
         """Return the lines with a `return` that ends a loop in its first round.
 
+        They are directly in the loop's block, without a `continue` above them. A line in an `if`
+        inside the loop is not.
+
         >>> SubmittedText("def f(x):\\n  for y in x:\\n    return y").returns_in_loops([1, 2, 3])
         [3]
         """
-        returns = (at for at in lines if re.match(r"\s*return\b", self.code(at)))
-        return [at for at in returns if self.is_in_first_round(at)]
-
-    def is_in_first_round(self, line: int) -> bool:
-        """Return True if a line is directly in a loop's block, without a `continue` above it.
-
-        A line in an `if` inside the loop is not directly in the loop's block.
-        """
-        for at in range(line - 1, 0, -1):
-            code = self.code(at).strip()
-            if code.startswith("continue"):
-                return False
-            if code and self.indent(at) < self.indent(line):
-                return re.match(r"(async )?(for|while)\b", code) is not None
-        return False
+        found = []
+        for line in lines:
+            if not re.match(r"\s*return\b", self.code(line)):
+                continue
+            for at in range(line - 1, 0, -1):
+                code = self.code(at).strip()
+                if code.startswith("continue") or (code and self.indent(at) < self.indent(line)):
+                    found += [line] if re.match(r"(async )?(for|while)\b", code) else []
+                    break
+        return found
 
     def statement(self, line: int) -> str:
         """Return a line, together with the next lines while one of its brackets is open."""
