@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from .system import LIBC
 
-STEP, LARGEST = 16, 512  # sizes of small objects, in bytes; larger ones are stored elsewhere
+SMALL = range(16, 512 + 1, 16)  # sizes of objects in bytes; larger ones are stored elsewhere
 POOL = 16 << 10  # bytes of a pool, in which all objects have the same size
 IN_A_ROW = 0.9  # the share of new objects adjacent to the previous one if no gaps are left
 MOST = 16 << 20  # bytes of fillers of one size, in case this Python allocates differently
@@ -25,19 +25,16 @@ COLLAPSE = 25  # Linux 6.1's MADV_COLLAPSE, which Python does not have a name fo
 BARE, NUMBER, AROUND_BYTES = 16, 32, 33  # bytes of an `object()`, a number, the frame of bytes
 
 
-def fill_holes() -> list[list[object]]:
-    """Return objects of all small sizes that fill the gaps. Deleting them opens the gaps again.
+def fillers(size: int) -> list[object]:
+    """Return objects of one size, enough that the last of them are adjacent, pool after pool.
 
-    >>> kept = fill_holes()
+    Deleting them opens the gaps again.
+
+    >>> kept = [fillers(size) for size in SMALL]
     >>> new = [bytes(100) for _ in range(1000)]  # they fill one pool after another
     >>> len({id(one) // POOL for one in new}) < 16
     True
     """
-    return [fillers(size) for size in range(STEP, LARGEST + 1, STEP)]
-
-
-def fillers(size: int) -> list[object]:
-    """Return objects of one size, enough that the last of them are adjacent, pool after pool."""
     make, in_two_pools = maker(size), 2 * POOL // size
     made: list[object] = []
     while len(made) * size < MOST:

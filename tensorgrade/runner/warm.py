@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from .bounds import with_own_memory
-from .fork_memory import fill_holes, use_huge_pages
+from .fork_memory import SMALL, fillers, use_huge_pages
 from .lockdown import lock_down
 from .namespaces import FOLDER, fork_as_first_process
 from .own_user import OwnUser, Users
@@ -193,7 +193,7 @@ class Children:
     def settle(self) -> None:
         """Let children share all memory pages used so far, and count only their own memory."""
         gc.collect()
-        self.fillers += fill_holes()
+        self.fillers += map(fillers, SMALL)
         gc.freeze()
         gc.enable()
         self.config["bounds"] = with_own_memory(self.bounds)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorgrade.runner.fork_memory import LARGEST, MOST, STEP, fillers, maker, own_memory
+from tensorgrade.runner.fork_memory import MOST, SMALL, fillers, maker, own_memory
 
 
 def has_collapse() -> bool:
@@ -19,7 +19,7 @@ def has_collapse() -> bool:
     return setting.exists() and "[never]" not in setting.read_text() and version >= (6, 1)
 
 
-PAGE, SIZES = 4096, range(STEP, LARGEST + 1, STEP)
+PAGE = 4096
 
 
 def pages(made: list) -> int:
@@ -27,7 +27,7 @@ def pages(made: list) -> int:
     return len({id(one) // PAGE for one in made})
 
 
-@pytest.mark.parametrize("size", [48, 128, LARGEST])
+@pytest.mark.parametrize("size", [48, 128, SMALL[-1]])
 def test_what_is_made_is_on_few_pages_once_holes_are_filled(size):
     make = maker(size)
     crowd = [make() for _ in range(20_000)]
@@ -40,8 +40,8 @@ def test_what_is_made_is_on_few_pages_once_holes_are_filled(size):
 
 
 ASKED = """
-from tensorgrade.runner.fork_memory import fill_holes
-first, second = fill_holes(), fill_holes()
+from tensorgrade.runner.fork_memory import SMALL, fillers
+first, second = ([fillers(size) for size in SMALL] for _ in range(2))
 print([len(made) for made in first], [len(made) for made in second], sep="\\n")
 """
 
@@ -51,8 +51,8 @@ def test_every_small_size_is_filled_and_a_second_time_there_is_little_to_do():
     command = [sys.executable, "-c", ASKED]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     first, second = (json.loads(line) for line in said.splitlines())
-    assert len(first) == len(SIZES) and all(first)
-    taken = [count * size for count, size in zip(second, SIZES, strict=True)]
+    assert len(first) == len(SMALL) and all(first)
+    taken = [count * size for count, size in zip(second, SMALL, strict=True)]
     assert max(taken) < MOST // 4, taken  # each came to an end by itself
 
 
