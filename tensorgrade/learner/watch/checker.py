@@ -28,7 +28,7 @@ from ...sources.submission import Submission
 from ...testing.collected import CollectedTests
 from ...views.points import Results
 from ...views.summary import State, group, left_out, state_of
-from .processes import CAN_FORK, Forked, Kept
+from .processes import CAN_FORK, Forked, ReusedProcess
 
 NO_STOP = "breakpoint() does not stop here; in `pytest exercises/` it does."
 PATIENCE = 3.0  # time limit in seconds for loading a file, and for each call
@@ -52,7 +52,7 @@ class WatchMaker(AttemptMaker):
     def warm_up(self) -> WarmProcess:
         """Return the process that runs learner code or forks children for it. Raises NotStarted."""
         if self.warm is None:
-            self.warm = Forked(self.limits) if CAN_FORK else Kept(self.limits)
+            self.warm = Forked(self.limits) if CAN_FORK else ReusedProcess(self.limits)
         return self.warm
 
     @property
