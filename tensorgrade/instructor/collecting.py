@@ -254,7 +254,8 @@ def add_places(
     found.places = list(newest_of(kept, folders, found))
     counted = {place.submitted.learner for place in found.places}
     submitted |= {one.learner for one, _ in kept}
-    only = chapter or only_chapter([m for _, m in kept if m])
+    named = {m[0] for _, m in kept if m and m[0]}
+    only = chapter or (named.pop() if len(named) == 1 else "")
     aside: dict[Learner, list[PlannedFile]] = defaultdict(list)
     for one, m, fault in rest:
         # A repository also holds files that are not submissions.
@@ -488,12 +489,6 @@ def with_chapter(meant: list[Meant], chapter: str) -> list[Meant]:
 def kind_of(one: Submitted) -> str:
     """Return the ending of a file's name."""
     return one.name.rpartition(".")[2].lower()
-
-
-def only_chapter(meanings: list[Meaning]) -> str:
-    """Return the chapter that all names show; "" if they show several."""
-    chapters = {chapter for chapter, _ in meanings if chapter}
-    return chapters.pop() if len(chapters) == 1 else ""
 
 
 def no_points(place: PlannedFile, chapter: str) -> str:

@@ -187,19 +187,14 @@ def in_folder(source: Path, skipped: Skipped) -> Iterator[Entry]:
         links = [name for name in folders if os.path.islink(os.path.join(where, name))]
         for name in links:
             skipped.add(LINKS, above + name)
-        folders[:] = [name for name in folders if enters(name, above, skipped, links)]
+        folders[:] = [name for name in folders if name not in links and name not in LEFT_BEHIND]
+        if above:  # at the top, a leading dot may be part of a login
+            folders[:] = [name for name in folders if is_looked_at([name], skipped)]
         names = [name for name in files if name not in LEFT_BEHIND]
         found = [e for name in names for e in file_in(Path(where, name), above + name, skipped)]
         yield from found
         if above and not found and not folders:
             yield Entry(above.rstrip("/"))
-
-
-def enters(name: str, above: str, skipped: Skipped, links: list[str]) -> bool:
-    """Return True if a folder is searched. At the top, a leading dot may be part of a login."""
-    if name in links or name in LEFT_BEHIND:
-        return False
-    return is_looked_at([name], skipped) if above else True
 
 
 def file_in(path: Path, name: str, skipped: Skipped) -> Iterator[Entry]:
