@@ -421,7 +421,7 @@ def moodle_csv(what: Export) -> list[Path]:
     key = what.roster.column.title() if what.roster.rows else "Identifier"
     filled: list[list[object]] = []
     for name, person in people.items():
-        # Moodle names its anonymous learners `Participant 12345`.
+        # Moodle's name of a learner is `Participant 12345` if the folder's name ends in the number.
         found = None if what.roster.rows else NUMBERED.fullmatch(name)
         learner = f"Participant {found['id']}" if found else name
         filled.append([learner, moodle_points(chapter, person), harmless(feedback(person))])
