@@ -523,7 +523,7 @@ def notes_on_learners(
     empty: set[Learner],
     roster: Roster,
     folders: dict[Learner, str],
-    section: Collection[str] = (),
+    section: Collection[str],
 ) -> list[str]:
     """Return notes on learners without a file, and on learners who are not on the roster.
 

@@ -126,7 +126,7 @@ def not_released(course: Course) -> str:
 
 
 def not_graded(
-    store: Store, only: Chapter | None, partial: bool, learners: Collection[str] = ()
+    store: Store, only: Chapter | None, partial: bool, learners: Collection[str]
 ) -> list[str]:
     """Return a note on submissions that are not graded yet. Raises CourseError unless partial."""
     own = [a for a in store.pending() if not learners or a[0] in learners]
@@ -237,24 +237,24 @@ def class_lines(what: Export) -> list[list[object]]:
         ["student", "name", "section", *most, "total", "of", "percent", "late chapters"]
     ]
     for student, person in people_of(what.rows, sum(one.points for one in chapters)).items():
-        own = {  # an excused chapter has an empty cell
-            name: total(rows, "points") if total(rows, "max_points") else ""
-            for name, rows in person.chapters.items()
-        }
-        row = known.get(student, {})
-        section = next((row[name] for name in SECTIONS if row.get(name)), "")
-        share = round(100 * person.share, 2) if person.most else ""
-        late_ones = sum(bool(rows[0].get("late_seconds")) for rows in person.chapters.values())
-        points = [own.get(one.name, "") for one in chapters]
-        sums = [round(person.points, 6), round(person.most, 6), share, late_ones]
-        lines.append([student, full_name(row), section, *points, *sums])
+        lines.append([student, *class_line(person, known.get(student, {}), chapters)])
     return lines
 
 
-def full_name(row: dict[str, str]) -> str:
-    """Return a learner's name from a row of the roster; "" if it has none."""
+def class_line(person: Person, row: dict[str, str], chapters: list[Chapter]) -> list[object]:
+    """Return a learner's cells in the class table. row: the learner's row of the roster, if any."""
     both = " ".join(filter(None, (row.get("first name"), row.get("last name"))))
-    return row.get("full name") or row.get("student") or row.get("name") or both
+    name = row.get("full name") or row.get("student") or row.get("name") or both
+    section = next((row[column] for column in SECTIONS if row.get(column)), "")
+    own = {  # an excused chapter has an empty cell
+        chapter: total(rows, "points") if total(rows, "max_points") else ""
+        for chapter, rows in person.chapters.items()
+    }
+    points = [own.get(one.name, "") for one in chapters]
+    share = round(100 * person.share, 2) if person.most else ""
+    late_ones = sum(bool(rows[0].get("late_seconds")) for rows in person.chapters.values())
+    sums = [round(person.points, 6), round(person.most, 6), share, late_ones]
+    return [name, section, *points, *sums]
 
 
 def in_a_cell(value: object) -> object:

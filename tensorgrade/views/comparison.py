@@ -312,8 +312,8 @@ def shapes_of(expected: torch.Tensor, actual: torch.Tensor | None) -> tuple[str,
     return shape_of(expected, dtypes), shape_of(actual, dtypes)
 
 
-def shape_of(tensor: torch.Tensor | None, dtype: bool = True) -> str:
-    """Return a tensor's shape and type, such as `(6, 6), float32`."""
+def shape_of(tensor: torch.Tensor | None, dtype: bool) -> str:
+    """Return a tensor's shape, and its type if asked for, such as `(6, 6), float32`."""
     if not isinstance(tensor, torch.Tensor):
         return "no tensor"
     name = f", {str(tensor.dtype).removeprefix('torch.')}" if dtype else ""
