@@ -36,10 +36,9 @@ demo: build
 	@echo "  exercises/                     where you can try it yourself:"
 	@echo "                                 source .venv/bin/activate, then pytest exercises/"
 
-# A file's tests stay together: they share what the file's fixtures build. In order, so that no long
-# file comes last.
+# On all cores (tests/conftest.py). In order, so that no long file comes last.
 test: build
-	@pytest tests -m "" -p no:cacheprovider -n logical --dist loadfile --no-loadscope-reorder
+	@pytest tests -m "" -p no:cacheprovider --no-loadscope-reorder
 
 # References are not tracked: a fresh clone builds them, in about two minutes.
 build: .venv/ready

@@ -27,6 +27,17 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # commands that tests run in forks import their helpers from here
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads these options
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run the whole folder on all cores; `-n 0` keeps it in one process.
+
+    A file's tests stay together, because they share what the file's fixtures build.
+    """
+    whole, option = config.args == ["tests"], config.option
+    if whole and option.numprocesses is None and not hasattr(config, "workerinput"):
+        option.numprocesses, option.dist = "logical", "loadfile"
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Choose how many examples property tests try; end in a clone in which nothing is built."""
     settings.load_profile("few" if session.config.option.markexpr == "not slow" else "untimed")
