@@ -157,6 +157,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     judging = (item for item in session.items if TEST in item.stash)
     for last in {(item.path, item.stash[TEST].exercise): item for item in judging}.values():
         last.stash[IS_LAST] = True
+    if session.items and all(map(judges, session.items)):
+        # They would take time with each test, and learners see none of what they report.
+        manager = session.config.pluginmanager
+        for name in filter(manager.has_plugin, ("logging-plugin", "hypothesispytest")):
+            manager.unregister(name=name)
 
 
 def is_for_others(item: pytest.Item) -> bool:
