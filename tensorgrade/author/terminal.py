@@ -64,7 +64,8 @@ class BuildProgress:
         """Report the number of finished runs."""
         if total != self.total:  # the next stage begins: single mistakes, then pairs
             self.begun, self.total = self.clock(), total
-        left = time_left(self.clock() - self.begun, done, total)
+        rest = round((self.clock() - self.begun) * (total - done) / max(1, done))
+        left = f"about {rest // 60}:{rest % 60:02} left"  # at the pace so far
         self.bar.update(self.task, description=escape(what), completed=done, total=total, left=left)
         self.bar.refresh()
         if not self.console.is_terminal and self.clock() - self.last_line > SECONDS_BETWEEN_LINES:
@@ -74,16 +75,6 @@ class BuildProgress:
     def say(self, line: str) -> None:
         """Print a line above the bar."""
         self.console.print(escape(line), soft_wrap=True)
-
-
-def time_left(seconds: float, done: int, total: int) -> str:
-    """Return the estimated time for the rest, at the pace so far.
-
-    >>> time_left(30, 100, 400)
-    'about 1:30 left'
-    """
-    rest = round(seconds * (total - done) / max(1, done))
-    return f"about {rest // 60}:{rest % 60:02} left"
 
 
 def author(root: Path) -> None:
@@ -168,11 +159,8 @@ def concerned(project: Project, changed: Iterable[Path]) -> frozenset[str] | Non
         about = names if lesson else own
         if not about or not about <= names:
             return None
-        found |= about | (bugs_judged_as(path) if own else set())
+        found |= about
+        if own:  # find-the-bug exercises use another exercise's cases and tests
+            files = path.parent.glob("*.py")
+            found |= {bug.stem for bug in files if bug_in(bug)[0] == path.stem}
     return frozenset(found)
-
-
-def bugs_judged_as(grader: Path) -> set[str]:
-    """Return the find-the-bug exercises that use the cases and tests of this grader file."""
-    files = grader.parent.glob("*.py")
-    return {path.stem for path in files if bug_in(path)[0] == grader.stem}

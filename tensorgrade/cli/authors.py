@@ -1,5 +1,6 @@
 """The commands for authors: build, check, and start something new."""
 
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
@@ -191,7 +192,7 @@ def figures(
     """Measure how often mistakes are caught and named."""
     from ..author.proofs.figures import measure, price_table, report
     from ..author.proofs.figures import prices as measured_prices
-    from ..author.proofs.kills import measure_mutants, measure_unnamed
+    from ..author.proofs.kills import kills_of, measure_exercises, unnamed_of
     from ..author.proofs.kills import report as kill_report
     from ..author.proofs.open_world import measure as measure_open_world
     from ..author.proofs.open_world import table
@@ -205,12 +206,10 @@ def figures(
         typer.echo(price_table(measured_prices(project)))
         return
     tests = project.root / "tests"  # this folder has right answers in other forms
-    if mutants:
-        kills = measure_mutants(project, tests, sample, seed, exercises or ())
-        typer.echo(kill_report(kills, sentences, seed))
-        return
-    if unnamed:
-        kills = measure_unnamed(project, sample, seed, exercises or ())
+    if mutants or unnamed:
+        measured_one = partial(kills_of, right=str(tests)) if mutants else unnamed_of
+        drawn = partial(measured_one, count=sample, seed=seed)
+        kills = measure_exercises(project, drawn, exercises or ())
         typer.echo(kill_report(kills, sentences, seed))
         return
     measured = measure(project, tests / "right_answers", pairs, seed)

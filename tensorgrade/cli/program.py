@@ -104,16 +104,6 @@ def with_a_sentence(command: FunctionType) -> Callable[..., Any]:
     return run
 
 
-def what_to_install(called: str, package: str) -> str:
-    """Return a sentence on a package that a command needs and that is not installed.
-
-    >>> what_to_install("build", "jupytext")
-    "`tensorgrade build` needs jupytext: pip install 'tensorgrade[author]'"
-    """
-    extra = EXTRAS[audiences().get(called, LEARNERS)]
-    return f"`tensorgrade {called}` needs {package}: pip install 'tensorgrade[{extra}]'"
-
-
 def main() -> None:
     """Run a command. An error in the course's own files is shown as one sentence."""
     hide_commands_of_others()
@@ -121,16 +111,17 @@ def main() -> None:
     try:
         add_commands_of_the_course(called)
         app()
+        return
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in OPTIONAL:
             raise
-        typer.secho(f"tensorgrade: {what_to_install(called, package)}", fg="red", err=True)
-        raise SystemExit(2) from None
+        extra = EXTRAS[audiences().get(called, LEARNERS)]
+        told = f"`tensorgrade {called}` needs {package}: pip install 'tensorgrade[{extra}]'"
     except CourseError as error:
-        typer.secho(f"tensorgrade: {error}", fg="red", err=True)
-        raise SystemExit(2) from None
+        told = str(error)
     except OSError as error:  # a full disk, or a folder without write permission
         place = f"{error.filename}: " if error.filename else ""
-        typer.secho(f"tensorgrade: {place}{error.strerror or error}", fg="red", err=True)
-        raise SystemExit(2) from None
+        told = f"{place}{error.strerror or error}"
+    typer.secho(f"tensorgrade: {told}", fg="red", err=True)
+    raise SystemExit(2)

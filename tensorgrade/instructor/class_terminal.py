@@ -193,10 +193,13 @@ def troubles(rows: list[dict]) -> list[str]:
     if not first:
         return []
     files = plural(len(first), "file")
-    header = f"\n{files} could not be graded as usual (other learners are not affected):"
-    lines = [trouble_line(row) for row in list(first.values())[:MOST_LISTED]]
-    more = len(first) - MOST_LISTED
-    return [header, *lines, *([f"  … and {more} more"] if more > 0 else []), *to_look_at(rows)]
+    lines = [f"\n{files} could not be graded as usual (other learners are not affected):"]
+    for (student, chapter), row in list(first.items())[:MOST_LISTED]:
+        why = f"{row['status']}. {cut(row['message'])}"
+        lines.append(f"  {student}/{chapter} {row['exercise']}: {why}")
+    if len(first) > MOST_LISTED:
+        lines.append(f"  … and {len(first) - MOST_LISTED} more")
+    return lines + to_look_at(rows)
 
 
 def graders_failed(row: dict) -> bool:
@@ -215,9 +218,3 @@ def to_look_at(rows: list[dict]) -> list[str]:
         f"\nThe graders themselves failed on {', '.join(list(whose)[:MOST_LISTED])}.",
         f"The traceback is above; {again} shows it again. The next run grades them again.",
     ]
-
-
-def trouble_line(row: dict) -> str:
-    """Return a line with the learner, the exercise and the problem of a file."""
-    file = f"{row['student']}/{row['chapter']}"
-    return f"  {file} {row['exercise']}: {row['status']}. {cut(row['message'])}"

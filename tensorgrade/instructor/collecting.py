@@ -254,7 +254,8 @@ def add_places(
     found.places = list(newest_of(kept, folders, found))
     counted = {place.submitted.learner for place in found.places}
     submitted |= {one.learner for one, _ in kept}
-    only = chapter or only_chapter([m for _, m in kept if m])
+    named = {m[0] for _, m in kept if m and m[0]}
+    only = chapter or (named.pop() if len(named) == 1 else "")
     aside: dict[Learner, list[PlannedFile]] = defaultdict(list)
     for one, m, fault in rest:
         # A repository also holds files that are not submissions.
@@ -490,12 +491,6 @@ def kind_of(one: Submitted) -> str:
     return one.name.rpartition(".")[2].lower()
 
 
-def only_chapter(meanings: list[Meaning]) -> str:
-    """Return the chapter that all names show; "" if they show several."""
-    chapters = {chapter for chapter, _ in meanings if chapter}
-    return chapters.pop() if len(chapters) == 1 else ""
-
-
 def no_points(place: PlannedFile, chapter: str) -> str:
     """Return the reason why a file that is kept gets no points, and how to change that."""
     file = brief(place.submitted.entry.path, 120)
@@ -528,7 +523,7 @@ def notes_on_learners(
     empty: set[Learner],
     roster: Roster,
     folders: dict[Learner, str],
-    section: Collection[str] = (),
+    section: Collection[str],
 ) -> list[str]:
     """Return notes on learners without a file, and on learners who are not on the roster.
 

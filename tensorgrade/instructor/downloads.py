@@ -11,7 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -187,19 +187,14 @@ def in_folder(source: Path, skipped: Skipped) -> Iterator[Entry]:
         links = [name for name in folders if os.path.islink(os.path.join(where, name))]
         for name in links:
             skipped.add(LINKS, above + name)
-        folders[:] = [name for name in folders if enters(name, above, skipped, links)]
+        folders[:] = [name for name in folders if name not in links and name not in LEFT_BEHIND]
+        if above:  # at the top, a leading dot may be part of a login
+            folders[:] = [name for name in folders if is_looked_at([name], skipped)]
         names = [name for name in files if name not in LEFT_BEHIND]
         found = [e for name in names for e in file_in(Path(where, name), above + name, skipped)]
         yield from found
         if above and not found and not folders:
             yield Entry(above.rstrip("/"))
-
-
-def enters(name: str, above: str, skipped: Skipped, links: list[str]) -> bool:
-    """Return True if a folder is searched. At the top, a leading dot may be part of a login."""
-    if name in links or name in LEFT_BEHIND:
-        return False
-    return is_looked_at([name], skipped) if above else True
 
 
 def file_in(path: Path, name: str, skipped: Skipped) -> Iterator[Entry]:
@@ -227,7 +222,7 @@ def in_zip(source: Path, skipped: Skipped) -> Iterator[Entry]:
     """
     archive = open_zip(source)
     infos = [(i.filename.strip("/"), i) for i in archive.infolist() if has_a_path(i, skipped)]
-    environments = {root for path, _ in infos for root in environments_above(path)}
+    environments = environments_in(path for path, _ in infos)
     folders: set[str] = set()
     files = []
     for path, info in infos:
@@ -298,15 +293,18 @@ def folders_above(name: str) -> list[str]:
     return [name[:at] for at, character in enumerate(name) if character == "/"]
 
 
-def environments_above(path: str) -> list[str]:
-    """Return the folders of a path that are virtual environments, below a learner's folder.
+def environments_in(paths: Iterable[str]) -> set[str]:
+    """Return the folders of a zip that are virtual environments, below learners' folders.
 
-    >>> environments_above("r/ada/env/conda-meta/history"), environments_above("r/pyvenv.cfg")
-    (['r/ada/env'], [])
+    >>> environments_in(["r/ada/env/conda-meta/history", "r/pyvenv.cfg"])
+    {'r/ada/env'}
     """
-    parts = path.split("/")
-    marks = [n for n, part in enumerate(parts) if n > 1 and part in MARKS_AN_ENVIRONMENT]
-    return ["/".join(parts[:n]) for n in marks]
+    found = set()
+    for path in paths:
+        parts = path.split("/")
+        marks = [n for n, part in enumerate(parts) if n > 1 and part in MARKS_AN_ENVIRONMENT]
+        found |= {"/".join(parts[:n]) for n in marks}
+    return found
 
 
 def open_entry(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:

@@ -162,7 +162,9 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
     print_verdict(console, explanation)
     if given:
         console.print(Padding(Text(given), (0, 2)))
-    print_code(console, explanation)
+    if explanation.code:
+        console.print(Text("\nThe learner's code", "bold"))
+        console.print(Padding(Text(explanation.code), (0, 2)))
     print_checks(console, explanation)
     print_stages(console, explanation)
     print_repair(console, explanation)
@@ -229,13 +231,6 @@ def submitted_at(explanation: Explanation) -> str:
     team = f" as team {row['team']}" if row.get("team") else ""
     when = in_zone(row.get("submitted"), lateness.zone) or "time unknown"
     return f"Submitted{team}: {when}{deadline}"
-
-
-def print_code(console: Console, explanation: Explanation) -> None:
-    """Print the learner's code for the exercise."""
-    if explanation.code:
-        console.print(Text("\nThe learner's code", "bold"))
-        console.print(Padding(Text(explanation.code), (0, 2)))
 
 
 def for_learner(explanation: Explanation) -> str:

@@ -126,7 +126,7 @@ def not_released(course: Course) -> str:
 
 
 def not_graded(
-    store: Store, only: Chapter | None, partial: bool, learners: Collection[str] = ()
+    store: Store, only: Chapter | None, partial: bool, learners: Collection[str]
 ) -> list[str]:
     """Return a note on submissions that are not graded yet. Raises CourseError unless partial."""
     own = [a for a in store.pending() if not learners or a[0] in learners]
@@ -237,24 +237,24 @@ def class_lines(what: Export) -> list[list[object]]:
         ["student", "name", "section", *most, "total", "of", "percent", "late chapters"]
     ]
     for student, person in people_of(what.rows, sum(one.points for one in chapters)).items():
-        own = {  # an excused chapter has an empty cell
-            name: total(rows, "points") if total(rows, "max_points") else ""
-            for name, rows in person.chapters.items()
-        }
-        row = known.get(student, {})
-        section = next((row[name] for name in SECTIONS if row.get(name)), "")
-        share = round(100 * person.share, 2) if person.most else ""
-        late_ones = sum(bool(rows[0].get("late_seconds")) for rows in person.chapters.values())
-        points = [own.get(one.name, "") for one in chapters]
-        sums = [round(person.points, 6), round(person.most, 6), share, late_ones]
-        lines.append([student, full_name(row), section, *points, *sums])
+        lines.append([student, *class_line(person, known.get(student, {}), chapters)])
     return lines
 
 
-def full_name(row: dict[str, str]) -> str:
-    """Return a learner's name from a row of the roster; "" if it has none."""
+def class_line(person: Person, row: dict[str, str], chapters: list[Chapter]) -> list[object]:
+    """Return a learner's cells in the class table. row: the learner's row of the roster, if any."""
     both = " ".join(filter(None, (row.get("first name"), row.get("last name"))))
-    return row.get("full name") or row.get("student") or row.get("name") or both
+    name = row.get("full name") or row.get("student") or row.get("name") or both
+    section = next((row[column] for column in SECTIONS if row.get(column)), "")
+    own = {  # an excused chapter has an empty cell
+        chapter: total(rows, "points") if total(rows, "max_points") else ""
+        for chapter, rows in person.chapters.items()
+    }
+    points = [own.get(one.name, "") for one in chapters]
+    share = round(100 * person.share, 2) if person.most else ""
+    late_ones = sum(bool(rows[0].get("late_seconds")) for rows in person.chapters.values())
+    sums = [round(person.points, 6), round(person.most, 6), share, late_ones]
+    return [name, section, *points, *sums]
 
 
 def in_a_cell(value: object) -> object:
@@ -291,11 +291,8 @@ def canvas_csv(what: Export) -> list[Path]:
     """
     if not {"student", "id"} <= {name.casefold() for name in what.roster.header}:
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
-    chapters = [c for c in what.course.chapters if any(r["chapter"] == c.name for r in what.rows)]
-    columns = {chapter.name: canvas_column(what.roster, chapter) for chapter in chapters}
-    if what.column:
-        columns = {what.only().name: named_column(what.roster, what.column)}
-        chapters = [what.only()]
+    columns = canvas_columns(what)
+    chapters = [chapter for chapter in what.course.chapters if chapter.name in columns]
     there = {c.name: what.roster.possible.get(columns[c.name].casefold(), "") for c in chapters}
     scales = {c.name: scale(what, c, there[c.name] or f"{c.points:g}") for c in chapters}
     most = [there[c.name] or c.points for c in chapters]
@@ -311,17 +308,12 @@ def canvas_csv(what: Export) -> list[Path]:
         if not what.section or escaped(folder) in own
     ]
     note_unlisted(what, {student for student, _ in points})
-    note_new_columns(what, list(columns.values()))
+    if new := [column for column in columns.values() if column not in what.roster.header]:
+        told = f"not in the gradebook yet, so Canvas will create assignments: {', '.join(new)}"
+        what.notes.append(f"{told}; `--chapter NAME` writes one chapter alone")
     note_formulas(what, [cell for line in lines for cell in line[: len(CANVAS)]])
     header = CANVAS + list(columns.values())
     return write(what.folder / "canvas.csv", as_csv(header, [possible, *lines]))
-
-
-def note_new_columns(what: Export, columns: list[str]) -> None:
-    """Add a note on columns that the gradebook lacks, for which Canvas creates an assignment."""
-    if new := [column for column in columns if column not in what.roster.header]:
-        told = f"not in the gradebook yet, so Canvas will create assignments: {', '.join(new)}"
-        what.notes.append(f"{told}; `--chapter NAME` writes one chapter alone")
 
 
 def note_unlisted(what: Export, students: Collection[str]) -> None:
@@ -366,11 +358,20 @@ def scaled(points: float | str, by: float) -> float | str:
     return round(points * by, 6) if isinstance(points, float) else points
 
 
-def canvas_column(roster: Roster, chapter: Chapter) -> str:
-    """Return a chapter's column: the gradebook's `title (number)`, or else a new one."""
-    names = (chapter.title, chapter.name)
-    found = (name for name in roster.header if re.sub(r" \(\d+\)$", "", name) in names)
-    return next(found, chapter.title)
+def canvas_columns(what: Export) -> dict[str, str]:
+    """Return the column of each chapter with rows, or of the only one if its column was named.
+
+    A chapter's column is the gradebook's `title (number)`, or else a new one.
+    """
+    if what.column:
+        return {what.only().name: named_column(what.roster, what.column)}
+    there = {row["chapter"] for row in what.rows}
+    columns = {}
+    for chapter in [chapter for chapter in what.course.chapters if chapter.name in there]:
+        names = (chapter.title, chapter.name)
+        known = (name for name in what.roster.header if re.sub(r" \(\d+\)$", "", name) in names)
+        columns[chapter.name] = next(known, chapter.title)
+    return columns
 
 
 def named_column(roster: Roster, name: str) -> str:
@@ -418,10 +419,12 @@ def moodle_csv(what: Export) -> list[Path]:
     if IDENTIFIER in what.roster.columns:
         return worksheet(what, chapter, people, path)
     key = what.roster.column.title() if what.roster.rows else "Identifier"
-    filled: list[list[object]] = [
-        [moodle_key(what, name), moodle_points(chapter, person), harmless(feedback(person))]
-        for name, person in people.items()
-    ]
+    filled: list[list[object]] = []
+    for name, person in people.items():
+        # Moodle's name of a learner is `Participant 12345` if the folder's name ends in the number.
+        found = None if what.roster.rows else NUMBERED.fullmatch(name)
+        learner = f"Participant {found['id']}" if found else name
+        filled.append([learner, moodle_points(chapter, person), harmless(feedback(person))])
     note_formulas(what, [line[0] for line in filled])
     most = f"{chapter.points:g}"
     what.notes.append(
@@ -448,15 +451,12 @@ def worksheet(what: Export, chapter: Chapter, people: dict[str, Person], path: P
     kept: list[str] = []
     lines = []
     for folder, row, raw in zip(roster.folders, roster.rows, roster.raw, strict=True):
-        person = people.get(escaped(folder))
-        wanted = filled_in(what, chapter, person, row) if person else {}
-        before = ours.setdefault(row[IDENTIFIER], {})
-        for column in [name for name in wanted if is_typed(what, row, name, before, wanted)]:
-            old, new = row[column], wanted.pop(column)
-            kept.append(f"{folder}: {column} {brief(old)} (ours: {brief(str(new))})")
+        person, before = people.get(escaped(folder)), ours.setdefault(row[IDENTIFIER], {})
+        wanted, stay = filled_in(what, chapter, person, row, before) if person else ({}, [])
+        kept += [f"{folder}: {cell}" for cell in stay]
         before |= {column: str(cell) for column, cell in wanted.items()}
-        cells = [wanted.get(n, as_it_came(n, cell)) for n, cell in zip(columns, raw, strict=False)]
-        lines.append(cells)
+        old = [c if n in IDENTIFYING else harmless(c) for n, c in zip(columns, raw, strict=False)]
+        lines.append([wanted.get(n, cell) for n, cell in zip(columns, old, strict=False)])
     note_kept(what, kept)
     note_unlisted(what, people.keys())
     note_formulas(what, [row.get(name, "") for row in roster.rows for name in IDENTIFYING])
@@ -517,18 +517,20 @@ MOST_KEPT = 10
 IDENTIFYING = (IDENTIFIER, "full name", "id number", "username", "email address")
 
 
-def as_it_came(column: str, cell: str) -> object:
-    """Return a cell of a worksheet, unchanged if it identifies a learner, else made harmless."""
-    return cell if column in IDENTIFYING else harmless(cell)
-
-
 def filled_in(
-    what: Export, chapter: Chapter, person: Person, row: dict[str, str]
-) -> dict[str, object]:
-    """Return the new values for one learner's row of a worksheet, by column."""
+    what: Export, chapter: Chapter, person: Person, row: dict[str, str], before: dict[str, str]
+) -> tuple[dict[str, object], list[str]]:
+    """Return the new values for a learner's row, by column, and a text on each cell that stays.
+
+    before: the values that our last export wrote into the row.
+    """
     by = scale(what, chapter, row.get("maximum grade", ""))
     grade = scaled(moodle_points(chapter, person), by)
-    return {GRADE: grade, COMMENT: harmless(feedback(person))}
+    wanted, stay = {GRADE: grade, COMMENT: harmless(feedback(person))}, []
+    for column in [name for name in wanted if is_typed(what, row, name, before, wanted)]:
+        ours = str(wanted.pop(column))
+        stay.append(f"{column} {brief(row[column])} (ours: {brief(ours)})")
+    return wanted, stay
 
 
 def moodle_points(chapter: Chapter, person: Person) -> float | str:
@@ -548,12 +550,6 @@ def people_in(what: Export) -> dict[str, Person]:
 
 
 NUMBERED = re.compile(r"(?P<name>.+)_(?P<id>\d+)")
-
-
-def moodle_key(what: Export, student: str) -> str:
-    """Return Moodle's name of a learner: `Participant 12345` if the name ends in that number."""
-    found = NUMBERED.fullmatch(student)
-    return f"Participant {found['id']}" if found and not what.roster.rows else student
 
 
 def feedback(person: Person) -> str:
@@ -585,15 +581,11 @@ def learners_pages(what: Export) -> list[Path]:
     terms = terms_of(what.rows, what.course) if has_term else {}
     for name, person in people_of(what.rows, 0).items():
         page = page_of(person, what.course, terms.get(name), what.lessons)
-        paths += write(own_file(folder, name), page)
+        short = safe(name).encode("utf-8", "replace")[:LONGEST_NAME].decode(errors="ignore")
+        names = chain([short], (f"{short}-{number}" for number in count(2)))
+        unused = (one for one in names if not (folder / f"{one}.html").exists())
+        paths += write(folder / f"{next(unused)}.html", page)
     return paths
-
-
-def own_file(folder: Path, name: str) -> Path:
-    """Return an unused path for a learner's page, whatever the name."""
-    short = safe(name).encode("utf-8", "replace")[:LONGEST_NAME].decode(errors="ignore")
-    wanted = chain([short], (f"{short}-{number}" for number in count(2)))
-    return next(at for one in wanted if not (at := folder / f"{one}.html").exists())
 
 
 def page_of(person: Person, course: Course, term: Term | None = None, lessons: str = "") -> str:

@@ -39,9 +39,8 @@ def write_gradebook(url: str, rows: list[dict], course: Course, course_id: str =
             return write_chapters(gradebook, rows, course)
     except (SQLAlchemyError, ModuleNotFoundError) as error:
         why = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise CourseError(
-            f"the gradebook {without_password(url)} cannot be written: {why}"
-        ) from None
+        shown = re.sub(r"(://[^:/@]*:)[^@/]*@", r"\1…@", url)  # without the password
+        raise CourseError(f"the gradebook {shown} cannot be written: {why}") from None
 
 
 def course_id_in(root: Path) -> str:
@@ -50,15 +49,6 @@ def course_id_in(root: Path) -> str:
         return ""
     settings = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
     return str(settings.CourseDirectory.get("course_id", "default_course"))
-
-
-def without_password(url: str) -> str:
-    """Return an address that may be shown.
-
-    >>> without_password("postgresql://ada:secret@host/db")
-    'postgresql://ada:…@host/db'
-    """
-    return re.sub(r"(://[^:/@]*:)[^@/]*@", r"\1…@", url)
 
 
 def write_chapters(gradebook: Gradebook, rows: list[dict], course: Course) -> int:
@@ -146,15 +136,12 @@ def date(submission: SubmittedAssignment, rows: list[dict]) -> None:
     lost = sum(row["penalty"] for row in rows)
     earned = lost + sum(row["points"] for row in rows)
     for notebook in submission.notebooks:
-        given = sum(score_of(grade) for grade in notebook.grades)
+        given = 0.0
+        for grade in notebook.grades:  # a manual score replaces the automatic one
+            score = grade.auto_score if grade.manual_score is None else grade.manual_score
+            given += (score or 0.0) + (grade.extra_credit or 0.0)
         penalty = round(given * lost / earned, 6) if lost and earned else None
         notebook.late_submission_penalty = penalty
-
-
-def score_of(grade: Grade) -> float:
-    """Return the score of a cell's grade, computed as nbgrader does."""
-    by_hand = grade.manual_score
-    return (grade.auto_score or 0.0 if by_hand is None else by_hand) + (grade.extra_credit or 0.0)
 
 
 def fill_in(submission: SubmittedAssignment, rows: dict[str, dict]) -> None:

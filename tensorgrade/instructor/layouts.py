@@ -403,7 +403,10 @@ def git(reading: Reading) -> Iterator[Submitted]:
     """
     folders = {entry.parts[0] for entry in reading.download.entries if is_in_clone(entry)}
     prefix = assignment_prefix(sorted(folders), reading.roster)
-    learners = {folder: git_learner(folder, prefix, reading.roster) for folder in folders}
+    learners = {}
+    for folder in folders:
+        login = folder.removeprefix(prefix)
+        learners[folder] = Learner(folder, folder, login, login_row(login, reading.roster), folder)
     root = reading.download.root
     dates = {folder: commit_dates(root / folder) if root else {} for folder in folders}
     others = 0
@@ -422,12 +425,6 @@ def git(reading: Reading) -> Iterator[Submitted]:
 def is_in_clone(entry: Entry) -> bool:
     """Return True for a file in a folder at the top, and for such a folder if it is empty."""
     return (len(entry.parts) > 1 or entry.is_folder) and not entry.path.startswith(".")
-
-
-def git_learner(folder: str, prefix: str, roster: Roster) -> Learner:
-    """Return the learner of a clone."""
-    login = folder.removeprefix(prefix)
-    return Learner(folder, folder, login, login_row(login, roster), folder)
 
 
 def login_row(login: str, roster: Roster) -> int | None:

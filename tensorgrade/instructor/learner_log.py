@@ -57,20 +57,18 @@ def event_line(event: dict) -> str:
 
 def standing(store: Store, student: str, course: Course) -> list[str]:
     """Return a line for each chapter with the points that count today, and one for the term."""
-    newest = {a: own[-1].content for a, own in store.attempts().items()}
-    lines = [
-        f"{chapter}: {points_in(one.rows):g} of {points_said(most_in(one.rows))} count"
-        f"{of_file(one.basis.content, newest.get((name, chapter)))}{reasons_in(one.rows)}"
-        for (name, chapter), one in sorted(store.results().items())
-        if name == student
-    ]
+    newest = {about: own[-1].content for about, own in store.attempts().items()}
+    lines = []
+    for (name, chapter), one in sorted(store.results().items()):
+        if name != student:
+            continue
+        points = f"{points_in(one.rows):g} of {points_said(most_in(one.rows))}"
+        counted = one.basis.content
+        is_newest = newest.get((name, chapter)) in (None, counted)
+        file = "" if is_newest else f", of the earlier file {counted[:8]}"
+        lines.append(f"{chapter}: {points} count{file}{reasons_in(one.rows)}")
     term = terms_of(store.rows(), course).get(student) if course.scheme else None
     return [*lines, term.told()] if term else lines
-
-
-def of_file(counted: str, newest: str | None) -> str:
-    """Return which file counts if it is not a learner's newest one; else ""."""
-    return f", of the earlier file {counted[:8]}" if newest not in (None, counted) else ""
 
 
 def reasons_in(rows: list[dict]) -> str:

@@ -171,16 +171,6 @@ class Ledger:
         asked = {about(submitted_files) for submitted_files in submissions}
         return {a for a in self.attempts if a not in asked and a[0] not in forget}
 
-    def by_other_graders(self, those: Collection[About]) -> set[About]:
-        """Return the submissions whose rows are not by today's graders."""
-        return {a for a in those if self.attempts[a][-1].graders != self.digests.get(a[1])}
-
-    def without_isolation(self, todo: Collection[SubmittedFiles]) -> set[About]:
-        """Return (student, chapter) of rows without isolation that this run does not replace."""
-        replaced = {about(submitted_files) for submitted_files in todo}
-        loose = {key(row)[:2] for row in self.rows() if row.get("isolation") == "none"}
-        return loose - replaced
-
     def must_know(self, students: Collection[str]) -> None:
         """Raise CourseError for a learner without rows."""
         known = {student for student, _ in [*self.attempts, *self.store.pending()]}
@@ -363,23 +353,19 @@ class Ledger:
         if not events and not self.is_first:
             connection.execute("DELETE FROM runs WHERE number = ?", (self.run,))
             return
-        whom = {kind: sorted({a_of(e) for e in events if e["kind"] == kind}) for kind in KINDS}
-        came = {"came": [] if self.is_first else whom["came"], "gone": whom["gone"]}
-        record = record_of(self.results.values()) | came
+        whom: dict[str, set[About]] = {"came": set(), "gone": set()}
+        for event in [event for event in events if event["kind"] in whom]:
+            whom[event["kind"]].add((event["student"], event["chapter"]))
+        came = [] if self.is_first else sorted(whom["came"])
+        record = record_of(self.results.values()) | {"came": came, "gone": sorted(whom["gone"])}
         connection.execute(
             "UPDATE runs SET record = ? WHERE number = ?", (json.dumps(record), self.run)
         )
 
 
-KINDS = ("came", "gone")
 # Settings of a folder: the exercises that do not count for earlier files; the file and the maximum
 # for which each override was made; the earlier names of each learner, by the course system's id.
 IGNORED, OVERRIDES_SEEN, NAMES = "ignored exercises", "overrides", "names"
-
-
-def a_of(event: dict) -> About:
-    """Return the student and the chapter of an event."""
-    return event["student"], event["chapter"]
 
 
 def whose(abouts: Collection[About]) -> str:

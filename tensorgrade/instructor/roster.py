@@ -64,19 +64,16 @@ class Roster:
     @cached_property
     def folders(self) -> tuple[str, ...]:
         """The folder name of each row: the learner's name there, with an id if names collide."""
-        claims = [
-            Claim(row[self.column], self.id_of(row), "\0".join(row.values())) for row in self.rows
-        ]
+        claims = []
+        for row in self.rows:
+            others = (row.get(name) for name in reversed(NAMED_BY) if name != self.column)
+            own = next(filter(None, others), "").rpartition(" ")[2]  # the 12 of `Participant 12`
+            claims.append(Claim(row[self.column], own, "\0".join(row.values())))
         return tuple(unique_folders(claims))
 
     def by_folder(self) -> dict[str, dict[str, str]]:
         """Return each learner's cells by folder name."""
         return dict(zip(self.folders, self.rows, strict=True))
-
-    def id_of(self, row: dict[str, str]) -> str:
-        """Return another text that identifies a learner, apart from the column that names them."""
-        found = (row[name] for name in reversed(NAMED_BY) if name != self.column and row.get(name))
-        return next(found, "").rpartition(" ")[2]  # the number of `Participant 12`
 
     @cached_property
     def positions(self) -> dict[tuple[str, str], list[int]]:

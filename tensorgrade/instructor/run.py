@@ -21,10 +21,11 @@ from ..sources.submitted_files import SubmittedFiles, lacks_zone
 from ..views.words import plural
 from .dependencies import digest_of
 from .extensions import EXTENSIONS, read_extensions
-from .ledger import Ledger
+from .ledger import Ledger, about, key
 from .overrides import OVERRIDES, read_overrides, unknown
 from .results_folder import settings_now
 from .retrying_workers import LocalWorkers, Workers, default_count, graded
+from .store import About
 from .teams import Teams, read_teams
 from .what_counts import Rules
 from .write_submissions import identities
@@ -104,11 +105,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     notes += few_submitted(submissions)
     notes += without_zone(submitted, submissions, course.lateness.zone)
     if run.again:
-        submissions = [
-            submitted_files
-            for submitted_files in submissions
-            if teams.are_one(run.again, submitted_files.student, submitted_files.chapter)
-        ]
+        submissions = teams.with_teammates(run.again, submissions)
     if not submissions:
         what = f"{run.again or '<student>'}/{' or '.join(run.chapters) or '<chapter>'}/"
         raise CourseError(f"{submitted} holds no {what} folder of this course")
@@ -122,7 +119,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     todo = ledger.prepare(submissions, run.forget, again=bool(run.again))
     notes += ledger.notes + ledger.old_overrides(submissions, points_in(course))
     if isolated:
-        notes += graded_without_isolation(ledger.without_isolation(todo))
+        notes += graded_without_isolation(ledger, todo)
     progress.begin(len(submissions), len(todo), [short(note, LONGEST_NOTE) for note in notes])
     if todo:
         grade_contents(todo, course, run, ledger, progress)
@@ -174,7 +171,7 @@ def notes_on_others(ledger: Ledger, submissions: list[SubmittedFiles], run: Run)
     students = {submitted_files.student for submitted_files in submissions} | {
         student for student, _ in others
     }
-    notes = kept(others, ledger.by_other_graders(others))
+    notes = kept(ledger, others)
     notes += unknown(EXTENSIONS, [student for student, _ in ledger.rules.extensions], students)
     return notes + unknown(OVERRIDES, [student for student, *_ in ledger.rules.overrides], students)
 
@@ -244,25 +241,28 @@ def without_zone(submitted: Path, submissions: list[SubmittedFiles], zone: str) 
     return [f"timestamp.txt names no time zone, {why}: {named(own)}"] if own else []
 
 
-def kept(others: set[tuple], outdated: set[tuple]) -> list[str]:
+def kept(ledger: Ledger, others: set[About]) -> list[str]:
     """Return notes on earlier rows that stay although nothing was submitted for them now.
 
-    others, outdated: (student, chapter) of all of them, and of those graded by other graders.
+    others: (student, chapter) of them.
     """
     if not others:
         return []
     students = named(sorted({student for student, _ in others}))
     kept_of = f"not in this run, so earlier results are kept: {students}"
     notes = [f"{kept_of}; `--forget NAME` deletes a learner's results"]
-    if outdated:
+    newest = {one: ledger.attempts[one][-1] for one in others}
+    if outdated := {a for a in others if newest[a].graders != ledger.digests.get(a[1])}:
         students = named(sorted({student for student, _ in outdated}))
         of_them = f"{len(outdated)} of these {plural(len(others), 'submission')}"
         notes.append(f"{of_them} come from an older version of the graders: {students}")
     return notes
 
 
-def graded_without_isolation(those: set[tuple]) -> list[str]:
-    """Return a note on (student, chapter) whose remaining rows come from code without isolation."""
+def graded_without_isolation(ledger: Ledger, todo: list[SubmittedFiles]) -> list[str]:
+    """Return a note on rows of code without isolation that this run does not replace."""
+    loose = {key(row)[:2] for row in ledger.rows() if row.get("isolation") == "none"}
+    those = loose - {about(submitted_files) for submitted_files in todo}
     if not those:
         return []
     count = plural(len(those), "submission")

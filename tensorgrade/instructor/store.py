@@ -459,7 +459,8 @@ def read_earlier(out: Path) -> Earlier:
     for note in read_lines(out / "before.jsonl"):
         earlier.counted[note["student"], note["chapter"]] = note["rows"]
     earlier.unnamed = {record["group"]: record for record in read_lines(out / "unnamed.jsonl")}
-    earlier.history = read_history_file(out / "history.jsonl")
+    fields = {"at", "totals", "came", "gone", "moved"}
+    earlier.history = records_in(out / "history.jsonl", fields, what="this program's history")
     return earlier
 
 
@@ -481,13 +482,6 @@ def by_submission(rows: list[dict]) -> dict[About, list[dict]]:
 def read_lines(path: Path) -> list[dict]:
     """Return the records of a file, without a last line that was cut off. Raises CourseError."""
     return records_in(path, {"student"}, {"students"}, what="this program's rows")
-
-
-def read_history_file(path: Path) -> list[dict]:
-    """Return the records of `history.jsonl`. Raises CourseError."""
-    return records_in(
-        path, {"at", "totals", "came", "gone", "moved"}, what="this program's history"
-    )
 
 
 def records_in(path: Path, *fields: set[str], what: str) -> list[dict]:

@@ -38,10 +38,16 @@ class Teams:
     strangers: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def are_one(self, student: str, other: str, chapter: str) -> bool:
-        """Return True if both are the same learner or in the same team for a chapter."""
-        team = self.of.get((student, chapter))
-        return student == other or bool(team and team == self.of.get((other, chapter)))
+    def with_teammates(
+        self, student: str, submissions: list[SubmittedFiles]
+    ) -> list[SubmittedFiles]:
+        """Return the submissions of a learner, and of the learner's team in each chapter."""
+        found = []
+        for one in submissions:
+            own, team = self.of.get((student, one.chapter)), self.of.get((one.student, one.chapter))
+            if one.student == student or (own and own == team):
+                found.append(one)
+        return found
 
     def share(self, submissions: list[SubmittedFiles]) -> list[SubmittedFiles]:
         """Return the submissions with one file for each team; a member without a file gets it."""
@@ -55,7 +61,9 @@ class Teams:
                 nothing = SubmittedFiles("", chapter, reason=NOT_HANDED_IN, missing=True)
                 there = [own.get((student, chapter), nothing) for student in students]
                 counts = max(there, key=rank)
-                self.note_different(team, chapter, there, counts)
+                if len({one.digest for one in there if not one.missing}) > 1:
+                    what = f"members of team {team} submitted different files for {chapter}"
+                    self.notes.append(f"{what}; the one of {counts.student} counts for all")
                 own |= {(s, chapter): replace(counts, student=s) for s in students}
         return [own[about] for about in sorted(own)]
 
@@ -67,14 +75,6 @@ class Teams:
                 f"only {TEAMS} names {named(self.strangers)}, who have no folder. They get their "
                 "team's points; correct the file if a name is wrong"
             )
-
-    def note_different(
-        self, team: str, chapter: str, there: list[SubmittedFiles], counts: SubmittedFiles
-    ) -> None:
-        """Add a note if members submitted different files."""
-        if len({one.digest for one in there if not one.missing}) > 1:
-            what = f"members of team {team} submitted different files for {chapter}"
-            self.notes.append(f"{what}; the one of {counts.student} counts for all")
 
     def once(self, submissions: list[SubmittedFiles]) -> list[SubmittedFiles]:
         """Return the submissions with only one member of each team."""

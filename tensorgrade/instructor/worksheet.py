@@ -98,9 +98,9 @@ def order_of(texts: Iterable[str], told: str = "") -> str:
         "mdy": all(int(found[1]) <= 12 for found in dates),
     }
     if told in fits and not fits[told]:
-        raise CourseError(
-            f"--date-order is {told}, but the worksheet has {dates_outside(told, dates)}"
-        )
+        month = 3 if told == "dmy" else 1
+        other = next(found[0] for found in dates if int(found[month]) > 12)
+        raise CourseError(f"--date-order is {told}, but the worksheet has {other}")
     if told or not dates:
         return told or "dmy"
     if all(found[2] == "." for found in dates) and fits["dmy"]:
@@ -112,12 +112,6 @@ def order_of(texts: Iterable[str], told: str = "") -> str:
             f"the worksheet's dates, such as {dates[0][0]}, {why}; give --date-order dmy or mdy"
         )
     return possible[0]
-
-
-def dates_outside(order: str, dates: list[re.Match[str]]) -> str:
-    """Return a date that an order does not allow."""
-    month = 3 if order == "dmy" else 1
-    return next(found[0] for found in dates if int(found[month]) > 12)
 
 
 def read_date(text: str, order: str) -> datetime | None:

@@ -95,7 +95,8 @@ def write_one(place: PlannedFile, path: Path, submitted: Path) -> list[str]:
     one, folder = place.submitted, path.parent
     content = one.entry.read()
     check_no_links(submitted, path, folder / OLDER)
-    stamp = read_stamp(folder)
+    said = read_start(folder / STAMP)
+    stamp = said if stamped(said) else ""
     is_same = path.exists() and path.read_bytes() == content
     if path.exists() and not is_same:
         if one.time and submitted_at(path, stamp) > moment(one.time):
@@ -135,12 +136,6 @@ def check_no_links(submitted: Path, *paths: Path) -> None:
                 raise NotWritten("has a link in its path")
 
 
-def read_stamp(folder: Path) -> str:
-    """Return the submission time of the newest file in a folder; "" if it is unknown."""
-    said = read_start(folder / STAMP)
-    return said if stamped(said) else ""
-
-
 def read_start(path: Path) -> str:
     """Return the beginning of a small text file; "" if it is a link or no file."""
     if path.is_symlink() or not path.is_file():
@@ -155,18 +150,13 @@ def write_file(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(number, "wb") as file:
             file.write(content)
-        os.chmod(name, 0o666 & ~current_umask())  # mkstemp makes files for one user only
+        umask = os.umask(0o077)  # it can only be read by setting it
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)  # mkstemp makes files for one user only
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def current_umask() -> int:
-    """Return the mask for new files."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def write_stamp(folder: Path, submitted: str, replaced: str) -> None:

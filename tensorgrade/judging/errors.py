@@ -297,7 +297,9 @@ def close_name(attempt: JudgedAttempt, name: str) -> str:
 
 def defined(names: tuple[str, ...]) -> Message:
     """Return a message on the names that a file defines."""
-    return errors.Defines(errors.name_list(names[:8])) if names else errors.DefinesNothing()
+    if not names:
+        return errors.DefinesNothing()
+    return errors.Defines(Clauses(tuple(map(errors.Name, names[:8])), ", "))
 
 
 def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> Message | None:

@@ -1,11 +1,10 @@
 """Messages about cases without a result: unwritten, not found, error, timed out, killed."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
 from ..exchange.cases import spoken_shape
-from .message import Clauses, FromLearner, Message, Secret, Shape
+from .message import FromLearner, Message, Secret, Shape
 
 
 @dataclass(frozen=True)
@@ -141,11 +140,6 @@ class Name(Message):
     id = "name"
     template = "`{name}`"
     name: Annotated[str, FromLearner]
-
-
-def name_list(names: Iterable[str]) -> Clauses:
-    """Return names with commas between them."""
-    return Clauses(tuple(map(Name, names)), ", ")
 
 
 @dataclass(frozen=True)

@@ -38,13 +38,17 @@ def convert_all(submitted: Path, release: Path, reader: Reader, chapter: str = "
     for script in sorted(submitted.glob(f"*/{chapter}/*.py")):
         name = script.parent.name
         released = release / name / f"{name}.ipynb"
-        if script.stem == name and released.is_file() and script_counts(script, reader):
-            notebook = script.with_suffix(".ipynb")
-            if notebook.exists():
-                make_way(notebook, reader)
-            found = reader.parts(text_of(script.read_bytes(), script.name))
-            nbformat.write(to_notebook(found, released), notebook)
-            converted.append(notebook)
+        if script.stem != name or not released.is_file() or not script_counts(script, reader):
+            continue
+        notebook = script.with_suffix(".ipynb")
+        if notebook.exists():
+            alone = SubmittedFiles("", notebook.stem, notebook.name, notebook.read_bytes())
+            # A notebook that cannot be read is renamed, not replaced, so it can be fixed later.
+            if not reader.name_of_source(alone):
+                notebook.rename(notebook.with_name(f"{notebook.name}{UNREADABLE}"))
+        found = reader.parts(text_of(script.read_bytes(), script.name))
+        nbformat.write(to_notebook(found, released), notebook)
+        converted.append(notebook)
     return converted
 
 
@@ -61,13 +65,6 @@ def script_counts(script: Path, reader: Reader) -> bool:
     chapter, content = script.parent.name, notebook.read_bytes()
     both = SubmittedFiles("", chapter, notebook.name, content, script=script.read_bytes())
     return Path(reader.name_of_source(both)).suffix == ".py"
-
-
-def make_way(notebook: Path, reader: Reader) -> None:
-    """Rename a notebook that cannot be read instead of replacing it, so it can be fixed later."""
-    alone = SubmittedFiles("", notebook.stem, notebook.name, notebook.read_bytes())
-    if not reader.name_of_source(alone):
-        notebook.rename(notebook.with_name(f"{notebook.name}{UNREADABLE}"))
 
 
 def text_of(content: bytes, name: str) -> str:

@@ -162,13 +162,6 @@ def number(value: bool | int | float, digits: int = 3) -> str:
     return f"{value:.{digits - 1 if abs(value) < 10 else max(0, digits - 2)}f}"
 
 
-def largest_of(*matrices: torch.Tensor) -> float:
-    """Return the largest absolute value among the finite ones; 0 if there are none."""
-    values = torch.cat([matrix.double().flatten() for matrix in matrices]).abs()
-    finite = values[values.isfinite()]
-    return float(finite.max()) if len(finite) else 0.0
-
-
 def comparison(
     diagnosis: PublicDiagnosis, width: int, colour: bool, rows: int = MOST
 ) -> list[Text]:
@@ -201,7 +194,10 @@ def pair_of(diagnosis: PublicDiagnosis, rows: int = MOST, columns: int = MOST) -
     differs = differences(diagnosis)
     shown = window(differs, rows, columns)
     want, got, marked = (shown.of(tensor) for tensor in (expected, actual, differs))
-    digits, largest = digits_for(want[marked], got[marked]), largest_of(want, got)
+    digits = digits_for(want[marked], got[marked])
+    values = torch.cat([want.double().flatten(), got.double().flatten()]).abs()
+    finite = values[values.isfinite()]
+    largest = float(finite.max()) if len(finite) else 0.0
     shapes = shapes_of(expected, actual)
     left = cells(want, torch.zeros_like(marked), digits, largest)
     right = cells(got, marked, digits, largest)
@@ -279,10 +275,18 @@ def in_sentences(diagnosis: PublicDiagnosis) -> list[str]:
 
 
 def told_at(place: tuple[int, ...], expected: torch.Tensor, actual: torch.Tensor) -> str:
-    """Return a sentence on one entry that differs."""
+    """Return a sentence on one entry that differs.
+
+    >>> told_at((), torch.tensor(-0.25), torch.tensor(0.5))
+    'Expected -0.250, yours 0.500.'
+    >>> told_at((1,), torch.tensor([True, True]), torch.tensor([True, False]))
+    'At [1]: expected True, yours False.'
+    """
     both = [tensor[place].reshape(1) for tensor in (expected, actual)]
-    digits = digits_for(both[0], both[1])
-    values = [in_full(one.item(), digits) for one in both]
+    digits, values = digits_for(both[0], both[1]), []
+    for value in [one.item() for one in both]:
+        text = str(value) if isinstance(value, bool) else number(value, digits)
+        values.append(re.sub(r"^(-?)\.", r"\g<1>0.", text))  # only cells leave out the 0
     where = f"At [{', '.join(map(str, place))}]: expected" if place else "Expected"
     return f"{where} {values[0]}, yours {values[1]}."
 
@@ -301,17 +305,6 @@ def two_lines(expected: str, actual: str) -> list[Text]:
     return [Text(f"expected  {expected}"), Text(f"yours     {actual}"), Text(mark)]
 
 
-def in_full(value: bool | int | float, digits: int) -> str:
-    """Format a number for a sentence.
-
-    >>> in_full(True, 3), in_full(-0.25, 3)
-    ('True', '-0.250')
-    """
-    if isinstance(value, bool):
-        return str(value)
-    return re.sub(r"^(-?)\.", r"\g<1>0.", number(value, digits))
-
-
 def shapes_of(expected: torch.Tensor, actual: torch.Tensor | None) -> tuple[str, str]:
     """Return both shapes, with the dtypes unless both are float32."""
     both = [one.dtype for one in (expected, actual) if isinstance(one, torch.Tensor)]
@@ -319,8 +312,8 @@ def shapes_of(expected: torch.Tensor, actual: torch.Tensor | None) -> tuple[str,
     return shape_of(expected, dtypes), shape_of(actual, dtypes)
 
 
-def shape_of(tensor: torch.Tensor | None, dtype: bool = True) -> str:
-    """Return a tensor's shape and type, such as `(6, 6), float32`."""
+def shape_of(tensor: torch.Tensor | None, dtype: bool) -> str:
+    """Return a tensor's shape, and its type if asked for, such as `(6, 6), float32`."""
     if not isinstance(tensor, torch.Tensor):
         return "no tensor"
     name = f", {str(tensor.dtype).removeprefix('torch.')}" if dtype else ""

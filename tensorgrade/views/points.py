@@ -1,6 +1,6 @@
 """Explain the points of an exercise in one line, the same in every view."""
 
-from ..attempts.results import CheckResult, Rule, Topic, state_of
+from ..attempts.results import CheckResult, Rule, Topic
 from ..course import Course
 from ..messages.message import parts_of
 from ..messages.verdicts import EarlierIsWrong
@@ -80,8 +80,3 @@ def what_comes_back(name: str, course: Course, by_exercise: Results) -> str:
         return ""
     later = ", ".join(costs)
     return f"{later} called it: fixing it can bring back {in_tenths(points)} points there too."
-
-
-def headline(name: str, most: float, checks: list[CheckResult]) -> str:
-    """Return an exercise's state and points, such as `area: wrong, 2.5 of 5 points`."""
-    return f"{name}: {state_of(checks)}, {in_tenths(earned(checks))} of {most:g} points"

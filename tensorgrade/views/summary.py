@@ -157,15 +157,11 @@ def print_progress(
     console: Console,
     course: Course,
     by_exercise: Results,
-    every: bool = False,
     plain: bool = False,
 ) -> None:
-    """Print a line for each chapter, and a sum if there are several.
-
-    every: show all exercises of each chapter.
-    """
+    """Print a line for each chapter, and a sum if there are several."""
     chapters = [c for c in course.chapters if any(e.name in by_exercise for e in c.exercises)]
-    sums = [print_chapter(console, one, by_exercise, every, plain) for one in chapters]
+    sums = [print_chapter(console, one, by_exercise, False, plain) for one in chapters]
     if len(sums) > 1:
         earned, most = map(sum, zip(*sums, strict=True))
         print_line(console, "Together", earned, most, plain)
@@ -233,7 +229,7 @@ def print_exercise(
     exercise: Exercise,
     results: list[CheckResult],
     column: int,
-    plain: bool = False,
+    plain: bool,
 ) -> None:
     """Print one line: a mark, the name, the points, and the state or the problem in short.
 

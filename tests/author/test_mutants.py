@@ -3,6 +3,7 @@ tells a mistake from a right answer in other words."""
 
 import ast
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from tensorgrade.author.proofs.kills import (
     Trial,
     alike,
     figures_of,
-    measure_mutants,
+    kills_of,
+    measure_exercises,
     report,
     same,
     told,
@@ -281,8 +283,9 @@ def test_a_mistake_that_keeps_all_points_survives_and_is_listed():
 
 
 def test_a_name_that_is_no_exercise_is_reported(project):
+    measured = partial(kills_of, right=str(project.root / "tests"), count=1, seed=1)
     with pytest.raises(CourseError, match="no_such_exercise"):
-        measure_mutants(project, project.root / "tests", 1, 1, ["no_such_exercise"])
+        measure_exercises(project, measured, ["no_such_exercise"])
 
 
 def test_all_right_forms_are_found(project):

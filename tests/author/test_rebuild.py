@@ -3,9 +3,11 @@
 import shutil
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tensorgrade import folders
 from tensorgrade.author.building import derive, parts
@@ -14,7 +16,7 @@ from tensorgrade.author.building.reference_files import without_pairs
 from tensorgrade.author.cache import BUILT, BUILT_WITH_PAIRS, FOLDER, cached, contents, key_of
 from tensorgrade.author.proofs.complaints import check
 from tensorgrade.author.recording.references import Recording
-from tensorgrade.author.terminal import concerned, look
+from tensorgrade.author.terminal import BuildProgress, concerned, look
 from tensorgrade.course import CourseError
 from tensorgrade.project import Project, check_seed
 from tensorgrade.recognition.fingerprints import load_fingerprints
@@ -421,6 +423,15 @@ def test_a_save_concerns_its_exercise_its_chapter_or_everything(course):
     before = look(course)
     edit(course, GRADER, "factor=3.0", "factor=30.0")
     assert {p for p, seen in look(course).items() if before[p] != seen} == {course / GRADER}
+
+
+def test_a_build_without_a_terminal_prints_its_pace_now_and_then():
+    now, said = [0.0], StringIO()
+    progress = BuildProgress(Console(file=said), clock=lambda: now[0])
+    progress.tell("mistakes", 0, 400)
+    now[0] = 30.0
+    progress.tell("mistakes", 100, 400)
+    assert said.getvalue() == "100 of 400 runs, about 1:30 left\n"
 
 
 def test_a_release_is_made_again_where_what_nbgrader_loads_is_new(monkeypatch, tmp_path):

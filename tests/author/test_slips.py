@@ -175,6 +175,7 @@ SLIPS = [
         'points={"scalde": 3}',
         "names scalde, which is not an exercise",
     ),
+    ("course_config.py", "seed=", "seed=20261101 or ", "course_config.py: the seed can be guessed"),
     ("course_config.py", "seed=", 'seed="abc" or ', "seed in course_config.py is 'abc'; it"),
     (
         "course_config.py",

@@ -4,10 +4,11 @@ import json
 from dataclasses import replace
 from io import StringIO
 
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from rich.console import Console
 
-from tensorgrade.author.building.notebooks import notebook_text, with_due
-from tensorgrade.author.building.script import read_script
+from tensorgrade.author.building.notebooks import notebook_text
+from tensorgrade.author.building.script import Script, read_script
 from tensorgrade.course import Course, Settings
 from tensorgrade.course_sources import resolve
 from tensorgrade.instructor.exporting import export
@@ -42,7 +43,13 @@ def test_the_first_cell_of_a_notebook_says_when_it_is_due():
     text = notebook_text(read_script(ROOT / "solutions" / f"{CH1}.py"), dated().chapters[0])
     first = json.loads(text)["cells"][0]["source"]
     assert f"**Due: {DUE}.**" in "".join(first) and "".join(first).startswith("# ")
-    assert with_due("# A", DUE).startswith("# A\n\n**Due")
+
+
+def test_a_deadline_is_below_a_heading_without_text():
+    short = Script(new_notebook(cells=[new_markdown_cell("# A"), new_code_cell("a = 1")]))
+    (first, *_) = json.loads(notebook_text(short, dated().chapters[0]))["cells"]
+    due = f"**Due: {DUE}.** If you have an extension, its date counts instead."
+    assert "".join(first["source"]) == f"# A\n\n{due}"
 
 
 def test_progress_and_the_lessons_show_deadlines(tmp_path):

@@ -130,6 +130,13 @@ def test_the_course_is_the_one_that_nbgrader_uses(tmp_path):
     assert writer.course_id_in(Path(__file__).parents[2]) == COURSE.name
 
 
+def test_the_address_of_a_gradebook_is_shown_without_its_password():
+    with pytest.raises(CourseError) as error:
+        writer.write_gradebook("postgresql://ada:secret@127.0.0.1:1/db", [], COURSE)
+    assert "postgresql://ada:…@127.0.0.1:1/db cannot be written" in str(error.value)
+    assert "secret" not in str(error.value)
+
+
 @pytest.mark.parametrize("url", ["nonsense", "sqlite:////no/such/folder/x.db"])
 def test_a_gradebook_that_cannot_be_is_a_sentence_without_a_password(url):
     with pytest.raises(CourseError, match="cannot be written"):

@@ -99,6 +99,12 @@ def test_a_section_is_collected_without_the_others(tmp_path):
     assert "left out: 2 learners of other sections" in found.left_out
 
 
+def test_several_sections_in_a_cell_are_sections_together_and_alone(roster):
+    assert learners_in(roster, "Lab 1 and Lab 2") == {"dan"}
+    assert learners_in(roster, "lab 1") == {"ada", "ben", "dan"}
+    assert learners_in(roster, "lab 2") == {"chi", "dan"}
+
+
 def test_a_section_that_is_not_there_is_a_sentence(roster):
     with pytest.raises(CourseError, match="no section Lab 9; it has Lab 1, Lab 1 and Lab 2, Lab 2"):
         learners_in(roster, "Lab 9")

@@ -33,16 +33,23 @@ def learner_checks(project: Project, chapter: Chapter) -> str:
     header = HEADER.format(number=project.course.chapters.index(chapter) + 1)
     constants = [text for text in parts.values() if not text.startswith(DEFINED)]
     functions = [text for text in parts.values() if text.startswith(DEFINED)]
-    return (
-        "\n\n\n".join(["\n\n".join([header, import_lines(imports), *constants]), *functions]) + "\n"
-    )
+    # Whole modules are imported first, then single names.
+    modules = "\n".join(f"import {name}" for name in sorted(imports.pop("", ())))
+    names = "\n".join(f"{m}import {', '.join(sorted(own))}" for m, own in sorted(imports.items()))
+    top = "\n\n".join([header, *filter(None, (modules, names)), *constants])
+    return "\n\n\n".join([top, *functions]) + "\n"
 
 
 def take_tests(path: Path, imports: dict[str, set[str]], parts: dict[str, str]) -> None:
     """Add a grader file's tests, and the code that they use, to those of the earlier files."""
     text = tests_text(path)
     module, lines = parsed(text, path), text.splitlines()
-    tests = [name_of(node) for node in module.body if is_test(node)]
+    # A marker in its decorators makes a function a test that judges an exercise.
+    tests = [
+        name_of(node)
+        for node in module.body
+        if any(map(marker_name, getattr(node, "decorator_list", ())))
+    ]
     secrets = [statement for statement in module.body if is_secret(statement)]
     module.body = [statement for statement in module.body if statement not in secrets]
     taken = reached(module, tests)
@@ -55,11 +62,6 @@ def take_tests(path: Path, imports: dict[str, set[str]], parts: dict[str, str]) 
         name, text = name_of(statement), text_of(statement, lines)
         if parts.setdefault(name, text) != text:
             raise CourseError(f"{path}:{statement.lineno}: another test file defines {name} too")
-
-
-def is_test(node: ast.stmt) -> bool:
-    """Return True if a statement is a test that judges an exercise."""
-    return any(marker_name(decorator) for decorator in getattr(node, "decorator_list", ()))
 
 
 def is_secret(statement: ast.stmt) -> bool:
@@ -92,13 +94,6 @@ def take_import(
     for alias in statement.names:
         if (alias.asname or alias.name).split(".")[0] in used:
             imports[module].add(ast.unparse(alias))
-
-
-def import_lines(imports: dict[str, set[str]]) -> str:
-    """Return the import statements: whole modules first, then single names."""
-    plain = [f"import {name}" for name in sorted(imports.get("", ()))]
-    named = [f"{m}import {', '.join(sorted(names))}" for m, names in sorted(imports.items()) if m]
-    return "\n".join(plain) + ("\n\n" if plain and named else "") + "\n".join(named)
 
 
 def name_of(statement: ast.stmt) -> str:

@@ -42,22 +42,13 @@ def notebook_text(script: Script, chapter: Chapter) -> str:
     ]
     first_lesson = next((cell for cell in cells if cell.cell_type == "markdown"), None)
     if chapter.due and first_lesson:
-        first_lesson.source = with_due(first_lesson.source, chapter.due)
+        heading, line_end, rest = first_lesson.source.partition("\n")
+        first_lesson.source = f"{heading}\n\n{DUE.format(due=chapter.due)}{line_end}{rest}"
     first_code = next(i for i, cell in enumerate(cells) if cell.cell_type == "code")
     cells.insert(first_code, locked(new_code_cell(TOOLS), names.take("tools")))
     notebook = new_notebook(cells=cells, metadata=KERNEL)
     nbformat.validate(notebook)
     return nbformat.writes(notebook) + "\n"
-
-
-def with_due(lesson: str, due: str) -> str:
-    """Return the first lesson of a chapter with the deadline below its heading.
-
-    >>> with_due("# First steps\\n\\nText.", "2027-01-15 23:59 UTC").splitlines()[2]
-    '**Due: 2027-01-15 23:59 UTC.** If you have an extension, its date counts instead.'
-    """
-    heading, line_end, rest = lesson.partition("\n")
-    return f"{heading}\n\n{DUE.format(due=due)}{line_end}{rest}"
 
 
 def cells_for(
@@ -73,8 +64,10 @@ def cells_for(
         return [locked(lesson_cell(cell.source, script.pictures), names.of_lesson(cell.source))]
     if "exercise" in cell.metadata:
         return exercise_cells(cell, chapter, names)
-    if "active" in cell.metadata:
-        return [demonstration(cell.source, names)]
+    if "active" in cell.metadata:  # for experiments: neither locked nor graded
+        demonstration = new_code_cell(cell.source)
+        demonstration.id = names.take(f"try-{names.exercise}" if names.exercise else "pictures")
+        return [demonstration]
     return [locked(new_code_cell(cell.source), names.take("imports"))]
 
 
@@ -107,13 +100,6 @@ def exercise_cells(cell: NotebookNode, chapter: Chapter, names: "Names") -> list
     ]
 
 
-def demonstration(source: str, names: "Names") -> NotebookNode:
-    """Return an unlocked, ungraded cell for experiments."""
-    cell = new_code_cell(source)
-    cell.id = names.take(f"try-{names.exercise}" if names.exercise else "pictures")
-    return cell
-
-
 def locked(cell: NotebookNode, name: str) -> NotebookNode:
     """Return a cell that learners can read but not change."""
     return marked(cell, name)
@@ -135,9 +121,16 @@ class Names:
         self.exercise = ""
 
     def of_lesson(self, text: str) -> str:
-        """Return a name from the first heading, or else from the previous exercise."""
+        """Return a name from the first heading, or else from the previous exercise.
+
+        >>> Names().of_lesson("# Why the sum is divided by $\\\\sqrt{n}$")
+        'why-the-sum-is-divided-by-sqrt-n'
+        """
         heading = re.search(r"^#+ (.+)$", text, re.MULTILINE)
-        return self.take(slug(heading[1]) if heading else f"after-{self.exercise or 'imports'}")
+        if not heading:
+            return self.take(f"after-{self.exercise or 'imports'}")
+        words = re.findall(r"[a-z0-9]+", heading[1].lower())
+        return self.take("-".join(words)[:LONGEST_ID].rstrip("-"))
 
     def take(self, name: str) -> str:
         """Return the name, with a number added if it is taken."""
@@ -147,16 +140,6 @@ class Names:
             free = f"{name}-{number}"
         self.taken.add(free)
         return free
-
-
-def slug(heading: str) -> str:
-    """Return a heading as an id.
-
-    >>> slug("Why the sum is divided by $\\\\sqrt{n}$")
-    'why-the-sum-is-divided-by-sqrt-n'
-    """
-    words = re.findall(r"[a-z0-9]+", heading.lower())
-    return "-".join(words)[:LONGEST_ID].rstrip("-")
 
 
 def release_text(root: Path, chapter: str, source_notebook: str) -> str:

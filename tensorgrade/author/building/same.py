@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from ...exchange.cases import Case
 from ...exchange.observation import Observation
 from ...exchange.references import References, case_to_json, stored_traces
 from ...recognition.fingerprints import Fingerprint, Fingerprints, matches
@@ -24,18 +23,16 @@ def same_references(stored: References, built: References) -> bool:
     one, other = stored_traces(stored.traces), stored_traces(built.traces)
     if one.text != other.text or not same_tensors(one.rows, other.rows):
         return False
-    return len(stored.entries) == len(built.entries) and all(
-        same_case(case, other_case) and same_observation(seen, other_seen)
-        for (case, seen), (other_case, other_seen) in zip(
-            stored.entries, built.entries, strict=True
-        )
-    )
-
-
-def same_case(stored: Case, built: Case) -> bool:
-    """Return True if two cases have the same steps and inputs."""
-    one, other = (as_json(case_to_json(case)) for case in (stored, built))
-    return one == other and same_tensors(stored.tensors, built.tensors)
+    if len(stored.entries) != len(built.entries):
+        return False
+    for (case, seen), (new_case, new_seen) in zip(stored.entries, built.entries, strict=True):
+        if as_json(case_to_json(case)) != as_json(case_to_json(new_case)):
+            return False
+        if not same_tensors(case.tensors, new_case.tensors):
+            return False
+        if not same_observation(seen, new_seen):
+            return False
+    return True
 
 
 def as_json(value: Any) -> Any:

@@ -38,12 +38,19 @@ class Script:
 
     @property
     def hints(self) -> dict[str, tuple[str, ...]]:
-        """Return each exercise's list of hints."""
-        return {
-            cell.metadata["hints"]: tuple(split_hints(cell.source))
-            for cell in self.notebook.cells
-            if "hints" in cell.metadata
-        }
+        """Return the items of each exercise's numbered list of hints, each on one line.
+
+        >>> source = "1. Look at\\n   the axes.\\n2. Sum."
+        >>> cell = new_markdown_cell(source, metadata={"hints": "area"})
+        >>> Script(new_notebook(cells=[cell])).hints
+        {'area': ('Look at the axes.', 'Sum.')}
+        """
+        found = {}
+        for cell in self.notebook.cells:
+            if "hints" in cell.metadata:
+                items = map(str.split, HINT.split(cell.source))
+                found[cell.metadata["hints"]] = tuple(" ".join(words) for words in items if words)
+        return found
 
     def of(self, exercises: Collection[str]) -> "Script":
         """Return the script of these exercises only.
@@ -113,15 +120,6 @@ def check_markers(path: Path, text: str, cells: list[NotebookNode]) -> None:
             raise CourseError(
                 f"{path}:{number}: text after `# %%` is lost; put it on the next line: {line}"
             )
-
-
-def split_hints(text: str) -> list[str]:
-    """Return the items of a numbered list, each on one line.
-
-    >>> split_hints("1. Look at\\n   the axes.\\n2. Sum.")
-    ['Look at the axes.', 'Sum.']
-    """
-    return [" ".join(item.split()) for item in HINT.split(text) if item.strip()]
 
 
 def without_solutions(source: str) -> str:

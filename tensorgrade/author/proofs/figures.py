@@ -168,20 +168,15 @@ def sample_pairs(project: Project, count: int, seed: int) -> list[tuple[str, str
 def composable(project: Project, chapter: str, exercise: str) -> Iterator[tuple[Mistake, Mistake]]:
     """Yield pairs of mistakes that fit into the solution together."""
     source = project.solution(chapter).read_text(encoding="utf-8")
-    known = [
-        m for m in project.mistakes if exercise in m.edits and not alike_in(m, exercise, project)
-    ]
-    for pair in combinations(known, 2):
+    known = [mistake for mistake in project.mistakes if exercise in mistake.edits]
+    names = {mistake.name for mistake in known}
+    different = [mistake for mistake in known if mistake.same_as not in names]
+    for pair in combinations(different, 2):
         try:
             make(source, exercise, list(pair))
         except EditError:
             continue
         yield pair
-
-
-def alike_in(mistake: Mistake, exercise: str, project: Project) -> bool:
-    """Return True if the mistake is marked as the same as another one of this exercise."""
-    return any(m.name == mistake.same_as and exercise in m.edits for m in project.mistakes)
 
 
 def by_name(project: Project, pairs: list) -> Iterator[tuple[str, str, list[Mistake]]]:
@@ -252,11 +247,9 @@ def report(figures: Figures, known: list[Mistake]) -> str:
         lines += [
             side,
             share("single mistakes caught", [t.caught for t in singles]),
-            share("single mistakes named rightly", rightly(singles, known)),
+            share("single mistakes named rightly", [named_rightly(t, known) for t in singles]),
             share("pairs caught", [t.caught for t in pairs]),
-            share("pairs named as both", rightly(pairs, known)),
-            share("pairs named as one of both", [is_named_as_one(t) for t in pairs]),
-            share("pairs given a wrong name", wrongly(pairs, known)),
+            *names_of_pairs(pairs, known),
             "",
         ]
     given = [True] * len(figures.misnamed) + [False] * (figures.right - len(figures.misnamed))
@@ -264,19 +257,20 @@ def report(figures: Figures, known: list[Mistake]) -> str:
     return "\n".join(lines + figures.misnamed + ["", *unnamed(figures, known)])
 
 
-def is_named_as_one(trial: Trial) -> bool:
-    """Return True if a pair is given the name of one of its mistakes, and no other."""
-    return bool(trial.named) and set(trial.named) < set(trial.mistakes)
+def names_of_pairs(pairs: list[Trial], known: list[Mistake]) -> list[str]:
+    """Return a line each for the pairs named completely, in part, and wrongly.
 
-
-def rightly(trials: list[Trial], known: list[Mistake]) -> list[bool]:
-    return [named_rightly(trial, known) for trial in trials]
-
-
-def wrongly(trials: list[Trial], known: list[Mistake]) -> list[bool]:
-    """Return for each trial whether it was given a name of a mistake that it does not contain."""
-    alike = {m.name: m.same_as for m in known}
-    return [bool(set(t.named) - set(t.mistakes) - {alike[m] for m in t.mistakes}) for t in trials]
+    A name is wrong if neither mistake of the pair has it, nor is marked as the same as it.
+    """
+    same_as = {mistake.name: mistake.same_as for mistake in known}
+    both = [named_rightly(t, known) for t in pairs]
+    one = [bool(t.named) and set(t.named) < set(t.mistakes) for t in pairs]
+    wrong = [bool(set(t.named) - set(t.mistakes) - {same_as[m] for m in t.mistakes}) for t in pairs]
+    return [
+        share("pairs named as both", both),
+        share("pairs named as one of both", one),
+        share("pairs given a wrong name", wrong),
+    ]
 
 
 def share(what: str, hits: list[bool]) -> str:

@@ -112,16 +112,12 @@ def mark(result: CheckResult) -> str:
 
 def unproved(matrices: list[ExerciseMatrix]) -> list[str]:
     """Return one sentence for each gap: a mistake that survives, an idle test, a stale guard."""
-    return [gap for matrix in matrices for gap in survivors(matrix) + idle_tests(matrix)]
-
-
-def survivors(matrix: ExerciseMatrix) -> list[str]:
-    """Return a sentence for each mistake that no test notices."""
-    return [
-        f"{matrix.exercise}: no hidden test notices {name}"
-        for name, row in matrix.rows.items()
-        if not any(row)
-    ]
+    gaps: list[str] = []
+    for matrix in matrices:
+        survivors = [name for name, row in matrix.rows.items() if not any(row)]
+        gaps += [f"{matrix.exercise}: no hidden test notices {name}" for name in survivors]
+        gaps += idle_tests(matrix)
+    return gaps
 
 
 def idle_tests(matrix: ExerciseMatrix) -> list[str]:
@@ -158,16 +154,11 @@ the hidden cases.
 def kill_page(project: Project, noticed: Noticed | None = None) -> tuple[str, list[ExerciseMatrix]]:
     """Return the page's text, and the matrices that it shows. noticed: see `kill_matrix`."""
     matrices = kill_matrix(project, noticed)
-    parts = [TITLE, totals(matrices), summary(matrices), *map(section, matrices)]
-    return "\n".join(parts), matrices
-
-
-def totals(matrices: list[ExerciseMatrix]) -> str:
-    """Return a sentence with the totals."""
     mistakes = sum(len(matrix.rows) for matrix in matrices)
     tests = [test for matrix in matrices for test in matrix.tests]
-    guards = sum(test.guard for test in tests)
-    return f"{mistakes} mistakes, {len(tests)} hidden tests ({plural(guards, 'guard')}).\n"
+    guards = plural(sum(test.guard for test in tests), "guard")
+    totals = f"{mistakes} mistakes, {len(tests)} hidden tests ({guards}).\n"
+    return "\n".join([TITLE, totals, summary(matrices), *map(section, matrices)]), matrices
 
 
 def summary(matrices: list[ExerciseMatrix]) -> str:
@@ -187,7 +178,11 @@ def summary(matrices: list[ExerciseMatrix]) -> str:
 def section(matrix: ExerciseMatrix) -> str:
     """Return one exercise's section: its tests by letter, then a row for each mistake."""
     letters = [chr(ord("a") + column) for column in range(len(matrix.tests))]
-    tests = [test_row(matrix, column, letter) for column, letter in enumerate(letters)]
+    tests = []
+    for column, (letter, test) in enumerate(zip(letters, matrix.tests, strict=True)):
+        said = test.asks + (" *(guard)*" if test.guard else "")
+        judged, broken = matrix.kills(column), matrix.kills(column, BROKEN)
+        tests.append((letter, said, judged, broken, matrix.alone(column)))
     rows = [(f"`{name}`", *row) for name, row in matrix.rows.items()]
     parts = [
         f"## {matrix.exercise}\n",
@@ -198,13 +193,6 @@ def section(matrix: ExerciseMatrix) -> str:
 
 
 TEST_COLUMNS = ("", "test", "judged wrong", "code failed", "noticed only by this test")
-
-
-def test_row(matrix: ExerciseMatrix, column: int, letter: str) -> tuple:
-    """Return a test's row: its letter, its description and its counts."""
-    test = matrix.tests[column]
-    said = test.asks + (" *(guard)*" if test.guard else "")
-    return letter, said, matrix.kills(column), matrix.kills(column, BROKEN), matrix.alone(column)
 
 
 def table(header: tuple, rows: list[tuple]) -> str:

@@ -9,7 +9,6 @@ import random
 import warnings
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
@@ -77,31 +76,14 @@ class Kills:
         return [trial for trial in self.mistakes if not trial.killed]
 
 
-def measure_mutants(
-    project: Project, right: Path, count: int, seed: int, only: Collection[str] = ()
-) -> list[Kills]:
-    """Try a number of mutants of each exercise, or of the named ones, with exercises in parallel.
-
-    right: a folder with `right_answers/` and `right_edits/`. Raise CourseError for an unknown
-    exercise.
-    """
-    return by_exercise(project, partial(kills_of, right=str(right), count=count, seed=seed), only)
-
-
-def measure_unnamed(
-    project: Project, count: int, seed: int, only: Collection[str] = ()
-) -> list[Kills]:
-    """Try a number of known mistakes of each exercise without telling the grader their names.
-
-    Raise CourseError for an unknown exercise.
-    """
-    return by_exercise(project, partial(unnamed_of, count=count, seed=seed), only)
-
-
-def by_exercise(
+def measure_exercises(
     project: Project, measured: Callable[[str, str, str], Kills], only: Collection[str]
 ) -> list[Kills]:
-    """Measure each exercise, or each of the named ones, in parallel."""
+    """Measure each exercise, or each of the named ones, in parallel.
+
+    measured: `kills_of` or `unnamed_of` with their number of trials and seed. Raise CourseError
+    for an unknown exercise.
+    """
     for name in only:
         project.course.exercise(name)
     asked = [
@@ -116,7 +98,10 @@ def by_exercise(
 
 
 def kills_of(root: str, chapter: str, exercise: str, right: str, count: int, seed: int) -> Kills:
-    """Return the trials of one exercise's mutants, run on one thread."""
+    """Return the trials of one exercise's mutants, run on one thread.
+
+    right: a folder with `right_answers/` and `right_edits/`.
+    """
     torch.set_num_threads(1)
     project = Project(Path(root))
     names = {one.name for one in project.course.chapter(chapter).exercises}

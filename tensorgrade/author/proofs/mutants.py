@@ -70,11 +70,13 @@ def mutants(form: Form, others: set[str]) -> list[Mutant]:
     found: dict[str, Mutant] = {}
     module = ast.parse(form.source)
     for statement in reached(module, [form.exercise]):
-        if getattr(statement, "name", None) not in others and not is_import(statement):
-            for name, node, new in edits(statement):
-                source, before = lines.replaced(node, new)
-                place = node.lineno, node.end_lineno or node.lineno
-                found.setdefault(source, Mutant(form, name, place, before, new, source))
+        is_import = isinstance(statement, (ast.Import, ast.ImportFrom))
+        if is_import or getattr(statement, "name", None) in others:
+            continue
+        for name, node, new in edits(statement):
+            source, before = lines.replaced(node, new)
+            place = node.lineno, node.end_lineno or node.lineno
+            found.setdefault(source, Mutant(form, name, place, before, new, source))
     found.pop(form.source, None)
     return [mutant for mutant in found.values() if form.is_new(mutant.lines[0])]
 
@@ -126,10 +128,6 @@ class Lines:
         assert node.end_lineno and node.end_col_offset, "parsed syntax knows its place"
         first = self.starts[node.lineno - 1] + node.col_offset
         return first, self.starts[node.end_lineno - 1] + node.end_col_offset
-
-
-def is_import(statement: ast.stmt) -> bool:
-    return isinstance(statement, (ast.Import, ast.ImportFrom))
 
 
 def edits(statement: ast.stmt) -> Iterator[tuple[str, ast.expr | ast.stmt, str]]:

@@ -18,8 +18,9 @@ from typing import Any, cast
 
 import pytest
 import torch
+from nbformat import NotebookNode
 
-from ...course import Chapter, Course, CourseError, Exercise
+from ...course import Chapter, CourseError, Exercise
 from ...course_sources import EXERCISE
 from ...exchange.cases import Case
 from ...exchange.references import Seen
@@ -43,7 +44,10 @@ from ..recording.casebook import recorded_cases
 from ..recording.references import forms_of
 
 FEWEST_HINTS, FEWEST_BUGS = 2, 3
+# Learner code sees numbers that are derived from the seed. An attacker who tries all short seeds
+# until one of them gives those numbers knows every hidden case.
 SMALLEST_SEED = 1 << 64
+GUESSABLE = "course_config.py: the seed can be guessed; take one of 20 digits or more, at random"
 
 
 def slips(project: Project, options: BuildOptions = BuildOptions()) -> list[str]:  # noqa: B008
@@ -53,8 +57,8 @@ def slips(project: Project, options: BuildOptions = BuildOptions()) -> list[str]
         mistakes, forms = project.mistakes, project.form_edits
     except Exception as error:
         return slip_of(error, project.root).splitlines()
-    found = guessable_seed(project.course) + misplaced(project, mistakes + forms)
-    found += wrong_sentences(project, mistakes)
+    found = [GUESSABLE] if (project.course.seed or 0) < SMALLEST_SEED else []
+    found += misplaced(project, mistakes + forms) + wrong_sentences(project, mistakes)
     for chapter in filter(options.is_about, chapters):
         try:
             syntax_of(project.solution(chapter.name))
@@ -82,17 +86,6 @@ def slip_of(error: BaseException, root: Path, file: str = "") -> str:
         return str(error) if str(root) in str(error) else f"{place}{error}"
     said, _, _ = str(error).partition("\n")
     return f"{place}{type(error).__name__}: {said}"
-
-
-def guessable_seed(course: Course) -> list[str]:
-    """Return a sentence if the seed is small enough to be found by trying.
-
-    Learner code sees numbers that are derived from the seed. An attacker who tries all short seeds
-    until one of them gives those numbers knows every hidden case.
-    """
-    if course.seed is not None and course.seed >= SMALLEST_SEED:
-        return []
-    return ["course_config.py: the seed can be guessed; take one of 20 digits or more, at random"]
 
 
 def wrong_sentences(project: Project, mistakes: list[Mistake]) -> list[str]:
@@ -132,15 +125,10 @@ def place_of_mistake(project: Project, name: str) -> str:
     for path in sorted(project.graders.rglob("*.py")):
         calls = (node for node in ast.walk(syntax_of(path)) if isinstance(node, ast.Call))
         for node in calls:
-            if any(is_call_with(node, what, name) for what in ("mistake", "form")):
+            first = [getattr(argument, "value", None) for argument in node.args[:1]]
+            if getattr(node.func, "id", "") in ("mistake", "form") and first == [name]:
                 return f"{path}:{node.lineno}: "
     return ""
-
-
-def is_call_with(node: ast.Call, function: str, text: str) -> bool:
-    """Return True if a call names this function and has this text as its first argument."""
-    first = [getattr(argument, "value", None) for argument in node.args[:1]]
-    return getattr(node.func, "id", "") == function and first == [text]
 
 
 def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[str]:
@@ -151,22 +139,29 @@ def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[st
     strange = [name for name in script.hints if name not in script.exercises]
     found += [f"{path}: there are hints for {name}, which is not an exercise" for name in strange]
     for exercise in chapter.exercises:
-        where = f"{path}: {exercise.name}"
-        if len(exercise.hints) < FEWEST_HINTS:
-            found.append(f"{where} has fewer than {FEWEST_HINTS} hints")
-        if exercise.points <= 0:
-            found.append(f"{where} has no points")
         known = any(exercise.name in mistake.edits for mistake in project.mistakes)
-        if not known and not project.bug(chapter.name, exercise.name):
-            found.append(f"{where} has no known mistake, so nothing proves that its tests work")
-        if not defines(script, exercise.name):
-            found.append(f"{where}: its cell defines nothing of that name")
-        elif not has_docstring(script, exercise.name):
-            found.append(f"{where} has no docstring")
-        cell = script.exercises.get(exercise.name)
-        if cell and not REGION.search(cell.source):
-            found.append(f"{where} has no ### BEGIN SOLUTION … ### END SOLUTION")
+        known = known or bool(project.bug(chapter.name, exercise.name))
+        said = exercise_slips(exercise, script.exercises.get(exercise.name), known)
+        found += [f"{path}: {exercise.name}{one}" for one in said]
     return found
+
+
+def exercise_slips(exercise: Exercise, cell: NotebookNode | None, known: bool) -> Iterator[str]:
+    """Yield the problems of an exercise in a lesson. known: True if it has a known mistake."""
+    if len(exercise.hints) < FEWEST_HINTS:
+        yield f" has fewer than {FEWEST_HINTS} hints"
+    if exercise.points <= 0:
+        yield " has no points"
+    if not known:
+        yield " has no known mistake, so nothing proves that its tests work"
+    body = ast.parse(cell.source).body if cell else []
+    definitions = [one for one in body if getattr(one, "name", "") == exercise.name]
+    if not definitions:
+        yield ": its cell defines nothing of that name"
+    elif not any(map(ast.get_docstring, definitions)):
+        yield " has no docstring"
+    if cell and not REGION.search(cell.source):
+        yield " has no ### BEGIN SOLUTION … ### END SOLUTION"
 
 
 def needed_but_off(project: Project, chapter: Chapter, script: Script) -> list[str]:
@@ -180,20 +175,6 @@ def needed_but_off(project: Project, chapter: Chapter, script: Script) -> list[s
         f"course_config.py: {name} is off, and other exercises of {path} use it"
         for name in sorted(off & needed)
     ]
-
-
-def defines(script: Script, name: str) -> bool:
-    """Return True if the exercise's cell exists and defines the exercise."""
-    cell = script.exercises.get(name)
-    return cell is not None and any(
-        getattr(one, "name", "") == name for one in ast.parse(cell.source).body
-    )
-
-
-def has_docstring(script: Script, name: str) -> bool:
-    """Return True if the exercise's definition has a docstring."""
-    definitions = ast.parse(script.exercises[name].source).body
-    return any(getattr(d, "name", "") == name and ast.get_docstring(d) for d in definitions)
 
 
 class ExerciseFile:

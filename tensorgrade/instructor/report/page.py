@@ -5,7 +5,7 @@ import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
@@ -167,8 +167,7 @@ def unnamed_groups(rows: list[dict], store: Store, hide_names: bool) -> list[Gro
     groups = groups_of(rows, store)[:MOST_GROUPS]
     if not hide_names:
         return groups
-    students = sorted({row["student"] for row in rows})
-    return [replace(group, code=without_names(group.code, students)) for group in groups]
+    return without_names(groups, sorted({row["student"] for row in rows}))
 
 
 def with_people(alike: Sequence[SimilarAnswers], view: dict) -> list[dict]:

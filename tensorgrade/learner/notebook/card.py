@@ -9,7 +9,7 @@ from ...attempts.results import State
 from ...judging.diagnosis import Diagnosis, PublicDiagnosis
 from ...views.comparison import digits_for, labelled
 from ...views.pages import pages_in
-from ...views.points import headline, how_earned
+from ...views.points import earned, how_earned
 from ...views.words import in_tenths
 from ..pictures import as_image, draw_heatmaps
 from .checking import Checked
@@ -30,7 +30,8 @@ class Card:
 
     def __repr__(self) -> str:
         checked = self.checked
-        title = headline(checked.exercise.name, checked.exercise.points, checked.results)
+        points = f"{in_tenths(earned(checked.results))} of {checked.exercise.points:g} points"
+        title = f"{checked.exercise.name}: {checked.state}, {points}"
         if checked.note is None:
             return title
         return f"{title}: {self.points}.\n\n{checked.note}"
