@@ -42,7 +42,7 @@ from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
 from .inherited_errors import Results, deduct_once
 from .points import is_explained, scored, sums
-from .public_side import printed_lines, public_checks, trace
+from .public_side import printed_lines, trace
 from .recognized import mistakes, mistakes_on, same_answers
 from .redaction import redacted
 from .results import CheckResult, State, Topic, first_failure, is_wrong, state_of
@@ -249,11 +249,7 @@ def for_learner(
         return checks
     if part.excused_by or has_constant_message(part, status, first):
         return checks
-    public = public_checks(part)
-    if first.about != Topic.NAMES:  # reported only if the rest is right on hidden cases
-        public = [check for check in public if check.about != Topic.NAMES]
-    finding = redacted(part, checks, first, public)
-    told = replace(first, finding=finding)
+    told = replace(first, finding=redacted(part, checks, first))
     return [told, *(check for check in checks if is_missing_file(check))]
 
 

@@ -1,5 +1,7 @@
 """A verdict stays small, whatever it quotes; and of several checks that fail, which one speaks."""
 
+from dataclasses import replace
+
 import pytest
 
 from tensorgrade.attempts import pipeline, points
@@ -7,7 +9,7 @@ from tensorgrade.attempts.explainers import evidence
 from tensorgrade.attempts.results import CheckResult, Topic, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
 from tensorgrade.exchange.text import LONGEST_MESSAGE
-from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
+from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, Observations
 from tensorgrade.judging.learner_names import ASKS
 from tensorgrade.messages.checks import ChangesInput, NotTheValues
 from tensorgrade.messages.message import Plain
@@ -34,9 +36,11 @@ def test_what_is_short_enough_stays_as_it_is():
 
 
 IS_X = Plain("it is `x`")
-ALONE = Diagnosis(Kind.VALUES, NotTheValues(Result()), where=DifferEverywhere())
-KNOWN = Diagnosis(Kind.VALUES, NotTheValues(Result()), remarks=(IS_X,))
-GRADIENT = Diagnosis(Kind.VALUES, NotTheValues(GradientOf(WeightName("x"))), remarks=(IS_X,))
+ALONE = Diagnosis(
+    Kind.VALUES, NotTheValues(Result()), observe=lambda: Observations((), DifferEverywhere())
+)
+KNOWN = replace(ALONE, observe=lambda: Observations((IS_X,)))
+GRADIENT = replace(KNOWN, problem=NotTheValues(GradientOf(WeightName("x"))))
 RAISED = Diagnosis(Kind.ERROR, Plain("RuntimeError: sizes"))
 CHANGED = Diagnosis(Kind.FACT, ChangesInput("x"))
 UNREACHED = Diagnosis(Kind.UNREACHED, Plain("not tried"))
