@@ -168,14 +168,12 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     found = pairs.first_effects[part.name, names]
     if found.by_case and (place := most_frequent(places(part, found, public))):
         return place
-    place = place_in_making(part, found.made) or same_line(part, found.texts) or idle_line(part)
-    return place or (first_wrong_line(part) if found.placed else only_call(part, found.calls))
-
-
-def idle_line(part: ExerciseAttempt) -> Divergence | None:
-    """Return the line of a plain fault in the text, such as a result that is not stored."""
-    fact = plain_fact(part)
-    return Divergence(fact[1]) if fact and fact[1] else None
+    if place := place_in_making(part, found.made) or same_line(part, found.texts):
+        return place
+    _, faulty_line = plain_fact(part) or (None, None)  # such as a result that is not stored
+    if faulty_line:
+        return Divergence(faulty_line)
+    return first_wrong_line(part) if found.placed else only_call(part, found.calls)
 
 
 def first_wrong_line(part: ExerciseAttempt) -> Divergence | None:
@@ -226,17 +224,13 @@ def place_on(
         at = named if lost is None else lost
     if at is None:
         return None
-    at = misnamed_before(compared, at) or moved_before(compared, scaled_before(compared, at))
+    # For example, one result is made by the layer that is meant for another.
+    other = misnamed(compared, at)
+    if other and compared.stages[other].line:
+        at = other
+    else:
+        at = moved_before(compared, scaled_before(compared, at))
     return Divergence(trace.stages[at].line, described(compared, at).stage)
-
-
-def misnamed_before(compared: Comparison, at: int) -> int | None:
-    """Return the first value before a wrong one that has the name of another right value.
-
-    For example, one result is made by the layer that is meant for another.
-    """
-    found = misnamed(compared, at)
-    return found if found is not None and compared.stages[found].line else None
 
 
 def scaled_before(compared: Comparison, at: int) -> int:
@@ -289,7 +283,11 @@ def first_same_value(trace: Trace, effect: FirstEffect) -> int | None:
     for line, value in effect.values:
         same = (at for at in own if is_same(trace.stages[at].value, value))
         by_line.setdefault(line, set()).update(islice(same, 1))
-    found = [min(places) for places in by_line.values() if is_one_line(trace, places)]
+    found = (
+        min(places)
+        for places in by_line.values()
+        if len({trace.stages[at].line for at in places}) == 1
+    )
     return min(found, default=None)
 
 
@@ -302,11 +300,6 @@ def first_named(trace: Trace, effect: FirstEffect) -> int | None:
         if stage.line and not stage.inside and name in stage.names and is_same(stage.value, value)
     )
     return next(found, None)
-
-
-def is_one_line(trace: Trace, places: set[int]) -> bool:
-    """Return True if all places of a trace, one or more, are on the same line."""
-    return len({trace.stages[at].line for at in places}) == 1
 
 
 def is_same(value: torch.Tensor | None, other: torch.Tensor) -> bool:

@@ -133,7 +133,8 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     names = () if unfinished else mistakes_on(part, diagnosis)
     # If learner code raised an error, only the values on the path to it count. Its line is certain,
     # and values that diverge elsewhere would distract from it.
-    raised = bool(diagnosis.error and diagnosis.error.line)
+    error = diagnosis.error
+    raised = bool(error and error.line)
     fact, fact_line = (None if unfinished or hidden else plain_fact(part)) or (None, None)
     if names and fact_line is None:  # the mistake's own message says more
         fact = None
@@ -147,14 +148,9 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
         fact=fact,
         fact_line=fact_line,
-        line=None if hidden else line_to_show(part, diagnosis),
+        line=None if hidden else diagnosis.line or (part.line_of(error) if error else None),
         place=part.attempt.place,
     )
-
-
-def line_to_show(part: ExerciseAttempt, diagnosis: Diagnosis) -> int | None:
-    """Return the line where the code fails, as far as a failed check knows it."""
-    return diagnosis.line or (part.line_of(diagnosis.error) if diagnosis.error else None)
 
 
 def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:

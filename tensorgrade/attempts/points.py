@@ -66,7 +66,8 @@ def repaired(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResu
         return [*done, small_repair_check(part, SMALL * most)]
     if is_as_given(part):
         return without_points(checks)
-    gains = [gain(check) for check in checks]
+    # Points for what the learner fixed; below 0 for what the learner broke.
+    gains = [check.points * (check.passed - check.given()) for check in checks]
     untouched = sum(check.points for check in checks if not check.given())
     share = (1 - SMALL) * most / untouched if untouched and sum(gains) > 0 else 0.0
     # + 0.0 turns -0.0 into 0.0.
@@ -84,13 +85,6 @@ def with_points(check: CheckResult, points: float, rule: Rule) -> CheckResult:
 def without_points(checks: list[CheckResult]) -> list[CheckResult]:
     """Return the checks on given code that is as it was, or that cannot be judged."""
     return [with_points(check, 0.0, Rule.REPAIR) for check in checks]
-
-
-def gain(check: CheckResult) -> float:
-    """Return the points for a check that the learner fixed; below 0 if the learner broke it."""
-    if check.passed:
-        return 0.0 if check.given() else check.points
-    return -check.points if check.given() else 0.0
 
 
 def small_repair_check(part: ExerciseAttempt, worth: float) -> CheckResult:
@@ -117,7 +111,7 @@ def with_deduction(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Che
     if not most:  # asked first, because fingerprints take a while to read
         return checks
     taken = 1 - earned / most
-    if is_only_squeezed(part) and not mistakes(part):
+    if not mistakes(part) and is_only_squeezed(part):
         cost, rule = min(taken, SQUEEZED), Rule.LOST_DIMENSIONS
     elif sets := explanations(part):
         cost, rule = min(deduction(part, names, taken) for names in sets), Rule.MISTAKE
