@@ -101,13 +101,12 @@ def redacted(part: ExerciseAttempt, checks: list[CheckResult], first: CheckResul
         where = partial(divergence_in_public, part, diagnosis)
         return Finding("", diagnosis, told_mistakes(part), find_divergence=where)
     found = [check.finding for check in public]
-    chosen = public_first.finding
-    if mistakes(part):  # the mistakes have their own sentence, so only a line is left to show
+    chosen, told = public_first.finding, told_mistakes(part)
+    in_order = chosen.mistakes if chosen.mistakes.keys() == told.keys() else told
+    if told:  # they have their own sentence, so only a line is left to show
         chosen = next(filter(has_line, (chosen, *found)), None) or chosen
     elif not repair(part) and len(public) <= fits:
         chosen = counterpart(first.finding, checks.index(first), found) or chosen
-    told = told_mistakes(part)
-    in_order = chosen.mistakes if chosen.mistakes.keys() == told.keys() else told
     return replace(chosen, mistakes=in_order)
 
 
@@ -124,11 +123,8 @@ def mistake_says_all(part: ExerciseAttempt) -> bool:
 
 
 def has_line(found: Finding | None) -> bool:
-    """Return True if a finding has a line."""
-    if found is None:
-        return False
-    error = found.diagnosis.error
-    return bool(found.diagnosis.line or (error and error.line) or found.find_divergence())
+    """Return True if a check itself has found a line."""
+    return found is not None and found.line is not None
 
 
 def counterpart(first: Finding, at: int, public: list[Finding | None]) -> Finding | None:

@@ -1,15 +1,17 @@
 """Find the files that hold tests, and the chapter and points of each test.
 
 `exercises/test_<chapter>.py` holds a chapter's checks for learners. `graders/<chapter>/` holds a
-file for each of its exercises.
+file for each of its exercises. This module is a plugin of pytest that only collects: grading needs
+no other.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
+from typing import TypeGuard
 
 import pytest
 
@@ -39,6 +41,7 @@ class ExerciseTest:
 
 
 TEST = pytest.StashKey[ExerciseTest]()  # key of an item's test
+COURSES = pytest.StashKey["Courses"]()
 # Markers that change how pytest runs a test, beyond calling its function.
 OTHER_MARKERS = ("skip", "skipif", "usefixtures", "xfail")
 PREFIX = "test_"
@@ -84,6 +87,59 @@ class Courses:
                 for exercise in chapter.exercises
             )
         )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[COURSES] = Courses()
+    config.addinivalue_line(
+        "markers",
+        "exercise(name, points, guard=False): the exercise that a test judges, and its share",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Collect an exercise's file below graders/ as tests, whatever its name."""
+    collectors = yield
+    is_grader = parent.config.stash[COURSES].judges_exercise(file_path)
+    return [GraderFile.from_parent(parent, path=file_path)] if is_grader else collectors
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Select the tests of the run. Raises UsageError if a test lacks a marker or points differ."""
+    items[:] = [item for item in items if not (judges(item) and is_for_others(item))]
+    items[:] = of_one_exercise(items, config.getoption("keyword"))
+    whole = not any("::" in argument for argument in config.args)
+    judging = [item for item in items if judges(item)]
+    share_out(judging, config.stash[COURSES], whole)
+
+
+def of_one_exercise(items: list[pytest.Item], keyword: str) -> list[pytest.Item]:
+    """Return the tests of the exercise with exactly this name; all tests if there is none.
+
+    pytest matches a keyword with parts of names: `mean` also matches `mean_of_rows`.
+    """
+    marked = ((item, item.get_closest_marker("exercise")) for item in items if judges(item))
+    own: list[pytest.Item] = [
+        item for item, marker in marked if marker and marker.args[:1] == (keyword,)
+    ]
+    return own or items
+
+
+def is_for_others(item: pytest.Item) -> bool:
+    """Return True for a test in graders/ that only learners have."""
+    marker = item.get_closest_marker("exercise")
+    return bool(
+        marker and marker.kwargs.get("learners_only") and isinstance(item.parent, GraderFile)
+    )
+
+
+def judges(item: pytest.Item) -> TypeGuard[pytest.Function]:
+    """Return True if a test judges an attempt."""
+    return isinstance(item, pytest.Function) and "attempt" in item.fixturenames
 
 
 def tests_folder(path: Path) -> Path:
