@@ -221,11 +221,6 @@ class Attempt:
         assign(self.backend, self.orders)
 
     @cached_property
-    def changed(self) -> dict[str, int]:
-        """By exercise: the number of parts that the learner changed in the given code."""
-        return self.facts.changes
-
-    @cached_property
     def given(self) -> "Attempt":
         """The code of the find-the-bug exercises, as an attempt. It is trusted and runs here."""
         text = "\n\n".join(self.references.bugs.values())

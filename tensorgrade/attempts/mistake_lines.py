@@ -30,7 +30,7 @@ from ..messages.divergence import ShouldComeBack
 from ..recognition.fingerprints import Names
 from ..recognition.mistakes import place_of
 from .attempt import ExerciseAttempt, cached_for_file
-from .details.plain_facts import plain_fact
+from .details.in_text import plain_fact
 from .divergence import (
     UnloadedWeights,
     counted_lines,

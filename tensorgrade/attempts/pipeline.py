@@ -25,8 +25,7 @@ from ..messages.errors import NotWritten
 from ..messages.message import parts_of, sentence, stored
 from ..messages.verdicts import NotExplained, SeenThenWhere, WhichCounted
 from .attempt import Attempt, ExerciseAttempt
-from .details import cut_gradient, in_place, state_between_calls, unreachable
-from .details.plain_facts import plain_fact
+from .details import in_place, in_text, state_between_calls
 from .divergence import divergence
 from .explainers import (
     earlier_exercise,
@@ -63,8 +62,8 @@ EXPLAINERS: tuple[Callable[[Evidence], Explanation | None], ...] = (
 # cases.
 DETAILS: tuple[Callable[[ExerciseAttempt, Diagnosis], Diagnosis], ...] = (
     in_place.add,
-    unreachable.add,
-    cut_gradient.add,
+    in_text.still_raises,
+    in_text.stops_gradients,
     state_between_calls.add,
 )
 # Statuses of wrong answers that are grouped if no mistake is recognized.
@@ -135,7 +134,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     # and values that diverge elsewhere would distract from it.
     error = diagnosis.error
     raised = bool(error and error.line)
-    fact, fact_line = (None if unfinished or hidden else plain_fact(part)) or (None, None)
+    fact, fact_line = (None if unfinished or hidden else in_text.plain_fact(part)) or (None, None)
     if names and fact_line is None:  # the mistake's own message says more
         fact = None
     return Finding(

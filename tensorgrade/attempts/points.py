@@ -92,7 +92,7 @@ def small_repair_check(part: ExerciseAttempt, worth: float) -> CheckResult:
     if not is_rewritten(part):
         about = Topic.REPAIR_SIZE
         return CheckResult(part.name, 0.0, True, ASKS_LITTLE, earned_points=worth, about=about)
-    said = RewrittenCode(part.attempt.changed.get(part.name), MOST_CHANGED)
+    said = RewrittenCode(part.attempt.facts.changes.get(part.name), MOST_CHANGED)
     finding = Finding(ASKS_LITTLE, Diagnosis(Kind.FACT, said))
     about = Topic.REPAIR_SIZE
     return CheckResult(part.name, 0.0, False, ASKS_LITTLE, finding, 0.0, about=about)

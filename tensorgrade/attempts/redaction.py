@@ -30,7 +30,7 @@ from ..judging.submitted_text import SubmittedText
 from ..messages.hidden import KINDS, HiddenError, HiddenFailure, HiddenSqueeze, OnHiddenCase
 from ..messages.message import Message
 from .attempt import ExerciseAttempt
-from .details.plain_facts import plain_fact
+from .details.in_text import plain_fact
 from .divergence import divergence
 from .mistake_lines import place_of_mistakes
 from .pairs import MOST_SHOWN

@@ -24,8 +24,8 @@ from ..grader_files import import_from
 class ExerciseTest:
     """A test that judges an exercise.
 
-    asks: the test's description, which learners read. guard: see `tensorgrade.exercise`.
-    values: the arguments from `parametrize`, without the attempt.
+    asks: the test's docstring, or else its name, which learners read. guard: see
+    `tensorgrade.exercise`. values: the arguments from `parametrize`, without the attempt.
     passes_given: True if the given code of a find-the-bug exercise passes the test, by that code.
     """
 
@@ -163,11 +163,6 @@ def marker_of(item: pytest.Item) -> pytest.Mark:
     return marker
 
 
-def asked_by(item: pytest.Function) -> str:
-    """Return a test's description: its docstring, or else its name."""
-    return " ".join((item.function.__doc__ or item.name).split())
-
-
 def share_out(items: Collection[pytest.Function], courses: Courses, whole: bool) -> None:
     """Store on each item its exercise and points. Raises UsageError if a test does not fit.
 
@@ -193,7 +188,7 @@ def exercise_test(item: pytest.Function, courses: Courses) -> ExerciseTest:
         item.name,
         chapter_of(item.path),
         exercise.name,
-        asked_by(item),
+        " ".join((item.function.__doc__ or item.name).split()),
         exercise.worth(marker.kwargs["points"]),
         marker.kwargs.get("guard", False),
         item.obj,
