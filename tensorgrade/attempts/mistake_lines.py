@@ -25,7 +25,7 @@ from ..judging.find_divergence import find_divergence
 from ..judging.right_values import close, tells
 from ..judging.submitted_text import SubmittedText
 from ..judging.trace_comparison import TURNS, Comparison
-from ..judging.wrong_value import misnamed, stage_of
+from ..judging.wrong_value import described, misnamed
 from ..messages.divergence import ShouldComeBack
 from ..recognition.fingerprints import Names
 from ..recognition.mistakes import place_of
@@ -230,7 +230,7 @@ def place_on(
         at = other
     else:
         at = moved_before(compared, scaled_before(compared, at))
-    return Divergence(trace.stages[at].line, stage_of(compared, at))
+    return Divergence(trace.stages[at].line, described(compared, at).stage)
 
 
 def scaled_before(compared: Comparison, at: int) -> int:

@@ -35,8 +35,10 @@ def described(compared: Comparison, lost: int) -> Divergence:
     if names := compared.names(lost):
         wrong = HoldsOtherValue(compared.other_name(lost), names[0])
         return Divergence(stage.line, names[0], reached, upto, wrong)
-    if is_reshaped(compared, lost):
+    if stage.operation in RESHAPES and compared.is_misplaced(lost) and not stage.inside:
         return Divergence(stage.line, "", reached, upto, KeepsOrder())
+    if lost in compared.trace.returned or stage.inside:  # reported elsewhere
+        return Divergence(stage.line, "", reached, upto)
     asked = due(compared, lost)
     last = compared.last_of_line(lost)
     for name, value in asked:
@@ -46,20 +48,6 @@ def described(compared: Comparison, lost: int) -> Divergence:
         if what:
             return Divergence(stage.line, name, reached, upto, what)
     return Divergence(stage.line, asked[0][0] if asked else "", reached, upto)
-
-
-def stage_of(compared: Comparison, lost: int) -> str:
-    """Return the name of a value, or of the right value that is due in its place; or ""."""
-    if names := compared.names(lost):
-        return names[0]
-    asked = [] if is_reshaped(compared, lost) else due(compared, lost)
-    return asked[0][0] if asked else ""
-
-
-def is_reshaped(compared: Comparison, lost: int) -> bool:
-    """Return True if a reshape on the learner's line puts right numbers into wrong places."""
-    stage = compared.stages[lost]
-    return stage.operation in RESHAPES and compared.is_misplaced(lost) and not stage.inside
 
 
 def misnamed(compared: Comparison, lost: int) -> int | None:
@@ -75,12 +63,7 @@ def too_high(compared: Comparison, lost: int, right: torch.Tensor) -> Message | 
 
 
 def due(compared: Comparison, lost: int) -> list[tuple[str, torch.Tensor]]:
-    """Return (name, value) of the right values that may belong there, the most likely first.
-
-    Empty for a result, or for a value of torch's own code: these are reported elsewhere.
-    """
-    if lost in compared.trace.returned or compared.stages[lost].inside:
-        return []
+    """Return (name, value) of the right values that may belong there, the most likely first."""
     value, inputs = compared.stages[lost].value, compared.stages[lost].inputs
     alike = compared.right.with_its_numbers(value) if value is not None else []
     alike += compared.right.multiples(value) if value is not None else []
