@@ -44,6 +44,7 @@ from .recognized import mistakes
 
 CALL = re.compile(r"([\w.]+)\(")
 RETURNS_NAMES = re.compile(r"return [\w, ()]+$")
+MOST_EFFECTS = 50  # sets of mistakes of a chapter whose runs, of about 0.4 MB, stay in memory
 SIZE = re.compile(r"\.shape\b|\.size\(|\blen\(")
 
 
@@ -164,6 +165,8 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     if not names:
         return None
     if (part.name, names) not in pairs.first_effects:
+        if len(pairs.first_effects) >= MOST_EFFECTS:
+            pairs.first_effects.clear()
         pairs.first_effects[part.name, names] = FirstEffects(pairs, public, part.name, names)
     found = pairs.first_effects[part.name, names]
     if found.by_case and (place := most_frequent(places(part, found, public))):
