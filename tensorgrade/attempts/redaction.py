@@ -116,10 +116,10 @@ def mistake_says_all(part: ExerciseAttempt) -> bool:
     Then the public cases need not run. They show a line, put several mistakes in order, and add a
     line with a plain fault or a wrong earlier exercise.
     """
-    _, faulty_line = plain_fact(part) or (None, None)
-    if len(mistakes(part)) != 1 or part.noted or faulty_line:
+    if len(mistakes(part)) != 1 or part.noted:
         return False
-    return place_of_mistakes(part) is not None
+    _, faulty_line = plain_fact(part) or (None, None)
+    return faulty_line is None and place_of_mistakes(part) is not None
 
 
 def has_line(found: Finding | None) -> bool:
