@@ -69,6 +69,11 @@ def sentences(part: ExerciseAttempt, worth: list[float]) -> int:
     return max(0, 2**BITS - named) // (len(points) + ONLY_ERRORS)
 
 
+def variants(part: ExerciseAttempt, worth: list[float]) -> int:
+    """Return how many sentences fit besides the fixed ones."""
+    return max(0, sentences(part, worth) - FIXED)
+
+
 def possible_points(worth: list[float]) -> set[float]:
     """Return all sums that checks with these points can earn, with other names or without.
 
@@ -94,10 +99,9 @@ def redacted(part: ExerciseAttempt, checks: list[CheckResult], first: CheckResul
     if first.about != Topic.NAMES:  # reported only if the rest is right on hidden cases
         public = [check for check in public if check.about != Topic.NAMES]
     worth = [check.points for check in checks]
-    fits = max(0, sentences(part, worth) - FIXED)
     public_first = first_failure(public)
     if public_first is None or public_first.finding is None:
-        diagnosis = only_hidden(part, first.finding, len(checks), fits // 3)
+        diagnosis = only_hidden(part, first.finding, len(checks), variants(part, worth) // 3)
         where = partial(divergence_in_public, part, diagnosis)
         return Finding("", diagnosis, told_mistakes(part), find_divergence=where)
     found = [check.finding for check in public]
@@ -105,7 +109,7 @@ def redacted(part: ExerciseAttempt, checks: list[CheckResult], first: CheckResul
     in_order = chosen.mistakes if chosen.mistakes.keys() == told.keys() else told
     if told:  # they have their own sentence, so only a line is left to show
         chosen = next(filter(has_line, (chosen, *found)), None) or chosen
-    elif not repair(part) and len(public) <= fits:
+    elif not repair(part) and len(public) <= variants(part, worth):
         chosen = counterpart(first.finding, checks.index(first), found) or chosen
     return replace(chosen, mistakes=in_order)
 
@@ -218,6 +222,5 @@ def line_of_timeout(
     """Return a timeout's error, without its line if the exercise has too many lines to show it."""
     if error is None or not part.attempt.references.hidden:
         return error
-    most = max(0, sentences(part, worth) - FIXED) // 3
-    line = line_if_few(part, error.line, most)
+    line = line_if_few(part, error.line, variants(part, worth) // 3)
     return replace(error, line=line, called=None)
