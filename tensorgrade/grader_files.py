@@ -97,11 +97,6 @@ class Marked:
     line: int
 
 
-def marked_tests(path: Path) -> list[Marked]:
-    """Return the marked tests of a file. Raises CourseError if a marker cannot be read."""
-    return [*marked_in(tests_text(path), path)]
-
-
 @lru_cache(maxsize=256)  # long-running commands call it repeatedly
 def marked_in(text: str, path: Path) -> tuple[Marked, ...]:
     """Return the marked tests of a text, cached by the text."""
@@ -193,7 +188,7 @@ def points_in(path: Path, exercise: str) -> float:
 
     Raises CourseError if there are none, or if one of them judges another exercise.
     """
-    tests = marked_tests(path)
+    tests = marked_in(tests_text(path), path)
     for test in tests:
         if test.exercise != exercise:
             raise CourseError(

@@ -3,6 +3,7 @@
 Heavy modules are imported only when a check runs, so importing this module is fast.
 """
 
+import ast
 import sys
 from collections.abc import Iterator
 from types import TracebackType
@@ -93,7 +94,7 @@ def what_stops(error: BaseException, trace: TracebackType) -> str | None:
     from .learner.notebook.running import (
         called_on_the_way,
         cells_run,
-        is_made_in,
+        names,
         needed_by,
         stopped_cell,
     )
@@ -104,7 +105,8 @@ def what_stops(error: BaseException, trace: TracebackType) -> str | None:
     if isinstance(error, NotImplementedError) and not str(error):
         return TO_DO.format("An exercise" if called[0].startswith("<") else called[0])
     before = [other for other in cells_run() if other.strip() != cell.strip()]
-    if isinstance(error, NameError) and is_made_in(before, error.name):
+    # A cell that failed before it assigned to the name counts, too.
+    if isinstance(error, NameError) and any(error.name in names(c, ast.Store) for c in before):
         return NOT_THERE.format(error.name)
     name = next(unfinished([*called, *needed_by(cell, before)]), None)
     return NOT_RIGHT.format(name, f"{type(error).__name__}: {short(str(error))}") if name else None
@@ -113,10 +115,12 @@ def what_stops(error: BaseException, trace: TracebackType) -> str | None:
 def unfinished(names: list[str]) -> Iterator[str]:
     """Yield the names that are exercises in this notebook but do not pass their checks yet."""
     from .learner.notebook.checking import is_wrong_here
-    from .learner.notebook.running import is_written_here
+    from .learner.notebook.running import find_shell
 
+    shell = find_shell()
     for name in dict.fromkeys(names):
-        if is_written_here(name) and is_wrong_here(name):
+        value = shell.user_ns.get(name) if shell else None
+        if getattr(value, "__module__", "") == "__main__" and is_wrong_here(name):
             yield name
 
 

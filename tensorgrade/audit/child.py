@@ -303,23 +303,22 @@ def example_of(subject: Any, sizes: Any) -> str:
 
 def kind_of(subject: Subject) -> str:
     """Return in words what a definition was taken for."""
-    heads = subject.fitted(FIRST).heads > 1
+    sizes = subject.fitted(FIRST)
+    parts = dict(subject.build(sizes).named_children()) if subject.is_module else {}
+    if any(FEED_FORWARD.fullmatch(name) for name in parts):
+        return f"{'causal ' * subject.causal}block"
     words = ["causal"] * subject.causal
     if subject.is_module and subject.constructor_has("kv_heads"):
         words.append("grouped-query")
-    elif heads:
+    elif sizes.heads > 1:
         words.append("multi-head")
     source = {"x": "self-attention", "x, context": "cross-attention", "q, k": "attention weights"}
     words.append(source.get(subject.given, "attention on q, k, v"))
-    if subject.is_module and has_feed_forward(subject):
-        return f"{'causal ' * subject.causal}block"
     return " ".join(words)
 
 
-def has_feed_forward(subject: Subject) -> bool:
-    """Return True if a module has a feed-forward network, and so is a whole block."""
-    names = [name for name, _ in subject.build(subject.fitted(FIRST)).named_children()]
-    return any(re.fullmatch(r"ff|ffn|mlp|ffwd|feed_?forward|linear1", name, re.I) for name in names)
+# A module with such a part is a whole block.
+FEED_FORWARD = re.compile(r"ff|ffn|mlp|ffwd|feed_?forward|linear1", re.I)
 
 
 def roles_of(subject: Subject) -> dict[str, str]:
@@ -509,7 +508,11 @@ def of_lines(function: ast.FunctionDef, whole: Text) -> Iterator[Replaced]:
         one for one in function.body if isinstance(one, ast.Assign) and len(one.targets) == 1
     ]
     names = {whole.of(one.targets[0]) for one in assigned}
-    used = {one.id for one in ast.walk(function) if is_loaded(one)}  # type: ignore[attr-defined]
+    used = {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
     unused = {one.arg for one in function.args.args} - used
     for one in assigned:
         name, value = whole.of(one.targets[0]), whole.of(one.value)
@@ -530,11 +533,6 @@ def of_lines(function: ast.FunctionDef, whole: Text) -> Iterator[Replaced]:
 def called(value: ast.expr) -> str:
     """Return the name of the function or method that a value is the result of, or an empty text."""
     return ast.unparse(value.func).rpartition(".")[2] if isinstance(value, ast.Call) else ""
-
-
-def is_loaded(node: ast.AST) -> bool:
-    """Return True for a name whose value is used."""
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
 
 
 def sensible(subject: Any, suspect: int) -> list[Edit]:

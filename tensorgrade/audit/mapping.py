@@ -61,12 +61,6 @@ class Mapping:
         return bool(known) and not self.extra
 
 
-def role_in(name: str) -> str:
-    """Return the role of a layer by the last part of its name, or an empty text."""
-    said = name.lower()
-    return next((role for role, text in NAMES.items() if re.fullmatch(text, said.strip("_"))), "")
-
-
 def layers_of(module: nn.Module) -> Iterator[Layer]:
     """Yield the linear layers of a module and its bare matrices."""
     seen: set[int] = set()
@@ -83,30 +77,33 @@ def layers_of(module: nn.Module) -> Iterator[Layer]:
         if id(value) in seen:
             continue
         if value.dim() == 2:
-            bias = next((parameters[n] for n in biases_of(name) if n in parameters), None)
+            weight_ends = name.endswith("weight")
+            bias = parameters.get(name.removesuffix("weight") + "bias") if weight_ends else None
             seen.add(id(bias))
             yield Layer(name, value.mT, bias, False)
         else:
             yield Layer(name, value, None, False)
 
 
-def biases_of(name: str) -> list[str]:
-    """Return the names that the bias for a bare matrix can have."""
-    return [re.sub(r"weight$", "bias", name)] if name.endswith("weight") else []
-
-
-def mapping_of(module: nn.Module) -> Mapping:
-    """Return the layers by their roles. A list of heads, each with its own layers, is stacked."""
+def layers_by_role(module: nn.Module) -> tuple[dict[str, list[Layer]], list[str]]:
+    """Return the layers by the role that the last part of their name shows; names of the others."""
     found: dict[str, list[Layer]] = {}
     extra = []
     for layer in layers_of(module):
         parts = [part for part in layer.name.split(".") if not part.isdigit()]
         word = next((w for w in reversed(parts) if w not in ("weight", "0", "proj_fn")), layer.name)
-        role = role_in(re.sub(r"_?weight$", "", word) or word) if layer.weight.dim() == 2 else ""
-        if role:
+        word = (re.sub(r"_?weight$", "", word) or word).lower().strip("_")
+        role = next((role for role, names in NAMES.items() if re.fullmatch(names, word)), "")
+        if role and layer.weight.dim() == 2:
             found.setdefault(role, []).append(layer)
         else:
             extra.append(layer.name)
+    return found, extra
+
+
+def mapping_of(module: nn.Module) -> Mapping:
+    """Return the layers by their roles. A list of heads, each with its own layers, is stacked."""
+    found, extra = layers_by_role(module)
     if isinstance(module, nn.MultiheadAttention):
         extra = [name for name in extra if not name.startswith("in_proj")]
         found["qkv"] = [Layer("in_proj_weight", module.in_proj_weight, module.in_proj_bias, True)]

@@ -21,12 +21,6 @@ def status_of(found: dict) -> int:
     return 0 if "holds" in states and not found["problem"] else 2
 
 
-def without_others(found: dict) -> dict:
-    """Return the findings without definitions that could not be run."""
-    ran = [one for one in found["audits"] if one["status"] != "not run"]
-    return found | {"audits": ran, "problem": ""}
-
-
 def report(found: dict) -> str:
     """Return the report on a file as text."""
     path = shown(found["file"])

@@ -91,7 +91,7 @@ def why_not_run(tried: list[tuple[Exception, Subject]], target: Any) -> CannotRu
         return CannotRun("it takes no tensors that could be drawn")
     lines = [line_raising(error, target) for error, _ in tried]
     furthest, plan = tried[max(range(len(tried)), key=lines.__getitem__)]
-    if takes_anything(target):
+    if inspect.signature(target).parameters and not parameters_of(target):
         return CannotRun(f"nothing is known about its `*` arguments; {raised(furthest, target)}")
     if needed := needed_without_value(plan):
         return CannotRun(f"a call needs `{needed}`, and an audit has no value for it")
@@ -119,12 +119,6 @@ def needed_without_value(subject: Subject) -> str:
         ),
         "",
     )
-
-
-def takes_anything(target: Any) -> bool:
-    """Return True if the signature of a class or function names none of its arguments."""
-    signature = inspect.signature(target)
-    return bool(signature.parameters) and not parameters_of(target)
 
 
 def call_roles(target: Any) -> dict[str, str]:
@@ -198,11 +192,12 @@ def with_layout(subject: Subject) -> Subject:
     turned = {"batch, tokens": "tokens, batch", "batch, heads, tokens": "batch, tokens, heads"}
     other = replace(subject, layout=turned[subject.layout])
     try:
-        if mixes_others(subject) and not mixes_others(other) and mixes_tokens(other):
-            return other
+        if not mixes_others(subject) or mixes_others(other):
+            return subject
+        on_other_tokens = dependence(other, other.fitted(FIRST)).fill_diagonal_(False)
+        return other if on_other_tokens.any() else subject
     except Exception:
         return subject
-    return subject
 
 
 def mixes_others(subject: Subject) -> bool:
@@ -224,13 +219,6 @@ def mixes_others(subject: Subject) -> bool:
     return moved(before[:-1], after[:-1])
 
 
-def mixes_tokens(subject: Subject) -> bool:
-    """Return True if some token changes the result of another one."""
-    sizes = subject.fitted(FIRST)
-    matrix = dependence(subject, sizes)
-    return bool(matrix.fill_diagonal_(False).any())
-
-
 def is_causal(subject: Subject) -> bool:
     """Return True if the name, the code or the results say that it is meant to be causal."""
     if subject.given == "x, context" or subject.given == "q, k":
@@ -239,7 +227,11 @@ def is_causal(subject: Subject) -> bool:
         return works_causally(subject)
     if re.search(r"non_?causal|bidirectional", subject.name, re.I):
         return False
-    if CAUSAL_NAME.search(subject.name) or has_triangle(subject):
+    if CAUSAL_NAME.search(subject.name):
+        return works_causally(subject)
+    makes_triangle = TRIANGLE.search(subject.text) and not subject.has("mask")
+    buffers = subject.build(subject.fitted(FIRST)).buffers() if subject.is_module else ()
+    if makes_triangle or any(map(is_triangle, buffers)):
         return works_causally(subject)
     if subject.given == "q, k, v" and subject.is_module:
         return False
@@ -263,13 +255,6 @@ def works_causally(subject: Subject) -> bool:
     finally:
         subject.causal = False
     return True
-
-
-def has_triangle(subject: Subject) -> bool:
-    """Return True if a buffer is a triangle, or the code makes one and takes no mask."""
-    if subject.is_module and any(map(is_triangle, subject.build(subject.fitted(FIRST)).buffers())):
-        return True
-    return bool(TRIANGLE.search(subject.text)) and not subject.has("mask")
 
 
 def is_triangle(buffer: torch.Tensor) -> bool:

@@ -16,7 +16,7 @@ import torch
 
 from ..course import CourseError
 from ..runner.case_runner import Step
-from ..runner.steps import Call, Construct, Duplicate, Load, Move, Passing
+from ..runner.steps import Call, Load, Passing
 from ..runner.values import Packer, Tree
 from .text import short
 from .values import kind, shown, sized, unjudged
@@ -154,17 +154,6 @@ class Part:
         return ".".join(map(str, (self.result, *self.path)))
 
 
-# By verb: an author's keywords that are settings of the step. All others are arguments.
-SETTINGS: dict[type[Step], tuple[str, ...]] = {
-    Construct: ("given", "dtype", "seed"),
-    Call: (
-        *("gradient", "watch", "result", "seed", "path", "scattered", "refilled", "constants"),
-        *("printed", "afterwards", "no_grad", "unkept"),
-    ),
-    Move: ("result",),
-}
-
-
 class CaseWriter:
     """A writer of the steps of one case, which refer to tensors and objects by name.
 
@@ -184,14 +173,14 @@ class CaseWriter:
         verb, about = planned.verb, self.about(planned)
         drawn = {name: self.value(value) for name, value in planned.given.items()}
         named = drawn.pop("named", {})
-        known = SETTINGS.get(verb, tuple(drawn))
+        known = verb.settings if issubclass(verb, Passing) else tuple(drawn)
         settings = {name: drawn.pop(name) for name in known if name in drawn}
         about |= {name: self.setting(name, v, about | settings) for name, v in settings.items()}
         if issubclass(verb, Passing):
             passed = (drawn | named).items()
             about["arguments"] = {name: self.spell(name, value) for name, value in passed}
-        if verb in (Construct, Duplicate):
-            made = sum(isinstance(step, (Construct, Duplicate)) for step in self.steps)
+        if verb.makes_object:
+            made = sum(step.makes_object for step in self.steps)
             about["result"] = self.objects[planned] = f"object{made}"
         self.steps.append(verb(**about))
 
@@ -200,7 +189,7 @@ class CaseWriter:
         verb, target = planned.verb, planned.target
         if isinstance(target, Planned):
             return {"on": self.objects[target]}
-        if target or verb is Construct or (verb is Call and not self.objects):
+        if target or verb.about == "exercise" or (verb.about == "either" and not self.objects):
             return {"name": target or self.exercise}
         if not self.objects:
             raise CourseError(f"`{verb.__name__.lower()}` is about an object, and none is made yet")
@@ -330,8 +319,9 @@ def spoken_step(case: Case, step: Step, hidden: bool) -> str:
     """Describe a step in words; empty if that says nothing to a learner."""
     passed = step.arguments if isinstance(step, Passing) else {}
     arguments = ", ".join(f"{k}{spoken_value(case, v, hidden)}" for k, v in passed.items())
-    made = passed_as(case, step.result) if isinstance(step, Construct) else ""
-    return f"{made} = " * bool(made) + step.describe(arguments)
+    made = passed_as(case, step.result) if step.makes_object else ""
+    said = step.describe(arguments)
+    return f"{made} = {said}" if made and said else said
 
 
 def passed_as(case: Case, handle: str) -> str:

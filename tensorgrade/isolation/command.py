@@ -54,21 +54,17 @@ def bubblewrap() -> tuple[str, str]:
     The one from pip is used if the system has none or one that does not start. Raises
     FileNotFoundError without either.
     """
-    programs = [one for one in (systems_bwrap(), pips_bwrap()) if one]
+    programs = []
+    if found := shutil.which("bwrap"):
+        path = os.path.abspath(found)  # the only one that AppArmor allows namespaces to
+        programs.append((os.path.dirname(path), path))
+    if installed := pips_bwrap():
+        programs.append(installed)
     if not programs:
         raise FileNotFoundError("bwrap is not installed")
     if len(programs) == 1:
         return programs[0]
     return next((one for one in programs if starts(os.path.join(*one))), programs[0])
-
-
-def systems_bwrap() -> tuple[str, str] | None:
-    """Return the folder and the absolute path of the system's `bwrap`.
-
-    The path is absolute, because AppArmor allows namespaces to that path only.
-    """
-    found = shutil.which("bwrap")
-    return (os.path.dirname(os.path.abspath(found)), os.path.abspath(found)) if found else None
 
 
 def pips_bwrap() -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ from traitlets import Enum, Unicode
 
 from ..attempts.setup import Setup
 from ..course import CourseError
-from .script_to_notebook import pour_all
+from .script_to_notebook import convert_all
 from .warm_grader import ReadApart
 
 
@@ -29,7 +29,7 @@ class CollectScriptsToo(ExchangeCollect):
         release = root / self.coursedir.release_directory
         reader = ReadApart(Setup((root / self.graders).resolve(), self.isolation))
         try:
-            for notebook in pour_all(submitted, release, reader, self.coursedir.assignment_id):
+            for notebook in convert_all(submitted, release, reader, self.coursedir.assignment_id):
                 self.log.info("Converted the script next to %s to a notebook", notebook)
         except CourseError as error:
             self.fail(f"Everything is collected, but scripts could not be converted: {error}")

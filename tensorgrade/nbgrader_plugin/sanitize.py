@@ -31,7 +31,7 @@ BOUNDS = {"RLIMIT_AS": 2 << 30, "RLIMIT_CPU": int(SECONDS)}  # parsed JSON is la
 PICTURES = ("image/png", "image/jpeg", "image/gif")
 
 
-class Unsound(Exception):
+class InvalidNotebook(Exception):
     """The file contains no notebook; the message gives the learner the reason."""
 
 
@@ -64,8 +64,8 @@ def tell(path: Path, with_outputs: bool, sender: Connection) -> None:
 def told_of(path: Path, with_outputs: bool) -> NotebookNode:
     """Read the notebook in a file in this process; return one with the reason if that fails."""
     try:
-        return sound(parsed(path), with_outputs)
-    except Unsound as error:
+        return sanitized(parsed(path), with_outputs)
+    except InvalidNotebook as error:
         return unreadable(str(error))
     except MemoryError:
         return unreadable(f"{path.name} takes more memory to read than a notebook may.")
@@ -81,27 +81,29 @@ def resources_of(path: Path, resources: dict | None) -> ResourcesDict:
 
 
 def parsed(path: Path) -> object:
-    """Parse the JSON in a file. Raises Unsound or OSError."""
+    """Parse the JSON in a file. Raises InvalidNotebook or OSError."""
     if path.is_symlink() or path.parent.is_symlink() or path.parent.parent.is_symlink():
-        raise Unsound(f"{path.name} is a link, or is in a linked folder.")
+        raise InvalidNotebook(f"{path.name} is a link, or is in a linked folder.")
     if not path.is_file():
-        raise Unsound(f"{path.name} is not a file.")
+        raise InvalidNotebook(f"{path.name} is not a file.")
     if path.stat().st_size > MOST_BYTES:
-        raise Unsound(f"{path.name} is larger than {MOST_BYTES >> 20} MiB.")
+        raise InvalidNotebook(f"{path.name} is larger than {MOST_BYTES >> 20} MiB.")
     try:
         return json.loads(path.read_bytes().decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise Unsound(f"{path.name} is not a notebook: it cannot be read as one.") from None
+        raise InvalidNotebook(f"{path.name} is not a notebook: it cannot be read as one.") from None
 
 
-def sound(notebook: object, with_outputs: bool = False) -> NotebookNode:
-    """Return the sanitized notebook. Raises Unsound, for example if there are no cells."""
+def sanitized(notebook: object, with_outputs: bool = False) -> NotebookNode:
+    """Return the sanitized notebook. Raises InvalidNotebook, e.g. if there are no cells."""
     told = cells_of(notebook)
     if len(told) > MOST_CELLS:
-        raise Unsound(f"The notebook has more than {MOST_CELLS} cells.")
-    cells = [sound_cell(cell, with_outputs) for cell in told if kind_of(cell)]
+        raise InvalidNotebook(f"The notebook has more than {MOST_CELLS} cells.")
+    cells = [sanitized_cell(cell, with_outputs) for cell in told if kind_of(cell)]
     if sum(len(cell.source) for cell in cells) > MOST_CHARACTERS:
-        raise Unsound(f"The notebook has more than {MOST_CHARACTERS} characters in its cells.")
+        raise InvalidNotebook(
+            f"The notebook has more than {MOST_CHARACTERS} characters in its cells."
+        )
     name_cells(cells)
     drop_false_marks(cells)
     return notebook_of(cells, reason_in(notebook))
@@ -129,12 +131,12 @@ def reason_in(notebook: object) -> str | None:
 
 
 def cells_of(notebook: object) -> list:
-    """Return all cells; the oldest notebooks have them on sheets. Raises Unsound."""
+    """Return all cells; the oldest notebooks have them on sheets. Raises InvalidNotebook."""
     sheets = member(notebook, "worksheets")
     told = [member(s, "cells") for s in (sheets if isinstance(sheets, list) else [notebook])]
     lists = [cells for cells in told if isinstance(cells, list)]
     if not lists:
-        raise Unsound("The notebook cannot be read: it has no list of cells.")
+        raise InvalidNotebook("The notebook cannot be read: it has no list of cells.")
     return [cell for cells in lists for cell in cells]
 
 
@@ -149,7 +151,7 @@ def kind_of(cell: object) -> str | None:
     return KINDS.get(kind) if isinstance(kind, str) else None
 
 
-def sound_cell(cell: dict, with_outputs: bool) -> NotebookNode:
+def sanitized_cell(cell: dict, with_outputs: bool) -> NotebookNode:
     """Rebuild a cell from its sanitized parts."""
     kind, name = kind_of(cell), member(cell, "id")
     source = text_of(cell.get("source", cell.get("input", "")))

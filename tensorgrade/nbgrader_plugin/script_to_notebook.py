@@ -32,9 +32,9 @@ class Reader(Protocol):
         """Return the top-level statements of a script; none if it cannot be read."""
 
 
-def pour_all(submitted: Path, release: Path, reader: Reader, chapter: str = "*") -> list[Path]:
+def convert_all(submitted: Path, release: Path, reader: Reader, chapter: str = "*") -> list[Path]:
     """Convert each script in `submitted/<student>/<chapter>/` that counts; return the notebooks."""
-    poured = []
+    converted = []
     for script in sorted(submitted.glob(f"*/{chapter}/*.py")):
         name = script.parent.name
         released = release / name / f"{name}.ipynb"
@@ -43,9 +43,9 @@ def pour_all(submitted: Path, release: Path, reader: Reader, chapter: str = "*")
             if notebook.exists():
                 make_way(notebook, reader)
             found = reader.parts(text_of(script.read_bytes(), script.name))
-            nbformat.write(pour(found, released), notebook)
-            poured.append(notebook)
-    return poured
+            nbformat.write(to_notebook(found, released), notebook)
+            converted.append(notebook)
+    return converted
 
 
 def script_counts(script: Path, reader: Reader) -> bool:
@@ -78,7 +78,7 @@ def text_of(content: bytes, name: str) -> str:
         return f"# {error}\n"
 
 
-def pour(script: list[Part], released: Path) -> NotebookNode:
+def to_notebook(script: list[Part], released: Path) -> NotebookNode:
     """Put a script's definitions into the solution cells of the released notebook.
 
     Other statements go into one new cell before the first solution cell, unless the notebook
@@ -115,12 +115,12 @@ def script_behind(nb: NotebookNode, script: Path, released: Path, reader: Reader
     if not script.is_file() or script.is_symlink() or not released.is_file():
         return None
     content = script.read_bytes()
-    again = pour(reader.parts(text_of(content, script.name)), released)
+    again = to_notebook(reader.parts(text_of(content, script.name)), released)
     return content if answers_in(again) == answers_in(nb) else None
 
 
 def answers_in(nb: NotebookNode) -> list[str]:
-    """Return the sources of the cells that `pour` fills."""
+    """Return the sources of the cells that `to_notebook` fills."""
     return [cell.source for cell in nb.cells if is_open(cell) or cell.get("id") == REST]
 
 
@@ -129,7 +129,7 @@ def main(submitted: str, release: str = "release") -> None:
     from .warm_grader import ReadApart
 
     reader = ReadApart(Setup(Path("graders").resolve()))
-    for made in pour_all(Path(submitted), Path(release), reader):
+    for made in convert_all(Path(submitted), Path(release), reader):
         print(made)
 
 

@@ -59,13 +59,9 @@ def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int = 3)
     """
     assert isinstance(attempt.backend, InChild), "edits are tried in another process"
     asker = Asker(attempt, exercise, chance)
-    kinds: list[Callable[[], Question | None]] = [asker.leak, asker.gradients, asker.shape]
-    kinds += [asker.same, asker.shape, asker.same]
-    if asker.has_unset_memory():
-        kinds = [asker.shape, asker.shape]
     found: dict[str, Question] = {}
     in_vain = []
-    for make in kinds:
+    for make in asker.kinds():
         if len(found) == most or make in in_vain:
             continue
         if question := make():
@@ -87,13 +83,16 @@ class Asker:
         calls = attempt.references.of(exercise)
         self.cases = [(case, right) for case, right in calls if is_simple(case, right)]
 
-    def has_unset_memory(self) -> bool:
-        """Return True if the code makes tensors without values, which an edit may leave unset.
+    def kinds(self) -> list[Callable[[], Question | None]]:
+        """Return the methods to try, in this order.
 
-        Then the result is what happened to be in memory, and no option is right for certain.
+        If the code makes tensors without values, an edit may leave them unset. Then the result is
+        what happened to be in memory, and only a question on shapes has a certain answer.
         """
         called = self.attempt.loaded.calls.get(self.exercise, ())
-        return any(UNSET.search(plain(self.text, name)) for name in (self.exercise, *called))
+        if any(UNSET.search(plain(self.text, name)) for name in (self.exercise, *called)):
+            return [self.shape, self.shape]
+        return [self.leak, self.gradients, self.shape, self.same, self.shape, self.same]
 
     def run(self, *cases: Case, text: str = "") -> list[Observation]:
         """Run cases on the learner's text, or on a changed one."""
@@ -173,7 +172,9 @@ class Asker:
             self.chance.shuffle(edits)
             right = f"only edit {1 + edits.index((bad, bad_line))}"
             shown = [f"edit {n}: {self.told(*one)}" for n, one in enumerate(edits, 1)]
-            names = " and ".join(f"`{name}`" for name in changed_arguments(case, later))
+            now = dict(later.passed_tensors)
+            changed = [name for name, tensor in case.passed_tensors if now[name] is not tensor]
+            names = " and ".join(f"`{name}`" for name in changed)
             text = (
                 f"In the call `{spoken(case, hidden=False)}`, only the last row of {names} is "
                 "changed. With which of these edits do earlier rows of the result change too, so "
@@ -355,12 +356,6 @@ def with_other_end(case: Case) -> Case | None:
             tensors[key][..., -1] = (one[..., -1] + 1) % (one.max() + 1)
     changed = any(tensors[key] is not case.tensors[key] for key in keys)
     return replace(case, tensors=tensors) if changed else None
-
-
-def changed_arguments(case: Case, later: Case) -> list[str]:
-    """Return the names of the arguments that differ between two versions of a case."""
-    now = dict(later.passed_tensors)
-    return [name for name, tensor in case.passed_tensors if now[name] is not tensor]
 
 
 def leaks(one: Observation, other: Observation) -> bool | None:

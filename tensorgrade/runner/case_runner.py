@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from itertools import islice
 from types import ModuleType
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, Literal, TypeGuard
 
 import torch
 from torch import nn
@@ -44,7 +44,14 @@ class Step(ABC):
         step created, or a part of that object at a dotted path.
     result: the name of the object or result.
     stages: True if intermediate values are reported, in the whole case.
+
+    A verb also says how an author writes it:
+    about: the target if the author names none; "either": the exercise if no object is made yet.
+    makes_object: True if later steps can be about its result.
     """
+
+    about: ClassVar[Literal["object", "exercise", "either"]] = "object"
+    makes_object: ClassVar[bool] = False
 
     name: str = ""
     on: str = ""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -40,7 +40,12 @@ MOST_LINES, LONGEST_LINE = 12, 200  # of the output of a call, for display
 
 @dataclass(frozen=True, kw_only=True)
 class Passing(Step):
-    """A step that passes arguments."""
+    """A step that passes arguments.
+
+    settings: an author's keywords that are fields of the step; all others are arguments.
+    """
+
+    settings: ClassVar[tuple[str, ...]] = ()
 
     arguments: dict[str, Tree] = field(default_factory=dict)
 
@@ -55,6 +60,10 @@ class Construct(Passing):
 
     given: True for a substitute of the course. seed: for its initial weights.
     """
+
+    about = "exercise"
+    makes_object = True
+    settings = ("given", "dtype", "seed")
 
     given: bool = False
     dtype: str = "float32"
@@ -81,6 +90,8 @@ class Construct(Passing):
 @dataclass(frozen=True, kw_only=True)
 class Duplicate(Step):
     """Make a deep copy of an object."""
+
+    makes_object = True
 
     def run(self, runner: CaseRunner) -> None:
         runner.objects[self.result] = copy.deepcopy(runner.objects[self.on])
@@ -172,6 +183,8 @@ class Move(Passing):
     There is no result, because nothing is computed on that device.
     """
 
+    settings = ("result",)
+
     result: str = "moved"
 
     def run(self, runner: CaseRunner) -> None:
@@ -209,6 +222,12 @@ class Call(Passing):
     Further data for messages: `trace` records intermediate shapes. `changes` records the lines that
     change inputs. `aloud` records the first printed lines.
     """
+
+    about = "either"
+    settings = (
+        *("gradient", "watch", "result", "seed", "path", "scattered", "refilled", "constants"),
+        *("printed", "afterwards", "no_grad", "unkept"),
+    )
 
     result: str = "result"
     gradient: list[str] | None = None

@@ -99,12 +99,9 @@ def find_submissions(
     graded = sorted({c for c, own in found if not own.missing and (not only or c in only)})
     submissions = [learner.submitted_files(chapter) for learner in learners for chapter in graded]
     submissions = share(submissions) if share else submissions
-    stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
-    unknown = {learner.name for learner in learners if learner.damaged}
-    notes = notes_on_missing([h for h in submissions if h.student not in unknown])
-    notes += notes_on_damaged(learners) + notes_on_stray(stray) + notes_on_alike(learners)
-    notes = notes_on_level(here & chapters) + notes_on_times(submissions) + notes
-    return submissions, notes_on_rescued(learners) + notes_on_roster(here, roster) + notes
+    strangers = here - {escaped(name) for name in roster} if roster else set()
+    notes = notes_on_misplaced(learners, here & chapters, strangers)
+    return submissions, notes + notes_on_submissions(learners, outside, submissions)
 
 
 def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[str]) -> None:
@@ -115,7 +112,10 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
     if learner.trouble:
         return
     try:
-        add_damaged(learner, damaged_zips(folder, course.limits))
+        zips = damaged_zips(folder, course.limits)
+        learner.damaged += zips
+        learner.stray = [name for name in learner.stray if name not in zips]
+        add_reason(learner, zips, "Damaged, so that nothing in it counts: {}.")
         add_reason(learner, unopened_archives(folder, course.limits), UNOPENED)
         found = versions_in(folder, chapters, course.limits, course.beside)
         for chapter in sorted({version.chapter for version in found}):
@@ -129,13 +129,6 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
     for chapter, submitted_files in learner.submissions.items():
         learner.submissions[chapter], sentence = as_meant(submitted_files)
         learner.told += [f"{learner.name}: {sentence}"] if sentence else []
-
-
-def add_damaged(learner: Learner, zips: list[str]) -> None:
-    """Note zips that cannot be opened, also in the reason of a chapter without a file."""
-    learner.damaged += zips
-    learner.stray = [name for name in learner.stray if name not in zips]
-    add_reason(learner, zips, "Damaged, so that nothing in it counts: {}.")
 
 
 UNOPENED = "Not opened: {}. Upload the file itself, or a zip that holds it directly."
@@ -164,17 +157,33 @@ def take(learner: Learner, folder: Path, versions: list[Version], course: Course
     learner.stray = [name for name in learner.stray if name not in used]
 
 
-def notes_on_rescued(learners: list[Learner]) -> list[str]:
-    """Return a note on each file that counts although its name or place is wrong."""
+def notes_on_misplaced(
+    learners: list[Learner], chapters: set[str], strangers: set[str]
+) -> list[str]:
+    """Return notes on files that count although they are misplaced, and on unexpected folders.
+
+    chapters: those named like chapters. strangers: those of learners who are not on the roster.
+    """
     told = [sentence for learner in learners for sentence in learner.told]
-    more = len(told) - MOST_STRAY
-    return [*told[:MOST_STRAY], *([f"{more} more files like these"] if more > 0 else [])]
+    notes = told[:MOST_STRAY]
+    if len(told) > MOST_STRAY:
+        notes.append(f"{len(told) - MOST_STRAY} more files like these")
+    if strangers:
+        notes.append(f"not on the roster: {named(sorted(strangers))}")
+    return notes + notes_on_level(chapters)
 
 
-def notes_on_roster(here: set[str], roster: Collection[str]) -> list[str]:
-    """Return a note on learners who have a folder but are not on the roster."""
-    strange = sorted(here - {escaped(name) for name in roster}) if roster else []
-    return [f"not on the roster: {named(strange)}"] if strange else []
+def notes_on_submissions(
+    learners: list[Learner], outside: list[str], submissions: list[SubmittedFiles]
+) -> list[str]:
+    """Return notes on times, and on submissions that are missing, damaged or stray."""
+    unknown = {learner.name for learner in learners if learner.damaged}
+    notes = notes_on_times(submissions)
+    notes += notes_on_missing([h for h in submissions if h.student not in unknown])
+    if zips := [f"{one.name}/{where}" for one in learners for where in one.damaged]:
+        notes.append(f"damaged zips, in which nothing counts: {named(zips)}")
+    stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
+    return notes + notes_on_stray(stray) + notes_on_alike(learners)
 
 
 def notes_on_level(chapters: set[str]) -> list[str]:
@@ -289,12 +298,6 @@ def notes_on_missing(submissions: list[SubmittedFiles]) -> list[str]:
     ]
 
 
-def notes_on_damaged(learners: list[Learner]) -> list[str]:
-    """Return a note on zips that cannot be opened."""
-    zips = [f"{one.name}/{where}" for one in learners for where in one.damaged]
-    return [f"damaged zips, in which nothing counts: {named(zips)}"] if zips else []
-
-
 def notes_on_times(submissions: list[SubmittedFiles]) -> list[str]:
     """Return a note on impossible times, which were replaced."""
     replaced = [submitted_files for submitted_files in submissions if submitted_files.time_note]
@@ -315,21 +318,17 @@ def notes_on_stray(names: list[str]) -> list[str]:
 
 
 def notes_on_alike(learners: list[Learner]) -> list[str]:
-    """Return notes on learners whose names look the same."""
+    r"""Return notes on learners whose names look the same.
+
+    >>> notes_on_alike([Learner(name) for name in ("Jose\u0301", "José", "Jo\u00adsé ", "Jo")])
+    ["these names look alike: 'Jose\\u0301', 'Jos\\xe9', 'Jo\\xads\\xe9 '"]
+    """
     groups: dict[str, list[str]] = {}
     for learner in learners:
-        groups.setdefault(seen_as(learner.folder), []).append(ascii(learner.folder))
+        plain = unicodedata.normalize("NFKC", learner.folder)
+        seen = " ".join("".join(filter(is_seen, plain)).split())
+        groups.setdefault(seen, []).append(ascii(learner.folder))
     return [f"these names look alike: {named(g)}" for g in groups.values() if len(g) > 1]
-
-
-def seen_as(name: str) -> str:
-    r"""Return a name as readers see it, without invisible characters.
-
-    >>> seen_as("Jose\u0301") == seen_as("José") == seen_as("Jo\u00adsé ")
-    True
-    """
-    plain = unicodedata.normalize("NFKC", name)
-    return " ".join("".join(filter(is_seen, plain)).split())
 
 
 def named(students: list[str]) -> str:

@@ -1,5 +1,6 @@
 """A chapter's code in the form the runner receives: a learner's text or files, and substitutes."""
 
+import re
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -164,12 +165,6 @@ def read_given(folder: Path, chapter: str, chapters: list[str]) -> tuple[dict, t
         path.stem: path.read_text(encoding="utf-8")
         for path in sorted((folder / "given" / chapter).glob("*.py"))
     }
-    rebind = [name for stem in given if stem in chapters for name in classes_in(given[stem])]
+    texts = [text for stem, text in given.items() if stem in chapters]
+    rebind = [name for text in texts for name in re.findall(r"^class (\w+)", text, re.MULTILINE)]
     return given, tuple(rebind)
-
-
-def classes_in(source: str) -> list[str]:
-    """Return the names of the classes that a source defines at its top level."""
-    return [
-        line[6:].split("(")[0].split(":")[0] for line in source.splitlines() if line[:6] == "class "
-    ]

@@ -75,26 +75,21 @@ class SubmittedFiles:
 def escaped(name: str) -> str:
     """Return a learner's name as rows, reports and gradebooks show it.
 
-    Invisible characters are escaped, so that names that look the same remain distinct.
+    Invisible characters are escaped, so that names that look the same remain distinct. Those that
+    join or part letters of a script that needs them stay.
 
-    >>> escaped("José"), escaped("Jo\u00adsé")
-    ('José', 'Jo\\\\xadsé')
+    >>> escaped("José"), escaped("Jo\u00adsé"), escaped("ad\u200ca")
+    ('José', 'Jo\\\\xadsé', 'ad\\\\u200ca')
+    >>> escaped("\u0646\u200c\u0647") == "\u0646\u200c\u0647"
+    True
     """
     whole = name.replace("\\", "\\\\")
-    return "".join(
-        c if is_seen(c) or is_joiner(whole, at) else c.encode("unicode_escape").decode()
-        for at, c in enumerate(whole)
-    )
-
-
-def is_joiner(name: str, at: int) -> bool:
-    """Return True if a character joins or parts letters of a script that needs it.
-
-    >>> is_joiner("\u0646\u200c\u0647", 1), is_joiner("ad\u200ca", 2)
-    (True, False)
-    """
-    around = (name[at - 1 : at], name[at + 1 : at + 2])
-    return name[at] in JOINERS and all(one > LAST_WITHOUT_JOINERS for one in around)
+    characters = []
+    for at, c in enumerate(whole):
+        around = (whole[at - 1 : at], whole[at + 1 : at + 2])
+        joins = c in JOINERS and all(one > LAST_WITHOUT_JOINERS for one in around)
+        characters.append(c if joins or is_seen(c) else c.encode("unicode_escape").decode())
+    return "".join(characters)
 
 
 def is_seen(character: str) -> bool:
@@ -125,17 +120,14 @@ def files_in(student: str, folder: Path, limits: Limits) -> SubmittedFiles:
     chapter = folder.name
     notebook = read_file(student, folder / f"{chapter}.ipynb", limits.notebook_bytes)
     script = read_file(student, folder / f"{chapter}.py", limits.source_bytes)
-    return of_both(notebook, script) or nothing_in(student, folder)
-
-
-NOT_HANDED_IN = "There is no submission for this chapter."
-
-
-def nothing_in(student: str, folder: Path) -> SubmittedFiles:
-    """Return the submission for a folder without the chapter's file; an empty folder is missing."""
+    if found := of_both(notebook, script):
+        return found
     if all(path.name == STAMP or path.name.startswith(".") for path in folder.iterdir()):
         return SubmittedFiles(student, folder.name, reason=NOT_HANDED_IN, missing=True)
     return SubmittedFiles(student, folder.name, reason=what_is_there(folder), no_file=True)
+
+
+NOT_HANDED_IN = "There is no submission for this chapter."
 
 
 def of_both(

@@ -4,7 +4,11 @@ import math
 
 import pytest
 
+from tensorgrade.attempts.maker import AttemptMaker
+from tensorgrade.attempts.setup import Setup
 from tensorgrade.recognition.mistakes import make
+
+from ..commands import ROOT
 
 CHAPTER, EXERCISE = "ch2_self_attention", "scaled_dot_product_attention"
 PAIR = ("multiplied_by_sqrt_d_k", "scores_transposed")
@@ -79,3 +83,20 @@ def test_without_the_solution_no_pair_is_named(grader, judged, wrong, monkeypatc
     monkeypatch.setattr(grader.maker, "known_pairs", {})
     monkeypatch.setattr("tensorgrade.attempts.maker.sources_path", lambda *_: tmp_path / "none")
     assert judged(CHAPTER, EXERCISE, wrong, told=False).mistakes == []
+
+
+def test_pairs_are_searched_on_hidden_cases_if_both_stored_files_exist(
+    grader, monkeypatch, tmp_path
+):
+    maker, chapter = grader.maker, "ch1_simplified_attention"
+    monkeypatch.setattr(maker, "known_pairs", {})
+    assert maker.pairs(chapter) is maker.pairs(chapter) is not None
+    stored = ROOT / "graders" / "references" / f"{chapter}.sources.json"
+    monkeypatch.setattr("tensorgrade.attempts.maker.sources_path", lambda *_: stored)
+    assert AttemptMaker(Setup(ROOT / "exercises")).pairs(chapter) is None, "public cases"
+    monkeypatch.setattr("tensorgrade.attempts.maker.sources_path", lambda *_: tmp_path / "none")
+    assert maker.pairs(chapter) is None, "the solution is missing"
+    monkeypatch.undo()
+    monkeypatch.setattr(maker, "known_pairs", {})
+    monkeypatch.setattr(maker, "public_references", lambda chapter: None)
+    assert maker.pairs(chapter) is None, "the learners' files are missing"

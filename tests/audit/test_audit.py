@@ -6,12 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 
 from tensorgrade import audit
 from tensorgrade.audit.child import answer
 from tensorgrade.audit.report import annotations, report, status_of
 from tensorgrade.audit.roles import CALL, CONSTRUCTOR, role_of
 from tensorgrade.audit.run import asked_for
+from tensorgrade.cli.audits import audit as audit_command
 from tensorgrade.course import CourseError
 
 from ..commands import ROOT
@@ -580,6 +582,19 @@ def test_a_file_without_attention_has_status_2():
     found = answer({"text": "x = 1\n", "filename": "a.py", "name": "", "wishes": {}})
     assert status_of(found) == 2
     assert "no class or function that looks like attention" in report(found | {"file": "a.py"})
+
+
+def test_files_in_which_nothing_ran_are_skipped_on_request(monkeypatch, capsys):
+    ran, not_run = {"status": "holds", "name": "a"}, {"status": "not run", "name": "b"}
+    found = [
+        {"file": "a.py", "problem": "", "audits": [not_run, ran]},
+        {"file": "b.py", "problem": "it failed", "audits": [not_run]},
+    ]
+    monkeypatch.setattr("tensorgrade.audit.run.audits", lambda *_: iter(found))
+    with pytest.raises(typer.Exit) as ended:
+        audit_command(["a.py", "b.py"], skip_others=True, as_json=True)
+    assert ended.value.exit_code == 0
+    assert json.loads(capsys.readouterr().out) == found[0] | {"audits": [ran]}
 
 
 def test_the_decorator_fails_with_the_report():

@@ -4,10 +4,11 @@ import ast
 
 import pytest
 
+from tensorgrade import grader_files
 from tensorgrade.author.building.learner_checks import learner_checks, take_tests
 from tensorgrade.author.proofs.slips import ExerciseFile
 from tensorgrade.course import CourseError
-from tensorgrade.grader_files import grader_path, marked_tests
+from tensorgrade.grader_files import grader_path, marked_in
 from tensorgrade.judging.course_checks import load_checks
 
 HEAD = """from tensorgrade import exercise
@@ -66,7 +67,8 @@ def test_the_course_has_each_test_once_and_no_case(project):
         assert text == (project.exercises / f"test_{chapter.name}.py").read_text("utf-8")
         paths = [grader_path(project.graders, chapter.name, e.name) for e in chapter.exercises]
         names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-        assert len(names) == len(set(names)) == sum(len(marked_tests(path)) for path in paths)
+        marked = [one for path in paths for one in marked_in(grader_files.tests_text(path), path)]
+        assert len(names) == len(set(names)) == len(marked)
         assert "pick" not in text and "mistake" not in text and "normal(" not in text
 
 

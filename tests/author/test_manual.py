@@ -1,5 +1,6 @@
 """The authors' guides: every complete example is built and proved, and no name is left out."""
 
+import inspect
 import re
 
 import pytest
@@ -7,13 +8,13 @@ import pytest
 import tensorgrade.author
 from tensorgrade.author.proofs.kill_matrix import exercise_matrix, unproved
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
-from tensorgrade.exchange.cases import SETTINGS
+from tensorgrade.author.recording import steps
 from tensorgrade.exchange.references import References, save_references
 from tensorgrade.messages.message import render
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprints, fingerprints_path, save_fingerprints
 from tensorgrade.recognition.signatures import SIGNATURES
-from tensorgrade.runner.steps import Call
+from tensorgrade.runner.steps import VERBS, Passing
 from tensorgrade.testing.collected import CollectedTests
 
 from ..commands import ROOT
@@ -96,7 +97,10 @@ def test_the_page_of_checks_lists_every_signature():
     assert {name for name in SIGNATURES if f"| `{name}` |" not in page} == set()
 
 
-def test_the_page_of_cases_lists_every_setting_of_a_call():
+def test_the_page_of_cases_lists_every_verb_and_every_setting():
     page = (ROOT / "docs" / "reference" / "cases.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"`(\w+)=", page))
-    assert set(SETTINGS[Call]) - listed == set()
+    passing = [verb for verb in VERBS.values() if issubclass(verb, Passing)]
+    assert {name for verb in passing for name in verb.settings} - listed == set()
+    written = [one for one in vars(steps).values() if inspect.isfunction(one)]
+    assert [one.__name__ for one in written if f"`{one.__name__}(" not in page] == []

@@ -3,6 +3,7 @@
 import io
 import os
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -17,10 +18,12 @@ from tensorgrade.instructor.explain import (
     explain,
     for_learner,
     print_explanation,
+    print_nearest,
 )
 from tensorgrade.instructor.exporting import export
 from tensorgrade.instructor.roster import Roster
 from tensorgrade.lateness import Lateness
+from tensorgrade.recognition.fingerprints import Near
 
 from ..commands import ROOT
 from .runs import grade_by_content, put
@@ -92,6 +95,27 @@ def test_what_no_case_says_more_about_is_said_once(explained, text, name, senten
     shown, _ = explained(text, name)
     assert shown.count(sentence) == 1
     assert "\nCases" not in shown and "\nStages" not in shown and "No known mistake" not in shown
+
+
+@pytest.mark.parametrize(
+    "near, title, line",
+    [
+        (
+            [Near(("doubled",), 2, 3, ("b",))],
+            "Nearest known mistakes",
+            "2 of 3 cases  doubled; not on b",
+        ),
+        ([], "No known mistake is similar", ""),
+    ],
+)
+def test_mistakes_with_almost_the_same_results_are_listed(monkeypatch, near, title, line):
+    monkeypatch.setattr("tensorgrade.instructor.explain.nearly", lambda *_: near)
+    attempt = SimpleNamespace(fingerprints=None, own=SimpleNamespace(signatures={}))
+    part = SimpleNamespace(name="softmax", claimed=[], attempt=attempt)
+    console = Console(file=io.StringIO(), width=200, highlight=False, color_system=None)
+    print_nearest(console, SimpleNamespace(part=part))
+    shown = console.file.getvalue().strip().splitlines()
+    assert (shown[0], shown[-1].strip()) == (title, line or title)
 
 
 @pytest.mark.slow

@@ -1,14 +1,16 @@
-"""Messages on parameters that could not be given their values."""
+"""Messages on cases without a result: parameters that were not set, and errors."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from tensorgrade.author import call
 from tensorgrade.exchange.cases import record
-from tensorgrade.exchange.observation import Observation, Outcome
-from tensorgrade.judging.errors import lost_weights
+from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, Outcome
+from tensorgrade.exchange.references import References
+from tensorgrade.judging.errors import lost_weights, why_it_raised
 from tensorgrade.messages.message import render
 from tensorgrade.runner.steps import Load
 
@@ -81,3 +83,66 @@ def test_parts_that_share_weights_are_named_without_what_learners_have_never_see
     assert render(lost_weights(case, observed, {"w", "v"})).startswith(said)
     said = "`rows.0`, `rows.1` and `rows.2` are one and the same object"
     assert render(lost_weights(case, observed, {"mix.w", "mix.v"})).startswith(said)
+
+
+def said_on(error: CaughtError) -> str:
+    """Return the message on an error in the first of two cases, which does not pass `scale`."""
+    cases = [record("mix", f"a/{n}", [call("mix", **given)]) for n, given in enumerate(CALLS)]
+    references = References("ch1", False, tuple((one, Observation()) for one in cases))
+    attempt = SimpleNamespace(references=references, loaded=Loaded(), place="line {}".format)
+    return render(why_it_raised(attempt, "mix", cases[0], error).problem)
+
+
+CALLS = [{"x": torch.ones(2)}, {"x": torch.ones(2), "scale": 2.0}]
+MEETS = "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "short"),
+    [
+        ({"scores": (2, 3, 4), "total": (2, 3), "n": 3}, "total"),
+        ({"scores": (2, 3, 4), "total": (2, 3), "bias": (4,)}, "total"),
+        ({"scores": (2, 3, 4), "total": (2, 3), "largest": (2, 3)}, ""),
+        ({"scores": (2, 3, 4), "total": (2, 5)}, ""),
+        ({"scores": (2, 3, 5), "total": (2, 3)}, ""),
+    ],
+)
+def test_a_lost_last_dimension_is_named_if_only_one_pair_of_shapes_fits(sizes, short):
+    said = said_on(CaughtError("RuntimeError", MEETS, 3, "scores - total", sizes=sizes))
+    assert ("torch compares shapes from the right" in said) == bool(short)
+    assert not short or said.endswith(
+        f"Does `{short}` need one more dimension at its end, of size 1?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "sentence"),
+    [
+        ("scale", "mix", "this call does not pass `scale`, so it is None. What should happen"),
+        ("scale", "forward", "this call does not pass `scale`, so it is None. What should happen"),
+        ("scale", "inner", "on that line, `scale` is None"),
+        ("x", "mix", "on that line, `x` is None"),
+    ],
+)
+def test_a_name_without_a_value_is_reported_and_whether_the_call_leaves_it_out(
+    name, function, sentence
+):
+    text = "unsupported operand type(s) for *: 'NoneType' and 'int'"
+    error = CaughtError("TypeError", text, 3, f"{name} * 2", function, definition="mix")
+    assert sentence in said_on(dataclasses.replace(error, empty=(name,)))
+    for other in (
+        dataclasses.replace(error, empty=(name, "mask")),
+        dataclasses.replace(error, empty=(name,), text="unsupported operand type(s)"),
+    ):
+        assert "is None" not in said_on(other)
+
+
+def test_dtypes_are_listed_if_the_error_is_about_two_of_them():
+    text = "expected m1 and m2 to have the same dtype, but got: float != double"
+    error = CaughtError("RuntimeError", text, dtypes={"x": "float32", "w": "float64"})
+    assert "`x` is float32 and `w` is float64; they have to be" in said_on(error)
+    for other in (
+        dataclasses.replace(error, text="a message on something else"),
+        dataclasses.replace(error, dtypes={"x": "float32", "w": "float32"}),
+    ):
+        assert "they have to be of the same dtype" not in said_on(other)

@@ -15,7 +15,7 @@ from tensorgrade.exchange.references import (
     load_references,
     save_references,
 )
-from tensorgrade.exchange.traces import Trace, read_trace, with_stages
+from tensorgrade.exchange.traces import Stage, Trace, read_trace, with_stages
 from tensorgrade.judging.divergence import Divergence, divergence_sentence
 from tensorgrade.judging.find_divergence import find_divergence
 from tensorgrade.judging.right_values import Rows, close, right_values
@@ -417,6 +417,15 @@ def test_right_values_are_looked_through_once_for_all_learners(recorded):
     _, _, traces = recorded
     assert right_values(traces) is right_values(traces)
     assert right_values(traces[:1]) is not right_values(traces)
+
+
+def test_only_factors_of_right_answers_scale_a_value_and_each_is_listed_once():
+    value = torch.tensor([1.0, -2.0, 4.0])
+    made = [(value, ()), (2 * value, (0,)), (value * 6, (1,)), (value * 12, (2,))]
+    right = right_values((Trace(tuple(Stage(0, "mul", since, (), one) for one, since in made)),))
+    assert right.factors == pytest.approx([2, 2**0.5, 3, 3**0.5])
+    assert [weight for _, weight in right.unscaled] == [7.0]
+    assert right.scaled(3 * value) and not right.scaled(2.5 * value)
 
 
 def line_of(text, words):

@@ -223,7 +223,6 @@ def test_the_file_of_an_item_has_its_imports_and_the_line_that_is_told(workshop)
 
 
 def test_a_repair_without_the_definition_is_no_repair():
-    from tensorgrade.learner.commands.review_items import definition_of_repair
-
+    item = Item("no_scale", "", CHAPTER, "f", "def f(): pass", "", 1)
     with pytest.raises(CourseError, match="no longer defines f"):
-        definition_of_repair("def g(): pass", "f")
+        Workshop.repaired(None, item, "def g(): pass")

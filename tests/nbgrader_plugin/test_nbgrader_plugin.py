@@ -1,4 +1,4 @@
-"""The parts that nbgrader loads: points and cards from verdicts, scripts poured into notebooks."""
+"""The parts that nbgrader loads: points and cards from verdicts, scripts made into notebooks."""
 
 import shutil
 import subprocess
@@ -129,13 +129,13 @@ def test_graded_cells_that_are_gone_are_put_back():
 
 def names_in(nb) -> set[str]:
     module, _ = load_module(
-        "poured", source_in(nbformat.writes(nb).encode(), "n.ipynb").text, "n.ipynb"
+        "converted", source_in(nbformat.writes(nb).encode(), "n.ipynb").text, "n.ipynb"
     )
     return set(vars(module))
 
 
 def test_a_script_fills_the_solution_cells():
-    nb = conversion.pour(parts(SOLUTION), RELEASED)
+    nb = conversion.to_notebook(parts(SOLUTION), RELEASED)
     cells = {cell.id: cell.source for cell in nb.cells}
     assert "exponentials.sum()" in cells["softmax_naive"] and "BEGIN SOLUTION" in cells["softmax"]
     assert conversion.REST not in cells, "the solution has nothing that the notebook has not"
@@ -145,7 +145,7 @@ def test_a_script_fills_the_solution_cells():
 def test_helpers_go_in_front_of_the_first_answer():
     script = "import math\n\n\ndef helper(x):\n    return x\n\n\n"
     script += "@staticmethod\ndef softmax(x, dim=-1):\n    return helper(x)\n"
-    nb = conversion.pour(parts(script), RELEASED)
+    nb = conversion.to_notebook(parts(script), RELEASED)
     ids = [cell.id for cell in nb.cells]
     assert ids.index(conversion.REST) == ids.index("attention_scores") - 1
     cells = {cell.id: cell.source for cell in nb.cells}
@@ -158,7 +158,7 @@ def test_helpers_go_in_front_of_the_first_answer():
 def test_a_script_with_a_broken_definition_keeps_the_others():
     script = "import torch\n\ndef softmax(x:\n    return x\n\n"
     script += "def context_vector(query, inputs):\n    return query\n"
-    cells = {cell.id: cell.source for cell in conversion.pour(parts(script), RELEASED).cells}
+    cells = {cell.id: cell.source for cell in conversion.to_notebook(parts(script), RELEASED).cells}
     assert (
         cells["softmax"].startswith("def softmax(x:") and "return query" in cells["context_vector"]
     )
@@ -166,7 +166,7 @@ def test_a_script_with_a_broken_definition_keeps_the_others():
 
 @pytest.mark.parametrize("script", ["", "#", "\n\n", "'''", "1 +", "def (", "class", "é = 1"])
 def test_any_text_can_be_converted(script):
-    nbformat.validate(conversion.pour(parts(script), RELEASED))
+    nbformat.validate(conversion.to_notebook(parts(script), RELEASED))
 
 
 @pytest.fixture
@@ -182,25 +182,25 @@ def notebook_of(submitted: Path) -> Path:
 
 
 def test_a_script_alone_is_converted(submitted, reader):
-    assert conversion.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
+    assert conversion.convert_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
     assert "exponentials.sum()" in notebook_of(submitted).read_text()
 
 
 def test_a_script_beside_an_untouched_notebook_is_converted(submitted, reader):
     shutil.copy(RELEASED, notebook_of(submitted))
-    assert conversion.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
+    assert conversion.convert_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
 
 
 def test_a_notebook_with_answers_counts_before_the_script(submitted, reader):
     text = (ROOT / "source" / CH1 / f"{CH1}.ipynb").read_text()
     notebook_of(submitted).write_text(text)
-    assert conversion.pour_all(submitted, ROOT / "release", reader) == []
+    assert conversion.convert_all(submitted, ROOT / "release", reader) == []
     assert notebook_of(submitted).read_text() == text
 
 
 def test_a_notebook_that_cannot_be_read_gives_way_and_is_kept(submitted, reader):
     notebook_of(submitted).write_text("garbage")
-    assert conversion.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
+    assert conversion.convert_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
     assert "exponentials.sum()" in notebook_of(submitted).read_text()
     kept = notebook_of(submitted).with_name(f"{CH1}.ipynb.unreadable")
     assert kept.read_text() == "garbage"
@@ -211,7 +211,7 @@ def test_a_notebook_with_only_a_helper_gives_way(submitted, reader):
     nb = nbformat.read(RELEASED, as_version=4)
     nb.cells.append(nbformat.v4.new_code_cell("def helper():\n    return 1"))
     nbformat.write(nb, notebook_of(submitted))
-    assert conversion.pour_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
+    assert conversion.convert_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
 
 
 def test_links_are_left_alone(submitted, tmp_path, reader):
@@ -220,11 +220,11 @@ def test_links_are_left_alone(submitted, tmp_path, reader):
     script = notebook_of(submitted).with_suffix(".py")
     script.unlink()
     script.symlink_to(secret)
-    assert conversion.pour_all(submitted, ROOT / "release", reader) == []
+    assert conversion.convert_all(submitted, ROOT / "release", reader) == []
 
 
 def test_a_converted_script_is_graded_as_the_script_that_it_is(submitted, reader):
-    conversion.pour_all(submitted, ROOT / "release", reader)
+    conversion.convert_all(submitted, ROOT / "release", reader)
     nb = nbformat.read(notebook_of(submitted), as_version=4)
     script = notebook_of(submitted).with_suffix(".py")
     assert conversion.script_behind(nb, script, RELEASED, reader) == SOLUTION.encode()

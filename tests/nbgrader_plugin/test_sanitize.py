@@ -16,7 +16,12 @@ from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.preprocessors import DeduplicateIds
 
 from tensorgrade.nbgrader_plugin import sanitize as module
-from tensorgrade.nbgrader_plugin.sanitize import Unsound, read_notebook, reason_in, sound
+from tensorgrade.nbgrader_plugin.sanitize import (
+    InvalidNotebook,
+    read_notebook,
+    reason_in,
+    sanitized,
+)
 
 from ..commands import ROOT
 from ..sampling import first_of_each
@@ -77,21 +82,21 @@ def test_a_released_notebook_keeps_its_cells_and_marks():
     ],
 )
 def test_a_cell_with_odd_marks_stays_a_graded_cell(marks):
-    made = sound({"cells": [marked(**marks)]})
+    made = sanitized({"cells": [marked(**marks)]})
     accepted(made)
     assert made.cells[0].metadata.nbgrader.grade_id == "points-softmax"
 
 
 @pytest.mark.parametrize("name", [["a"], {}, None, "", "a\rb = 1", "a b", "é", "a" * 1000, 3])
 def test_a_cell_with_no_sound_name_is_a_learners_own(name):
-    made = sound({"cells": [marked(grade_id=name)]})
+    made = sanitized({"cells": [marked(grade_id=name)]})
     accepted(made)
     assert "nbgrader" not in made.cells[0].metadata and made.cells[0].source == "x = 1"
 
 
 def test_marks_that_contradict_the_cell_are_dropped():
     cell = {"cell_type": "markdown", "source": "hm", "metadata": {"nbgrader": MARKS}}
-    made = sound({"cells": [cell]})
+    made = sanitized({"cells": [cell]})
     accepted(made)
     assert "nbgrader" not in made.cells[0].metadata
 
@@ -109,13 +114,13 @@ def test_marks_that_contradict_the_cell_are_dropped():
     ],
 )
 def test_text_is_kept_whatever_is_around_it(cell, source):
-    made = sound({"cells": [cell], "nbformat": 3, "nbformat_minor": "x", "metadata": None})
+    made = sanitized({"cells": [cell], "nbformat": 3, "nbformat_minor": "x", "metadata": None})
     accepted(made)
     assert [c.source for c in made.cells] == [source]
 
 
 def test_names_that_stand_twice_are_distinguished():
-    made = sound({"cells": [code(id="cell-1"), code(id="cell-1"), code(id=None), 3, "no"]})
+    made = sanitized({"cells": [code(id="cell-1"), code(id="cell-1"), code(id=None), 3, "no"]})
     accepted(made)
     assert len({cell.id for cell in made.cells}) == 3
 
@@ -123,7 +128,7 @@ def test_names_that_stand_twice_are_distinguished():
 def test_pasted_pictures_stay_and_nothing_else_does():
     attached = {"a.png": {"image/png": "aGk=", "text/html": "<script>"}, "b": {"image/png": "<"}}
     cell = {"cell_type": "markdown", "source": "![](attachment:a.png)", "attachments": attached}
-    made = sound({"cells": [cell]})
+    made = sanitized({"cells": [cell]})
     accepted(made)
     assert made.cells[0].attachments == {"a.png": {"image/png": "aGk="}}
 
@@ -142,8 +147,8 @@ def test_pasted_pictures_stay_and_nothing_else_does():
     ],
 )
 def test_no_cells_are_no_notebook(told):
-    with pytest.raises(Unsound):
-        sound(told)
+    with pytest.raises(InvalidNotebook):
+        sanitized(told)
 
 
 @pytest.mark.parametrize(
@@ -174,8 +179,8 @@ def test_links_and_folders_are_no_notebooks(tmp_path):
 @pytest.mark.slow
 def test_too_much_is_reported_and_fifty_megabytes_of_outputs_are_not_too_much(tmp_path):
     for cells in ([code()] * 6000, [code("x" * (2 << 20))]):
-        with pytest.raises(Unsound, match="more than"):
-            sound({"cells": cells})
+        with pytest.raises(InvalidNotebook, match="more than"):
+            sanitized({"cells": cells})
     output = {"output_type": "stream", "name": "stdout", "text": "x" * (50 << 20)}
     (tmp_path / "a.ipynb").write_text(json.dumps({"cells": [code(outputs=[output])]}))
     made = read_notebook(tmp_path / "a.ipynb")
@@ -235,7 +240,7 @@ CELLS = st.fixed_dictionaries(
 @given(JUNK | st.fixed_dictionaries({"cells": st.lists(CELLS | JUNK, max_size=4) | JUNK}))
 def test_nearly_a_notebook_is_one_or_none(told):
     try:
-        made = sound(told)
-    except Unsound:
+        made = sanitized(told)
+    except InvalidNotebook:
         return
     accepted(made)

@@ -127,17 +127,19 @@ class Block(Relation):
                 return None
             gap = float((actual - every[0]).abs().max())
             said = f"The results differ by up to {gap:.2g} from those of its parts, put together."
-            for name, (sentence, steps) in WRONG.items() if self.explain else ():
-                if any(agrees(actual, chained(inputs["x"], p, steps)) for p in both):
-                    return Broken(said, sizes, (Cause(name, sentence, where_of(name)),))
-        return Broken(said, sizes, where=WHERE)
+            cause = wrong_form(actual, inputs["x"], both) if self.explain else None
+        return Broken(said, sizes, (cause,)) if cause else Broken(said, sizes, where=WHERE)
 
 
-def where_of(name: str) -> tuple[str, ...]:
-    """Return the operations that a mistake of a block is about, by its name."""
-    if "feed_forward" in name:
-        return ("feed_forward", "ffn", "ffwd", "ff", "mlp", *WHERE)
-    return ("attention", "attn", "sa", *WHERE) if "attention" in name else WHERE
+def wrong_form(actual: Tensor, x: Tensor, orders: tuple[Parts, ...]) -> Cause | None:
+    """Return the mistake whose formula gives the result of a block, with the operations it is on."""
+    for name, (sentence, steps) in WRONG.items():
+        if any(agrees(actual, chained(x, parts, steps)) for parts in orders):
+            if "feed_forward" in name:
+                return Cause(name, sentence, ("feed_forward", "ffn", "ffwd", "ff", "mlp", *WHERE))
+            own = ("attention", "attn", "sa") if "attention" in name else ()
+            return Cause(name, sentence, (*own, *WHERE))
+    return None
 
 
 RELATIONS: tuple[type[Relation], ...] = (Block,)

@@ -263,18 +263,14 @@ class Gradients(Relation):
         grads = gradients(value, leaves)
         needed = [name for name in inputs if name in leaves]
         if value.shape[1] > 1 and self.subject.is_module:
-            needed += [name for name in layer_weights(made) if name in leaves]
+            mapping = mapping_of(made)
+            layers = filter(None, (mapping.q, mapping.k, mapping.v, mapping.fused, mapping.out))
+            either = (name for one in layers for name in (one.name, f"{one.name}.weight"))
+            needed += [name for name in either if name in leaves]
         for name in needed:
             if not bool((grads[name] != 0).any()):
                 return f"No gradient reaches `{name}`"
         return wrong_slope(run, leaves, grads) if value.dtype == torch.float64 else ""
-
-
-def layer_weights(made: nn.Module) -> list[str]:
-    """Return the names of the weights of a module's projections."""
-    mapping = mapping_of(made)
-    layers = filter(None, (mapping.q, mapping.k, mapping.v, mapping.fused, mapping.out))
-    return [name for layer in layers for name in (layer.name, f"{layer.name}.weight")]
 
 
 class StateDict(Relation):

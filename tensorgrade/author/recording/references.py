@@ -13,7 +13,7 @@ import torch
 
 from ...attempts.in_process import InProcess
 from ...course import CourseError
-from ...exchange.cases import SETTINGS, Case
+from ...exchange.cases import Case
 from ...exchange.observation import CaughtError, Observation, Outcome
 from ...exchange.references import References
 from ...exchange.traces import Trace, read_trace, shows_stages, with_stages
@@ -25,6 +25,7 @@ from ...recognition.imprints import Imprint
 from ...recognition.mistakes import EditError, Mistake, make, place_of
 from ...recognition.signatures import UNSEEN, Signature, imprint
 from ...runner.serve import seconds
+from ...runner.steps import VERBS, Passing
 from ...sources.submission import Source, Submission
 from .adopted import adopted_mistakes, observe_adopted
 from .casebook import recorded_cases
@@ -99,7 +100,8 @@ def failure(case: Case, error: CaughtError) -> str:
     """Return a message that the solution fails on a case, with the error and a possible cause."""
     place = f" ({case.exercise}, {error.source})" if error.source else ""
     said = f"{case.exercise}: the solution fails on {case.name}: {error.type}: {error.text}{place}"
-    taken = [name for name in sorted(set().union(*SETTINGS.values())) if f"'{name}'" in error.text]
+    settings = {n for verb in VERBS.values() if issubclass(verb, Passing) for n in verb.settings}
+    taken = [name for name in sorted(settings) if f"'{name}'" in error.text]
     if error.type == "TypeError" and taken:
         name = taken[0]
         said += f"; `{name}=` is a setting of the step: an argument of that name is passed with "

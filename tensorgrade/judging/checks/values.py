@@ -28,7 +28,7 @@ def agrees(exercise: CheckedExercise, group: str, only: str = "", strict: bool =
             if name.startswith(only):
                 exercise.compare_value(case, name, expected, observed, strict)
         if strict:
-            has_types(exercise, case, expected, observed)
+            _has_types(exercise, case, expected, observed)
     if not only:
         gives_no_more(exercise, group)
 
@@ -50,8 +50,7 @@ def gives_no_more(exercise: CheckedExercise, group: str) -> None:
             exercise.wrong("values", say.TooManyResults(got, most), case=case)
 
 
-@check
-def has_types(
+def _has_types(
     exercise: CheckedExercise, case: Case, expected: Observation, observed: Observation
 ) -> None:
     """Check that a case's tensors are in a list or in a tuple, as the reference has them."""

@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
-from ...attempts.attempt import Attempt
 from ...attempts.in_process import InProcess
 from ...course import CourseError
 from ...exchange.cases import Case, spoken
@@ -56,10 +55,11 @@ def compare(kit: Kit, exercise: str, console: Console) -> None:
     try:
         if not workshop.passes(chapter, exercise, own):
             raise CourseError(f"{exercise} does not pass yet; compare it after that")
-        case = largest_case(workshop.attempt(chapter, own), exercise)
-        times = [
-            seconds_of(workshop, chapter, one.text, case) if case else None for one in versions
-        ]
+        calls = workshop.attempt(chapter, own).references.of(exercise)
+        cases = [case for case, right in calls if is_simple(case, right)]
+        sizes = [sum(tensor.numel() for _, tensor in case.passed_tensors) for case in cases]
+        case = cases[sizes.index(max(sizes))] if cases else None
+        times = [seconds_of(workshop, chapter, one.text, case) for one in versions]
     finally:
         workshop.close()
     for version, seconds in zip(versions, times, strict=True):
@@ -122,13 +122,6 @@ def without_docstrings(code: str) -> str:
             texts |= {*range(text.lineno, (text.end_lineno or text.lineno) + 1)}
     lines = enumerate(code.split("\n"), 1)
     return "\n".join(line for at, line in lines if at not in texts)
-
-
-def largest_case(attempt: Attempt, exercise: str) -> Case | None:
-    """Return the case of one call with the most numbers in its arguments; None without cases."""
-    cases = [case for case, right in attempt.references.of(exercise) if is_simple(case, right)]
-    sizes = [sum(tensor.numel() for _, tensor in case.passed_tensors) for case in cases]
-    return cases[sizes.index(max(sizes))] if cases else None
 
 
 def seconds_of(workshop: Workshop, chapter: str, text: str, case: Case | None) -> float | None:

@@ -22,7 +22,7 @@ from ...practice.variants import definition
 from ...runner.changes import bound_by, imports_of
 from ...views.words import plural
 from ..kit import Kit, open_in_editor
-from .review_items import Item, Workshop, definition_of_repair
+from .review_items import Item, Workshop
 
 SCHEDULER = Scheduler(learning_steps=(), relearning_steps=(), enable_fuzzing=False)
 SECONDS_OF_A_SESSION = 300
@@ -220,8 +220,7 @@ class Session:
         """Check a repair and say what came out. If it is right, note it and remove the file."""
         self.workshop = self.workshop or Workshop(self.kit, random.Random())
         try:
-            text = path.read_text(encoding="utf-8")
-            results, small = self.workshop.repaired(item, definition_of_repair(text, item.exercise))
+            results, small = self.workshop.repaired(item, path.read_text(encoding="utf-8"))
         except (CourseError, OSError, UnicodeDecodeError) as error:
             self.console.print(f"  {error}", style="yellow", markup=False)
             return False

@@ -152,8 +152,14 @@ class Workshop:
         named = {name for one in findings for name in one.mistakes}
         return next((one.mistakes[mistake] for one in findings if named == {mistake}), "")
 
-    def repaired(self, item: Item, definition: str) -> tuple[Results, bool]:
-        """Return the checks on a repair, and True if it changes no more than needed."""
+    def repaired(self, item: Item, file: str) -> tuple[Results, bool]:
+        """Return the checks on the repair in a file, and True if it changes no more than needed.
+
+        Raises CourseError if there is none.
+        """
+        if not (definition := plain(file, item.exercise)):
+            why = "or it is not valid Python"
+            raise CourseError(f"the file no longer defines {item.exercise}, {why}")
         text = with_definition(item.base, item.exercise, definition)
         results = self.results(item.chapter, item.exercise, text)
         return results, is_small(item, definition)
@@ -251,10 +257,3 @@ def first_difference(before: str, after: str) -> int:
     pairs = zip(before.split("\n"), after.split("\n"), strict=False)
     equal = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
     return (min(before.count("\n"), after.count("\n")) if equal is None else equal) + 1
-
-
-def definition_of_repair(text: str, exercise: str) -> str:
-    """Return the repaired definition in a review's file. Raises CourseError if there is none."""
-    if not (found := plain(text, exercise)):
-        raise CourseError(f"the file no longer defines {exercise}, or it is not valid Python")
-    return found

@@ -55,30 +55,23 @@ class ChapterLoader(Loader):
         """Return None, so that Python creates an ordinary module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill the module, and print its origin."""
+        """Fill the module, and print if it is the learner's or the course's substitute."""
         text = source_of(self.path).text
         loaded, _ = load_module(module.__name__, text, str(self.path), definitions_only=True)
         vars(module).update({k: v for k, v in vars(loaded).items() if not k.startswith("__")})
         sys.modules[module.__name__] = module
-        print(self.origin_of(module.__name__, text))
-
-    def origin_of(self, name: str, text: str) -> str:
-        """Return a line that says if the chapter is the learner's or the course's substitute."""
         if self.is_standin:
-            return STANDIN.format(name, what_it_is(text))
-        return f"{name}: yours, from {self.path}"
+            docstring = ast.get_docstring(ast.parse(text)) or "a stand-in."
+            first_paragraph = " ".join(docstring.split("\n\n")[0].split())
+            print(STANDIN.format(module.__name__, first_paragraph))
+        else:
+            print(f"{module.__name__}: yours, from {self.path}")
 
 
 STANDIN = (
     "{0}: yours is not written yet, or {0}.py and {0}.ipynb are not near this notebook. "
     "In its place: {1} Numbers and pictures will differ from those in the text."
 )
-
-
-def what_it_is(standin: str) -> str:
-    """Return the first paragraph of a substitute's docstring, which describes it."""
-    docstring = ast.get_docstring(ast.parse(standin)) or "a stand-in."
-    return " ".join(docstring.split("\n\n")[0].split())
 
 
 def written_chapter(name: str, here: Path, standin: Path | None) -> Path | None:

@@ -19,7 +19,7 @@ from ...attempts.results import CheckResult, State, first_failure, state_of
 from ...attempts.setup import Setup
 from ...course import CourseError, Exercise
 from ...judging.diagnosis import Finding
-from ...runner.notebooks import names_in
+from ...runner.notebooks import Cell, extract, names_in
 from ...runner.source import Source
 from ...testing.collected import CollectedTests
 from ...testing.guards import Breakpoints, guarded
@@ -28,7 +28,7 @@ from ...views.note import Note
 from ...views.points import earned
 from ...views.summary import OF_THE_TEST
 from .public_checks import find_exercises
-from .running import running_source
+from .running import cells_run
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ def check_here(asked: object) -> Checked:
     also if no cell that has run defines this name or a similar one.
     """
     name = asked if isinstance(asked, str) else str(getattr(asked, "__name__", asked))
-    exercises, source = find_exercises(), running_source()
+    exercises, cells = find_exercises(), enumerate(cells_run())
+    source = extract([Cell(text, f"[{number}]") for number, text in cells if text.strip()])
     if not get_close_matches(name, names_in(source.text), 1, 0.8):
         raise CourseError(NOT_RUN.format(name))
     return check(exercises, name, source)

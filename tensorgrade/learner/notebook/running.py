@@ -6,8 +6,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ...course import CourseError
-from ...runner.notebooks import Cell, extract
-from ...runner.source import Source
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -30,18 +28,6 @@ def cells_run() -> list[str]:
             "check(…) looks at a notebook's cells; for a file run `pytest exercises/`"
         )
     return list(shell.history_manager.input_hist_raw)
-
-
-def running_source() -> Source:
-    """Return the definitions of all cells run so far. Raises CourseError outside a notebook."""
-    cells = enumerate(cells_run())
-    return extract([Cell(source, f"[{number}]") for number, source in cells if source.strip()])
-
-
-def is_written_here(name: str) -> bool:
-    """Return True if a cell defines this function or class."""
-    shell = find_shell()
-    return shell is not None and getattr(shell.user_ns.get(name), "__module__", "") == "__main__"
 
 
 def called_on_the_way(trace: TracebackType) -> list[str]:
@@ -74,11 +60,6 @@ def needed_by(cell: str, before: list[str]) -> list[str]:
     used = names(cell, ast.Load)
     makers = [other for other in before if set(used) & {*names(other, ast.Store)}]
     return list(dict.fromkeys([*used, *(n for other in makers for n in names(other, ast.Load))]))
-
-
-def is_made_in(cells: list[str], name: str | None) -> bool:
-    """Return True if one of these cells assigns to this name, even if it failed before that."""
-    return any(name in names(cell, ast.Store) for cell in cells)
 
 
 def names(cell: str, use: type[ast.expr_context]) -> list[str]:

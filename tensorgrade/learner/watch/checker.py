@@ -28,7 +28,7 @@ from ...sources.submission import Submission
 from ...testing.collected import CollectedTests
 from ...views.points import Results
 from ...views.summary import State, group, left_out, state_of
-from .processes import CAN_FORK, Forked, Kept
+from .processes import CAN_FORK, Forked, ReusedProcess
 
 NO_STOP = "breakpoint() does not stop here; in `pytest exercises/` it does."
 PATIENCE = 3.0  # time limit in seconds for loading a file, and for each call
@@ -52,7 +52,7 @@ class WatchMaker(AttemptMaker):
     def warm_up(self) -> WarmProcess:
         """Return the process that runs learner code or forks children for it. Raises NotStarted."""
         if self.warm is None:
-            self.warm = Forked(self.limits) if CAN_FORK else Kept(self.limits)
+            self.warm = Forked(self.limits) if CAN_FORK else ReusedProcess(self.limits)
         return self.warm
 
     @property
@@ -141,11 +141,6 @@ class Pieces:
             found |= spoken
         return found
 
-    def stands_as(self, before: "Pieces", but: set[str]) -> bool:
-        """Return True if every piece begins on the same line as before, except those in `but`."""
-        now, then = (set(pieces.lines.items()) for pieces in (self, before))
-        return {name for name, _ in now ^ then} <= but
-
 
 def speaks_of(names: set[str], *texts: str) -> bool:
     """Return True if one of the names occurs as a word in one of the texts."""
@@ -210,12 +205,12 @@ class Checker:
         asked = {n: {n, *attempt.references.asked_by_name(n)} for n in attempt.exercises}
         known = {n: checks for n, checks in results.items() if asked[n].isdisjoint(reached)}
         called = now.reaches(set().union(*(asked[n] for n in asked.keys() - known.keys())))
-        stands = now.stands_as(before, but=reached)
+        moved = {name for name, _ in now.lines.items() ^ before.lines.items()}
         return {
             name: checks
             for name, checks in known.items()
             if state_of(checks) == State.DONE
-            or (stands and name not in called and not cut_short(checks))
+            or (moved <= reached and name not in called and not cut_short(checks))
         }
 
     def close(self) -> None:

@@ -104,7 +104,7 @@ class Watch:
         changed = [
             name
             for name in self.course.exercise_names
-            if is_other(self.by_exercise.get(name, []), before.get(name, []))
+            if outcome(self.by_exercise.get(name, [])) != outcome(before.get(name, []))
         ]
         if changed:
             self.open(changed[0])
@@ -228,11 +228,6 @@ class Watch:
         self.live = None
         self.checker.close()
         print_progress(self.console, self.course, self.by_exercise, plain=self.plain)
-
-
-def is_other(checks: list[CheckResult], before: list[CheckResult]) -> bool:
-    """Return True if an exercise's outcome has changed. Reused results are the same object."""
-    return checks is not before and outcome(checks) != outcome(before)
 
 
 def outcome(checks: list[CheckResult]) -> list[tuple]:

@@ -79,7 +79,7 @@ def be_warm(ours: socket.socket, control: socket.socket, config: dict) -> None:
     serve_forks(control, config)
 
 
-class Kept(WarmProcess):
+class ReusedProcess(WarmProcess):
     """One process for learner code, reused for all checks and replaced if it hangs.
 
     It needs neither fork nor signals, nor sockets that only some systems have.
@@ -133,16 +133,16 @@ class Kept(WarmProcess):
 class Turn(Child):
     """One attempt's turn with the reused process."""
 
-    def __init__(self, kept: Kept, budget: Budget | None):
-        self.kept, self.budget = kept, budget or Budget()
+    def __init__(self, reused: ReusedProcess, budget: Budget | None):
+        self.reused, self.budget = reused, budget or Budget()
 
     def send(self, message: bytes, seconds: float) -> None:
         """Send one message. Raises TimedOut or Ended."""
-        assert self.kept.process.stdin is not None
+        assert self.reused.process.stdin is not None
         with self.budget.within(seconds):
-            self.kept.waiting = True
+            self.reused.waiting = True
             try:
-                send(self.kept.process.stdin, message)
+                send(self.reused.process.stdin, message)
             except OSError:
                 raise Ended from None
 
@@ -150,15 +150,15 @@ class Turn(Child):
         """Return the next message. Raises TimedOut, or Ended, also if the message is too large."""
         with self.budget.within(seconds) as deadline:
             try:
-                reply = self.kept.replies.get(timeout=deadline - time.monotonic())
+                reply = self.reused.replies.get(timeout=deadline - time.monotonic())
             except queue.Empty:
                 raise TimedOut from None
             if reply is None or len(reply) > most_bytes:
                 raise Ended
-        self.kept.waiting = False
+        self.reused.waiting = False
         return reply
 
     def close(self) -> None:
         """Replace the process if it still owes a reply; otherwise leave it running."""
-        if self.kept.waiting:
-            self.kept.restart()
+        if self.reused.waiting:
+            self.reused.restart()

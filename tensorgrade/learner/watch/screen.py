@@ -251,15 +251,11 @@ class Keys:
             self.__enter__()
 
     def next(self, seconds: float = 0.0) -> str | None:
-        """Return the next key, waiting at most this many seconds."""
+        """Return the next key, waiting at most this many seconds. A closed terminal is a `q`."""
         if not self.tty:
             return None
         if sys.platform == "win32":
             return from_console(seconds)
-        return self.from_terminal(seconds)
-
-    def from_terminal(self, seconds: float) -> str | None:
-        """Read a key on Linux and macOS. A closed terminal counts as `q`."""
         if not select.select([sys.stdin], [], [], seconds)[0]:
             return None
         return os.read(sys.stdin.fileno(), 1).decode(errors="replace") or "q"
