@@ -221,11 +221,6 @@ class Attempt:
         assign(self.backend, self.orders)
 
     @cached_property
-    def changed(self) -> dict[str, int]:
-        """By exercise: the number of parts that the learner changed in the given code."""
-        return self.facts.changes
-
-    @cached_property
     def given(self) -> "Attempt":
         """The code of the find-the-bug exercises, as an attempt. It is trusted and runs here."""
         text = "\n\n".join(self.references.bugs.values())
@@ -345,27 +340,27 @@ class ExerciseAttempt(CheckedExercise):
 Find: TypeAlias = Callable[Concatenate[ExerciseAttempt, Arguments], Found]
 
 
-def cached_in(store: str) -> Callable[[Find[Arguments, Found]], Find[Arguments, Found]]:
-    """Return a decorator for functions about an exercise that caches their results.
-
-    store: the attribute with the cache.
-    """
-
-    def decorate(find: Find[Arguments, Found]) -> Find[Arguments, Found]:
-        @wraps(find)
-        def once(part: ExerciseAttempt, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
-            known, key = getattr(part, store), (find.__name__, *args, *kwargs.items())
-            if key not in known:
-                known[key] = find(part, *args, **kwargs)
-            return known[key]
-
-        return once
-
-    return decorate
+def cached_for_results(find: Find[Arguments, Found]) -> Find[Arguments, Found]:
+    """Cache what a function finds out about an exercise until it is judged by other results."""
+    return cached("results_cache", find)
 
 
-cached_for_results = cached_in("results_cache")  # until the exercise is judged by other results
-cached_for_file = cached_in("file_cache")  # as long as the file stays the same
+def cached_for_file(find: Find[Arguments, Found]) -> Find[Arguments, Found]:
+    """Cache what a function finds out about an exercise as long as the file stays the same."""
+    return cached("file_cache", find)
+
+
+def cached(store: str, find: Find[Arguments, Found]) -> Find[Arguments, Found]:
+    """Return a function about an exercise with a cache. store: the attribute with the cache."""
+
+    @wraps(find)
+    def once(part: ExerciseAttempt, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Found:
+        known, key = getattr(part, store), (find.__name__, *args, *kwargs.items())
+        if key not in known:
+            known[key] = find(part, *args, **kwargs)
+        return known[key]
+
+    return once
 
 
 @contextmanager

@@ -43,7 +43,9 @@ def divergence(part: ExerciseAttempt, raised: bool) -> Divergence | None:
             if made := line_making_one_of(part, seen, unloaded) or wrong_default(part):
                 return made
             continue  # it ran with other weights, so its values show nothing
-        if raised != ends_in_error(seen.observed, raised):
+        error = seen.observed.error
+        # Unless errors are looked for, only those with a line count.
+        if raised != bool(error and (raised or error.line is not None)):
             continue
         if found := divergence_on(part, seen, public.traces[seen.case.id]):
             return found
@@ -75,11 +77,6 @@ def public_stages(part: ExerciseAttempt, public: References) -> list[Seen]:
     return [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
 
 
-def ends_in_error(seen: Observation, raised: bool) -> bool:
-    """Return True if a case raised. Unless errors are looked for, only if the line is known."""
-    return seen.error is not None and (raised or seen.error.line is not None)
-
-
 def divergence_on(
     part: ExerciseAttempt, seen: Seen, references: tuple[Trace, ...]
 ) -> Divergence | None:
@@ -90,8 +87,11 @@ def divergence_on(
         return None
     if isinstance(found.what, HoldsOtherValue) and not names(part, found.what.name):
         found = replace(found, what=None, stage="")
-    if isinstance(found.what, ComesTooEarly) and not has_loop(part, found.line):
-        found = replace(found, what=None)
+    if isinstance(found.what, ComesTooEarly):
+        text = part.attempt.submitted
+        body = "\n".join(map(text.code, text.body(found.line)))
+        if not re.search(r"\b(for|while)\b", body):
+            found = replace(found, what=None)
     found = with_sources(part, from_loop(part, found), seen.case, trace)
     return replace(found, said=divergence_sentence(found, part.attempt.place))
 
@@ -100,12 +100,6 @@ def names(part: ExerciseAttempt, name: str) -> bool:
     """Return True if the exercise's own code has this name. A helper may use other names."""
     text, word = part.attempt.submitted, re.compile(rf"\b{re.escape(name)}\b")
     return any(word.search(text.code(line)) for line in counted_lines(part))
-
-
-def has_loop(part: ExerciseAttempt, line: int) -> bool:
-    """Return True if the function that holds a line has a loop."""
-    text = part.attempt.submitted
-    return any(re.search(r"\b(for|while)\b", text.code(at)) for at in text.body(line))
 
 
 def from_loop(part: ExerciseAttempt, found: Divergence) -> Divergence:
@@ -221,7 +215,11 @@ def without_weights(case: Case, seen: Observation) -> UnloadedWeights:
     """
     misshapen: dict = seen.fact("load", "misshapen", default={})
     missing: list = seen.fact("load", "missing", default=[])
-    told = [(name, shape) for name, shape in misshapen.items() if is_shape(shape)]
+    told: UnloadedWeights = [
+        (name, shape)
+        for name, shape in misshapen.items()
+        if isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
+    ]
     told += [(name, None) for name in missing if isinstance(name, str)]
     unexpected: list = seen.fact("load", "unexpected", default=[])
     more = [(name, None) for name in unexpected if isinstance(name, str)]
@@ -274,8 +272,3 @@ def counted_lines(part: ExerciseAttempt) -> list[int]:
     starts = [n for n, (first, _) in enumerate(spans) if text.code(first).startswith(DEFINES)]
     spans = spans[starts[-1] :] if starts else spans
     return [line for first, last in spans for line in range(first, last + 1)]
-
-
-def is_shape(told: object) -> bool:
-    """Return True if a claim is the shape of a tensor."""
-    return isinstance(told, list) and all(type(size) is int and size >= 0 for size in told)

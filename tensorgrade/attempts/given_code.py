@@ -8,7 +8,7 @@ MOST_CHANGED = 10  # parts of the given code's syntax tree that a repair may cha
 
 def is_as_given(part: ExerciseAttempt) -> bool:
     """Return True if the given code is unchanged and nothing replaces it."""
-    unchanged = bool(part.given_code) and part.attempt.changed.get(part.name) == 0
+    unchanged = bool(part.given_code) and part.attempt.facts.changes.get(part.name) == 0
     return unchanged and not is_replaced(part)
 
 
@@ -38,5 +38,5 @@ def is_rewritten(part: ExerciseAttempt) -> bool:
 
     Return True, too, if the file no longer has a definition of that name.
     """
-    changed = part.attempt.changed.get(part.name, MOST_CHANGED + 1)
+    changed = part.attempt.facts.changes.get(part.name, MOST_CHANGED + 1)
     return bool(part.given_code) and changed > MOST_CHANGED

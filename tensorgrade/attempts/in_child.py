@@ -41,11 +41,6 @@ MOST_REQUESTS = 5000  # packed requests in memory; the course's cases are fewer
 SECONDS_TO_REPORT = 0.5  # extra time in which a call that timed out can report its line
 
 
-def encoded(case: Case) -> list[dict]:
-    """Return the steps of a case in the form in which they are sent."""
-    return [step.encode() for step in case.steps]
-
-
 class Request:
     """The `run` message for a case, packed once. It holds inputs, but no answer.
 
@@ -55,7 +50,8 @@ class Request:
 
     def __init__(self, case: Case):
         self.case, self.number = case, str(secrets.randbits(64))
-        asked = {"do": "run", "id": self.number, "steps": encoded(case)}
+        steps = [step.encode() for step in case.steps]
+        asked = {"do": "run", "id": self.number, "steps": steps}
         self.message = pack(asked, case.tensors)
 
 
@@ -228,7 +224,7 @@ class InChild:
         request = self.requests.of(case)
         asked = {"do": "try_edits", "id": request.number, "name": name, "line": line}
         asked |= {"first": first, "most": most, "seconds": SECONDS_OF_SEARCH}
-        asked |= {"steps": encoded(case)}
+        asked |= {"steps": [step.encode() for step in case.steps]}
         try:
             if child is None:
                 return []

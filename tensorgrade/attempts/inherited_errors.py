@@ -88,8 +88,7 @@ def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
         told = Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case)
         finding = Finding(check.asks, told)
         return replace(check, earned_points=check.points, rule=Rule.EARLIER, finding=finding)
-    diagnosis = replace(diagnosis, remarks=(said, *diagnosis.remarks))
-    return replace(check, finding=replace(check.finding, diagnosis=diagnosis, earlier=said))
+    return replace(check, finding=replace(check.finding, earlier=said))
 
 
 def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests: Path) -> bool:

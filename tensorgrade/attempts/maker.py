@@ -1,5 +1,6 @@
 """Make attempts for tests, from a folder of learner files, for self-check or for grading."""
 
+import json
 from collections.abc import Iterable
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -13,7 +14,7 @@ from ..exchange.references import References, load_references
 from ..isolation.levels import choose_level, must_be_closed
 from ..isolation.warm_process import WarmProcess
 from ..judging.course_checks import load_checks
-from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fingerprints
+from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fingerprints, read_text
 from ..sources.companion_files import CompanionFile, companion_files
 from ..sources.submission import Source, Submission, Unreadable, read_given, read_source
 from ..sources.submitted_files import SubmittedFiles
@@ -22,7 +23,7 @@ from .attempt import Attempt
 from .backend import Backend, Unread
 from .in_child import InChild, Requests
 from .in_process import InProcess
-from .pairs import Pairs, read_sources, sources_path
+from .pairs import Pairs, Sources, sources_path
 from .reader import Reader
 from .setup import Setup
 
@@ -124,7 +125,8 @@ class AttemptMaker:
         if not there or not self.is_hidden(chapter):
             return None
         if chapter not in self.known_pairs:
-            prints, sources = self.public_fingerprints(chapter), read_sources(stored)
+            prints = self.public_fingerprints(chapter)
+            sources = Sources(**json.loads(read_text(stored)))
             solution, own = partial(self.solution, chapter), self.own.signatures
             self.known_pairs[chapter] = Pairs(prints, sources, own, solution)
         return self.known_pairs[chapter]

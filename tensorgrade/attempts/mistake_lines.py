@@ -11,7 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
 import torch
 
@@ -25,9 +27,10 @@ from ..judging.submitted_text import SubmittedText
 from ..judging.trace_comparison import TURNS, Comparison
 from ..judging.wrong_value import described, misnamed
 from ..messages.divergence import ShouldComeBack
+from ..recognition.fingerprints import Names
 from ..recognition.mistakes import place_of
 from .attempt import ExerciseAttempt, cached_for_file
-from .details.plain_facts import plain_fact
+from .details.in_text import plain_fact
 from .divergence import (
     UnloadedWeights,
     counted_lines,
@@ -41,6 +44,7 @@ from .recognized import mistakes
 
 CALL = re.compile(r"([\w.]+)\(")
 RETURNS_NAMES = re.compile(r"return [\w, ()]+$")
+MOST_EFFECTS = 50  # sets of mistakes of a chapter whose runs, of about 0.4 MB, stay in memory
 SIZE = re.compile(r"\.shape\b|\.size\(|\blen\(")
 
 
@@ -57,23 +61,97 @@ class FirstEffect:
     raises: str = ""
 
 
-@dataclass(frozen=True)
-class FirstEffects:
-    """The first effects of known mistakes, by case id, if there are any.
+class Run(NamedTuple):
+    """The solution with the mistakes on one public case.
 
-    made: the attributes of `self` that edited lines of `__init__` make; empty if the mistakes
-    change a value or raise, because that shows their lines already. placed: True if the first wrong
-    value of the edited solution is on an edited line; then it also shows the line in other texts.
-    texts: the code of the edited lines that the solution does not have. calls: the functions that
-    these lines call in a new way, if the mistakes change no traced value. For example, no traced
-    case uses dropout.
+    right: what the solution itself gives. traces: the reference traces.
     """
 
-    by_case: dict[str, FirstEffect]
-    made: tuple[str, ...] = ()
-    placed: bool = False
-    texts: frozenset[str] = frozenset()
-    calls: frozenset[str] = frozenset()
+    seen: Seen
+    right: Observation
+    traces: tuple[Trace, ...]
+
+    @property
+    def unloaded(self) -> UnloadedWeights:
+        """The parameters that could not receive the case's weights: then values show nothing."""
+        return without_weights(self.seen.case, self.seen.observed)
+
+
+class FirstEffects:
+    """What known mistakes change first in the solution, on public cases.
+
+    It is the same for every learner. Only the runs are made at once; the rest is found out when a
+    learner's text needs it. texts: the code of the edited lines that the solution does not have.
+    """
+
+    def __init__(self, pairs: Pairs, public: References, exercise: str, names: Names):
+        wrong, right = pairs.made(exercise, names), pairs.made(exercise, ())
+        entries = [one for one in public.asked_for_stages if one[0].exercise == exercise]
+        cases = [case for case, _ in entries]
+        self.runs = [
+            Run(Seen(case, asked, one), other, public.traces[case.id])
+            for (case, asked), one, other in zip(
+                entries, wrong.run(cases), right.run(cases), strict=True
+            )
+        ]
+        self.exercise, self.before = exercise, right.source.text
+        self.text = SubmittedText(wrong.source.text)
+        self.edited = edited_lines(self.before, self.text.text)
+        self.texts = new_lines(self.before, self.text, self.edited)
+        if self.texts and all(map(SIZE.search, self.texts)):
+            self.edited |= users_of_sizes(self.runs, self.edited)
+
+    @cached_property
+    def by_case(self) -> dict[str, FirstEffect]:
+        """The first effects, by case id, if there are any."""
+        loaded = (run for run in self.runs if not run.unloaded)
+        found = {run.seen.case.id: effect_on(run, self.edited) for run in loaded}
+        return {case: effect for case, effect in found.items() if effect}
+
+    @cached_property
+    def made(self) -> tuple[str, ...]:
+        """The attributes of `self` that edited lines of `__init__` make.
+
+        Empty if the mistakes change a value or raise, because that shows their lines already.
+        """
+        loaded = [run for run in self.runs if not run.unloaded]
+        quiet = all(not run.seen.observed.error and has_right_results(run) for run in loaded)
+        return tuple(attributes(self.text, self.edited)) if quiet else ()
+
+    @cached_property
+    def placed(self) -> bool:
+        """True if the first wrong value of the edited solution is on an edited line.
+
+        Then it also shows the line in other texts.
+        """
+        return any(map(self.is_placed, self.runs))
+
+    def is_placed(self, run: Run) -> bool:
+        """Return True if the first wrong value of a case is on an edited line.
+
+        If an argument is itself the right result, every line up to the wrong value counts. If
+        weights have a wrong shape, the line counts that makes their part.
+        """
+        if run.unloaded:
+            first, last = place_of(self.text.text, self.exercise)
+            misshapen = (
+                name.partition(".")[0] for name, shape in run.unloaded if shape is not None
+            )
+            lines = range(first + 1, last + 1)
+            made = (self.text.making(f"self.{owner}", lines) for owner in misshapen)
+            return next(made, 0) in self.edited
+        if run.seen.observed.error:
+            return False
+        found = find_divergence(run.seen, read_trace(run.seen.observed), run.traces)
+        return bool(found and (found.line in self.edited or isinstance(found.what, ShouldComeBack)))
+
+    @cached_property
+    def calls(self) -> frozenset[str]:
+        """The functions that edited lines call in a new way, if no traced value changes.
+
+        For example, no traced case uses dropout.
+        """
+        return frozenset() if self.by_case else new_calls(self.before, self.texts)
 
 
 @cached_for_file
@@ -86,17 +164,19 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     names = tuple(name for name in mistakes(part) if name in known)
     if not names:
         return None
-    found = first_effects(pairs, public, part.name, names)
+    if (part.name, names) not in pairs.first_effects:
+        if len(pairs.first_effects) >= MOST_EFFECTS:
+            pairs.first_effects.clear()
+        pairs.first_effects[part.name, names] = FirstEffects(pairs, public, part.name, names)
+    found = pairs.first_effects[part.name, names]
     if found.by_case and (place := most_frequent(places(part, found, public))):
         return place
-    place = place_in_making(part, found.made) or same_line(part, found.texts) or idle_line(part)
-    return place or (first_wrong_line(part) if found.placed else only_call(part, found.calls))
-
-
-def idle_line(part: ExerciseAttempt) -> Divergence | None:
-    """Return the line of a plain fault in the text, such as a result that is not stored."""
-    fact = plain_fact(part)
-    return Divergence(fact[1]) if fact and fact[1] else None
+    if place := place_in_making(part, found.made) or same_line(part, found.texts):
+        return place
+    _, faulty_line = plain_fact(part) or (None, None)  # such as a result that is not stored
+    if faulty_line:
+        return Divergence(faulty_line)
+    return first_wrong_line(part) if found.placed else only_call(part, found.calls)
 
 
 def first_wrong_line(part: ExerciseAttempt) -> Divergence | None:
@@ -147,17 +227,13 @@ def place_on(
         at = named if lost is None else lost
     if at is None:
         return None
-    at = misnamed_before(compared, at) or moved_before(compared, scaled_before(compared, at))
+    # For example, one result is made by the layer that is meant for another.
+    other = misnamed(compared, at)
+    if other and compared.stages[other].line:
+        at = other
+    else:
+        at = moved_before(compared, scaled_before(compared, at))
     return Divergence(trace.stages[at].line, described(compared, at).stage)
-
-
-def misnamed_before(compared: Comparison, at: int) -> int | None:
-    """Return the first value before a wrong one that has the name of another right value.
-
-    For example, one result is made by the layer that is meant for another.
-    """
-    found = misnamed(compared, at)
-    return found if found is not None and compared.stages[found].line else None
 
 
 def scaled_before(compared: Comparison, at: int) -> int:
@@ -210,7 +286,11 @@ def first_same_value(trace: Trace, effect: FirstEffect) -> int | None:
     for line, value in effect.values:
         same = (at for at in own if is_same(trace.stages[at].value, value))
         by_line.setdefault(line, set()).update(islice(same, 1))
-    found = [min(places) for places in by_line.values() if is_one_line(trace, places)]
+    found = (
+        min(places)
+        for places in by_line.values()
+        if len({trace.stages[at].line for at in places}) == 1
+    )
     return min(found, default=None)
 
 
@@ -223,11 +303,6 @@ def first_named(trace: Trace, effect: FirstEffect) -> int | None:
         if stage.line and not stage.inside and name in stage.names and is_same(stage.value, value)
     )
     return next(found, None)
-
-
-def is_one_line(trace: Trace, places: set[int]) -> bool:
-    """Return True if all places of a trace, one or more, are on the same line."""
-    return len({trace.stages[at].line for at in places}) == 1
 
 
 def is_same(value: torch.Tensor | None, other: torch.Tensor) -> bool:
@@ -276,52 +351,15 @@ def only_call(part: ExerciseAttempt, names: frozenset[str]) -> Divergence | None
     return Divergence(found[0]) if len(found) == 1 else None
 
 
-def first_effects(
-    pairs: Pairs, public: References, exercise: str, names: tuple[str, ...]
-) -> FirstEffects:
-    """Return the first effects of known mistakes, which are the same for every learner."""
-    if (exercise, names) not in pairs.first_effects:
-        pairs.first_effects[exercise, names] = run_for_effects(pairs, public, exercise, names)
-    return pairs.first_effects[exercise, names]
-
-
-def run_for_effects(
-    pairs: Pairs, public: References, exercise: str, names: tuple[str, ...]
-) -> FirstEffects:
-    """Run the solution with the mistakes on public cases, and without them."""
-    wrong, right = pairs.made(exercise, names), pairs.made(exercise, ())
-    text = SubmittedText(wrong.source.text)
-    edited = edited_lines(right.source.text, wrong.source.text)
-    entries = [one for one in public.asked_for_stages if one[0].exercise == exercise]
-    cases = [case for case, _ in entries]
-    found, quiet, placed = {}, True, False
-    runs = list(zip(entries, wrong.run(cases), right.run(cases), strict=True))
-    new = new_lines(right.source.text, text, edited)
-    if new and all(map(SIZE.search, new)):
-        edited |= users_of_sizes(runs, public, edited)
-    for (case, asked), one, other in runs:
-        if unloaded := without_weights(case, one):  # its values show nothing
-            placed = placed or is_made_there(text, exercise, unloaded, edited)
-            continue
-        seen, traces = Seen(case, asked, one), public.traces[case.id]
-        if effect := effect_on(seen, other, traces, edited):
-            found[case.id] = effect
-        placed = placed or is_placed(seen, traces, edited)
-        quiet = quiet and not one.error and same_results(one, other)
-    made = attributes(text, edited) if quiet else ()
-    calls = frozenset() if found else new_calls(right.source.text, new)
-    return FirstEffects(found, tuple(made), placed, new, calls)
-
-
-def users_of_sizes(runs: list, public: References, edited: dict[int, int]) -> dict[int, int]:
+def users_of_sizes(runs: list[Run], edited: dict[int, int]) -> dict[int, int]:
     """Return the line of the first wrong value if edited lines make no tensor, but a size.
 
     Return nothing for several lines, because it is not clear which of them uses the size.
     """
-    traces = [(Seen(case, asked, one), read_trace(one)) for (case, asked), one, _ in runs]
+    traces = [(run, read_trace(run.seen.observed)) for run in runs]
     if any(stage.line in edited for _, trace in traces for stage in trace.stages):
         return {}
-    found = (find_divergence(seen, trace, public.traces[seen.case.id]) for seen, trace in traces)
+    found = (find_divergence(run.seen, trace, run.traces) for run, trace in traces)
     lines = {one.line for one in found if one and one.line and not one.since}
     return {line: line for line in lines} if len(lines) == 1 else {}
 
@@ -383,35 +421,12 @@ def edited_lines(before: str, after: str) -> dict[int, int]:
     return found
 
 
-def is_made_there(
-    text: SubmittedText, exercise: str, unloaded: UnloadedWeights, edited: dict[int, int]
-) -> bool:
-    """Return True if an edited line makes the first part whose weights have a wrong shape."""
-    first, last = place_of(text.text, exercise)
-    misshapen = (name.partition(".")[0] for name, shape in unloaded if shape is not None)
-    made = (text.making(f"self.{owner}", range(first + 1, last + 1)) for owner in misshapen)
-    return next(made, 0) in edited
-
-
-def is_placed(seen: Seen, traces: tuple[Trace, ...], edited: dict[int, int]) -> bool:
-    """Return True if the first wrong value of a case is on an edited line.
-
-    If an argument is itself the right result, every line up to the wrong value counts.
-    """
-    found = (
-        None if seen.observed.error else find_divergence(seen, read_trace(seen.observed), traces)
-    )
-    return bool(found and (found.line in edited or isinstance(found.what, ShouldComeBack)))
-
-
-def effect_on(
-    seen: Seen, right: Observation, traces: tuple[Trace, ...], edited: dict[int, int]
-) -> FirstEffect | None:
+def effect_on(run: Run, edited: dict[int, int]) -> FirstEffect | None:
     """Return what the mistakes change first on a case, if an edited line does it."""
-    if error := seen.observed.error:
+    if error := run.seen.observed.error:
         return FirstEffect(raises=error.type) if error.line in edited else None
-    trace = read_trace(seen.observed)
-    compared = Comparison(seen, trace, traces)
+    trace = read_trace(run.seen.observed)
+    compared = Comparison(run.seen, trace, run.traces)
     told = [at for at, stage in enumerate(trace.stages) if is_telling(stage)]
     wrong = {at for at in told if not compared.matches[at]}
     first = [at for at in sorted(wrong) if trace.stages[at].line in edited]
@@ -420,7 +435,7 @@ def effect_on(
     chosen = only_one_line([(trace.stages[at].line, at) for at in certain or first], edited)
     stages = [trace.stages[at] for at in chosen]
     values = [(stage.line, stage.value) for stage in stages if stage.value is not None]
-    named = dict(renamed(trace, read_trace(right), edited))
+    named = dict(renamed(trace, read_trace(run.right), edited))
     return FirstEffect(tuple(values), named) if values or named else None
 
 
@@ -458,13 +473,11 @@ def renamed(
                     yield name, value
 
 
-def same_results(yours: Observation, asked: Observation) -> bool:
+def has_right_results(run: Run) -> bool:
     """Return True if the mistakes change no result of a case."""
-    names = [name for name in asked.tensors if not name.startswith("stage.")]
-    return all(
-        name in yours.tensors and is_same(yours.tensors[name], asked.tensors[name])
-        for name in names
-    )
+    yours, asked = run.seen.observed.tensors, run.right.tensors
+    names = [name for name in asked if not name.startswith("stage.")]
+    return all(name in yours and is_same(yours[name], asked[name]) for name in names)
 
 
 def attributes(text: SubmittedText, edited: dict[int, int]) -> Iterator[str]:

@@ -9,7 +9,6 @@ every case that the third does not change, or all numbers if the third changes o
 an overwritten input. Then all three are made from the solution and run.
 """
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,6 @@ from ..recognition.fingerprints import (
     agrees,
     as_stored,
     imprints_of,
-    read_text,
     right_imprints,
 )
 from ..recognition.imprints import Imprint
@@ -67,12 +65,6 @@ class Sources:
 def sources_path(references: Path, chapter: str) -> Path:
     """Return the path of a chapter's `Sources` in a folder of references. Graders only."""
     return references / f"{chapter}{SOURCES}"
-
-
-def read_sources(path: Path) -> Sources:
-    """Read the stored sources. Raises CourseError if they are missing."""
-    stored = json.loads(read_text(path))
-    return Sources(stored["text"], stored["edits"])
 
 
 @dataclass(frozen=True)

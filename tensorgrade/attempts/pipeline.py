@@ -25,8 +25,7 @@ from ..messages.errors import NotWritten
 from ..messages.message import parts_of, sentence, stored
 from ..messages.verdicts import NotExplained, SeenThenWhere, WhichCounted
 from .attempt import Attempt, ExerciseAttempt
-from .details import cut_gradient, in_place, state_between_calls, unreachable
-from .details.plain_facts import plain_fact
+from .details import in_place, in_text, state_between_calls
 from .divergence import divergence
 from .explainers import (
     earlier_exercise,
@@ -42,7 +41,7 @@ from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
 from .inherited_errors import Results, deduct_once
 from .points import is_explained, scored, sums
-from .public_side import printed_lines, public_checks, trace
+from .public_side import printed_lines, trace
 from .recognized import mistakes, mistakes_on, same_answers
 from .redaction import redacted
 from .results import CheckResult, State, Topic, first_failure, is_wrong, state_of
@@ -63,8 +62,8 @@ EXPLAINERS: tuple[Callable[[Evidence], Explanation | None], ...] = (
 # cases.
 DETAILS: tuple[Callable[[ExerciseAttempt, Diagnosis], Diagnosis], ...] = (
     in_place.add,
-    unreachable.add,
-    cut_gradient.add,
+    in_text.still_raises,
+    in_text.stops_gradients,
     state_between_calls.add,
 )
 # Statuses of wrong answers that are grouped if no mistake is recognized.
@@ -133,8 +132,9 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     names = () if unfinished else mistakes_on(part, diagnosis)
     # If learner code raised an error, only the values on the path to it count. Its line is certain,
     # and values that diverge elsewhere would distract from it.
-    raised = bool(diagnosis.error and diagnosis.error.line)
-    fact, fact_line = (None if unfinished or hidden else plain_fact(part)) or (None, None)
+    error = diagnosis.error
+    raised = bool(error and error.line)
+    fact, fact_line = (None if unfinished or hidden else in_text.plain_fact(part)) or (None, None)
     if names and fact_line is None:  # the mistake's own message says more
         fact = None
     return Finding(
@@ -147,14 +147,9 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
         fact=fact,
         fact_line=fact_line,
-        line=None if hidden else line_to_show(part, diagnosis),
+        line=None if hidden else diagnosis.line or (part.line_of(error) if error else None),
         place=part.attempt.place,
     )
-
-
-def line_to_show(part: ExerciseAttempt, diagnosis: Diagnosis) -> int | None:
-    """Return the line where the code fails, as far as a failed check knows it."""
-    return diagnosis.line or (part.line_of(diagnosis.error) if diagnosis.error else None)
 
 
 def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:
@@ -249,11 +244,7 @@ def for_learner(
         return checks
     if part.excused_by or has_constant_message(part, status, first):
         return checks
-    public = public_checks(part)
-    if first.about != Topic.NAMES:  # reported only if the rest is right on hidden cases
-        public = [check for check in public if check.about != Topic.NAMES]
-    finding = redacted(part, checks, first, public)
-    told = replace(first, finding=finding)
+    told = replace(first, finding=redacted(part, checks, first))
     return [told, *(check for check in checks if is_missing_file(check))]
 
 

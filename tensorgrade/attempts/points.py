@@ -66,7 +66,8 @@ def repaired(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResu
         return [*done, small_repair_check(part, SMALL * most)]
     if is_as_given(part):
         return without_points(checks)
-    gains = [gain(check) for check in checks]
+    # Points for what the learner fixed; below 0 for what the learner broke.
+    gains = [check.points * (check.passed - check.given()) for check in checks]
     untouched = sum(check.points for check in checks if not check.given())
     share = (1 - SMALL) * most / untouched if untouched and sum(gains) > 0 else 0.0
     # + 0.0 turns -0.0 into 0.0.
@@ -86,19 +87,12 @@ def without_points(checks: list[CheckResult]) -> list[CheckResult]:
     return [with_points(check, 0.0, Rule.REPAIR) for check in checks]
 
 
-def gain(check: CheckResult) -> float:
-    """Return the points for a check that the learner fixed; below 0 if the learner broke it."""
-    if check.passed:
-        return 0.0 if check.given() else check.points
-    return -check.points if check.given() else 0.0
-
-
 def small_repair_check(part: ExerciseAttempt, worth: float) -> CheckResult:
     """Return the check that a repair is small. A process that runs no code counts the changes."""
     if not is_rewritten(part):
         about = Topic.REPAIR_SIZE
         return CheckResult(part.name, 0.0, True, ASKS_LITTLE, earned_points=worth, about=about)
-    said = RewrittenCode(part.attempt.changed.get(part.name), MOST_CHANGED)
+    said = RewrittenCode(part.attempt.facts.changes.get(part.name), MOST_CHANGED)
     finding = Finding(ASKS_LITTLE, Diagnosis(Kind.FACT, said))
     about = Topic.REPAIR_SIZE
     return CheckResult(part.name, 0.0, False, ASKS_LITTLE, finding, 0.0, about=about)
@@ -117,7 +111,7 @@ def with_deduction(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Che
     if not most:  # asked first, because fingerprints take a while to read
         return checks
     taken = 1 - earned / most
-    if is_only_squeezed(part) and not mistakes(part):
+    if not mistakes(part) and is_only_squeezed(part):
         cost, rule = min(taken, SQUEEZED), Rule.LOST_DIMENSIONS
     elif sets := explanations(part):
         cost, rule = min(deduction(part, names, taken) for names in sets), Rule.MISTAKE

@@ -128,12 +128,7 @@ def read_trace(observed: Observation) -> list[tuple[int, str, tuple[int, ...] | 
     return [
         (line, name, tuple(size) if isinstance(size, list) else size)
         for line, name, size in entries
-        if isinstance(line, int) and isinstance(name, str) and is_size(size)
+        if isinstance(line, int) and isinstance(name, str)
+        # A shape or an integer.
+        if all(type(one) is int for one in (size if isinstance(size, list) else [size]))
     ]
-
-
-def is_size(told: object) -> bool:
-    """Return True if a claim is a shape or an integer."""
-    if isinstance(told, list):
-        return all(isinstance(size, int) for size in told)
-    return type(told) is int

@@ -82,8 +82,8 @@ def is_only_squeezed(part: ExerciseAttempt) -> bool:
 
 def mistakes_on(part: ExerciseAttempt, diagnosis: Diagnosis) -> tuple[str, ...]:
     """Return the mistakes, with the one first that alone explains the results of a failed case."""
-    found, case = mistakes(part), telling_case(part, diagnosis)
-    if len(found) < 2 or not case:
+    found = mistakes(part)
+    if len(found) < 2 or not (case := telling_case(part, diagnosis)):
         return found
     own = part.attempt.own.signatures
     prints = part.attempt.fingerprints.by_exercise[part.name]

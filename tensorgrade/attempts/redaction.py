@@ -30,12 +30,14 @@ from ..judging.submitted_text import SubmittedText
 from ..messages.hidden import KINDS, HiddenError, HiddenFailure, HiddenSqueeze, OnHiddenCase
 from ..messages.message import Message
 from .attempt import ExerciseAttempt
+from .details.in_text import plain_fact
 from .divergence import divergence
+from .mistake_lines import place_of_mistakes
 from .pairs import MOST_SHOWN
 from .public_side import on_public_cases, public_checks
 from .recognized import is_only_squeezed, mistakes
 from .repair import repair
-from .results import CheckResult, first_failure
+from .results import CheckResult, Topic, first_failure
 
 BITS = 12
 # Sentences without variants: killed, timed out, not written, other names, a lost dimension of size
@@ -67,6 +69,11 @@ def sentences(part: ExerciseAttempt, worth: list[float]) -> int:
     return max(0, 2**BITS - named) // (len(points) + ONLY_ERRORS)
 
 
+def variants(part: ExerciseAttempt, worth: list[float]) -> int:
+    """Return how many sentences fit besides the fixed ones."""
+    return max(0, sentences(part, worth) - FIXED)
+
+
 def possible_points(worth: list[float]) -> set[float]:
     """Return all sums that checks with these points can earn, with other names or without.
 
@@ -80,43 +87,48 @@ def possible_points(worth: list[float]) -> set[float]:
     return sums | {round(max(0.0, earned - cost), 6) for earned in sums}
 
 
-def redacted(
-    part: ExerciseAttempt,
-    checks: list[CheckResult],
-    first: CheckResult,
-    public: list[CheckResult],
-) -> Finding:
+def redacted(part: ExerciseAttempt, checks: list[CheckResult], first: CheckResult) -> Finding:
     """Return the finding that a learner sees instead of the first failed check on hidden cases.
 
-    checks: the results on hidden cases; `first` is one of them. public: those on public cases.
+    checks: the results on hidden cases; `first` is one of them.
     """
     assert first.finding, "only a check with a finding is redacted"
+    if mistake_says_all(part):
+        return Finding("", Diagnosis(Kind.FACT, HiddenFailure()), told_mistakes(part))
+    public = public_checks(part)
+    if first.about != Topic.NAMES:  # reported only if the rest is right on hidden cases
+        public = [check for check in public if check.about != Topic.NAMES]
     worth = [check.points for check in checks]
-    fits = max(0, sentences(part, worth) - FIXED)
     public_first = first_failure(public)
     if public_first is None or public_first.finding is None:
-        diagnosis = only_hidden(part, first.finding, len(checks), fits // 3)
+        diagnosis = only_hidden(part, first.finding, len(checks), variants(part, worth) // 3)
         where = partial(divergence_in_public, part, diagnosis)
-        return Finding(
-            "", diagnosis, told_mistakes(part), find_divergence=where, earlier=earlier(part)
-        )
+        return Finding("", diagnosis, told_mistakes(part), find_divergence=where)
     found = [check.finding for check in public]
-    chosen = public_first.finding
-    if mistakes(part):  # the mistakes have their own sentence, so only a line is left to show
-        chosen = next(filter(has_line, (chosen, *found)), None) or chosen
-    elif not repair(part) and len(public) <= fits:
-        chosen = counterpart(first.finding, checks.index(first), found) or chosen
-    told = told_mistakes(part)
+    chosen, told = public_first.finding, told_mistakes(part)
     in_order = chosen.mistakes if chosen.mistakes.keys() == told.keys() else told
-    return replace(chosen, mistakes=in_order, earlier=earlier(part))
+    if told:  # they have their own sentence, so only a line is left to show
+        chosen = next(filter(has_line, (chosen, *found)), None) or chosen
+    elif not repair(part) and len(public) <= variants(part, worth):
+        chosen = counterpart(first.finding, checks.index(first), found) or chosen
+    return replace(chosen, mistakes=in_order)
+
+
+def mistake_says_all(part: ExerciseAttempt) -> bool:
+    """Return True if one known mistake, whose line is known, is all that a learner sees.
+
+    Then the public cases need not run. They show a line, put several mistakes in order, and add a
+    line with a plain fault or a wrong earlier exercise.
+    """
+    if len(mistakes(part)) != 1 or part.noted:
+        return False
+    _, faulty_line = plain_fact(part) or (None, None)
+    return faulty_line is None and place_of_mistakes(part) is not None
 
 
 def has_line(found: Finding | None) -> bool:
-    """Return True if a finding has a line."""
-    if found is None:
-        return False
-    error = found.diagnosis.error
-    return bool(found.diagnosis.line or (error and error.line) or found.find_divergence())
+    """Return True if a check itself has found a line."""
+    return found is not None and found.line is not None
 
 
 def counterpart(first: Finding, at: int, public: list[Finding | None]) -> Finding | None:
@@ -136,12 +148,6 @@ def told_mistakes(part: ExerciseAttempt) -> dict[str, str]:
     return {name: part.attempt.fingerprints.messages[name] for name in mistakes(part)}
 
 
-def earlier(part: ExerciseAttempt) -> Message | None:
-    """Return the message about a wrong earlier exercise, if this one has known mistakes too."""
-    public = on_public_cases(part) if mistakes(part) and public_checks(part) else None
-    return public.noted if public else None
-
-
 def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -> Diagnosis:
     """Return a diagnosis for an exercise that is right on the public cases.
 
@@ -156,7 +162,7 @@ def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -
     if is_only_squeezed(part):  # one of the fixed sentences
         return on_hidden_case(part, found.kind, HiddenSqueeze())
     kinds, patterns = len(KINDS) + 1, places(part)
-    where = part.right_in if found.kind == Kind.VALUES else None
+    where = part.right_in(part.seen) if found.kind == Kind.VALUES else None
     if checks * (kinds + patterns) <= most:
         what = HiddenFailure(found.kind, where, first.asks)
     elif kinds + patterns <= most:
@@ -216,6 +222,5 @@ def line_of_timeout(
     """Return a timeout's error, without its line if the exercise has too many lines to show it."""
     if error is None or not part.attempt.references.hidden:
         return error
-    most = max(0, sentences(part, worth) - FIXED) // 3
-    line = line_if_few(part, error.line, most)
+    line = line_if_few(part, error.line, variants(part, worth) // 3)
     return replace(error, line=line, called=None)

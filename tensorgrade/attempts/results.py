@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 
-from ..judging.diagnosis import LEAST_TELLING, Finding, telling
+from ..judging.diagnosis import LEAST_TELLING, Finding
 
 
 class Topic(StrEnum):
@@ -86,15 +86,10 @@ def first_failure(results: list[CheckResult]) -> CheckResult | None:
 
 
 def how_telling(result: CheckResult) -> int:
-    """Return a sort key that puts the most informative failed checks first, and names last.
-
-    A known mistake comes first, because it says what is wrong whichever check it fails.
-    """
+    """Return a sort key that puts the most informative failed checks first, and names last."""
     if result.about == Topic.NAMES:
         return LEAST_TELLING
-    little = telling(result.finding.diagnosis) if result.finding else 0
-    named = result.finding is not None and bool(result.finding.mistakes)
-    return 0 if named and little < LEAST_TELLING else little
+    return result.finding.telling if result.finding else 0
 
 
 def is_wrong(results: list[CheckResult]) -> bool:

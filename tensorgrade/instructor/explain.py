@@ -4,6 +4,7 @@ import ast
 import re
 from dataclasses import dataclass
 from difflib import ndiff
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -20,7 +21,7 @@ from ..exchange.cases import spoken
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
 from ..exchange.text import printable
-from ..judging.diagnosis import Kind, PublicDiagnosis
+from ..judging.diagnosis import Kind, Observations, PublicDiagnosis
 from ..judging.errors import close_name, raised
 from ..judging.passing_cases import right_and_wrong, where_right
 from ..judging.remarks import remarks
@@ -272,7 +273,7 @@ def print_checks(console: Console, explanation: Explanation) -> None:
         console.print(Text.assemble((f"  {mark} ", style), f"{worth(check):>11}  {check.asks}"))
         if check.finding is not None and not said_above:
             diagnosis = check.finding.diagnosis
-            why = render(Clauses((diagnosis.problem, diagnosis.where)))
+            why = render(Clauses((diagnosis.problem, diagnosis.observations.where)))
             console.print(Padding(Text(why, "dim"), (0, 2, 0, 10)))
 
 
@@ -377,7 +378,7 @@ def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
                     actual=actual,
                     expected=tensor,
                     differs=gap.differs,
-                    remarks=remarks(case, actual, tensor, hidden=False),
+                    observe=partial(Observations, remarks(case, actual, tensor, hidden=False)),
                 )
             )
     judge = ValueJudge(expected, observed, explanation.part.attempt.tolerances)
@@ -414,7 +415,7 @@ def how_it_went(explanation: Explanation, seen: Seen, wrong: list[PublicDiagnosi
 
 def print_difference(console: Console, wrong: PublicDiagnosis) -> None:
     """Print the call and both sides' values."""
-    remarks = [Text(f"- {render(remark)}") for remark in wrong.remarks]
+    remarks = [Text(f"- {render(remark)}") for remark in wrong.observations.remarks]
     blocks = comparison(wrong, console.width - 8, console.color_system is not None)
     for line in [Text(f"called  {wrong.called}", "dim"), *remarks, *blocks]:
         console.print(Padding(line, (0, 2, 0, 6)))

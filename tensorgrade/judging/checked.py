@@ -4,7 +4,9 @@ Checks are functions whose first parameter is this exercise (the folder checks/)
 raises Wrong, and can be called like a method: `exercise.agrees("values")`.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NoReturn
 
 import torch
@@ -17,7 +19,7 @@ from ..messages.message import Message, Plain
 from ..messages.remarks import NearlyRight
 from ..messages.results import Quoted
 from ..recognition.imprints import equals_an_input
-from .diagnosis import Diagnosis, Kind, PublicDiagnosis, Wrong
+from .diagnosis import Diagnosis, Kind, Observations, PublicDiagnosis, Wrong
 from .errors import lost_weights, read_outside, why_it_ended, why_it_raised
 from .passing_cases import right_and_wrong, where_right
 from .problems import came_otherwise, result_problem, what_came
@@ -106,22 +108,37 @@ class CheckedExercise:
         if actual is None and whole == "gradient" and is_no_parameter(weight, self.seen):
             problem = say.PlainTensor(weight_name(self, weight))
             self.wrong("absent", problem, case=case, expected=expected)
-        said = mixed_up(self, case, name, actual)
-        said = said or remarks(case, actual, expected, self.attempt.references.hidden)
-        # A nearly right result is wrong everywhere, so the places that happen to be equal say
-        # nothing.
-        nearly = any(isinstance(one, NearlyRight) for one in said)
-        where = None if gap.differs is None or nearly else self.right_in or places(gap, actual)
         self.wrong(
             gap.kind,
             result_problem(self, gap.kind, name, case, expected, observed),
             case=case,
-            where=where,
             actual=actual,
             expected=None if actual is None and came_otherwise(name, observed) else expected,
             differs=gap.differs,
-            remarks=said,
+            observe=partial(self.observations, self.seen, case, name, gap, expected, actual),
         )
+
+    def observations(
+        self,
+        seen: list[Seen],
+        case: Case,
+        name: str,
+        gap: Disagreement,
+        expected: torch.Tensor,
+        actual: torch.Tensor | None,
+    ) -> Observations:
+        """Return what can be seen in a result that disagrees with the reference."""
+        said = mixed_up(self, seen, case, name, actual)
+        said = said or remarks(case, actual, expected, self.attempt.references.hidden)
+        # A nearly right result is wrong everywhere, so the places that happen to be equal say
+        # nothing.
+        if gap.differs is None or any(isinstance(one, NearlyRight) for one in said):
+            return Observations(said)
+        return Observations(said, self.right_in(seen) or places(gap, actual))
+
+    def right_in(self, seen: list[Seen]) -> Message | None:
+        """Return a message on the cases with right values; None if there is no pattern."""
+        return where_right(*right_and_wrong(seen, self.attempt.tolerances))
 
     def compare_value(
         self, case: Case, name: str, expected: Observation, observed: Observation, strict: bool
@@ -143,13 +160,14 @@ class CheckedExercise:
         hidden = self.attempt.references.hidden
         what = Quoted(name + gap.place) if gap.place else result_name(self, name, case)
         problem = said_in_secret(gap, what) if hidden else said_in_public(gap, what)
-        texts = side_by_side(gap)
-        self.wrong("values", problem, case=case, where=self.right_in, texts=texts)
-
-    @property
-    def right_in(self) -> Message | None:
-        """Return a message on the cases with right values; None if there is no pattern."""
-        return where_right(*right_and_wrong(self.seen, self.attempt.tolerances))
+        seen = self.seen  # now, because the exercise may be judged again by other results
+        self.wrong(
+            "values",
+            problem,
+            case=case,
+            texts=side_by_side(gap),
+            observe=lambda: Observations(where=self.right_in(seen)),
+        )
 
     def wrong(
         self,
@@ -157,23 +175,27 @@ class CheckedExercise:
         problem: Message | str,
         *,
         case: Case,
-        where: Message | None = None,
         actual: torch.Tensor | None = None,
         expected: torch.Tensor | None = None,
         differs: torch.Tensor | None = None,
-        remarks: tuple[Message, ...] = (),
         texts: tuple[str, str] | None = None,
+        observe: Callable[[], Observations] = Observations,
     ) -> NoReturn:
         """Raise Wrong, with the expected values only if the case is public.
 
-        problem: a message, or a sentence of the course's own checks.
+        problem: a message, or a sentence of the course's own checks. observe: looks closer at the
+        result, if somebody reads it.
         """
-        if outside := read_outside(self.attempt.loaded, self.name, case):
-            remarks = (outside, *remarks)
+        outside = read_outside(self.attempt.loaded, self.name, case)
         hidden = self.attempt.references.hidden
         problem = Plain(problem) if isinstance(problem, str) else problem
         told = Diagnosis(
-            Kind(kind), problem, spoken(case, hidden), where, case.name, actual, None, remarks
+            Kind(kind),
+            problem,
+            spoken(case, hidden),
+            case.name,
+            actual,
+            observe=lambda: observe().after(outside),
         )
         if hidden:
             raise Wrong(told)
@@ -195,13 +217,17 @@ def is_handed_back(case: Case, result: torch.Tensor) -> bool:
 
 
 def mixed_up(
-    exercise: CheckedExercise, case: Case, name: str, actual: torch.Tensor | None
+    exercise: CheckedExercise,
+    seen: list[Seen],
+    case: Case,
+    name: str,
+    actual: torch.Tensor | None,
 ) -> tuple[Message, ...]:
     """Return a remark if a result equals another result of the case; on public cases only."""
     attempt = exercise.attempt
     if attempt.references.hidden or actual is None or actual.unique().numel() < 2:
         return ()
-    ran = next(seen for seen in exercise.seen if seen.case.id == case.id)
+    ran = next(one for one in seen if one.case.id == case.id)
     right, got = ran.expected.tensors, ran.observed.tensors
     whole = name.partition(".")[0]
     meant = (

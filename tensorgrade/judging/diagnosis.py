@@ -8,6 +8,7 @@ public cases. So the type protects the expected values, and renderers do not hav
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -41,47 +42,41 @@ class Kind(StrEnum):
 NO_RESULT = {Kind.ERROR, Kind.MISSING, Kind.TO_DO, Kind.TIMEOUT, Kind.KILLED}
 
 
+class Observations(NamedTuple):
+    """What can be seen in a wrong result. where: the places that are wrong, or the right cases."""
+
+    remarks: tuple[Message, ...] = ()
+    where: Message | None = None
+
+    def after(self, remark: Message | None) -> "Observations":
+        """Return these observations after another remark, if there is one."""
+        return self._replace(remarks=(remark, *self.remarks)) if remark else self
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """The reason why one check failed, in words that a learner understands.
 
-    problem: what is wrong. called: the call, with shapes. where: the places. case: the name of
-    the case. actual: the learner's own result. error: the error of the learner's code. remarks:
-    further observations if no known mistake matches. line: the place of the fault, if it is known.
-    share: at least this share of the exercise's points is lost; 0 if only the check's own points
-    are.
+    problem: what is wrong. called: the call, with shapes. case: the name of the case. actual: the
+    learner's own result. error: the error of the learner's code. line: the place of the fault, if
+    it is known. share: at least this share of the exercise's points is lost; 0 if only the check's
+    own points are. observe: looks closer at the result; called only if no known mistake says more.
     """
 
     kind: Kind
     problem: Message
     called: str = ""
-    where: Message | None = None
     case: str = ""
     actual: torch.Tensor | None = None
     error: CaughtError | None = None
-    remarks: tuple[Message, ...] = ()
     line: int | None = None
     share: float = 0.0
+    observe: Callable[[], Observations] = Observations
 
-
-LEAST_TELLING = 2
-
-
-def telling(diagnosis: Diagnosis) -> int:
-    """Return a sort key that puts the most informative diagnoses first.
-
-    These diagnoses come later: values are wrong and nothing more is known; a gradient is wrong,
-    because gradients do not appear in the code; there is a loop, because values matter more. Checks
-    with equal keys keep their author's order, in which simple ones come first.
-    """
-    if diagnosis.kind == Kind.UNREACHED:
-        return LEAST_TELLING
-    problem = diagnosis.problem
-    if isinstance(problem, GrowingOperations):
-        return 1
-    if diagnosis.kind != Kind.VALUES or not isinstance(problem, NotTheValues):
-        return 0
-    return int(not diagnosis.remarks or isinstance(problem.what, GradientOf))
+    @cached_property
+    def observations(self) -> Observations:
+        """What can be seen in the result."""
+        return self.observe()
 
 
 @dataclass(frozen=True)
@@ -102,6 +97,9 @@ class Wrong(AssertionError):
     def __init__(self, diagnosis: Diagnosis):
         super().__init__(diagnosis.problem)
         self.diagnosis = diagnosis
+
+
+LEAST_TELLING = 2
 
 
 class Step(NamedTuple):
@@ -125,9 +123,9 @@ class Finding:
     returns the shapes of the values in the call. It runs the call again, so it is used only if
     shapes help. find_divergence: returns the place where values diverge from right answers, if
     known; it also runs cases again. said: returns the output of the code in the call, which runs
-    again. earlier: a message about a wrong earlier exercise that is called here, in addition to
-    known mistakes. fact: a plain fault in the text that is probably the cause, with its line in
-    fact_line. line: where the code fails, if known. place: converts a line to the learner's words.
+    again. earlier: a message about a wrong earlier exercise that is called here. fact: a plain
+    fault in the text that is probably the cause, with its line in fact_line. line: where the code
+    fails, if known. place: converts a line to the learner's words.
     """
 
     asks: str
@@ -148,10 +146,31 @@ class Finding:
         if self.mistakes:
             known = (KnownMistake(name, text) for name, text in self.mistakes.items())
             return Sentences((*known, self.fact, self.earlier))
-        diagnosis = self.diagnosis
-        where = () if isinstance(diagnosis.where, HowMany) else (diagnosis.where,)
-        seen = Clauses((diagnosis.problem, *(diagnosis.remarks + where)[:1]), ": ")
+        remarks, where = self.diagnosis.observations
+        told = (self.earlier, *remarks, None if isinstance(where, HowMany) else where)
+        seen = Clauses((self.diagnosis.problem, next(filter(None, told), None)), ": ")
         return Sentences((seen, self.fact)) if self.fact else seen
+
+    @property
+    def telling(self) -> int:
+        """A sort key that puts the most informative findings first.
+
+        A known mistake says what is wrong, whichever check it fails. These findings come later:
+        values are wrong and nothing more is known; a gradient is wrong, because gradients do not
+        appear in the code; there is a loop, because values matter more. Checks with equal keys keep
+        their author's order, in which simple ones come first.
+        """
+        diagnosis, problem = self.diagnosis, self.diagnosis.problem
+        if diagnosis.kind == Kind.UNREACHED:
+            return LEAST_TELLING
+        if self.mistakes:
+            return 0
+        if isinstance(problem, GrowingOperations):
+            return 1
+        if diagnosis.kind != Kind.VALUES or not isinstance(problem, NotTheValues):
+            return 0
+        known = self.earlier or diagnosis.observations.remarks
+        return int(not known or isinstance(problem.what, GradientOf))
 
     @property
     def is_to_do(self) -> bool:

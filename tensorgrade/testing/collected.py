@@ -28,7 +28,7 @@ COLLECT = [
     *("--import-mode=importlib", "--assert=plain", "--capture=no"),
     # Plugins of other packages take time. Of pytest's own plugins, two would print or write files,
     # and one collects garbage five times, which scans all of torch.
-    *("--disable-plugin-autoload", "-p", "tensorgrade.testing.plugin"),
+    *("--disable-plugin-autoload", "-p", "tensorgrade.testing.collecting"),
     *("-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:unraisableexception"),
 ]
 

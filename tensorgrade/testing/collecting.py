@@ -1,15 +1,17 @@
 """Find the files that hold tests, and the chapter and points of each test.
 
 `exercises/test_<chapter>.py` holds a chapter's checks for learners. `graders/<chapter>/` holds a
-file for each of its exercises.
+file for each of its exercises. This module is a plugin of pytest that only collects: grading needs
+no other.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
+from typing import TypeGuard
 
 import pytest
 
@@ -22,8 +24,8 @@ from ..grader_files import import_from
 class ExerciseTest:
     """A test that judges an exercise.
 
-    asks: the test's description, which learners read. guard: see `tensorgrade.exercise`.
-    values: the arguments from `parametrize`, without the attempt.
+    asks: the test's docstring, or else its name, which learners read. guard: see
+    `tensorgrade.exercise`. values: the arguments from `parametrize`, without the attempt.
     passes_given: True if the given code of a find-the-bug exercise passes the test, by that code.
     """
 
@@ -39,6 +41,7 @@ class ExerciseTest:
 
 
 TEST = pytest.StashKey[ExerciseTest]()  # key of an item's test
+COURSES = pytest.StashKey["Courses"]()
 # Markers that change how pytest runs a test, beyond calling its function.
 OTHER_MARKERS = ("skip", "skipif", "usefixtures", "xfail")
 PREFIX = "test_"
@@ -86,6 +89,59 @@ class Courses:
         )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[COURSES] = Courses()
+    config.addinivalue_line(
+        "markers",
+        "exercise(name, points, guard=False): the exercise that a test judges, and its share",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Collect an exercise's file below graders/ as tests, whatever its name."""
+    collectors = yield
+    is_grader = parent.config.stash[COURSES].judges_exercise(file_path)
+    return [GraderFile.from_parent(parent, path=file_path)] if is_grader else collectors
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Select the tests of the run. Raises UsageError if a test lacks a marker or points differ."""
+    items[:] = [item for item in items if not (judges(item) and is_for_others(item))]
+    items[:] = of_one_exercise(items, config.getoption("keyword"))
+    whole = not any("::" in argument for argument in config.args)
+    judging = [item for item in items if judges(item)]
+    share_out(judging, config.stash[COURSES], whole)
+
+
+def of_one_exercise(items: list[pytest.Item], keyword: str) -> list[pytest.Item]:
+    """Return the tests of the exercise with exactly this name; all tests if there is none.
+
+    pytest matches a keyword with parts of names: `mean` also matches `mean_of_rows`.
+    """
+    marked = ((item, item.get_closest_marker("exercise")) for item in items if judges(item))
+    own: list[pytest.Item] = [
+        item for item, marker in marked if marker and marker.args[:1] == (keyword,)
+    ]
+    return own or items
+
+
+def is_for_others(item: pytest.Item) -> bool:
+    """Return True for a test in graders/ that only learners have."""
+    marker = item.get_closest_marker("exercise")
+    return bool(
+        marker and marker.kwargs.get("learners_only") and isinstance(item.parent, GraderFile)
+    )
+
+
+def judges(item: pytest.Item) -> TypeGuard[pytest.Function]:
+    """Return True if a test judges an attempt."""
+    return isinstance(item, pytest.Function) and "attempt" in item.fixturenames
+
+
 def tests_folder(path: Path) -> Path:
     """Return the folder `exercises/` or `graders/` that contains a file of tests."""
     return path.parent if path.stem.startswith(PREFIX) else path.parent.parent
@@ -105,11 +161,6 @@ def marker_of(item: pytest.Item) -> pytest.Mark:
             f"{item.nodeid} takes `attempt` but has no @exercise(name, points=…)"
         )
     return marker
-
-
-def asked_by(item: pytest.Function) -> str:
-    """Return a test's description: its docstring, or else its name."""
-    return " ".join((item.function.__doc__ or item.name).split())
 
 
 def share_out(items: Collection[pytest.Function], courses: Courses, whole: bool) -> None:
@@ -137,7 +188,7 @@ def exercise_test(item: pytest.Function, courses: Courses) -> ExerciseTest:
         item.name,
         chapter_of(item.path),
         exercise.name,
-        asked_by(item),
+        " ".join((item.function.__doc__ or item.name).split()),
         exercise.worth(marker.kwargs["points"]),
         marker.kwargs.get("guard", False),
         item.obj,

@@ -9,7 +9,7 @@ import gc
 from argparse import ArgumentTypeError
 from collections.abc import Generator
 from pathlib import Path
-from typing import Protocol, TypeGuard
+from typing import Protocol
 
 import pytest
 import torch
@@ -28,13 +28,13 @@ from ..judging.diagnosis import Finding, Wrong
 from ..runner.errors import OutOfTime
 from ..views.note import Note
 from ..views.summary import print_nothing_found, print_summary, why_skipped
+from . import collecting
 from .collected import result_of
-from .collecting import TEST, Courses, GraderFile, share_out, tests_folder
+from .collecting import TEST, judges, tests_folder
 from .guards import Breakpoints, guarded
 from .interrupting import Interrupter
 
 BREAKPOINTS = pytest.StashKey[Breakpoints]()
-COURSES = pytest.StashKey[Courses]()
 EXERCISES = pytest.StashKey[list[str]]()  # the names that `-k` can select, in order
 MAKERS = pytest.StashKey[dict[Path, AttemptMaker]]()
 TIMER = pytest.StashKey[Interrupter]()
@@ -100,13 +100,9 @@ def number_of_hints(text: str) -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.args[:] = [tests_of(argument) for argument in config.args]
-    config.addinivalue_line(
-        "markers",
-        "exercise(name, points, guard=False): the exercise that a test judges, and its share",
-    )
+    config.pluginmanager.register(collecting)
     config.pluginmanager.register(BareReports())
     config.stash[MAKERS] = {}
-    config.stash[COURSES] = Courses()
     config.stash[EXERCISES] = []
     config.stash[BREAKPOINTS] = Breakpoints()
 
@@ -116,40 +112,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         maker.close()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file(
-    file_path: Path, parent: pytest.Collector
-) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    """Collect an exercise's file below graders/ as tests, whatever its name."""
-    collectors = yield
-    is_grader = parent.config.stash[COURSES].judges_exercise(file_path)
-    return [GraderFile.from_parent(parent, path=file_path)] if is_grader else collectors
-
-
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Select the tests of the run. Raises UsageError if a test lacks a marker or points differ."""
-    items[:] = [item for item in items if not (judges(item) and is_for_others(item))]
-    items[:] = of_one_exercise(items, config.getoption("keyword"))
-    whole = not any("::" in argument for argument in config.args)
-    judging = [item for item in items if judges(item)]
-    share_out(judging, config.stash[COURSES], whole)
+    """Store the names of the exercises, and hide warnings of learner code."""
+    judging = [item for item in items if TEST in item.stash]
     config.stash[EXERCISES] = list(dict.fromkeys(item.stash[TEST].exercise for item in judging))
     for item in judging if config.pluginmanager.has_plugin("warnings") else ():
         # Warnings from learner code would distract learners from the summary.
         item.add_marker(pytest.mark.filterwarnings("ignore"))
-
-
-def of_one_exercise(items: list[pytest.Item], keyword: str) -> list[pytest.Item]:
-    """Return the tests of the exercise with exactly this name; all tests if there is none.
-
-    pytest matches a keyword with parts of names: `mean` also matches `mean_of_rows`.
-    """
-    marked = ((item, item.get_closest_marker("exercise")) for item in items if judges(item))
-    own: list[pytest.Item] = [
-        item for item, marker in marked if marker and marker.args[:1] == (keyword,)
-    ]
-    return own or items
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -162,19 +131,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         manager = session.config.pluginmanager
         for name in filter(manager.has_plugin, ("logging-plugin", "hypothesispytest")):
             manager.unregister(name=name)
-
-
-def is_for_others(item: pytest.Item) -> bool:
-    """Return True for a test in graders/ that only learners have."""
-    marker = item.get_closest_marker("exercise")
-    return bool(
-        marker and marker.kwargs.get("learners_only") and isinstance(item.parent, GraderFile)
-    )
-
-
-def judges(item: pytest.Item) -> TypeGuard[pytest.Function]:
-    """Return True if a test judges an attempt."""
-    return isinstance(item, pytest.Function) and "attempt" in item.fixturenames
 
 
 @pytest.fixture

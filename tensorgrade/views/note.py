@@ -63,7 +63,7 @@ class Note:
         finding, diagnosis = self.finding, self.finding.diagnosis
         diverging = self.diverging
         name, message = next(iter(finding.mistakes.items()), ("", ""))
-        told = Clauses((diagnosis.problem, diagnosis.where)) if name else None
+        told = Clauses((diagnosis.problem, diagnosis.observations.where)) if name else None
         facts = (("checked", finding.asks), ("called", diagnosis.called), ("problem", render(told)))
         said = finding.said()
         return Sections(
@@ -101,9 +101,10 @@ class Note:
 
         diverges: a sentence on the first wrong value.
         """
-        finding, diagnosis = self.finding, self.finding.diagnosis
+        finding = self.finding
         if not finding.mistakes:
-            more = (finding.fact, diagnosis.where, *diagnosis.remarks)
+            remarks, where = finding.diagnosis.observations
+            more = (finding.fact, where, finding.earlier, *remarks)
             return [*(sentence(one) for one in more if one), *([diverges] if diverges else [])]
         told = [sentence(one) for one in (finding.fact, finding.earlier) if one]
         return told + [SECOND] * (len(finding.mistakes) > 1)

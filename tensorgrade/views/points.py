@@ -62,7 +62,7 @@ def lost(points: float) -> str:
 def blamed(checks: list[CheckResult]) -> set[str]:
     """Return the earlier exercises that failed checks blame."""
     found = [check.finding for check in checks if check.finding]
-    said = [m for f in found for m in (f.earlier, f.diagnosis.problem, *f.diagnosis.remarks)]
+    said = [m for f in found for m in (f.earlier, f.diagnosis.problem)]
     parts = (part for message in said for part in parts_of(message))
     return {part.name for part in parts if isinstance(part, EarlierIsWrong)}
 

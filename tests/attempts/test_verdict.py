@@ -1,16 +1,18 @@
 """A verdict stays small, whatever it quotes; and of several checks that fail, which one speaks."""
 
+from dataclasses import replace
+
 import pytest
 
-from tensorgrade.attempts import pipeline, points
+from tensorgrade.attempts import pipeline, points, redaction
 from tensorgrade.attempts.explainers import evidence
 from tensorgrade.attempts.results import CheckResult, Topic, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
 from tensorgrade.exchange.text import LONGEST_MESSAGE
-from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
+from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, Observations
 from tensorgrade.judging.learner_names import ASKS
 from tensorgrade.messages.checks import ChangesInput, NotTheValues
-from tensorgrade.messages.message import Plain
+from tensorgrade.messages.message import Plain, sentence
 from tensorgrade.messages.places import DifferEverywhere
 from tensorgrade.messages.results import GradientOf, Result, WeightName
 from tensorgrade.messages.verdicts import NotExplained
@@ -34,9 +36,11 @@ def test_what_is_short_enough_stays_as_it_is():
 
 
 IS_X = Plain("it is `x`")
-ALONE = Diagnosis(Kind.VALUES, NotTheValues(Result()), where=DifferEverywhere())
-KNOWN = Diagnosis(Kind.VALUES, NotTheValues(Result()), remarks=(IS_X,))
-GRADIENT = Diagnosis(Kind.VALUES, NotTheValues(GradientOf(WeightName("x"))), remarks=(IS_X,))
+ALONE = Diagnosis(
+    Kind.VALUES, NotTheValues(Result()), observe=lambda: Observations((), DifferEverywhere())
+)
+KNOWN = replace(ALONE, observe=lambda: Observations((IS_X,)))
+GRADIENT = replace(KNOWN, problem=NotTheValues(GradientOf(WeightName("x"))))
 RAISED = Diagnosis(Kind.ERROR, Plain("RuntimeError: sizes"))
 CHANGED = Diagnosis(Kind.FACT, ChangesInput("x"))
 UNREACHED = Diagnosis(Kind.UNREACHED, Plain("not tried"))
@@ -73,6 +77,27 @@ def test_the_first_check_that_tells_what_is_wrong_speaks(failed, told):
 def test_where_a_mistake_is_known_the_first_check_speaks_that_came_to_an_answer(first, told):
     failed = [check("plain", first, NAMED), check("later", RAISED, NAMED)]
     assert first_failure(failed).asks == told
+
+
+def never(*_):
+    raise AssertionError("nobody reads this")
+
+
+def test_nobody_looks_closer_at_the_result_of_a_known_mistake():
+    finding = Finding("plain", replace(ALONE, observe=never), NAMED)
+    assert finding.telling == 0 and sentence(finding.message) == NAMED["turned"]
+
+
+def test_public_cases_do_not_run_if_a_known_mistake_with_a_line_says_all(
+    project, grader, monkeypatch
+):
+    chapter = "ch3_causal_attention"
+    text = project.solution(chapter).read_text(encoding="utf-8")
+    wrong = text.replace("attn_scores / d_k**0.5", "attn_scores")
+    monkeypatch.setattr(redaction, "public_checks", never)
+    rows = grader.grade(SubmittedFiles("ada", chapter, f"{chapter}.py", wrong.encode()))
+    (row,) = (one for one in rows if one.mistakes)
+    assert (row.mistakes, row.message_id) == (["no_scale"], "known_mistake") and row.line
 
 
 @pytest.mark.slow

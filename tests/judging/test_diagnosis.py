@@ -18,7 +18,6 @@ from tensorgrade.judging.diagnosis import (
     Kind,
     PublicDiagnosis,
     Wrong,
-    telling,
 )
 from tensorgrade.judging.passing_cases import where_right
 from tensorgrade.judging.remarks import not_numbers, ratios, remarks, reordered, sums
@@ -99,7 +98,7 @@ def project_qkv(x, W_query, W_key, W_value):
 
 def test_a_constant_ratio_on_public_cases_is_reported_with_what_it_looks_like(public):
     part, diagnosis = diagnose(public, CH1, "attention_scores", TIMES)
-    assert list(map(render, diagnosis.remarks)) == [
+    assert list(map(render, diagnosis.observations.remarks)) == [
         "it is the expected result times 6, which is the number of rows of `inputs`",
     ]
     assert mistakes(part) == ()
@@ -107,7 +106,9 @@ def test_a_constant_ratio_on_public_cases_is_reported_with_what_it_looks_like(pu
 
 def test_a_wrong_scale_inside_a_softmax_is_reported(public):
     part, diagnosis = diagnose(public, CH2, "attention_weights", SCALED)
-    (remark,) = (r for r in diagnosis.remarks if isinstance(r, SoftmaxInputTimesFactor))
+    (remark,) = (
+        r for r in diagnosis.observations.remarks if isinstance(r, SoftmaxInputTimesFactor)
+    )
     assert remark.factor == pytest.approx(2 / 3, rel=1e-3)
     assert render(remark).startswith(
         "it looks as if the input of the softmax were 0.6667 times as large as it should be"
@@ -117,7 +118,7 @@ def test_a_wrong_scale_inside_a_softmax_is_reported(public):
 
 def test_tokens_in_another_order_are_reported(public):
     _, diagnosis = diagnose(public, CH2, "project_qkv", FLIPPED)
-    (remark,) = (r for r in diagnosis.remarks if isinstance(r, SlicesInOtherOrder))
+    (remark,) = (r for r in diagnosis.observations.remarks if isinstance(r, SlicesInOtherOrder))
     told = render(remark)
     assert "it equals `expected[[5, 4, 3, 2, 1, 0]]`, the right rows in another order" in told
 
@@ -132,7 +133,7 @@ def test_tokens_in_another_order_are_reported(public):
 )
 def test_on_hidden_cases_none_of_that_is_said(hidden, chapter, exercise, source):
     _, diagnosis = diagnose(hidden, chapter, exercise, source)
-    assert type(diagnosis) is Diagnosis and diagnosis.remarks == ()
+    assert type(diagnosis) is Diagnosis and diagnosis.observations.remarks == ()
 
 
 def test_public_diagnoses_carry_the_expected_values(public):
@@ -320,7 +321,7 @@ def test_what_remarks_say(remark, said):
 
 def test_an_input_that_comes_back_is_reported(public):
     _, diagnosis = diagnose(public, CH1, "softmax_naive", "def softmax_naive(x):\n    return x\n")
-    assert IsArgument("x") in diagnosis.remarks
+    assert IsArgument("x") in diagnosis.observations.remarks
     assert render(IsArgument("x")) == "it is `x`, unchanged"
 
 
@@ -417,5 +418,7 @@ def test_no_message_is_longer_than_it_may_be():
 def test_wrong_values_are_reported_before_a_loop():
     loop = Diagnosis(Kind.FACT, GrowingOperations(Plain("more tokens, more work"), 5, 38))
     values = Diagnosis(Kind.VALUES, NotTheValues(Result()))
-    assert min(values, loop, key=telling) is values
-    assert telling(Diagnosis(Kind.FACT, Plain("the mask is no buffer"))) < telling(loop)
+    fact = Diagnosis(Kind.FACT, Plain("the mask is no buffer"))
+    of_loop, of_values, of_fact = (Finding("", one) for one in (loop, values, fact))
+    assert min(of_values, of_loop, key=lambda one: one.telling) is of_values
+    assert of_fact.telling < of_loop.telling

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from ...exchange.cases import Case
-from ...exchange.observation import CaughtError
 from ...exchange.traces import read_trace
 from ...judging.diagnosis import Diagnosis
 from ...messages.checks import ChangesInput
@@ -15,8 +14,10 @@ from ..attempt import ExerciseAttempt, cached_for_file, with_steps
 
 def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
     """Return the diagnosis with the lines that overwrite a tensor."""
-    place = part.attempt.place
-    if diagnosis.error and lacks_a_copy(diagnosis.error) and (lines := lines_in_place(part)):
+    place, error = part.attempt.place, diagnosis.error
+    # A gradient needs an overwritten value; torch then names no line.
+    lacks_a_copy = error and not error.line and "modified by an inplace operation" in error.text
+    if lacks_a_copy and (lines := lines_in_place(part)):
         said = WorksInPlace(tuple(map(place, lines)))
         return replace(diagnosis, problem=Clauses((diagnosis.problem, said)), line=lines[0])
     problem = diagnosis.problem
@@ -25,11 +26,6 @@ def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
         if line := lines_by_name.get(problem.name):
             return replace(diagnosis, problem=replace(problem, place=place(line)), line=line)
     return diagnosis
-
-
-def lacks_a_copy(error: CaughtError) -> bool:
-    """Return True if a gradient needs an overwritten value; torch then names no line."""
-    return error.line is None and "modified by an inplace operation" in error.text
 
 
 @cached_for_file

@@ -239,7 +239,8 @@ def said(finding: Finding) -> tuple:
     """Return everything that distinguishes two failures, including the learner's own values."""
     diagnosis = finding.diagnosis
     values = () if diagnosis.actual is None else diagnosis.actual.tolist()
-    return *finding.mistakes, diagnosis.problem, diagnosis.where, diagnosis.remarks, str(values)
+    told = (diagnosis.problem, finding.earlier, diagnosis.observations)
+    return *finding.mistakes, *told, str(values)
 
 
 def watch(tests: Path, folder: Path, plain: bool | None = None) -> None:

@@ -1,0 +1,59 @@
+"""Faults that the text of a wrong answer shows without another run."""
+
+from dataclasses import replace
+from itertools import chain
+
+from ...judging.diagnosis import Diagnosis
+from ...messages.checks import CameInstead, NoGradient
+from ...messages.details import NeverUsed, NoEffect, ReturnsInLoop, StillRaises
+from ...messages.errors import NotWritten
+from ...messages.message import Message
+from ..attempt import ExerciseAttempt, cached_for_file
+from ..divergence import counted_lines
+
+
+def still_raises(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
+    """Name the line that still raises NotImplementedError although there is code around it."""
+    line = diagnosis.error.line if diagnosis.error else None
+    if not isinstance(diagnosis.problem, NotWritten) or not line:
+        return diagnosis
+    text, place = part.attempt.submitted, part.attempt.place(line)
+    if text.goes_on_below(line):
+        return replace(diagnosis, problem=StillRaises(place, below=True), line=line)
+    if text.comes_behind_code(line):
+        raises = StillRaises(place, below=False, making=text.is_making(line))
+        return replace(diagnosis, problem=raises, line=line)
+    return diagnosis
+
+
+def stops_gradients(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
+    """Name the line that stops all gradients, if there is exactly one."""
+    problem = diagnosis.problem
+    if not isinstance(problem, CameInstead) or not isinstance(problem.came, NoGradient):
+        return diagnosis
+    lines = chain(*(range(first, last + 1) for first, last in part.own_lines))
+    cuts = part.attempt.submitted.cuts(lines)
+    if len(cuts) != 1:
+        return diagnosis
+    ((line, word),) = cuts
+    came = NoGradient(part.attempt.place(line), word)
+    return replace(diagnosis, problem=replace(problem, came=came), line=line)
+
+
+@cached_for_file
+def plain_fact(part: ExerciseAttempt) -> tuple[Message, int | None] | None:
+    """Return a dropped value, a return in a loop or unused names, and the line if there is one.
+
+    None if there is none in the exercise's own code, or if there are several.
+    """
+    text, place = part.attempt.submitted, part.attempt.place
+    lines = counted_lines(part)
+    if part.given_code:  # finding the place of the mistake is the exercise
+        return None
+    idle, early = text.idle(lines), text.returns_in_loops(lines)
+    if len(idle) == 1:
+        return NoEffect(place(idle[0]), text.code(idle[0]).strip()), idle[0]
+    if early or idle:
+        return (ReturnsInLoop(place(early[0])), early[0]) if len(early) == 1 and not idle else None
+    names = part.attempt.facts.unused.get(part.name)
+    return (NeverUsed(tuple(names)), None) if names else None
