@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from tensorgrade.attempts.pipeline import points_alone, verdict
+from tensorgrade.attempts.pipeline import unexplained_verdict, verdict
 from tensorgrade.attempts.recognized import mistakes
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import Verdict
@@ -88,7 +88,7 @@ def judged(project, grader):
             results = grader.collected.results(attempt, exercise)
             asked = project.course.chapter(chapter).exercise(exercise)
             if not told:
-                bare = points_alone("somebody", asked, part, results)
+                bare = unexplained_verdict("somebody", asked, part, results)
                 return replace(bare, mistakes=list(mistakes(part)))
             return verdict("somebody", asked, part, results)
         finally:

@@ -70,10 +70,10 @@ class Attempt:
         self.public = public if references.hidden else lambda: references
         self.public_prints = public_prints
         # Runs the checks of some exercises; set by the module that holds the tests.
-        self.checked: Callable[[Attempt, Collection[str]], list] = lambda attempt, names: []
+        self.run_and_score: Callable[[Attempt, Collection[str]], list] = lambda attempt, names: []
         # Returns the share of an exercise that its checks deduct for one known mistake alone, or
         # None if it cannot be found out. Set by the same module.
-        self.share_alone: Callable[[str, str], float | None] = lambda exercise, mistake: None
+        self.share_of_mistake: Callable[[str, str], float | None] = lambda exercise, mistake: None
         self.chapter: Chapter = course.chapter(references.chapter)
         self.prints, self.pairs = prints, pairs
         self.loaded = Loaded(Outcome.UNREACHED)

@@ -4,8 +4,8 @@
 records:
 
     load      the learner's file, in the process of its cases    attempt.py
-    run       the cases of each exercise                         judging/parameter_order.py
-    check     the hidden tests on the observed results           judging/checks
+    run       the cases of each exercise                         attempt.py
+    check     the hidden tests on the observed results           judging/checks/, findings.py
     score     the points that each check earns                   inherited_errors.py, points.py
     explain   the first explainer with an answer                 explainers/
 """
@@ -18,15 +18,10 @@ from typing import Protocol
 
 from ..course import CourseError, Exercise
 from ..exchange.observation import Outcome
-from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..messages.checks import ConstantInitialWeights, SetsASeed
-from ..messages.details import OtherCodeRuns
 from ..messages.errors import NotWritten
 from ..messages.message import parts_of, sentence, stored
 from ..messages.verdicts import NotExplained, SeenThenWhere, WhichCounted
 from .attempt import Attempt, ExerciseAttempt
-from .details import in_place, in_text, state_between_calls
-from .divergence import divergence
 from .explainers import (
     earlier_exercise,
     ended_early,
@@ -41,8 +36,7 @@ from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
 from .inherited_errors import Results, deduct_once
 from .points import is_explained, scored, sums
-from .public_side import printed_lines, trace
-from .recognized import mistakes, mistakes_on, same_answers
+from .recognized import mistakes, same_answers
 from .redaction import redacted
 from .results import CheckResult, State, Topic, first_failure, is_wrong, state_of
 from .verdict import Status, Verdict
@@ -58,22 +52,14 @@ EXPLAINERS: tuple[Callable[[Evidence], Explanation | None], ...] = (
     not_started.explain,
     first_wrong_value.explain,
 )
-# Functions that add to the diagnosis of a failed check, from the text or from other runs of public
-# cases.
-DETAILS: tuple[Callable[[ExerciseAttempt, Diagnosis], Diagnosis], ...] = (
-    in_place.add,
-    in_text.still_raises,
-    in_text.stops_gradients,
-    state_between_calls.add,
-)
-# Statuses of wrong answers that are grouped if no mistake is recognized.
-UNNAMED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
+# Wrong answers with these statuses and without a known mistake are grouped by their results.
+GROUPED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
 
 
 class Tests(Protocol):
     """The tests of a folder, ready to be called (testing/collected.py).
 
-    shares: cached results of `share_alone`, by chapter, exercise and mistake.
+    shares: cached results of `share_of_mistake`, by chapter, exercise and mistake.
     """
 
     folder: Path
@@ -85,23 +71,27 @@ class Tests(Protocol):
 
 def grade(student: str, attempt: Attempt, tests: Tests) -> list[Verdict]:
     """Return the verdicts on one submission of a chapter."""
-    return verdicts_on(student, attempt, checked(attempt, tests))
+    return verdicts_on(student, attempt, run_and_score(attempt, tests))
 
 
-def checked(attempt: Attempt, tests: Tests, *exercises: str) -> list[CheckResult]:
+def run_and_score(attempt: Attempt, tests: Tests, *exercises: str) -> list[CheckResult]:
     """Load the file, run the cases of these exercises (default: all), check and score them."""
-    attempt.checked = lambda other, names: checked(other, tests, *names)
-    attempt.share_alone = lambda name, mistake: share_alone(attempt, tests, name, mistake)
+    # Explanations ask for these: the checks on public cases, and what one mistake alone costs.
+    attempt.run_and_score = lambda other, names: run_and_score(other, tests, *names)
+    attempt.share_of_mistake = lambda name, mistake: share_of_mistake(attempt, tests, name, mistake)
     attempt.run(exercises)
     results = tests.call(attempt, *exercises)
     if any(state_of(checks) == State.WRONG for checks in results.values()):
-        results = deduct_once(
-            attempt, results, lambda name: tests.call(attempt, name)[name], tests.folder
-        )
+
+        def check_again(name: str) -> list[CheckResult]:
+            """Check an exercise as it runs with other earlier exercises."""
+            return tests.call(attempt, name)[name]
+
+        results = deduct_once(attempt, results, check_again, tests.folder)
     return [one for name in results for one in scored(attempt.exercises[name], results[name])]
 
 
-def share_alone(attempt: Attempt, tests: Tests, exercise: str, mistake: str) -> float | None:
+def share_of_mistake(attempt: Attempt, tests: Tests, exercise: str, mistake: str) -> float | None:
     """Return the share of an exercise that its checks deduct for one known mistake alone.
 
     None if there is no solution to make the mistake from.
@@ -118,44 +108,10 @@ def share_alone(attempt: Attempt, tests: Tests, exercise: str, mistake: str) -> 
     return tests.shares.get(key)
 
 
-def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Finding:
-    """Return everything to report about a failed check. asks: the check's description."""
-    if is_replaced(part):
-        said = OtherCodeRuns(part.name)
-        return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
-    unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
-    starts = isinstance(diagnosis.problem, ConstantInitialWeights | SetsASeed)
-    hidden = part.attempt.references.hidden
-    if not hidden:
-        for add in DETAILS:
-            diagnosis = add(part, diagnosis)
-    names = () if unfinished else mistakes_on(part, diagnosis)
-    # If learner code raised an error, only the values on the path to it count. Its line is certain,
-    # and values that diverge elsewhere would distract from it.
-    error = diagnosis.error
-    raised = bool(error and error.line)
-    fact, fact_line = (None if unfinished or hidden else in_text.plain_fact(part)) or (None, None)
-    if names and fact_line is None:  # the mistake's own message says more
-        fact = None
-    return Finding(
-        asks,
-        diagnosis,
-        {name: part.attempt.fingerprints.messages[name] for name in names},
-        trace=lambda: trace(part, diagnosis.case),
-        # Other initial weights give other values everywhere, which says nothing about a line.
-        find_divergence=lambda: None if unfinished or starts else divergence(part, raised),
-        said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
-        fact=fact,
-        fact_line=fact_line,
-        line=None if hidden else diagnosis.line or (part.line_of(error) if error else None),
-        place=part.attempt.place,
-    )
-
-
 def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:
     """Return one verdict for each exercise of a chapter, from the results of all checks."""
     return [
-        verdict_at_least(
+        verdict_or_points(
             student,
             exercise,
             attempt.exercises[exercise.name],
@@ -165,7 +121,7 @@ def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> l
     ]
 
 
-def verdict_at_least(
+def verdict_or_points(
     student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
 ) -> Verdict:
     """Return the verdict on one exercise; if explaining it fails, return its points only.
@@ -178,18 +134,18 @@ def verdict_at_least(
         raise  # the course or this machine is at fault, for all learners
     except Exception:
         logging.exception("%s of %s: the mistake could not be explained", exercise.name, student)
-        return points_alone(student, exercise, part, checks)
+        return unexplained_verdict(student, exercise, part, checks)
 
 
 def verdict(
     student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
 ) -> Verdict:
     """Return the verdict on one exercise, from its observed results and its checks."""
-    bare = points_alone(student, exercise, part, checks)
+    bare = unexplained_verdict(student, exercise, part, checks)
     evidence = Evidence(part, bare.status, for_learner(part, bare.status, checks))
     explanation = explain(evidence)
     names = [] if bare.status == Status.PASSED or part.excused_by else list(mistakes(part))
-    group = "" if names or bare.status not in UNNAMED else group_of(part, checks)
+    group = "" if names or bare.status not in GROUPED else group_of(part, checks)
     message = explanation.message
     if note := dict(part.attempt.backend.source.notes).get(part.name, ""):
         message = SeenThenWhere(message, WhichCounted(note))
@@ -210,7 +166,7 @@ def verdict(
     )
 
 
-def points_alone(
+def unexplained_verdict(
     student: str, exercise: Exercise, part: ExerciseAttempt, checks: list[CheckResult]
 ) -> Verdict:
     """Return the points and the status of an exercise, without an explanation."""
@@ -242,13 +198,13 @@ def for_learner(
     nothing_said = status in (Status.PASSED, Status.TIMEOUT, Status.KILLED)
     if not part.attempt.references.hidden or not first or not first.finding or nothing_said:
         return checks
-    if part.excused_by or has_constant_message(part, status, first):
+    if part.excused_by or says_nothing_hidden(part, status, first):
         return checks
     told = replace(first, finding=redacted(part, checks, first))
     return [told, *(check for check in checks if is_missing_file(check))]
 
 
-def has_constant_message(part: ExerciseAttempt, status: Status, check: CheckResult) -> bool:
+def says_nothing_hidden(part: ExerciseAttempt, status: Status, check: CheckResult) -> bool:
     """Return True if the message of a failed check depends on nothing that the code does."""
     if part.attempt.loaded.status != Outcome.LOADED or check.about == Topic.REPAIR_SIZE:
         return True

@@ -141,7 +141,7 @@ def deduction(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> flo
     own = [name for name in names if name not in part.inherited]
     if len(own) == 1:
         return deduction_for(part, own[0], cost)
-    alone = {name: part.attempt.share_alone(part.name, name) for name in own}
+    alone = {name: part.attempt.share_of_mistake(part.name, name) for name in own}
     prices = [
         deduction_for(part, name, cost if share is None else share) for name, share in alone.items()
     ]

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
+from ..attempts.findings import finding_on
 from ..attempts.given_code import is_as_given
-from ..attempts.pipeline import checked, finding_on
+from ..attempts.pipeline import run_and_score
 from ..attempts.results import CheckResult
 from ..course import CourseError
 from ..exchange.observation import Outcome
@@ -70,7 +71,7 @@ class CollectedTests:
 
     def results(self, attempt: Attempt, *exercises: str) -> list[CheckResult]:
         """Run the cases of these exercises (default: all), then check and score them."""
-        return checked(attempt, self, *exercises)
+        return run_and_score(attempt, self, *exercises)
 
 
 def call(test: ExerciseTest, attempt: Attempt) -> CheckResult:

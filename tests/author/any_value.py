@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 from tensorgrade.attempts.attempt import Attempt
+from tensorgrade.attempts.findings import finding_on
 from tensorgrade.attempts.in_process import InProcess
-from tensorgrade.attempts.pipeline import finding_on, verdict
+from tensorgrade.attempts.pipeline import verdict
 from tensorgrade.attempts.results import CheckResult
 from tensorgrade.judging.course_checks import load_checks
 from tensorgrade.judging.diagnosis import Diagnosis, Wrong

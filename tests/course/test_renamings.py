@@ -18,7 +18,7 @@ import pytest
 
 from tensorgrade.attempts.attempt import Attempt
 from tensorgrade.attempts.in_process import InProcess
-from tensorgrade.attempts.pipeline import points_alone, verdict
+from tensorgrade.attempts.pipeline import unexplained_verdict, verdict
 from tensorgrade.attempts.recognized import mistakes
 from tensorgrade.attempts.results import CheckResult
 from tensorgrade.attempts.verdict import Status, Verdict
@@ -59,7 +59,7 @@ def verdict_on(attempt: Attempt, name: str, results: list[CheckResult]) -> Verdi
     """Return the verdict on one exercise, without a message unless it is right."""
     exercise, part = attempt.chapter.exercise(name), attempt.exercises[name]
     checks = [one for one in results if one.exercise == name]
-    bare = points_alone("somebody", exercise, part, checks)
+    bare = unexplained_verdict("somebody", exercise, part, checks)
     if bare.status == Status.PASSED:
         return verdict("somebody", exercise, part, checks)
     return replace(bare, mistakes=list(mistakes(part)))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorgrade.attempts.pipeline import finding_on
+from tensorgrade.attempts.findings import finding_on
 from tensorgrade.attempts.results import first_failure
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.author.proofs.slips import wrong_sentences
