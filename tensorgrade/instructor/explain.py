@@ -13,8 +13,9 @@ from rich.text import Text
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.pipeline import verdicts_on
+from ..attempts.points import LEAST, MOST
 from ..attempts.repair import repair
-from ..attempts.results import CheckResult, first_failure
+from ..attempts.results import CheckResult, Rule, Topic, first_failure
 from ..attempts.verdict import Certainty, Status, Verdict
 from ..course import CourseError
 from ..exchange.cases import spoken
@@ -268,6 +269,8 @@ def print_checks(console: Console, explanation: Explanation) -> None:
         console.print(Text(FOR_INSTRUCTORS, "dim"))
     most = explanation.verdict.max_points
     console.print(Text(f"  {how_earned(explanation.checks, most)}"))
+    if rule := rule_of_mistakes(explanation.checks, most):
+        console.print(Padding(Text(rule, "dim"), (0, 2)))
     for check in explanation.checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
         console.print(Text.assemble((f"  {mark} ", style), f"{worth(check):>11}  {check.asks}"))
@@ -275,6 +278,24 @@ def print_checks(console: Console, explanation: Explanation) -> None:
             diagnosis = check.finding.diagnosis
             why = render(Clauses((diagnosis.problem, diagnosis.observations.where)))
             console.print(Padding(Text(why, "dim"), (0, 2, 0, 10)))
+
+
+def rule_of_mistakes(checks: list[CheckResult], most: float) -> str:
+    """Return how known mistakes decide the points; "" if they do not. most: the exercise's points.
+
+    >>> check = CheckResult("mean", 2.0, False, earned_points=2.0, rule=Rule.MISTAKE)
+    >>> rule_of_mistakes([check], 4.0).partition(". ")[0], rule_of_mistakes([], 4.0)
+    ('The failed checks are worth 2 of 4 points', '')
+    """
+    if not any(check.rule == Rule.MISTAKE for check in checks):
+        return ""
+    answers = (check for check in checks if check.about == Topic.ANSWER)
+    failed = sum(check.points for check in answers if not check.passed)
+    bounds = f"at least {LEAST:.0%} and at most {MOST:.0%}"
+    return (
+        f"The failed checks are worth {failed:g} of {most:g} points. A known mistake costs as much,"
+        f" but {bounds}, unless graders/checks.py sets its share. All checks lose the same share."
+    )
 
 
 def worth(check: CheckResult) -> str:
