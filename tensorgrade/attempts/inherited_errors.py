@@ -39,11 +39,10 @@ from .backend import Backend
 from .in_process import InProcess
 from .points import never_made, sums, with_deduction
 from .recognized import mistakes
-from .results import CheckResult, Rule, State, state_of
+from .results import CheckResult, Results, Rule, State, state_of
 
 FOLDER, STAND_INS = "from_earlier", "stand_ins"
 NEW_FOR_EACH_OLD = 4  # new questions for each old one that is mixed in, on average
-Results = dict[str, list[CheckResult]]  # by exercise
 Again = Callable[[str], list[CheckResult]]  # checks an exercise's current results
 
 
@@ -98,10 +97,10 @@ def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests
     ways = sorted((tests / FOLDER / attempt.chapter.name).glob("*.py"))
     if not attempt.references.hidden or not solution.exists():
         return False
-    return any(passes(part, solution, way, wrong, again) for way in ways)
+    return any(is_right_with_own(part, solution, way, wrong, again) for way in ways)
 
 
-def passes(
+def is_right_with_own(
     part: ExerciseAttempt, solution: Path, way: Path, wrong: list[str], again: Again
 ) -> bool:
     """Return True if all checks pass that this right answer can pass with the wrong exercises."""
@@ -114,7 +113,7 @@ def passes(
         return False
     # If a right answer with these helpers fails a check too, the helpers are at fault.
     theirs = [one._replace(observed=one.expected) for one in seen]
-    own, best = (checked(part, which, again) for which in (seen, theirs))
+    own, best = (passed_checks(part, which, again) for which in (seen, theirs))
     return all(mine or not possible for mine, possible in zip(own, best, strict=True))
 
 
@@ -172,7 +171,7 @@ def has_expected_signature(part: ExerciseAttempt, seen: Seen) -> bool:
     return wanted.matches(got)
 
 
-def checked(part: ExerciseAttempt, seen: list[Seen], again: Again) -> list[bool]:
+def passed_checks(part: ExerciseAttempt, seen: list[Seen], again: Again) -> list[bool]:
     """Return for each check of an exercise if it passes on these results."""
     kept, part.seen = part.seen, seen
     try:

@@ -34,11 +34,11 @@ from .explainers import (
 )
 from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
-from .inherited_errors import Results, deduct_once
+from .inherited_errors import deduct_once
 from .points import is_explained, scored, sums
 from .recognized import mistakes, same_answers
 from .redaction import redacted
-from .results import CheckResult, State, Topic, first_failure, is_wrong, state_of
+from .results import CheckResult, Results, State, Topic, first_failure, is_wrong, state_of
 from .verdict import Status, Verdict
 
 # Explainers in the order in which they are tried. The first answer counts; the last always has one.

@@ -19,7 +19,7 @@ from ..recognition.fingerprints import returns_only_inputs
 from .attempt import ExerciseAttempt
 from .given_code import MOST_CHANGED, is_as_given, is_rewritten
 from .public_side import own_names
-from .recognized import explanations, is_only_squeezed, mistakes
+from .recognized import is_only_squeezed, mistake_sets, mistakes
 from .results import CheckResult, Rule, State, Topic, state_of
 
 ASKS_LITTLE = "The repair is small: the given code is fixed, not rewritten."
@@ -113,7 +113,7 @@ def with_deduction(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Che
     taken = 1 - earned / most
     if not mistakes(part) and is_only_squeezed(part):
         cost, rule = min(taken, SQUEEZED), Rule.LOST_DIMENSIONS
-    elif sets := explanations(part):
+    elif sets := mistake_sets(part):
         cost, rule = min(deduction(part, names, taken) for names in sets), Rule.MISTAKE
     else:
         return checks

@@ -25,7 +25,7 @@ from .public_side import on_public_cases
 
 
 @cached_for_results
-def explanations(part: ExerciseAttempt) -> tuple[Names, ...]:
+def mistake_sets(part: ExerciseAttempt) -> tuple[Names, ...]:
     """Return the sets of known mistakes that each explain the results; () if none does."""
     prints, own = part.attempt.fingerprints, part.attempt.own.signatures
     return recognize(part.name, part.claimed, prints, own, lambda: combinations(part))
@@ -37,7 +37,7 @@ def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
 
     Of many explanations only some are looked for, so none of their mistakes is certain.
     """
-    sets = explanations(part)
+    sets = mistake_sets(part)
     if not sets or len(sets) >= MOST_SHOWN:
         return ()
     return tuple(name for name in sets[0] if all(name in names for names in sets))

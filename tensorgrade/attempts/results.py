@@ -59,6 +59,9 @@ class CheckResult:
         return self.finding is not None and self.finding.is_to_do
 
 
+Results = dict[str, list[CheckResult]]  # by exercise
+
+
 class State(StrEnum):
     """A learner's progress with an exercise."""
 

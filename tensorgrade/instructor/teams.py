@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from ..sources.finding import TEAMS, named
-from ..sources.submitted_files import NOT_HANDED_IN, SubmittedFiles
+from ..sources.submitted_files import NOT_SUBMITTED, SubmittedFiles
 from ..views.words import plural
 from .collecting import moment
 from .overrides import read_table
@@ -58,7 +58,7 @@ class Teams:
         graded = {chapter for _, chapter in own}
         for (team, chapter), students in sorted(by_team(self.of).items()):
             if chapter in graded:
-                nothing = SubmittedFiles("", chapter, reason=NOT_HANDED_IN, missing=True)
+                nothing = SubmittedFiles("", chapter, reason=NOT_SUBMITTED, missing=True)
                 there = [own.get((student, chapter), nothing) for student in students]
                 counts = max(there, key=rank)
                 if len({one.digest for one in there if not one.missing}) > 1:

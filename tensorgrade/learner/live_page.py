@@ -9,8 +9,8 @@ from threading import Thread
 import typer
 from watchfiles import watch as changes_in
 
+from ..attempts.results import Results
 from ..views.lessons import lessons_page
-from ..views.points import Results
 from .watch.checker import Checker
 
 

@@ -20,7 +20,7 @@ from ..attempts.setup import Setup
 from ..instructor.gradebook import PREFIX
 from ..lateness import read_time
 from ..sources.companion_files import companion_files
-from ..sources.submitted_files import SubmittedFiles, handed_in_at
+from ..sources.submitted_files import SubmittedFiles, submission_time
 from .sanitize import reason_in
 from .script_to_notebook import script_behind
 from .warm_grader import ReadApart, grade
@@ -72,7 +72,7 @@ class HiddenGraders(NbGraderPreprocessor):
         if submission.timestamp is None:
             directory = self.config.CourseDirectory.get("submitted_directory", "submitted")
             folder = Path(self.graders).resolve().parent / directory / student / chapter
-            if found := handed_in_at(folder, [folder / f"{chapter}.ipynb"])[0]:
+            if found := submission_time(folder, [folder / f"{chapter}.ipynb"])[0]:
                 gradebook.update_or_create_submission(chapter, student, timestamp=moment(found))
 
     def submitted_files(

@@ -15,15 +15,15 @@ from ..course import Course, CourseError
 from .companion_files import companion_files
 from .near_misses import CODE, Version, damaged_zips, rescued, unopened_archives, versions_in
 from .submitted_files import (
-    NOT_HANDED_IN,
+    NOT_SUBMITTED,
     SubmittedFiles,
     as_meant,
     escaped,
-    handed_in_at,
     is_seen,
     read_submission_folder,
     rests_on_file,
     shown,
+    submission_time,
 )
 
 SUFFIXES = (".py", ".ipynb")
@@ -61,7 +61,7 @@ class Learner:
         if self.trouble:
             return SubmittedFiles(self.name, chapter, reason=self.trouble)
         return SubmittedFiles(
-            self.name, chapter, reason=f"{NOT_HANDED_IN}{self.instead}", missing=True
+            self.name, chapter, reason=f"{NOT_SUBMITTED}{self.instead}", missing=True
         )
 
     @property
@@ -147,7 +147,7 @@ def take(learner: Learner, folder: Path, versions: list[Version], course: Course
     """Make the version that counts this learner's submission."""
     chapter = versions[0].chapter
     submitted_files, sentence = rescued(learner.name, versions, course.limits, course.beside)
-    at, note = handed_in_at(folder / chapter, [version.path for version in versions])
+    at, note = submission_time(folder / chapter, [version.path for version in versions])
     by_file = rests_on_file(folder / chapter, at)
     learner.submissions[chapter] = replace(
         submitted_files, submitted=at, time_note=note, by_file=by_file

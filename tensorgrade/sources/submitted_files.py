@@ -105,7 +105,7 @@ def read_submission_folder(student: str, folder: Path, limits: Limits) -> Submit
     try:
         found = files_in(student, folder, limits)
         files = [folder / f"{folder.name}.{kind}" for kind in ("ipynb", "py")]
-        submitted, note = handed_in_at(folder, files)
+        submitted, note = submission_time(folder, files)
         return replace(
             found, submitted=submitted, time_note=note, by_file=rests_on_file(folder, submitted)
         )
@@ -123,11 +123,11 @@ def files_in(student: str, folder: Path, limits: Limits) -> SubmittedFiles:
     if found := of_both(notebook, script):
         return found
     if all(path.name == STAMP or path.name.startswith(".") for path in folder.iterdir()):
-        return SubmittedFiles(student, folder.name, reason=NOT_HANDED_IN, missing=True)
+        return SubmittedFiles(student, folder.name, reason=NOT_SUBMITTED, missing=True)
     return SubmittedFiles(student, folder.name, reason=what_is_there(folder), no_file=True)
 
 
-NOT_HANDED_IN = "There is no submission for this chapter."
+NOT_SUBMITTED = "There is no submission for this chapter."
 
 
 def of_both(
@@ -147,7 +147,7 @@ REPLACED = ".time_replaced"  # `tensorgrade collect` writes here why the stamp i
 LONGEST_STAMP, LONGEST_NOTE = 64, 200
 
 
-def handed_in_at(folder: Path, files: Iterable[Path]) -> tuple[str, str]:
+def submission_time(folder: Path, files: Iterable[Path]) -> tuple[str, str]:
     """Return when a chapter was submitted, and a sentence if an impossible time was replaced.
 
     The time comes from `timestamp.txt`, otherwise from the newest file. It is empty if there is

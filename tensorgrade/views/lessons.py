@@ -17,7 +17,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from ..attempts.results import CheckResult, State, state_of
+from ..attempts.results import CheckResult, Results, State, state_of
 from ..course import Chapter, Course, CourseError, Exercise
 from ..judging.diagnosis import PublicDiagnosis
 from ..runner.edits import definition_of
@@ -25,7 +25,7 @@ from .comparison import LEGEND, Pair, labelled, pair_of
 from .formulas import in_mathml
 from .note import Sections
 from .pages import VIEWS, pages_in
-from .points import Results, earned, how_earned
+from .points import earned, how_earned
 from .summary import first_to_work_on, note_on
 
 MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}

@@ -1,12 +1,10 @@
 """Explain the points of an exercise in one line, the same in every view."""
 
-from ..attempts.results import CheckResult, Rule, Topic
+from ..attempts.results import CheckResult, Results, Rule, Topic
 from ..course import Course
 from ..messages.message import parts_of
 from ..messages.verdicts import EarlierIsWrong
 from .words import in_tenths, plural
-
-Results = dict[str, list[CheckResult]]  # by exercise
 
 
 def earned(checks: list[CheckResult]) -> float:

@@ -15,7 +15,7 @@ from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.inherited_errors import deduct_once
 from ..attempts.maker import AttemptMaker
 from ..attempts.points import scored
-from ..attempts.results import CheckResult, State, first_failure, state_of
+from ..attempts.results import CheckResult, Results, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.errors import raised
@@ -24,7 +24,7 @@ from ..messages.message import Clauses, render, sentence
 from ..messages.verdicts import CheckFailed, WriteThatFirst
 from .hints import print_hints
 from .note import Note
-from .points import Results, earned, how_earned, what_comes_back
+from .points import earned, how_earned, what_comes_back
 from .words import in_tenths, line_of, path_here, place_in_file, plural
 
 MARKS = {

@@ -15,7 +15,7 @@ from tensorgrade.instructor.downloads import Entry
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.instructor.write_submissions import keep_older, notes_on_second_folders, write
 from tensorgrade.sources.finding import find_submissions
-from tensorgrade.sources.submitted_files import handed_in_at
+from tensorgrade.sources.submitted_files import submission_time
 
 from ..commands import ROOT, run
 from . import downloads
@@ -348,7 +348,9 @@ def test_the_formgrader_reads_a_time_that_nobody_knows(tmp_path):
         found = plan("moodle", tmp_path / "m.zip", COURSE, roster, zone="UTC")
         write(found, folder.parents[1])
         told = grader.get_submitted_timestamp(CH1, "bao@uni.edu")
-        assert (told is not None) is known is bool(handed_in_at(folder, [folder / f"{CH1}.py"])[0])
+        assert (
+            (told is not None) is known is bool(submission_time(folder, [folder / f"{CH1}.py"])[0])
+        )
     (folder / "timestamp.txt").write_text("")
     with pytest.raises(ValueError, match="does not contain a date"):
         grader.get_submitted_timestamp(CH1, "bao@uni.edu")

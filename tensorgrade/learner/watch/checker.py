@@ -15,7 +15,7 @@ from ...attempts.backend import Backend
 from ...attempts.in_child import InChild
 from ...attempts.maker import AttemptMaker
 from ...attempts.not_started import run_few_if_not_begun
-from ...attempts.results import CheckResult
+from ...attempts.results import CheckResult, Results
 from ...attempts.setup import Setup
 from ...course import Course, Limits
 from ...exchange.cases import Case
@@ -26,7 +26,6 @@ from ...judging.diagnosis import Kind
 from ...runner.reading import parts
 from ...sources.submission import Submission
 from ...testing.collected import CollectedTests
-from ...views.points import Results
 from ...views.summary import State, group, left_out, state_of
 from .processes import CAN_FORK, Forked, ReusedProcess
 

@@ -12,10 +12,9 @@ from rich.live import Live
 from rich.text import Text
 from watchfiles import watch as changes_in
 
-from ...attempts.results import CheckResult, State, state_of
+from ...attempts.results import CheckResult, Results, State, state_of
 from ...course import CourseError
 from ...judging.diagnosis import Finding
-from ...views.points import Results
 from ...views.summary import first_to_work_on, print_progress
 from ..kit import NO_EDITOR, open_in_editor
 from .checker import Checker

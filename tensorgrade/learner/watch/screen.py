@@ -16,12 +16,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from ...attempts.results import State, first_failure, state_of
+from ...attempts.results import Results, State, first_failure, state_of
 from ...course import Chapter, Course, Exercise
 from ...views.comparison import MOST
 from ...views.hints import print_hints
 from ...views.note import Note
-from ...views.points import Results, earned
+from ...views.points import earned
 from ...views.summary import (
     note_on,
     points_of,
