@@ -99,7 +99,7 @@ def main() -> int:
         options = ["-qq", "--assert=plain", "-p", "no:cacheprovider"]
         options += ["-m", ""] if asked.everything else []
         trials = Trials(copy, chosen, asked.near)
-        pytest.main(["tests", *options], plugins=[trials])
+        pytest.main(["tests", "-n0", *options], plugins=[trials])
     print(f"{trials.caught} of {len(chosen)} caught")
     return 0
 
