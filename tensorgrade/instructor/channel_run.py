@@ -42,7 +42,7 @@ TO_BE_LOOKED_AT = "Grading failed, which is not your fault; your instructor has 
 
 
 def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
-    """Return the submission in a folder: the file with the chapter's name, or the only file."""
+    """Return the submission in a folder: the chapter's file, or else the only code file."""
     limits = course.limits
     versions = versions_in(folder, {chapter}, limits, course.beside)
     if any(version.kind in CODE for version in versions):
@@ -57,7 +57,10 @@ def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
 
 
 def rows_on(folder: Path, chapter: str, tests: Path, isolation: str = "auto") -> list[dict]:
-    """Return the rows of the submission in a folder. Raises CourseError if it cannot be graded."""
+    """Return the rows of the submission in a folder. Raises CourseError if it cannot be graded.
+
+    tests: the folder of the hidden graders, or of the public checks.
+    """
     torch.set_num_threads(1)
     grader = Grader(Setup(tests, isolation))
     try:
@@ -180,7 +183,7 @@ def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
 def extended(due: str | None, told: dict) -> str | None:
     """Return the due date of a submission: the course's or Gradescope's, later if extended.
 
-    Unreadable dates are ignored.
+    If one of the dates is unreadable, the due date is returned without extensions.
     """
     of_class = (told.get("assignment") or {}).get("due_date")
     due = due or of_class
@@ -255,7 +258,7 @@ def prairielearn_results(rows: list[dict]) -> dict:
 
 
 def classroom50(chapter: str, checkout: Path) -> None:
-    """Run the public checks on a checkout, and write `result.json` with integers into it."""
+    """Run the public checks on a checkout, and write `result.json` there, with integer scores."""
     rows = rows_on(checkout, chapter, Path("exercises").resolve(), "none")
     write_json(checkout / "result.json", classroom50_result(rows, dict(os.environ)))
 
@@ -319,7 +322,7 @@ SYSTEMS: dict[str, Callable[[str, Path], None]] = {
 
 
 def main(system: str, chapter: str, base: str) -> None:
-    """Grade a submission. If that is impossible, print one sentence and exit with another code."""
+    """Grade a submission. If that is impossible, print one sentence and exit with code 2."""
     try:
         SYSTEMS[system](chapter, Path(base))
     except CourseError as error:

@@ -1,8 +1,8 @@
 """`tensorgrade channel`: pack the files with which a course system grades a chapter on its own.
 
 Gradescope and PrairieLearn hide these files from learners, so they get the hidden graders (without
-the course's seed). Classroom 50 publishes them, so it gets only the learners' own checks. These
-show a learner's progress, and grades come from clones (`collect --from git`).
+the course's seed). Classroom 50 publishes them, so it gets only the learners' own checks. They only
+show a learner's progress. Grades come from clones (`collect --from git`).
 """
 
 import json
@@ -120,7 +120,8 @@ def write_channel(system: str, project: Project, chapter: str, out: Path, isolat
 def gradescope(project: Project, chapter: Chapter, isolation: str) -> Files:
     """Return `autograder.zip`: `setup.sh`, `run_autograder` and the hidden graders.
 
-    The public checks are for submissions beyond a limit, if the course sets one.
+    If the course limits the graded submissions, the public checks are included: later submissions
+    only run these.
     """
     own = {
         "setup.sh": SETUP.encode(),

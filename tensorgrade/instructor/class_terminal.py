@@ -124,14 +124,20 @@ class ClassProgress:
 
 
 def changed_points(move: dict) -> str:
-    """Return a line with old and new points: of an exercise, or of a chapter if these are known."""
+    """Return a line with old and new points of an exercise, or of a chapter.
+
+    move: a record of `Ledger.moved`. The points are those of the chapter if it has a `total`.
+    """
     name = "chapter" if "total" in move else "exercise"
     before, now = move.get("total") or move["points"]
     return f"{move['student']}/{move[name]}: {before:g} → {now:g}"
 
 
 def in_trouble(status: str, mistakes: list[str]) -> bool:
-    """Return True if a row needs a look. Known mistakes that raise are graded as usual."""
+    """Return True if a row could not be graded as usual.
+
+    An error that is recognized as a known mistake counts as graded.
+    """
     return status in TROUBLE and not mistakes
 
 
@@ -180,7 +186,7 @@ def mistakes_line(rows: list[dict]) -> str:
 
 
 def cut(text: str) -> str:
-    """Return a line or two of a text that a learner may have written."""
+    """Return a text cut to LONGEST characters, because a learner may have written it."""
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
 
 

@@ -93,7 +93,7 @@ class ClusterWorkers:
         return self.executor.submit(grade_here, self.run, submitted_files)
 
     def replace(self, running: set[Future]) -> set[Future]:
-        """Do nothing, because the submissions of other workers are not affected by a loss."""
+        """Return no futures: dask replaces a lost worker, and the other workers keep theirs."""
         return set()
 
     def __enter__(self) -> Self:

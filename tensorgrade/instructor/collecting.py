@@ -79,11 +79,11 @@ class PlannedFile:
 class Plan:
     """The files to write and the sentences to print.
 
-    layout: the course system. places: files that count. aside: files that are kept for learners
-    without any file that counts. notes, left_out, lost: sentences about learners, about files that
-    are not submissions, and about submissions that cannot be read, assigned or written. failed: the
-    number of files that could not be written. teams: the team of each member, by learner and
-    chapter.
+    layout: the course system. places: files that count. aside: files that are written but do not
+    count: those of learners without any file that counts, and those of another chapter. notes,
+    left_out, lost: sentences about learners, about files that are not submissions, and about
+    submissions that cannot be read, assigned or written. failed: the number of files that could not
+    be written. teams: the team of each member, by learner and chapter.
     """
 
     layout: str = ""
@@ -175,7 +175,7 @@ def check_roster(learners: Sequence[Learner], roster: Roster) -> None:
 
 
 def check_dates(course: Course, roster: Roster) -> None:
-    """Raise CourseError if a worksheet has no submission times."""
+    """Raise CourseError if the course has deadlines, but the worksheet has no submission times."""
     if course.lateness.deadlines and roster.rows and SUBMITTED_AT not in roster.columns:
         raise CourseError(
             "the worksheet has no column with submission times, so no submission would be late; "
@@ -318,7 +318,7 @@ def split_by_chapter(
 def part_of_zip(one: Submitted, chapter: str, course: Course) -> tuple[set[str], Submitted]:
     """Return the chapters that match names in a zip, and the zip without files of other chapters.
 
-    An unreadable zip matches none, and is judged later.
+    An unreadable zip matches none. Later steps report it.
     """
     names = {c.name for c in course.chapters}
     try:
@@ -341,7 +341,7 @@ def part_of_zip(one: Submitted, chapter: str, course: Course) -> tuple[set[str],
 
 
 def zip_of(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], left: int) -> bytes:
-    """Return a zip of some members, without unreadable ones. left: the most bytes to read."""
+    """Return a zip of some members, without unreadable ones. left: the most bytes to unpack."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as new:
         for info in members:
@@ -356,10 +356,10 @@ def zip_of(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], left: int) 
 def set_aside(
     found: Plan, others: list[Other], folders: dict[Learner, str], chapter: str
 ) -> set[Learner]:
-    """Keep files of other chapters in a place where they replace nothing; return their learners.
+    """Plan to write files of other chapters where they replace nothing; return their learners.
 
-    A repository normally holds all chapters. Its files of other chapters are left out and are not a
-    mistake.
+    The place is `.set_aside`, which grading ignores. A repository normally holds all chapters, so
+    its files of other chapters are left out, and no learners are returned.
     """
     if found.layout == "git":
         names = f"{plural(len(others), 'file')} of other chapters"
@@ -389,7 +389,7 @@ def is_damaged_zip(entry: Entry) -> bool:
 
 
 def add_aside(found: Plan, places: list[PlannedFile], chapter: str) -> None:
-    """Add files of one learner that are kept although they do not count; at most MOST_KEPT."""
+    """Add up to MOST_KEPT files of one learner, which are written although they do not count."""
     kept = [place for place in places[:MOST_KEPT] if is_readable(place.submitted, found)]
     found.aside += kept
     found.notes += [no_points(p, chapter) for p in kept[:3] if p.fault != DAMAGED_ZIP]
@@ -451,7 +451,7 @@ def age(one: Submitted) -> tuple[float, int, int, str]:
 
 
 def moment(submitted: str) -> float:
-    """Return a time as a number; 0 if it is not known."""
+    """Return a time in seconds since 1970; 0 if the text is not a time."""
     try:
         return read_time(submitted).timestamp()
     except ValueError:
@@ -492,7 +492,7 @@ def kind_of(one: Submitted) -> str:
 
 
 def no_points(place: PlannedFile, chapter: str) -> str:
-    """Return the reason why a file that is kept gets no points, and how to change that."""
+    """Return the reason why a file in `aside` gets no points, and how to change that."""
     file = brief(place.submitted.entry.path, 120)
     if place.fault:
         return f"{file} {place.fault}; it will get 0 points"
@@ -564,7 +564,7 @@ def short_note(note: str) -> str:
 
 
 def some_of(sentences: list[str]) -> list[str]:
-    """Return the first sentences and the number of the others. A repository has hundreds of files.
+    """Return the first MOST_TOLD sentences, and a line with the number of the others.
 
     >>> some_of(["a"] * 14)[-1]
     '… and 2 more like these'

@@ -21,7 +21,7 @@ LARGEST_FILE = 1 << 20  # bytes of .git/HEAD and .git/packed-refs
 def commit_dates(clone: Path) -> dict[str, str]:
     """Return the date of the last commit of each file in a clone, by its path; {} if unknown.
 
-    A learner's machine sets these dates, and a clone holds no other ones.
+    The learner's machine sets these dates. A clone contains no date that a server has set.
     """
     objects, commit = clone / ".git" / "objects", head_of(clone / ".git")
     if commit is None or not objects.is_dir() or objects.is_symlink():

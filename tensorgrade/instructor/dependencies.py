@@ -6,7 +6,7 @@ from pathlib import Path
 from ..folders import FINGERPRINTS, JUDGED_WITH, digest_of_files, engine_files
 
 ABOUT_EXERCISES = ("points", "off")  # settings with names of exercises
-AFTER_GRADING = ("lateness", "scheme")  # settings that do not affect single rows
+AFTER_GRADING = ("lateness", "scheme")  # settings that are applied after the graders have run
 
 
 def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
@@ -38,8 +38,8 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
 def digest_of(graders: Path, chapter: str = "*") -> str:
     """Return a digest of everything that affects the grades of a chapter.
 
-    It changes with a hidden test, a check of the course, a reference, a substitute, the course's
-    settings or the engine.
+    It changes with a hidden test, a check of the course, a reference, a substitute, a setting that
+    affects grading, or the engine's code that decides results (JUDGED_WITH).
     """
     files = graders_files(graders, chapter)
     public, config = graders / "course.json", graders.parent / "course_config.py"
@@ -80,5 +80,5 @@ def only(value: ast.expr, exercises: set[str]) -> ast.expr:
 
 
 def is_own(name: ast.expr | None, exercises: set[str]) -> bool:
-    """Return True if a name is one of these exercises, or may be."""
+    """Return True for a name of one of these exercises, and for code that may be one."""
     return not isinstance(name, ast.Constant) or name.value in exercises

@@ -1,4 +1,4 @@
-"""Read a download of a course system: the files in a folder or a zip, each with its own guard.
+"""Read a download of a course system: a folder or a zip, whose files do not affect each other.
 
 A file that cannot be read raises Unreadable when it is read, and affects no other file. Links are
 not followed, and no file is read beyond its declared size.
@@ -117,7 +117,7 @@ class Skipped:
 
 @dataclass
 class Download:
-    """The content of a download. entries: files and empty folders, by path. root: its folder."""
+    """The content of a download. entries: sorted by path. root: None for a zip."""
 
     root: Path | None = None
     entries: list[Entry] = field(default_factory=list)
@@ -274,7 +274,10 @@ def is_utf_8(name: bytes | bytearray) -> bool:
 
 
 def has_a_path(info: zipfile.ZipInfo, skipped: Skipped) -> bool:
-    """Return True if an entry of a zip is not a link and stays inside; otherwise count it."""
+    """Return True if an entry of a zip may be collected; otherwise count it.
+
+    Links, paths that leave the zip, and paths that are too long or too deep may not.
+    """
     name = info.filename.rstrip("/")
     if len(name) > LONGEST_PATH or name.count("/") > DEEPEST:
         skipped.add(TOO_DEEP, name)

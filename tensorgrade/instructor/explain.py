@@ -43,7 +43,7 @@ from .store import Store
 from .teams import read_teams
 
 SHOWN = 3  # cases that differ, which are shown with their values
-LONGEST_CODE = 20_000  # characters of a definition; a normal answer has some hundred
+LONGEST_CODE = 20_000  # characters of a definition; a normal answer has a few hundred
 AROUND = 2  # lines of code shown before and after the line in question
 JUDGED_OTHERWISE = "judged by its "
 COMPARED = ("values", "structure")  # signatures whose results have one right value
@@ -54,10 +54,11 @@ AS_EXPECTED = "as expected"
 class Explanation:
     """The details of a verdict.
 
-    recorded: the row that counts, if OUT has one. verdict: today's verdict. row: the recorded row,
-    or today's with its late penalty. code: the learner's own code for this exercise, or for a
-    similar name; "" if there is none. changes: changes of the recorded points. counts_other: True
-    if the recorded row is of another file of the learner than the one that was graded here.
+    recorded: the row that counts, if OUT has one. verdict, checks, part: the results of grading
+    again now. row: the recorded row, or else the new one with its late penalty. code: the learner's
+    own code for this exercise, or for a similar name; "" if there is none. changes: changes of the
+    recorded points. counts_other: True if the recorded row is of another file of the learner than
+    the one that was graded here.
     """
 
     recorded: dict | None
@@ -184,7 +185,7 @@ def ran(explanation: Explanation) -> bool:
 
 
 def says_no_more(explanation: Explanation) -> bool:
-    """Return True if no case gave a result and all checks failed for the verdict's reason."""
+    """Return True if all checks failed for the verdict's reason, an error or a missing answer."""
     if explanation.verdict.status not in (Status.ERROR, Status.NOT_ATTEMPTED):
         return False
     findings = [check.finding for check in explanation.checks]
@@ -236,10 +237,10 @@ def submitted_at(explanation: Explanation) -> str:
 
 
 def for_learner(explanation: Explanation) -> str:
-    """Return a version as plain text that may be sent to the learner.
+    """Return the explanation as plain text that may be sent to the learner.
 
-    It contains the same as a row and a feedback page, and the learner's own code. It contains no
-    hidden test, case or value.
+    It contains the information of a feedback page and the learner's own code, but no hidden test,
+    case or value.
     """
     row = explanation.row
     told = row if explanation.counts_other else explanation.verdict.row()

@@ -334,10 +334,11 @@ def note_formulas(what: Export, cells: Iterable[object]) -> None:
 
 
 def scale(what: Export, chapter: Chapter, most: str) -> float:
-    """Return the factor from a chapter's points to a course system's maximum.
+    """Return the factor from a chapter's points to a course system's maximum. Add a note on it.
 
     Course systems do not scale grades. Full marks in a chapter of 35 points would become 35 of 100,
-    and Moodle ignores grades above its maximum. The factor is 1 if `most` is not a number.
+    and Moodle ignores grades above its maximum. most: the maximum as the roster gives it. The
+    factor is 1 if it is not a positive number.
     """
     try:
         number = float(most.replace(",", "."))
@@ -359,9 +360,10 @@ def scaled(points: float | str, by: float) -> float | str:
 
 
 def canvas_columns(what: Export) -> dict[str, str]:
-    """Return the column of each chapter with rows, or of the only one if its column was named.
+    """Return the gradebook's column of each chapter with rows, by the chapter's name.
 
-    A chapter's column is the gradebook's `title (number)`, or else a new one.
+    With --column there is only one chapter. Otherwise the column is named `title (number)`, or it
+    is new.
     """
     if what.column:
         return {what.only().name: named_column(what.roster, what.column)}
@@ -520,7 +522,7 @@ IDENTIFYING = (IDENTIFIER, "full name", "id number", "username", "email address"
 def filled_in(
     what: Export, chapter: Chapter, person: Person, row: dict[str, str], before: dict[str, str]
 ) -> tuple[dict[str, object], list[str]]:
-    """Return the new values for a learner's row, by column, and a text on each cell that stays.
+    """Return the new values of a learner's row, by column, and a text on each unchanged cell.
 
     before: the values that our last export wrote into the row.
     """

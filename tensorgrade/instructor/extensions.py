@@ -39,7 +39,7 @@ class Extension:
 
 
 def read_extensions(out: Path, course: Course) -> dict[About, Extension]:
-    """Return all extensions, by learner and chapter; none without a file. Raises CourseError."""
+    """Return all extensions, by learner and chapter; {} without a file. Raises CourseError."""
     term: dict[About, Extension] = {}
     single: dict[About, Extension] = {}
     for number, line in read_table(out / EXTENSIONS, COLUMNS):

@@ -1,4 +1,4 @@
-"""Write a class's points into nbgrader's gradebook, as its own autograder would.
+"""Write a class's points into nbgrader's gradebook, as nbgrader's autograder would.
 
 There is one writer, with a transaction for every few hundred submissions. Writing the same rows
 again changes nothing, so the same command completes an interrupted run.

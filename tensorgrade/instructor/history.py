@@ -42,7 +42,7 @@ def move(old: dict, row: dict, because: str) -> dict:
 
 
 def why(old: dict, row: dict, before: Basis, now: Basis) -> str:
-    """Return the cause of a change. before, now: the attempts behind the rows.
+    """Return the cause of a change. before, now: the attempts that the rows come from.
 
     If another attempt counts although none was added, the cause is the rule on attempts or a date.
     If the file and its time changed but the graders' result did not, the cause is the file.
@@ -64,7 +64,10 @@ def why(old: dict, row: dict, before: Basis, now: Basis) -> str:
 
 
 def decided(row: dict) -> dict | None:
-    """Return a row's override; None if the exercise only came after the file."""
+    """Return a row's override by an instructor, if any.
+
+    The excuse for an exercise that was added after the submission does not count as one.
+    """
     override = row.get("override")
     return None if override and override["reason"] == ADDED_LATER else override
 

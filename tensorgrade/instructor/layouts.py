@@ -32,8 +32,8 @@ class Learner:
     """A learner as the course system identifies one; two are equal if their ids are.
 
     id: different for different learners. known_as: the display name. name: the folder name of a
-    learner who is not on the roster. row: the row of the roster; None if it has none. tag: a short
-    form of the id, for folder names that would be equal.
+    learner who is not on the roster. row: the index of the learner's row in the roster; None if
+    there is none. tag: a short form of the id, for folder names that would be equal.
     """
 
     id: str
@@ -69,8 +69,8 @@ class Reading:
 
     zone: the time zone of the system; "" if unknown. date_order: dmy or mdy, if the instructor gave
     it. lost: about submissions that could not be assigned to a learner. left_out: about files that
-    are not submissions. notes: about names that imitate the system's. texts: learners who submitted
-    an online text, which is not collected.
+    are not submissions. notes: about names that imitate those of the system, and about ambiguous
+    times. texts: learners who submitted an online text, which is not collected.
     """
 
     download: Download
@@ -132,7 +132,11 @@ def counted(count: int, what: str) -> list[str]:
 
 
 def checked(moment: datetime | None, said: str) -> tuple[str, str]:
-    """Return a time and the reason if it was replaced. An impossible one is replaced by now."""
+    """Return a time, and the reason if it was replaced; "" if it was not.
+
+    A missing or impossible time is replaced by the current one. said: the time as the course system
+    wrote it.
+    """
     if moment is not None and is_possible(moment):
         return written(moment), ""
     why = f"{shown(said)[:40]} is not a possible submission time; the time of collecting counts"
@@ -311,7 +315,7 @@ Person = tuple[Learner, str, str]  # with the time, and why it replaces the syst
 
 
 def gradescope_metadata(entry: Entry, roster: Roster) -> dict[str, list[Person]]:
-    """Return the submitters of each submission. Raises CourseError for other files.
+    """Return the submitters of each submission. Raises CourseError if the file names none.
 
     Each submission's part is read separately, so that a malformed part affects no other.
     """
@@ -436,9 +440,9 @@ def assignment_prefix(folders: list[str], roster: Roster) -> str:
     """Return the assignment's part of the folder names, with which all of them begin.
 
     With a roster, take the prefix after which most folder names are logins. If several are equal,
-    take the shortest, so that a login may contain a dash. A single folder must be a login after
-    exactly one prefix. If no folder is a login after any prefix, or without a roster, take the
-    longest prefix that the names share.
+    take the shortest, so that a login may contain a dash. A single folder counts only if exactly
+    one prefix leaves a login. If no folder is a login after any prefix, or without a roster, take
+    the longest prefix that the names share.
     """
     longest = common_prefix(folders)
     possible = folders[0] if len(folders) == 1 else longest

@@ -40,7 +40,7 @@ class Ledger:
     attempt counts. regraded: ids of messages; a row with one of them does not count as graded.
     exercises: the exercises of each chapter; a submission counts as graded only if each of them has
     a row. waits: called before this run waits for another one; None raises CourseError instead.
-    notes: sentences about rows that are damaged or were imported.
+    notes: sentences for the instructor, such as about rows that are damaged or were imported.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Ledger:
     ) -> list[SubmittedFiles]:
         """Return the submissions that must be graded, and delete the rows of learners to forget.
 
-        again: grade all of these, although nothing has changed.
+        again: grade all of these, even if nothing has changed.
 
         Earlier rows of other submissions stay. Earlier rows of these submissions stay until they
         are graded again.
@@ -347,7 +347,7 @@ class Ledger:
         return rows
 
     def end_run(self, connection: Connection) -> None:
-        """Record the run if it changed anything."""
+        """Record the run if it is the first one or changed anything; otherwise delete its entry."""
         events = store.events_of(connection, self.run)
         self.moves = store.moved(events)
         if not events and not self.is_first:
@@ -391,7 +391,7 @@ def with_time(row: dict, submitted_files: SubmittedFiles) -> dict:
 
 
 def submitted(attempt: Attempt) -> str:
-    """Return the submission time of an attempt; "" if it is unknown."""
+    """Return the submission time of an attempt, as in its rows; "" if it is unknown."""
     return next((row["submitted"] for row in attempt.rows if row.get("submitted")), "")
 
 

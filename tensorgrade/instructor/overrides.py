@@ -30,7 +30,7 @@ class Override:
 
 
 def read_overrides(out: Path, course: Course) -> dict[Key, Override]:
-    """Return all decisions in the file, by row; {} without a file. Raises CourseError."""
+    """Return all decisions in the file; {} without a file. Raises CourseError."""
     path = out / OVERRIDES
     found: dict[Key, Override] = {}
     said: dict[tuple[str, ...], str] = {}

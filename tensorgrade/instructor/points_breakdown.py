@@ -33,7 +33,7 @@ def points_steps(row: dict) -> list[str]:
 
 
 def is_changed(row: dict) -> bool:
-    """Return True if the points depend on more than the graders' results."""
+    """Return True if a penalty, an override, an extension or a limit affects the points."""
     return any(map(row.get, ("penalty", "override", "extension", "most_attempts")))
 
 
@@ -53,7 +53,7 @@ def points(number: float) -> str:
 
 
 def late(seconds: float) -> str:
-    """Return a delay in words, in begun units, as days late are counted.
+    """Return a delay in words, rounded up to whole units, as the late penalty counts days.
 
     >>> late(61), late(3 * 3600), late(200_000)
     ('2 minutes', '3 hours', '3 days')

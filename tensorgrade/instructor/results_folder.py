@@ -111,7 +111,7 @@ def note_on_export(kept: Store, then: str) -> list[str]:
     return [f"{RESULTS} is not as the last run left it; {then}. {advice}"]
 
 
-SETTINGS = "settings"  # a setting of the folder: digests of what the last run applied
+SETTINGS = "settings"  # in the store: digests of the settings that the last run applied
 DATES = "the deadlines, penalties or rule on attempts in course_config.py"
 
 
@@ -124,7 +124,7 @@ def settings_now(out: Path, lateness: Lateness) -> dict[str, str]:
 
 
 def notes_on_settings(kept: Store, lateness: Lateness) -> list[str]:
-    """Return a note if settings were changed after the last run, which the points lack."""
+    """Return a note if settings were changed after the last run, so that points are outdated."""
     then = json.loads(kept.meta(SETTINGS) or "{}")
     now = settings_now(kept.out, lateness)
     changed = [name for name in now if then.get(name, now[name]) != now[name]]

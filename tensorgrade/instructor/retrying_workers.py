@@ -1,8 +1,8 @@
 """Give submissions to workers, and make sure that each comes back, even if workers die.
 
 Workers are processes of this machine or, in cluster.py, of a dask scheduler. If a worker dies, its
-submissions are lost, and the guilty one is unknown. So each of them is graded again alone. A
-submission that ends its worker again is set aside.
+submissions are lost, and the one that caused this is unknown. So each of them is graded again
+alone. A submission that ends its worker again is set aside.
 """
 
 import multiprocessing
@@ -149,7 +149,10 @@ def graded(todo: list[SubmittedFiles], workers: Workers, course: Course) -> Iter
 def flow(
     todo: list[SubmittedFiles], workers: Workers, ahead: int, lost: list[SubmittedFiles]
 ) -> Iterator[list[Graded]]:
-    """Keep `ahead` submissions with the workers until all are back or in `lost`."""
+    """Yield verdicts in batches, with at most `ahead` submissions at the workers.
+
+    Submissions that came back from no worker, because it died, are added to `lost`.
+    """
     waiting = deque(todo)
     running: dict[Future[list[Verdict]], SubmittedFiles] = {}
     while waiting or running:

@@ -14,7 +14,8 @@ from ..course import CourseError
 from .folder_names import Claim, unique_folders
 from .worksheet import IDENTIFIER, english
 
-# The columns that can name a learner in folders and rows. The first one that is filled in counts.
+# The columns that can name a learner in folders and rows. The one that most rows fill in counts; of
+# several such, the first.
 NAMED_BY = (
     "sis login id",
     "sis user id",
@@ -117,7 +118,7 @@ def read_roster(path: Path | None, layout: str = "") -> Roster:
     if layout == "moodle" and IDENTIFIER not in people[0]:
         why = f"has no column of participant numbers, only {', '.join(everything.header)}"
         raise CourseError(f"{path} {why}; give Moodle's grading worksheet as --roster")
-    # The first column that most rows fill in. Lists often have empty columns.
+    # Lists often have empty columns, so the column that most rows fill in is taken.
     column = max(columns, key=lambda name: sum(bool(row[name]) for row in people))
     learners = tuple(row for row in people if row[column])
     check_different(path, column, learners)
@@ -230,7 +231,7 @@ def separator_of(text: str) -> str:
 
 
 def padded(line: list[str], width: int) -> list[str]:
-    """Return a row with a cell for each column."""
+    """Return a row's cells, stripped, with empty ones added up to this number of columns."""
     return [cell.strip() for cell in line] + [""] * (width - len(line))
 
 
@@ -254,7 +255,7 @@ NUMBER = re.compile(r"[+-]?\d*[.,]?\d*")
 
 
 def is_formula(cell: object) -> bool:
-    """Return True if a spreadsheet would treat a cell as a formula, but not "-" or a number.
+    """Return True if a spreadsheet would treat a cell as a formula; False for "-" and numbers.
 
     >>> is_formula("=1+1"), is_formula("ada"), is_formula("-1.5"), is_formula("-")
     (True, False, False, False)

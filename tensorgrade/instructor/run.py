@@ -65,10 +65,10 @@ class Progress(Protocol):
     """A receiver of progress callbacks: class_terminal.py, or a substitute."""
 
     def waits(self) -> None:
-        """Receive that another run writes into the folder, so that this one waits for its end."""
+        """Receive a notice that this run waits for another one that writes into the folder."""
 
     def begin(self, total: int, left: int, notes: list[str]) -> None:
-        """Receive the numbers of all and of ungraded submissions, and notes on skipped files."""
+        """Receive the numbers of all and of ungraded submissions, and notes for the instructor."""
 
     def checked_in(self, all_levels: dict[str, int]) -> None:
         """Receive the number of workers at each isolation level, when they are ready."""
@@ -166,7 +166,7 @@ def points_in(course: Course) -> dict[tuple[str, str], float]:
 
 
 def notes_on_others(ledger: Ledger, submissions: list[SubmittedFiles], run: Run) -> list[str]:
-    """Return notes on earlier rows that stay, and on overrides of learners without rows."""
+    """Return notes on earlier rows that stay, and on unknown learners in instructors' files."""
     others = ledger.others(submissions, run.forget)
     students = {submitted_files.student for submitted_files in submissions} | {
         student for student, _ in others
@@ -176,7 +176,7 @@ def notes_on_others(ledger: Ledger, submissions: list[SubmittedFiles], run: Run)
     return notes + unknown(OVERRIDES, [student for student, *_ in ledger.rules.overrides], students)
 
 
-FEW, ENOUGH = 0.1, 10  # the share that submitted; the least number of learners
+FEW, ENOUGH = 0.1, 10  # fewer than this share, of at least so many learners
 
 
 def few_submitted(submissions: list[SubmittedFiles]) -> list[str]:
@@ -199,7 +199,7 @@ def few_submitted(submissions: list[SubmittedFiles]) -> list[str]:
 def decide_new_exercises(
     ledger: Ledger, decision: str, course: Course, chapters: set[str]
 ) -> list[str]:
-    """Return a note on new exercises. Raises CourseError if there is no decision about them.
+    """Apply the decision on new exercises, and return a note. Raises CourseError without one.
 
     chapters: the chapters that are graded now.
     """
@@ -260,7 +260,7 @@ def kept(ledger: Ledger, others: set[About]) -> list[str]:
 
 
 def graded_without_isolation(ledger: Ledger, todo: list[SubmittedFiles]) -> list[str]:
-    """Return a note on rows of code without isolation that this run does not replace."""
+    """Return a note on rows that were graded without isolation and that this run keeps."""
     loose = {key(row)[:2] for row in ledger.rows() if row.get("isolation") == "none"}
     those = loose - {about(submitted_files) for submitted_files in todo}
     if not those:
@@ -310,5 +310,5 @@ def by_content(submissions: list[SubmittedFiles]) -> dict[SubmittedFiles, list[S
 
 
 def verdicts_for(submitted_files: SubmittedFiles, verdicts: list[Verdict]) -> list[Verdict]:
-    """Return the verdicts for a submission with the same content."""
+    """Return the verdicts under the name of another learner, who submitted the same content."""
     return [replace(verdict, student=submitted_files.student) for verdict in verdicts]

@@ -10,7 +10,7 @@ COLUMNS = ("section", "sections", "groups")  # of Canvas and Classroom 50, Grade
 
 
 def learners_in(roster: Roster, section: str) -> frozenset[str]:
-    """Return the learners of a section as rows name them; none for "". Raises CourseError."""
+    """Return the learners of a section as rows name them; empty for "". Raises CourseError."""
     if not section:
         return frozenset()
     if not roster.rows:

@@ -1,9 +1,10 @@
 """`OUT/results.sqlite`: the graders' results, the rows that count, and all changes.
 
 attempts: every judged submission, with the graders' rows. results: the rows that count, after late
-penalties and overrides. events, runs: changes, and the run of each. pending: submissions that a run
-has not graded yet. unnamed: the code of one wrong answer of each group without a known mistake. The
-view `grades` is for people who open the file.
+penalties and overrides. events: changes, each with the number of its run. runs: a record of each
+run that changed something. pending: submissions that a run has not graded yet. unnamed: the code of
+one wrong answer of each group without a known mistake. The view `grades` is for people who open the
+file.
 
 One run writes at a time, and each submission is written in one transaction. Attempts and
 results have a checksum, so that later changes are noticed.
@@ -69,7 +70,7 @@ class Attempt:
 
     @property
     def rows(self) -> list[dict]:
-        """The graders' rows with the submission time, without any penalty."""
+        """The graders' rows with the submission time, without any penalty; [] if not sound."""
         return json.loads(self.text) if self.is_sound else []
 
 
@@ -98,7 +99,7 @@ class Result:
 
     @property
     def rows(self) -> list[dict]:
-        """The rows, after late penalties and overrides."""
+        """The rows, after late penalties and overrides; [] if not sound."""
         return json.loads(self.text) if self.is_sound else []
 
 
@@ -406,7 +407,7 @@ def add_unnamed(connection: sqlite3.Connection, group: str, record: dict) -> Non
 
 
 def add_event(connection: sqlite3.Connection, run: int, kind: str, record: dict) -> None:
-    """Record a change for a learner. kind: came, gone or moved."""
+    """Record a change for a learner. kind: came, gone, moved or regraded."""
     told = json.dumps({"kind": kind, "at": moment()} | record)
     values = (run, plain(record["student"]), told)
     connection.execute("INSERT INTO events VALUES (NULL, ?, ?, ?)", values)
@@ -438,7 +439,7 @@ def set_meta(connection: sqlite3.Connection, name: str, value: str) -> None:
 
 
 def read_earlier(out: Path) -> Earlier:
-    """Return an earlier version's results in a folder. Raises CourseError for foreign content."""
+    """Return an earlier version's results in a folder. Raises CourseError for other content."""
     notes = {(n["student"], n["chapter"]): n for n in read_lines(out / "graded.jsonl")}
     rows = by_submission(read_lines(out / "results.jsonl"))
     for about, own in by_submission(read_lines(out / "anew.jsonl")).items():

@@ -50,7 +50,11 @@ class Teams:
         return found
 
     def share(self, submissions: list[SubmittedFiles]) -> list[SubmittedFiles]:
-        """Return the submissions with one file for each team; a member without a file gets it."""
+        """Return the submissions, with one file for all members of a team.
+
+        The newest file that can be graded counts, also for members without a file. Members without
+        a folder are noted.
+        """
         if not self.of:
             return submissions
         own = {(one.student, one.chapter): one for one in submissions}
@@ -99,7 +103,10 @@ def by_team(teams: Mapping[About, str]) -> dict[tuple[str, str], list[str]]:
 
 
 def read_teams(submitted: Path, course: Course) -> Teams:
-    """Return the teams of a folder of submissions; none without a file. Raises CourseError."""
+    """Return the teams of a folder of submissions; none without a file. Raises CourseError.
+
+    A team with a single member is left out.
+    """
     term: dict[About, str] = {}
     single: dict[About, str] = {}
     for number, line in read_table(submitted / TEAMS, COLUMNS[:2]):
@@ -119,7 +126,7 @@ def read_teams(submitted: Path, course: Course) -> Teams:
 
 
 def memberships(line: dict[str, str], course: Course) -> dict[About, str]:
-    """Return the memberships of one line. Raises ValueError with a sentence."""
+    """Return the team in one line, by learner and chapter. Raises ValueError with a sentence."""
     student, team, name = line["student"], line["team"], line.get("chapter", "")
     if not (student and team):
         raise ValueError("name a learner and a team")

@@ -89,8 +89,8 @@ def number_of(identifier: str) -> str:
 def order_of(texts: Iterable[str], told: str = "") -> str:
     """Return dmy if days come first in a column of dates, or mdy if months do.
 
-    told: the instructor's choice. Raises CourseError if a choice is needed, or contradicts the
-    dates.
+    Without dates in numbers it is dmy. told: the instructor's choice. Raises CourseError if a
+    choice is needed, or contradicts the dates.
     """
     dates = [found for text in texts if (found := NUMERIC.search(text)) and len(found[1]) < 3]
     fits = {

@@ -25,10 +25,10 @@ class NotWritten(Exception):
 
 
 def write(found: Plan, submitted: Path) -> list[str]:
-    """Write the planned files, add failures to the plan, and return notes on files that stay.
+    """Write the planned files, add failures to the plan, and return notes on unchanged files.
 
-    A different existing version is stored, and still counts if it is newer. Raises CourseError if
-    the folder cannot be made.
+    An existing different version is moved to `.older`, unless it is newer: then it stays and
+    counts. Raises CourseError if the folder cannot be made.
     """
     notes = []
     try:
@@ -160,7 +160,10 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def write_stamp(folder: Path, submitted: str, replaced: str) -> None:
-    """Write the submission time of a chapter, or that it is unknown, over an earlier stamp."""
+    """Write the submission time of a chapter, or that it is unknown, over an earlier stamp.
+
+    replaced: why this time replaces the system's own; "" if it does not.
+    """
     content = {
         STAMP: f"{submitted}\n" if submitted else "",
         NO_STAMP: "" if not submitted else None,

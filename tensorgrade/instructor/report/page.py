@@ -198,7 +198,10 @@ ENOUGH_HELP = 40  # the most learners that are listed
 
 @dataclass
 class Person:
-    """One learner. number: replaces the name on pages without names; its order reveals nothing."""
+    """One learner. number: replaces the name on pages without names; its order reveals nothing.
+
+    points, most: the earned and the possible points. chapters: the rows by chapter.
+    """
 
     name: str
     number: int
@@ -434,7 +437,7 @@ def needing_help(people: dict[str, Person]) -> dict:
 
 
 def obstacles(person: Person) -> str:
-    """Return a text like `4 not begun, 3 wrong; again and again: no_scale`."""
+    """Return a text like `4 not begun, 3 wrong; repeatedly: no_scale`."""
     absent = len({row["chapter"] for row in person.rows if is_missing(row)})
     rows = [row for row in person.rows if not is_missing(row)]
     broken = sum(in_trouble(row["status"], row["mistakes"]) for row in rows)
