@@ -1,4 +1,4 @@
-"""Audit anybody's attention code: find out what it is, and which relations hold for it.
+"""Audit attention code of any origin: find out what it is, and which relations hold for it.
 
 `child.py` runs next to the audited code, in a sandbox. It imports only torch, `runner/` and this
 folder. `run.py` starts it, and `report.py` turns its answer into words.

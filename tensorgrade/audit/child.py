@@ -41,7 +41,7 @@ from .trials import attempt, find_mask, is_causal, prepared
 
 SECONDS = 3.0  # of the processor, for edits
 MOST_SUSPECTS = 4  # lines whose edits are tried before all others
-# Of these there are so many that other lines' rare edits are tried first.
+# Edits of these kinds are so many that rarer ones on any line are tried before them.
 FREQUENT = (Idea.MISSING_STEP, Idea.NAME, Idea.NAMES, Idea.NUMBER, Idea.MISSING_ARGUMENT)
 Definition = Subject | Part
 ATTENTION_NAME = re.compile(r"(?<!fl)atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
@@ -52,8 +52,9 @@ BLOCK_NAME = re.compile(r"Block|(En|De)coderLayer")
 def answer(request: dict) -> dict:
     """Return the audits of a file's definitions, in a form for JSON.
 
-    request: `text` and `filename`, or `module`; `name`, one definition or an empty text; `wishes`,
-    what the caller settles.
+    request: `text` and `filename`, or `module`; `name`, one definition, or an empty text for all
+    candidates; `wishes`, the facts that the caller gives: `as`, the kind, and `mask`, the meaning
+    of its entries.
     """
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
@@ -136,7 +137,7 @@ def missing_imports(problems: list[dict]) -> str:
 
 
 def candidates(text: str) -> list[str]:
-    """Return the definitions at the top of a file that may do attention."""
+    """Return the names of a file's top-level definitions that may be attention or a part of it."""
     try:
         tree = ast.parse(text)
     except SyntaxError:
@@ -275,7 +276,7 @@ def named(cause: Cause, line: int) -> dict:
 
 
 def told_of(one: Tested, subject: Definition) -> dict:
-    """Return what came of one relation, in a form for JSON."""
+    """Return the outcome of one relation, in a form for JSON."""
     relation = one.relation
     told = {"name": relation.name, "sentence": relation.sentence, "source": relation.source}
     if one.skipped:
@@ -302,7 +303,7 @@ def example_of(subject: Any, sizes: Any) -> str:
 
 
 def kind_of(subject: Subject) -> str:
-    """Return in words what a definition was taken for."""
+    """Return in words the kind of attention that a definition seems to be."""
     sizes = subject.fitted(FIRST)
     parts = dict(subject.build(sizes).named_children()) if subject.is_module else {}
     if any(FEED_FORWARD.fullmatch(name) for name in parts):
@@ -322,7 +323,7 @@ FEED_FORWARD = re.compile(r"ff|ffn|mlp|ffwd|feed_?forward|linear1", re.I)
 
 
 def roles_of(subject: Subject) -> dict[str, str]:
-    """Return what was found out, by topic."""
+    """Return the inferred roles in words, by topic: `input`, `mask` and `tried`."""
     told = {"input": f"{subject.given} as ({subject.layout}, width)"}
     if subject.mask:
         told["mask"] = f"`{subject.mask_parameter}`, {subject.mask.meaning}, ({subject.mask.shape})"
@@ -430,7 +431,7 @@ ASSIGNED_TO_SELF = r"^\s*self\.\w+(, self\.\w+)*\s*=(?!=)"
 
 
 def suspects_of(subject: Definition, words: Iterable[str]) -> list[int]:
-    """Return lines of a definition with one of the words, likely ones first, or its own."""
+    """Return lines of a definition with one of the words, likely ones first; [1] without any."""
     calls, starts = code_lines(subject.text)
     found = []
     for word in words:
@@ -444,7 +445,7 @@ def suspects_of(subject: Definition, words: Iterable[str]) -> list[int]:
 
 
 def code_lines(text: str) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the lines of code of a definition, counted from 0: of calls, and of `__init__`."""
+    """Return the lines of code by number, from 0: those outside `__init__`, and those inside."""
     lines = text.split("\n")
     calls: dict[int, str] = {}
     starts: dict[int, str] = {}
@@ -473,7 +474,7 @@ def repaired(
 
 
 def own_edits(text: str) -> Iterator[Edit]:
-    """Yield edits that the messages to learners do not need."""
+    """Yield edits in addition to those of runner/edits.py, which serves messages to learners."""
     whole = Text(text)
     for node in ast.walk(ast.parse(text)):
         changes = [*of_expression(node, whole)]
@@ -503,7 +504,7 @@ def of_expression(node: ast.AST, whole: Text) -> Iterator[Replaced]:
 
 
 def of_lines(function: ast.FunctionDef, whole: Text) -> Iterator[Replaced]:
-    """Yield edits that repeat a line next to it for another name, or apply what was left out."""
+    """Yield edits that write a line like a near one, with another name, or add an operation."""
     assigned = [
         one for one in function.body if isinstance(one, ast.Assign) and len(one.targets) == 1
     ]
@@ -536,7 +537,7 @@ def called(value: ast.expr) -> str:
 
 
 def sensible(subject: Any, suspect: int) -> list[Edit]:
-    """Return the edits, without those that put an attribute in place of one of another type."""
+    """Return the edits, without those that replace an attribute by one of another type."""
     made = subject.build(subject.fitted(ONE))
     lines, found = subject.text.split("\n"), []
     for edit in (*own_edits(subject.text), *edits(subject.text, subject.name, suspect)):
@@ -553,7 +554,7 @@ def sensible(subject: Any, suspect: int) -> list[Edit]:
 def in_turns(found: list[Edit], suspects: list[int], likely: int = MOST_SUSPECTS) -> Iterator[Edit]:
     """Yield edits: those on the likely suspects' lines, then the rare ones, then by distance.
 
-    Edits of different parts of a line take turns.
+    Edits of different lines and of different ideas take turns.
     """
     groups: dict[int, dict[tuple[int, str], list[Edit]]] = {}
     for one in found:

@@ -83,8 +83,8 @@ def frames_of(error: Exception, target: Any) -> list[tuple[FrameType, int]]:
 def line_to_blame(error: Exception, plan: Any, long: int) -> int:
     """Return the line of the mistake behind an error that is raised further on, 0 if unknown.
 
-    plan: the definition and the way it was called. long: the length of its context, longer than
-    the tokens.
+    plan: the definition and the way it was called. long: the context length that its constructor
+    got, larger than the number of tokens.
     """
     passed = frames_of(error, plan.target)
     if not passed:
@@ -117,9 +117,10 @@ def gap_in(tree: ast.AST) -> int:
 def maker(
     error: Exception, frame: FrameType, tree: ast.AST, scope: ast.AST, line: int, long: int
 ) -> int:
-    """Return the line that made the one odd value on the line of an error, 0 if unknown.
+    """Return the line that assigned the only odd value on the line of an error, 0 if unknown.
 
-    If that value was made from an odd one, too, it is the line that made the first of them.
+    If that value was computed from another odd one, return the line that assigned the first of
+    them.
     """
     own = vars(frame.f_locals["self"]) if "self" in frame.f_locals else {}
     values = frame.f_locals | {f"self.{name}": value for name, value in own.items()}
@@ -144,7 +145,7 @@ def maker(
 def odd_on(
     line: int, tree: ast.AST, values: dict[str, Any], error: Exception, long: int
 ) -> set[str]:
-    """Return the names on a line whose values are odd: the type, or the length of the context."""
+    """Return the names on a line whose values have an odd type, or `long` as a dimension."""
     on_it = [node for node in ast.walk(tree) if getattr(node, "lineno", 0) == line]
     used = {ast.unparse(node) for node in on_it if is_name(node, ast.Load)} - {"self"}
     known = {name: values[name] for name in used & values.keys()}

@@ -1,4 +1,4 @@
-"""Formulas of what attention is made of, and what stands next to it.
+"""Formulas of softmax, norms, positions and losses: the parts of attention and of models with it.
 
 Each formula has an argument `how`: empty for the usual form, or the name of another convention or
 of a known mistake. So a result can be compared with all of them.
@@ -36,7 +36,7 @@ class Kind:
 
 
 def causes(table: dict[str, tuple[str, str, str]]) -> dict[str, Cause]:
-    """Return known mistakes. The table has a name, a sentence and words on the line, by `how`."""
+    """Return known mistakes by `how`. table: a name, a sentence, and words on the likely line."""
     return {how: Cause(name, says, tuple(w.split())) for how, (name, says, w) in table.items()}
 
 
@@ -120,7 +120,7 @@ SOFTMAX = Kind(
 
 
 def norm_inputs(sizes: Sizes) -> dict[str, Any]:
-    """Return rows of numbers; the first sequence is so small that eps matters."""
+    """Return rows of numbers; those of the first sequence are so small that eps matters."""
     x = drawn(sizes.batch, sizes.tokens, sizes.width, seed=sizes.seed) + 0.5
     x[0] *= 2e-3
     return {"x": x}
@@ -216,7 +216,7 @@ def rotary_inputs(sizes: Sizes) -> dict[str, Any]:
 
 
 def rotary(x: Tensor, positions: Tensor, how: str = "") -> Tensor:
-    """Return vectors turned by their positions: pairs of halves, or of neighbours in `how`."""
+    """Return vectors turned by their positions, in pairs of halves or, by `how`, of neighbours."""
     d = x.shape[-1]
     exponents = torch.arange(d // 2, dtype=x.dtype) / (d // 2)
     if "doubled" in how:

@@ -41,8 +41,9 @@ class Layer:
 class Mapping:
     """The layers for queries, keys, values and the output; one fused layer for several.
 
-    fused: the layer of queries, keys and values together. latent: one before keys and values. extra: names of parameters that no role
-    was found for. With extras the formula of the module is not known.
+    fused: the layer of queries, keys and values together. latent: one before keys and values.
+    extra: names of parameters without a role. If there are any, the formula of the module is not
+    known.
     """
 
     q: Layer | None = None
@@ -56,13 +57,13 @@ class Mapping:
 
     @property
     def complete(self) -> bool:
-        """Return True if queries, keys and values are known and nothing else is there."""
+        """Return True if queries, keys and values are known and each parameter has a role."""
         known = self.fused or (self.q and (self.fused_kv or (self.k and self.v)))
         return bool(known) and not self.extra
 
 
 def layers_of(module: nn.Module) -> Iterator[Layer]:
-    """Yield the linear layers of a module and its bare matrices."""
+    """Yield the linear layers of a module, its bare matrices, and its other parameters."""
     seen: set[int] = set()
     for name, part in module.named_modules():
         weight = getattr(part, "weight", None)
@@ -124,7 +125,10 @@ def mapping_of(module: nn.Module) -> Mapping:
 
 
 def latent_layer(module: nn.Module, extra: list[str], keys: Layer | None) -> Layer | None:
-    """Return the only other layer, if the keys are made from what it makes."""
+    """Return the only layer without a role, if its name and shape are those of a latent layer.
+
+    The keys are made from the result of such a layer.
+    """
     if len(extra) != 1 or keys is None:
         return None
     layer = next(one for one in layers_of(module) if one.name == extra[0])
@@ -148,14 +152,17 @@ def stacked(layers: list[Layer]) -> Layer:
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the mapping: the order in a fused layer, and bare matrices either way round."""
+    """One way to read the mapping.
+
+    order: of queries, keys and values in a fused layer. flipped: bare matrices are transposed.
+    """
 
     order: str = "blocks"
     flipped: bool = False
 
 
 def readings(mapping: Mapping) -> list[Reading]:
-    """Return the ways that are equally right."""
+    """Return all readings; each is a common convention."""
     bare = [one for one in (mapping.q, mapping.fused, mapping.out) if one and not one.is_linear]
     orders = ORDERS if mapping.fused else ORDERS[:1]
     flips = (False, True) if bare else (False,)
@@ -184,7 +191,7 @@ def projected(
 
 
 def bare(layer: Layer, x: torch.Tensor, reading: Reading) -> torch.Tensor:
-    """Apply a layer; a bare matrix may be meant either way round."""
+    """Apply a layer; the reading says if a bare matrix is transposed."""
     return layer(x, reading.flipped and not layer.is_linear)
 
 

@@ -21,7 +21,7 @@ OTHER_ATTENTION = re.compile(
 
 
 def own_formula(subject: Subject) -> str:
-    """Return a name in the code that speaks of another formula, or an empty text."""
+    """Return a name in the code that shows another formula, or an empty text."""
     if OTHER_ATTENTION.search(subject.name):
         return subject.name
     return next(filter(OTHER_FORMULAS.search, map(snake, attributes_read(subject.text))), "")
@@ -34,7 +34,7 @@ POSITIONS = re.compile(
 
 
 def knows_positions(subject: Subject) -> bool:
-    """Return True if names in the code speak of positions or windows."""
+    """Return True if names in the code, or its parameters, show positions or windows."""
     names = (snake(name) for name in attributes_read(subject.text))
     return any(map(POSITIONS.search, names)) or subject.has("positions")
 

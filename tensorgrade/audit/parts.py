@@ -12,7 +12,7 @@ from .formulas import CROSS_ENTROPY, LAYER_NORM, RMS_NORM, ROTARY, SINUSOIDAL, K
 from .roles import CALL, CONSTRUCTOR, Sizes, parameters_of, role_of
 from .subject import scale_of
 
-CLOSE = 1e-4  # some code makes angles in single precision
+CLOSE = 1e-4  # relative; some code computes angles in single precision
 
 
 @dataclass(eq=False)
@@ -32,7 +32,7 @@ class Part:
         return inspect.isclass(self.target)
 
     def fitted(self, sizes: Sizes) -> Sizes:
-        """Return the sizes unchanged: a part has any sizes."""
+        """Return the sizes unchanged: a part works at any sizes."""
         return sizes
 
     def inputs(self, sizes: Sizes) -> dict[str, Any]:
@@ -61,13 +61,13 @@ class Part:
                 given[one.name] = 0.0
         made = self.target(**given)
         if isinstance(made, nn.Module):
-            made.double().train(sizes.seed % 2 == 0)  # both modes give the same
+            made.double().train(sizes.seed % 2 == 0)  # both modes must give the same
         return made
 
     def run(self, made: Any, inputs: dict[str, Any]) -> Tensor:
         """Call the definition with arguments by role, and return its result."""
         if self.kind is SINUSOIDAL and self.is_module:
-            count = inputs["count"]  # also of sequences, so that either axis can be the tokens'
+            count = inputs["count"]  # of both axes, since either can be that of tokens
             out = made(torch.zeros(count, count, inputs["width"], dtype=torch.float64))
             if out.dim() == 3:
                 return out[:, 0] if torch.equal(out[0], out[0, :1].expand_as(out[0])) else out[0]
@@ -89,7 +89,7 @@ class Part:
         return result
 
     def scales(self, made: Any, sizes: Sizes) -> tuple[Tensor, Tensor]:
-        """Draw a norm's scale and shift; return them, ones and zeros if it has none."""
+        """Draw a norm's scale and shift, and return them; ones and zeros if it has none."""
         found = [torch.ones(sizes.width, dtype=torch.float64)]
         found.append(torch.zeros(sizes.width, dtype=torch.float64))
         if isinstance(made, nn.Module):
@@ -103,7 +103,7 @@ class Part:
         return found[0], found[1]
 
     def arguments(self, made: Any, inputs: dict[str, Any], sizes: Sizes) -> list[tuple]:
-        """Return the arguments for the formula: several if a constant is not known."""
+        """Return the arguments for the formula: one tuple for each usual eps if it is not known."""
         if self.kind not in (LAYER_NORM, RMS_NORM):
             return [tuple(inputs.values())]
         scale, shift = self.scales(made, sizes)
@@ -148,9 +148,10 @@ def runs(part: Part, sizes: Sizes) -> bool:
 def compared(
     part: Part, sizes: Sizes, forms: list[str] | None = None
 ) -> tuple[Tensor, str | None, Tensor]:
-    """Return the part's result, the form of the formula that it has, and the closest result.
+    """Return the part's result, the form of the formula that matches, and the result of that.
 
-    forms: those that are tried, by default the kind's conventions.
+    If no form matches, the second is None and the third is the first form's result. forms: those
+    that are tried, by default the kind's conventions.
     """
     made, inputs = part.build(sizes), part.inputs(sizes)
     wanted = part.arguments(made, inputs, sizes)

@@ -15,10 +15,10 @@ import torch.nn.functional as F
 
 @dataclass(frozen=True)
 class Recipe:
-    """How attention is calculated. The defaults are right, except that nothing is masked.
+    """The options of an attention formula. The defaults are right, except that nothing is masked.
 
     odd: q, k or v, if one of them is split by a reshape alone. dropout: what is dropped in
-    training, at a rate.
+    training; "" for nothing. rate: its probability.
     """
 
     mask: str = "none"
@@ -318,7 +318,7 @@ def merge(value: torch.Tensor, recipe: Recipe, shape: torch.Size) -> torch.Tenso
 
 
 def factor(recipe: Recipe, q: torch.Tensor, heads: int, width: int, width_in: int) -> float:
-    """Return what the scores are multiplied by."""
+    """Return the factor of the scores."""
     head_dim, tokens = q.shape[-1], q.shape[-2]
     if recipe.scale.startswith("x"):
         return float(recipe.scale[1:])

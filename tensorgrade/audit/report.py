@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 MARKS = {"fails": "✗", "holds": "✓"}
-# How a mistake is introduced, by what shows it.
+# The words before the sentence on a mistake, by the evidence for it.
 LEADS = {
     "results": "Known mistake",
     "repair": "Mistake",

@@ -1,4 +1,4 @@
-"""Roles of parameters: what a constructor, a call or a configuration is asked for, by name."""
+"""Roles of parameters of constructors, calls and configurations, inferred from their names."""
 
 import inspect
 import re
@@ -82,9 +82,9 @@ def role_of(name: str, table: dict[str, str]) -> str:
 class Sizes:
     """The drawn sizes of one run.
 
-    tokens_of_context: the number of keys if they come from elsewhere. width_in: the width of the
-    input. dropout: the probability that a constructor is given. biases: an option for biases is on.
-    twins: two tokens are equal.
+    tokens_of_context: the number of keys if they come from elsewhere. width_in: the width of an
+    input that may differ from `width`; 0 means `width + 2`. dropout: the probability that a
+    constructor is given. biases: an option for biases is on. twins: two tokens are equal.
     """
 
     batch: int = 2

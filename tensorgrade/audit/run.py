@@ -39,7 +39,7 @@ class Asked:
 
 
 def asked_for(target: str) -> Asked:
-    """Return what `FILE`, `FILE:NAME` or `MODULE:NAME` means. Raises CourseError."""
+    """Return the file behind `FILE`, `FILE:NAME` or `MODULE:NAME`. Raises CourseError."""
     place, _, name = target.rpartition(":") if ":" in target[2:] else (target, "", "")
     path = Path(place)
     if path.is_dir():
@@ -96,8 +96,8 @@ def companions(root: Path, path: Path) -> dict[str, str]:
 def audits(targets: list[str], wishes: dict[str, str], trust: bool = False) -> Iterator[dict]:
     """Yield the audits of each file's definitions. Raises CourseError.
 
-    wishes: what the caller settles, such as the kind and the convention of the mask. trust: run
-    the code in this process, with all that it can reach.
+    wishes: facts that the caller gives: the kind (`as`) and the meaning of the mask (`mask`).
+    trust: run the code in this process, with all that it can reach.
     """
     every = [asked_for(target) for target in targets]
     with nullcontext() if trust else sandbox() as warm:
@@ -106,7 +106,7 @@ def audits(targets: list[str], wishes: dict[str, str], trust: bool = False) -> I
 
 
 def audit(asked: Asked, wishes: dict[str, str], warm: "WarmProcess | None") -> dict:
-    """Return the audits of one file's definitions, without a sandbox in this process."""
+    """Return the audits of one file's definitions. warm: None runs the code in this process."""
     text = asked.path.read_text(encoding="utf-8", errors="replace")
     request = {
         "text": text,
@@ -150,7 +150,7 @@ def sandbox() -> "WarmProcess":
 
 
 def in_child(warm: "WarmProcess", request: dict, companions: dict[str, str]) -> dict:
-    """Return the answer of a new child."""
+    """Return the answer of a new child, or the reason why there is none as `problem`."""
     from ..isolation.warm_process import Ended, TimedOut
     from ..runner.wire import BadMessage, pack, unpack
 

@@ -9,14 +9,14 @@ STEP = 1e-5
 
 
 def gradients(value: Tensor, leaves: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return the gradients of a drawn sum of a result, zeros if there are none."""
+    """Return the gradients of `drawn_sum` of a result, by leaf; zeros for an unused leaf."""
     found = torch.autograd.grad(drawn_sum(value), [*leaves.values()], allow_unused=True)
     pairs = zip(leaves.items(), found, strict=True)
     return {name: torch.zeros_like(leaf) if g is None else g for (name, leaf), g in pairs}
 
 
 def drawn_sum(value: Tensor) -> Tensor:
-    """Return the sum of a result's entries, each times a drawn number."""
+    """Return the sum of a result's entries, each times a fixed random number."""
     return (value * drawn_like(value)).sum()
 
 
@@ -31,7 +31,7 @@ def wrong_slope(
 ) -> str:
     """Return in words which gradient differs from finite differences, or an empty text.
 
-    All are compared in one direction first, and one by one if they differ.
+    All gradients are compared together first, and one by one if they differ.
     """
     if agree(run, leaves, grads):
         return ""
@@ -44,7 +44,8 @@ def wrong_slope(
 def agree(run: Callable[[], Tensor], leaves: dict[str, Tensor], grads: dict[str, Tensor]) -> bool:
     """Return True if the slope in a drawn direction is that of the gradients.
 
-    It is measured at two distances. If these differ, rounding or a kink is in the way.
+    The slope is measured over two distances. If these slopes differ, because of rounding or a kink,
+    the tolerance is larger.
     """
     ways = {name: drawn_like(leaf) for name, leaf in leaves.items()}
     ends = []

@@ -72,9 +72,10 @@ class Output:
 class Subject:
     """A class or function that does attention, and the way to build and call it.
 
-    equal: inputs must be as wide as outputs. double: it runs in double precision. guesses: roles
-    of constructor parameters, by trial. call: the role of each parameter of the call. square: there
-    must be as many keys as queries. splits_heads: a function that takes the number of heads.
+    wishes: see `run.audits`. equal: inputs must be as wide as outputs. double: it runs in double
+    precision. guesses: roles of constructor parameters, by trial. call: the role of each parameter
+    of the call. square: there must be as many keys as queries. splits_heads: a function that takes
+    the number of heads. knows_heads: a module takes that number; None until it is found out.
     """
 
     name: str
@@ -101,7 +102,7 @@ class Subject:
 
     @property
     def given(self) -> str:
-        """Return the tensors that a call takes: `x`, `x, context` or `q, k, v`."""
+        """Return the tensors that a call takes: `x`, `x, context`, `q, k, v` or `q, k`."""
         roles = set(self.call.values())
         if {"q", "k"} <= roles:
             return "q, k, v" if "v" in roles else "q, k"
@@ -340,7 +341,10 @@ def scale_of(value: torch.Tensor) -> float:
 
 
 def dependence(subject: Subject, sizes: Sizes, **how: Any) -> torch.Tensor:
-    """Return a (tokens, keys) table: True if a result depends on that key's token."""
+    """Return a (tokens, keys) table: True if a result depends on that key's token.
+
+    how: further arguments of `Subject.run`.
+    """
     made, inputs = subject.build(sizes), subject.inputs(sizes)
     keys = next(n for n in ("context", "k", "x") if n in inputs)
     both = [n for n in (keys, "v") if n in inputs]

@@ -51,8 +51,8 @@ def prepared(
 ) -> Subject:
     """Return a definition that runs: roles by name, the rest by trial. Raises CannotRun.
 
-    is_right: says if results are right in a layout. A function may run in several of them, so
-    that one is taken, and otherwise the first that runs.
+    is_right: returns True if the results in a layout are right. A function may run in several of
+    them, so that one is taken, and otherwise the first that runs.
     """
     subject = Subject(name, target, text, line, wishes=wishes)
     subject.call = call_roles(target)
@@ -83,7 +83,7 @@ def prepared(
 
 
 def why_not_run(tried: list[tuple[Exception, Subject]], target: Any) -> CannotRun:
-    """Return what is said about a definition if every call that was tried raises an error.
+    """Return the error to raise for a definition if every call that was tried fails.
 
     Of several errors, the one on the last line counts: a call with wrong inputs fails earlier.
     """
@@ -150,7 +150,7 @@ def call_roles(target: Any) -> dict[str, str]:
 
 
 def plans(subject: Subject) -> Iterator[Subject]:
-    """Yield ways to build and call a definition, the most ordinary first."""
+    """Yield copies of a subject with settings to build and call it, the most common first."""
     if not subject.is_module:
         subject.splits_heads = subject.has("heads")
         layouts = ("batch, tokens",) if subject.splits_heads else LAYOUTS_OF_FUNCTIONS
@@ -220,7 +220,7 @@ def mixes_others(subject: Subject) -> bool:
 
 
 def is_causal(subject: Subject) -> bool:
-    """Return True if the name, the code or the results say that it is meant to be causal."""
+    """Return True if the name, the code or the results show that a definition should be causal."""
     if subject.given == "x, context" or subject.given == "q, k":
         return False
     if subject.has("causal") or (subject.is_module and subject.constructor_has("causal")):
@@ -285,7 +285,10 @@ def behaves_causally(subject: Subject) -> bool:
 
 
 def find_mask(subject: Subject) -> None:
-    """Find the parameter of a mask and its convention, by trial."""
+    """Set the parameter of a mask and its convention, found by trial.
+
+    The convention stays None if none fits. The parameter stays "" if a mask has no effect either.
+    """
     for name, role in subject.call.items():
         if role not in ("mask", "padding") or subject.mask is not None:
             continue
@@ -297,7 +300,10 @@ def find_mask(subject: Subject) -> None:
 
 
 def convention_of(subject: Subject, shapes: tuple[str, ...]) -> Convention | None:
-    """Return the first convention in which masked keys have no influence, and others have."""
+    """Set `subject.mask` to the first convention in which no masked key has an influence.
+
+    Return it; None if there is none.
+    """
     wished = subject.wishes.get("mask", "")
     sizes = subject.fitted(FIRST)
     for shape in shapes:

@@ -1,7 +1,7 @@
 """A cache of build results in a course's `.tensorgrade/` folder, each with a key of its sources.
 
-The cache holds nothing of value, and the folder may be deleted at any time. This module never
-imports torch, so a build without changes finishes before torch is loaded.
+The folder may be deleted at any time, because a build can make everything in it again. This module
+never imports torch, so a build without changes finishes before torch is loaded.
 """
 
 import contextlib
@@ -45,7 +45,7 @@ def cache(root: Path, name: str, key: str, text: str) -> None:
 
 
 def contents(root: Path) -> dict[str, str]:
-    """Return digests of all files that a build of this course reads or writes, and all versions."""
+    """Return digests of all files that a build reads or writes, and the versions of packages."""
     paths = [path for name in WATCHED for path in files_below(root / name)]
     paths += root.glob("*_config.py")
     found = {f"engine {path.relative_to(ENGINE)}": digest_of(path) for path in files_below(ENGINE)}

@@ -61,7 +61,7 @@ class BuildProgress:
         self.bar.stop()
 
     def tell(self, what: str, done: int, total: int) -> None:
-        """Report the number of finished runs."""
+        """Show the number of finished runs and the time left. what: the exercise."""
         if total != self.total:  # the next stage begins: single mistakes, then pairs
             self.begun, self.total = self.clock(), total
         rest = round((self.clock() - self.begun) * (total - done) / max(1, done))

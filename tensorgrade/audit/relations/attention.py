@@ -65,7 +65,7 @@ class Shape(Relation):
         return self.of_another_width(value, sizes)
 
     def of_another_width(self, value: Tensor, sizes: Sizes) -> Broken | None:
-        """Return a failure if a result is not as wide as the constructor was told."""
+        """Return a failure if a result is not as wide as the constructor's arguments say."""
         wide = (sizes.width, sizes.heads * sizes.width)  # the width may be that of each head
         if not self.subject.constructor_has("d_out") or value.shape[-1] in wide:
             return None
@@ -200,7 +200,7 @@ class Causality(Relation):
         )
 
     def is_random(self, sizes: Sizes) -> bool:
-        """Return True if two equal calls give different results, such as by its own generator."""
+        """Return True if two equal calls give different results, such as with its own generator."""
         subject = self.subject
         made, inputs = subject.build(sizes), subject.inputs(sizes)
         with torch.no_grad():
@@ -210,7 +210,7 @@ class Causality(Relation):
         return moved(one, other)
 
     def at_the_end(self, sizes: Sizes) -> Broken | None:
-        """Check long texts with one change, of the last token."""
+        """Check long inputs with a single change, of the last token."""
         subject = self.subject
         made = subject.build(sizes)
         inputs = {name: value * self.factor for name, value in subject.inputs(sizes).items()}
@@ -292,7 +292,7 @@ MASK_ONLY_IN_EVALUATION = Cause(
 
 
 def mask_only_in_evaluation(subject: Subject) -> bool:
-    """Return True if no token sees later ones in evaluation, and all are seen in training."""
+    """Return True if no token sees a later one in evaluation, and all are seen in training."""
     in_evaluation = Causality(subject)
     if any(in_evaluation.check(in_evaluation.fitted(sizes)) for sizes in DRAWS):
         return False
@@ -330,7 +330,7 @@ def is_plain(subject: Subject) -> bool:
 
 
 class Permutation(Relation):
-    """Without positions, attention does not know the order of keys."""
+    """Without positions, attention does not depend on the order of keys."""
 
     name = "order of the keys"
     sentence = "Without positions and causal masks, the order of keys and values has no effect."
@@ -434,7 +434,7 @@ class Cache(Relation):
     def taking_turns(
         self, made: nn.Module, x: Tensor, sizes: Sizes, whole: Tensor
     ) -> Broken | None:
-        """Return a failure if another text between two pieces changes the second one's result."""
+        """Return a failure if another input between two pieces changes the second one's result."""
 
         def run(piece: Tensor, cache: object = None) -> Output:
             wished = ("cache_wanted",)

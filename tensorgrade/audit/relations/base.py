@@ -90,7 +90,11 @@ class Relation:
         raise NotImplementedError
 
     def test(self) -> Broken | None:
-        """Return what is broken at drawn sizes and again at fresh ones, at the smallest sizes."""
+        """Return the failure at drawn sizes; None if the relation holds. Raises Skip.
+
+        It counts only if it occurs at fresh sizes too. It is reported at the smallest sizes that
+        show it.
+        """
         for sizes in self.draws:
             found = self.check(self.fitted(sizes))
             if found and all(self.fails(fresh) for fresh in afresh(sizes)):

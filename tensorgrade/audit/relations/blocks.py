@@ -99,7 +99,7 @@ def called(attention: nn.Module, x: Tensor) -> Tensor:
 
 
 class Block(Relation):
-    """A block adds what its two parts make, each from a norm."""
+    """A block adds the results of its two parts, with norms before the parts or behind the sums."""
 
     name = "formula of the block"
     sentence = (
@@ -118,7 +118,7 @@ class Block(Relation):
         with torch.no_grad():
             actual = subject.run(made, inputs, sizes).value
             try:
-                turned = replace(parts, n1=parts.n2, n2=parts.n1)  # made in the other order
+                turned = replace(parts, n1=parts.n2, n2=parts.n1)  # in the other order
                 both = (parts, turned)
                 every = [formula(inputs["x"], p) for formula in RIGHT.values() for p in both]
             except Exception as error:

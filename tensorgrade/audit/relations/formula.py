@@ -81,7 +81,7 @@ class MaskedFormula(Formula):
 
 
 class DropoutOfWeights(Relation):
-    """Dropout acts on the weights, each for itself, and rescales them once."""
+    """Dropout acts on each weight independently, and rescales the others once."""
 
     name = "dropout of the weights"
     sentence = "Dropout acts on each weight, and the others are scaled by 1 / (1 - rate) once."
@@ -199,7 +199,10 @@ class Run:
 def run_of(
     subject: Subject, sizes: Sizes, masked: bool, causal: bool, training: bool = False
 ) -> Run:
-    """Run a definition, with a mask or without. causal: the subject's own, which may change."""
+    """Run a definition, with a mask or without.
+
+    causal: the current value of `subject.causal`, because results are cached by the arguments.
+    """
     with torch.no_grad():
         made, inputs = subject.build(sizes), subject.inputs(sizes)
         visible = drawn_mask(subject, sizes) if masked else None
@@ -213,7 +216,7 @@ def agrees(actual: torch.Tensor, found: torch.Tensor) -> bool:
     if actual.shape != found.shape:
         return False
     both_nan = actual.isnan() & found.isnan()
-    known = ~found.isnan() | both_nan  # what torch makes of rows without a visible key differs
+    known = ~found.isnan() | both_nan  # for a row without visible keys, any value agrees
     near = (actual - found).abs() <= CLOSE * max(scale_of(actual), 1e-2)
     enough = bool(known.double().mean() > 0.5)
     return enough and bool((near | (actual == found) | both_nan | ~known).all())
@@ -285,7 +288,7 @@ def applied_masks(run: Run) -> set[str] | None:
 
 
 def other_scale(run: Run, right: Recipe) -> Mistake | None:
-    """Find the factor of the scores by regression; return it if the results then agree."""
+    """Search for the factor of the scores; return it as a mistake if the results then agree."""
 
     def gap(power: float) -> float:
         found = run.results(replace(right, scale=f"x{2.0**power}"))

@@ -245,7 +245,7 @@ class Gradients(Relation):
         return None
 
     def causes(self) -> tuple[Cause, ...]:
-        """Return the known mistake, if a word in the code speaks of it."""
+        """Return the known mistake, if a name in the code suggests it."""
         cut = attributes_read(self.subject.text) & {*DETACHED.where}
         return (DETACHED,) if cut else ()
 

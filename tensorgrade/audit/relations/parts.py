@@ -121,7 +121,7 @@ class PartGradients(Relation):
 
 
 class Shift(Relation):
-    """A rotation keeps lengths, and dot products know distances only."""
+    """Dot products of turned vectors depend only on the distance of their positions."""
 
     name = "only distances count"
     sentence = "Turned queries and keys have dot products that depend on their distance only."

@@ -1,7 +1,7 @@
 """The learner's checks of a chapter: only its tests, taken from the grader files.
 
 A test brings along the imports, constants and functions that it uses. Cases, mistakes and hidden
-sizes stay behind; a test that uses one of them is an error.
+sizes are left out. A test that uses one of them is an error.
 """
 
 import ast
@@ -67,7 +67,7 @@ def take_tests(path: Path, imports: dict[str, set[str]], parts: dict[str, str]) 
 def is_secret(statement: ast.stmt) -> bool:
     """Return True if learners do not get a statement.
 
-    Secret are cases, mistakes, and imports for graders and authors.
+    Cases, mistakes, and imports for graders and authors are secret.
     """
     if isinstance(statement, ast.ImportFrom):
         return bool(statement.level) or f"{statement.module}.".startswith(FOR_AUTHORS)
@@ -89,7 +89,7 @@ def refuse(path: Path, names: list[ast.Name], secrets: set[str]) -> None:
 def take_import(
     statement: ast.Import | ast.ImportFrom, used: set[str], imports: dict[str, set[str]]
 ) -> None:
-    """Remember the imported names that are used."""
+    """Add the imported names that are used to `imports`, by module."""
     module = f"from {statement.module} " if isinstance(statement, ast.ImportFrom) else ""
     for alias in statement.names:
         if (alias.asname or alias.name).split(".")[0] in used:

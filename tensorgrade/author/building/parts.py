@@ -1,4 +1,4 @@
-"""Run the versions of exercises: the solution, its other forms, each mistake, pairs of mistakes.
+"""Run all versions of exercises: the solution, its other forms, and single and paired mistakes.
 
 Each exercise has two parts, one for graders and one for learners. A part is one job, and jobs are
 spread over forks of this process.
@@ -20,7 +20,7 @@ from ..recording.references import Recording, Rows, pairs_of, tell_apart
 from .same import same_prints
 
 FEW_RUNS = 100  # up to this many runs, starting a pool costs more than it saves
-FEW_RUNS_OF_PAIRS = 1000  # a second or two, for one part
+FEW_RUNS_OF_PAIRS = 1000  # of one part; this many take a second or two, and need no `pairs`
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Part:
 class Prints:
     """A part's fingerprints in their stored form.
 
-    pairs: the digest that its pairs of mistakes were made from, or an empty string if it has no
+    pairs: the digest of the sources of its pairs of mistakes, or an empty string if it has no
     pairs.
     """
 
@@ -119,7 +119,7 @@ def runs_of(recording: Recording, options: BuildOptions) -> int:
 
 
 def results(jobs: list[tuple], pool: Pool | None) -> Iterator[tuple[Part, Prints | str]]:
-    """Yield the results of the jobs, the first finished one first."""
+    """Yield the results of the jobs in the order in which they finish."""
     if pool is None:
         yield from ((job[1], make_part(*job)) for job in jobs)
         return

@@ -40,9 +40,10 @@ PARTS, FILES = "parts", "files"  # keys of the record
 
 
 class Side:
-    """A chapter's stored files for graders (hidden) or for learners, even if they are outdated.
+    """A chapter's references and fingerprints on disk, for graders (hidden) or for learners.
 
-    digests: those of the files that the last build wrote. is_as_built: True if these are the files.
+    digests: those of the files that the last build wrote. is_as_built: True if the files are still
+    the same. References are read only then; fingerprints are read even if they are outdated.
     """
 
     def __init__(self, project: Project, chapter: str, hidden: bool, digests: dict[str, str]):
@@ -58,7 +59,7 @@ class Side:
                 self.references = load_references(self.paths[0])
 
     def has(self, exercise: str) -> bool:
-        """Return True if these files hold an exercise, as a build wrote it."""
+        """Return True if fingerprints and references hold an exercise, as a build wrote it."""
         return exercise in self.fingerprints.by_exercise and bool(self.references.of(exercise))
 
     def prints(self, exercise: str) -> Prints | None:
@@ -106,7 +107,7 @@ class Side:
 
 
 def reference_files(project: Project, options: BuildOptions, tell: Tell) -> Iterator[Derived]:
-    """Yield the reference files of the requested chapters, and each chapter as soon as possible.
+    """Yield the reference files of the requested chapters, each chapter as soon as it is built.
 
     A build that is interrupted therefore keeps the chapters that it has written. Raise CourseError
     with one line for each problem if something cannot be built.
@@ -136,8 +137,8 @@ def reference_files(project: Project, options: BuildOptions, tell: Tell) -> Iter
 class ReferenceBuild:
     """A build of references while it runs.
 
-    recordings: the requested parts, each with the digest of its sources. made: the parts that are
-    built. record: see `read_record`.
+    recordings: the requested parts. digests: a digest of the sources of each. made: the parts that
+    are built. record: see `read_record`.
     """
 
     def __init__(self, project: Project, options: BuildOptions):
@@ -190,14 +191,15 @@ class ReferenceBuild:
         yield sources_file(self.project, self.chapters[chapter])
         digests = {part.key: one for part, one in self.digests.items() if part.chapter == chapter}
         self.record[PARTS] |= digests
-        for hidden in (True, False):  # by now, what was stale is written
+        for hidden in (True, False):  # the caller has written the stale files by now
             self.record[FILES] |= file_digests(self.project, chapter, hidden)
         yield self.record_file()
 
     def last_file(self) -> Derived:
         """Return the record of the whole build.
 
-        Only a build of everything draws all hidden cases from a new seed.
+        It gets the current seed's digest only after a build of everything, because only that draws
+        all hidden cases again.
         """
         seed = digest_of_seed(self.project.course)
         if not self.options.exercises or not self.record.get(DRAWN_FROM):
@@ -209,8 +211,8 @@ class ReferenceBuild:
     def record_file(self) -> Derived:
         """Return the record so far as a file.
 
-        A build that writes nothing compares only the seed: on another processor, the last digits
-        of the cases' numbers differ, and with them the digests.
+        `build --check` compares only the seed: on another processor, the last digits of the cases'
+        numbers differ, and with them the digests.
         """
         path, seed = made_from(self.project.graders), self.record.get(DRAWN_FROM)
         file = text_file(path, json.dumps(self.record, indent=1) + "\n")
@@ -220,9 +222,10 @@ class ReferenceBuild:
 
 
 def read_record(project: Project) -> dict:
-    """Return what the last build recorded, by the kind of entry. Older forms have no such kinds.
+    """Return the record of the last build, by the kind of entry.
 
-    These are a digest of each part's sources, one of each stored file, and one of the seed.
+    The entries are digests of each part's sources, of each stored file, and of the seed. A missing
+    kind, as in records of older versions, is empty or None.
     """
     path = made_from(project.graders)
     told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

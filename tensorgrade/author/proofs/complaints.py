@@ -131,7 +131,10 @@ PROVED = (
 
 
 def last_line(project: Project, asked: frozenset[str], proved: bool = False) -> str:
-    """Return the last line of a build without problems. asked: the exercises, if named."""
+    """Return the last line of a build without problems. asked: the exercises, if named.
+
+    proved: the solutions and the find-the-bug exercises were tested too.
+    """
     said = "All derived files are fresh."
     lacking = without_pairs(project)
     if asked:
@@ -235,7 +238,10 @@ def judged_otherwise(
 
 
 def rewritten(project: Project, text: str, chapter: str, name: str) -> str:
-    """Return a solution with a rewrite of an exercise: a copy of the one that it is judged as."""
+    """Return a solution in which a find-the-bug exercise is rewritten instead of fixed.
+
+    The new definition is a copy of the exercise whose tests judge it.
+    """
     bug = project.bug(chapter, name)
     assert bug is not None, "others are not given with a bug"
     first, last = place_of(text, bug.of)

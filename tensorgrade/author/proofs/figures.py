@@ -31,8 +31,9 @@ class Trial:
     """The result of one wrong version.
 
     hidden: True if it was tried on hidden cases. caught: True if a test of the exercise failed.
-    named: the names that it was given. cost: the lost share of the exercise. by_checks: the share
-    that its failed tests alone would cost. marks: each test's verdict, as in the kill matrix.
+    named: the names that it was given. cost: the share of the exercise's points that it loses, from
+    0 to 1. by_checks: the share that its failed tests alone would cost. marks: each test's verdict,
+    as in the kill matrix.
     """
 
     chapter: str

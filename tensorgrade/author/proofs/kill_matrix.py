@@ -111,7 +111,7 @@ def mark(result: CheckResult) -> str:
 
 
 def unproved(matrices: list[ExerciseMatrix]) -> list[str]:
-    """Return one sentence for each gap: a mistake that survives, an idle test, a stale guard."""
+    """Return a sentence for each unnoticed mistake, idle test, and guard that notices a mistake."""
     gaps: list[str] = []
     for matrix in matrices:
         survivors = [name for name, row in matrix.rows.items() if not any(row)]

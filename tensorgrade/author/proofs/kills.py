@@ -1,7 +1,8 @@
 """Mutation testing: how many generated mistakes lose points, and the messages about them.
 
 The mutants are small edits of right answers. A mutant that behaves like the right answer it was
-made from is not a mistake. Randomly drawn uses decide this, and no case of the course does.
+made from is not a mistake. An oracle decides this: it compares both on randomly drawn calls (uses),
+not on the course's cases.
 """
 
 import ast
@@ -42,8 +43,8 @@ class Trial:
 
     equivalent: True if the oracle found no difference between the mutant and its original. raised:
     True if the line in the row is only the place where Python raised an error or time ran out.
-    besides: first and last lines of the other reported places: a stretch of code around the line,
-    and lines that produce the values which it reads.
+    besides: (first line, last line) of each other reported place: the code around the line, and the
+    lines that produce the values it reads.
     """
 
     mutant: Mutant
@@ -130,7 +131,7 @@ def unnamed_of(root: str, chapter: str, exercise: str, count: int, seed: int) ->
 
 
 class Bench:
-    """A bench that grades mutants of one exercise, and asks the oracle about them."""
+    """A bench that grades mutants of one exercise, and compares them with right answers."""
 
     def __init__(self, project: Project, chapter: str, exercise: str):
         self.chapter, self.exercise = project.course.chapter(chapter), exercise

@@ -444,7 +444,7 @@ IN_PLACE = {"masked_fill", "exp", "div", "mul", "add", "sub", "clamp", "copy", "
 
 @operator
 def in_place(site: Site) -> Iterator[str]:
-    """Make an operation work in place, or discard the result of an operation that did."""
+    """Make an operation work in place, stop it from doing so, or discard its result."""
     node = site.node
     if isinstance(node, ast.Attribute) and getattr(site.parent, "func", None) is node:
         if node.attr.endswith("_") and not node.attr.startswith("_"):

@@ -1,7 +1,8 @@
-"""Measure the verdicts on definitions as public code has them, rebuilt with the verdict they need.
+"""Grade definitions like those in public code, and compare with the verdicts they should get.
 
 A folder holds the definitions, and `cases.tsv` with a row for each: the points, the known mistakes,
-the code of the line to report, and the beginning of the message. `gap` says what is still wrong.
+the code of the line to report, and the beginning of the message. The column `gap` says what is
+still wrong with today's verdict.
 """
 
 import csv
@@ -24,7 +25,7 @@ TITLES = ("exercise", "right, accepted", "wrong, refused", "named", "located", "
 
 @dataclass(frozen=True)
 class Judged:
-    """A definition's row of the table, its verdict, and the code of the reported line."""
+    """A definition's row of `cases.tsv`, its verdict, and the code of the reported line."""
 
     row: dict[str, str]
     verdict: Verdict

@@ -241,7 +241,11 @@ class ExerciseFile:
         return {hidden: recorded_cases(self.project, *names, hidden) for hidden in (True, False)}
 
     def wrong_tests(self) -> Iterator[str]:
-        """Yield tests that pytest skips or counts more than once, and shares that do not add up."""
+        """Yield sentences about tests that are not written as the engine needs them.
+
+        This includes tests that pytest would skip or count more than once, and shares that do not
+        add up.
+        """
         for owner in vars(self.module).values():
             if inspect.isclass(owner) and owner.__module__ == self.module.__name__:
                 for test in filter(is_marked, vars(owner).values()):
@@ -279,7 +283,7 @@ class ExerciseFile:
         return f"{self.path}:{inspect.unwrap(function).__code__.co_firstlineno}"
 
     def missing_groups(self) -> Iterator[str]:
-        """Yield groups of cases that a test uses but that learners, or graders, do not have."""
+        """Yield a sentence on each group of cases that a test uses but graders or learners lack."""
         for name, test in self.tests.items():
             for_learners = any(mark.kwargs.get("learners_only") for mark in marks_of(test))
             mine = (False,) if for_learners else (True, False)
@@ -300,7 +304,7 @@ class ExerciseFile:
         return asked.groups
 
     def wrong_mistakes(self) -> Iterator[str]:
-        """Yield edits that do not fit, and names that belong to no mistake."""
+        """Yield sentences about edits that do not fit, and about unknown names in `same_as`."""
         source = self.project.solution(self.chapter).read_text(encoding="utf-8")
         mistakes = [m for m in self.project.mistakes if self.exercise.name in m.edits]
         names = {one.name for one in [*mistakes, *self.adopted]}

@@ -17,7 +17,7 @@ from ...runner.changes import changes
 from ..reaching import bound_by, reached
 
 MARKS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)
-LONGEST = MOST_CHANGED * 2 // 3  # of the shortest repair, so that longer repairs fit as well
+LONGEST = MOST_CHANGED * 2 // 3  # for the shortest repair, so that longer ones are allowed too
 
 
 def bugs_of(project: Project, chapter: str) -> dict[str, str]:

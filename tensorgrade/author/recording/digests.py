@@ -94,7 +94,7 @@ def engine_digest() -> str:
 
 
 def code_of(path: Path, *names: str) -> str:
-    """Return all code of a file that some definitions reach."""
+    """Return the code of these definitions in a file, and of all definitions that they use."""
     return "\n".join(map(ast.unparse, reached(stripped(path), names)))
 
 

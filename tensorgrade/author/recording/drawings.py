@@ -46,7 +46,7 @@ def normal(*shape: int) -> Drawing:
 
 
 def weights(*shape: int) -> Drawing:
-    """Return numbers of about ±0.8. None is near zero, so that every wrong scale shows.
+    """Return random numbers from 0.6 to 1.0 with random signs, so that every wrong scale shows.
 
     Raise CourseError for an invalid shape.
     """

@@ -112,9 +112,9 @@ def failure(case: Case, error: CaughtError) -> str:
 def traces_of(
     project: Project, chapter: str, exercise: str, source: str, cases: list[Case]
 ) -> dict[str, tuple[Trace, ...]]:
-    """Return the reference traces for one case of each group, by the case's id.
+    """Return the reference traces for one case of each group, MOST_CASES at most, by case id.
 
-    A trace holds the values that the solution passes through, or another form of it. A form is left
+    A trace holds the intermediate values of the solution, or of another form of it. A form is left
     out for a case on which its result differs, such as a plain exponential of large numbers. Raise
     CourseError if a form is right on none of these cases. The result is empty for a find-the-bug
     exercise.
@@ -268,7 +268,7 @@ class Recording:
     def observed(
         self, versions: list[Version], cases: list[Case]
     ) -> Iterator[tuple[Version, list[Observation]]]:
-        """Yield each version with its observations on some of the cases.
+        """Yield each version with its observations on these cases.
 
         Adopted mistakes are learners' code, so they run in isolation.
         """
@@ -356,10 +356,10 @@ def pairs_of(recording: Recording, found: list[Fingerprint]) -> list[Version]:
 def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
     """Return the fingerprints of one exercise that identify a mistake or a pair of mistakes.
 
-    Single mistakes come first, then the same mistakes in other forms, then pairs that look like no
-    single mistake. Two pairs that look the same are both stored: neither is named, but their points
-    are known. Raise CourseError if a mistake looks like the solution, if two look the same
-    without being marked as such, or if a form is wrong.
+    Single mistakes come first, then the same mistakes in other forms, then pairs whose results
+    match no single mistake. Two pairs with matching results are both stored: neither is named, but
+    their points are known. Raise CourseError if a mistake has the results of the solution, if two
+    mistakes have the same results without being marked as such, or if a form is wrong.
     """
     found = Lookalikes()
     found.add(Fingerprint((), recording.right))
@@ -411,7 +411,7 @@ class Lookalikes:
         self.by_words: dict[tuple, list[Fingerprint]] = {}
 
     def add(self, fingerprint: Fingerprint) -> None:
-        """Remember a fingerprint."""
+        """Add a fingerprint."""
         self.all.append(fingerprint)
         self.by_words.setdefault(words_of(fingerprint.imprints), []).append(fingerprint)
 
@@ -427,5 +427,5 @@ class Lookalikes:
 
 
 def words_of(imprints: dict[str, Imprint]) -> tuple:
-    """Return the part of imprints that has to be equal."""
+    """Return the part of imprints that must be exactly equal to match, as a key of a dict."""
     return tuple(sorted((case, one.words) for case, one in imprints.items()))

@@ -38,9 +38,10 @@ def call(target: str | Planned | None = None, /, **arguments: Any) -> Planned:
     seed: set before the call; None continues with the random numbers of the previous call.
     path: call this part of the object. scattered: pass tensors that are not contiguous.
     no_grad: call inside `torch.no_grad()`. unkept: ignore the result.
-    refilled: pass the same tensor objects as the call with this result, overwritten with these
-    numbers. constants: names of arguments that need no gradient. printed: a name for the output.
-    afterwards: arguments whose values after the call are recorded.
+    refilled: pass the tensor objects of the call with this result again, overwritten with the
+    new numbers. constants: names of arguments that need no gradient.
+    printed: a name under which the printed output is recorded.
+    afterwards: names of arguments whose values after the call are recorded.
     The rest are arguments of the call; `named={…}` holds those whose names are also names of
     settings, such as `gradient`.
     """
@@ -84,20 +85,23 @@ def gradients(result: str = "grad", on: Planned | None = None, path: str = "") -
 
 
 def mode(training: bool, on: Planned | None = None) -> Planned:
-    """Switch an object between training and evaluation."""
+    """Switch an object to training mode, or to evaluation mode if `training` is False."""
     return Planned(Mode, on, {"training": training})
 
 
 def describe(
     result: str = "module", on: Planned | None = None, state: bool = False, path: str = ""
 ) -> Planned:
-    """Record the parts of an object. state: record the values of its parameters too."""
+    """Record the names of an object's parameters, buffers and submodules, with shapes and types.
+
+    state: record the values of its parameters too. path: describe this part of the object.
+    """
     return Planned(Describe, on, {"result": result, "state": state, "path": path})
 
 
 def part(result: str, *path: int) -> Part:
     """Return the named result of an earlier call in the case, to be passed to a later call.
 
-    path: the part of the result; `part("first", 1)` is the second element of a pair.
+    path: indices into the result; `part("first", 1)` is the second element of a pair.
     """
     return Part(result, path)
