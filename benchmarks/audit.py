@@ -46,7 +46,10 @@ ALL = {c: f"{CORE.get(c, '')} {PARTS.get(c, '')}".split() for c in sorted({*CORE
 
 @dataclass(frozen=True)
 class Case:
-    """One definition to audit. lines: those that are wrong, empty for correct code."""
+    """One definition to audit. lines: those that are wrong, empty for correct code.
+
+    module: the dotted name to import it from; empty if `text` is run instead.
+    """
 
     kind: str
     label: str
@@ -314,7 +317,10 @@ def same_as_original(case: Case) -> bool:
 
 
 def observed(text: str, name: str) -> list:
-    """Return results and gradients of a definition at several sizes, errors as numbers."""
+    """Return results and gradients of a definition at several sizes.
+
+    An error is a tensor with a number made from its type.
+    """
     import torch
 
     from tensorgrade.audit import child
@@ -411,14 +417,14 @@ def main() -> None:
 
 
 def thinned(cases: Iterator[Case], every: int) -> Iterator[Case]:
-    """Yield every so-many-th of the known mistakes and wrong answers, and all others."""
+    """Yield one in `every` known mistakes and wrong answers, and all other cases."""
     for number, case in enumerate(cases):
         if case.kind not in ("known mistakes", "wrong answers") or number % every == 0:
             yield case
 
 
 def summary(found: dict, case: Case) -> dict:
-    """Return what counts of one audit."""
+    """Return the parts of an audit that the tables count."""
     fails = [r for r in found.get("relations", []) if r["status"] == "fails"]
     lines = {(found.get("at") or {}).get("line"), *(m["line"] for m in found.get("mistakes", []))}
     status = found["status"]
@@ -496,7 +502,7 @@ def contract_of(row: dict) -> str:
 
 
 def print_unknown_kinds() -> None:
-    """Print how many wrong answers of the course are of no kind that an audit knows."""
+    """Print the number of wrong answers of the course whose kind an audit does not know."""
     counts = {}
     for path in sorted((ROOT / "tests" / "wrong_answers").glob("*.py")):
         for exercise, programs in runpy.run_path(str(path))["WRONG"].items():

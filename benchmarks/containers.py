@@ -35,7 +35,7 @@ MOST_MEGABYTES, MOST_SECONDS, CORE = 700, 60, 0.5
 
 
 def main(chapters: list[str]) -> None:
-    """Print a line for each chapter and file; exit with 1 if one takes too much."""
+    """Print a line for each chapter and file; exit with 1 if one takes too much processor time."""
     project, worst = find_project(ROOT), (0.0, 0.0)
     print(f"{'chapter':26}{'file':9}{'level':10}{'points':>10}{'MB':>7}{'s CPU':>7}{'s':>7}")
     for chapter in chapters or [c.name for c in project.course.chapters]:

@@ -58,7 +58,7 @@ Cells = dict[tuple[str, str], float | str]  # by learner and chapter
 
 @dataclass
 class Term:
-    """A course and a class in a folder. accidents: what was seen of each accident, as a number."""
+    """A course and a class in a folder. accidents: the number of effects seen, by accident."""
 
     folder: Path
     learners: list[str]

@@ -109,7 +109,7 @@ def processor_seconds(grader: Grader) -> float:
 
 
 def ticks_of(pid: int) -> int:
-    """Return the time of a process and of its ended children; 0 if the process is gone."""
+    """Return the clock ticks of a process and its ended children; 0 if the process is gone."""
     try:
         told = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

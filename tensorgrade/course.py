@@ -265,7 +265,10 @@ class Course:
         raise CourseError(f"no exercise is named {name}; there is {', '.join(close)}")
 
     def public_json(self) -> str:
-        """Return the data for learners' checks as JSON, without the seed and the late penalties."""
+        """Return the data for learners' checks as JSON, without the seed.
+
+        The rules for late work and grades and `solutions_in_kit` are left out, too.
+        """
         private = ("lateness", "scheme", "solutions_in_kit")
         told = {name: value for name, value in asdict(self).items() if name not in private}
         for chapter in told["chapters"]:

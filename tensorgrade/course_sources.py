@@ -30,7 +30,10 @@ EXERCISE = re.compile(r"^# %%.*\bexercise=\"(\w+)\"", re.MULTILINE)
 
 
 def load_course(folder: Path) -> Course:
-    """Return the course of a folder of tests, from its `course.json` or the project above it."""
+    """Return the course of a folder of tests.
+
+    Read `course.json` in it, or else `course_config.py` in the folder above. Raises CourseError.
+    """
     public, config = folder / "course.json", folder.parent / "course_config.py"
     if public.exists():
         return Course.from_json(public.read_text(encoding="utf-8"))

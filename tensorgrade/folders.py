@@ -41,7 +41,7 @@ def engine_files(*places: str) -> dict[str, Path]:
 
 
 def files_below(folder: Path, hidden: bool = False) -> list[Path]:
-    """Return all files of a folder, or the one file, that `is_ours` accepts."""
+    """Return the files below a folder, or the one file, that `is_ours` accepts."""
     paths = folder.rglob("*") if folder.is_dir() else [folder]
     return [path for path in paths if path.is_file() and is_ours(path.relative_to(folder), hidden)]
 

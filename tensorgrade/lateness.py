@@ -20,8 +20,8 @@ class Lateness:
     - most: the largest share that can be lost.
     - grace_seconds: the delay that still counts as in time.
     - attempts: if there are several submissions, the `last` or the `best` counts.
-    - most_attempts: how many of a learner's files for a chapter count, the first ones. 0 means no
-      limit.
+    - most_attempts: the number of a learner's files for a chapter that can count, from the first.
+      0 means no limit.
     - hidden_runs_a_day: on Gradescope, the submissions a day that are graded with the hidden tests;
       later ones run the public checks. 0 means no limit.
     - feedback_from: until this time learners only see that a submission was received, and if it can
@@ -39,7 +39,7 @@ class Lateness:
     most_attempts: int = 0
 
     def __post_init__(self) -> None:
-        """Add the course's time zone to deadlines without one."""
+        """Add the course's time zone to deadlines and to `feedback_from`, if they have none."""
         object.__setattr__(self, "feedback_from", with_zone(self.feedback_from, self.zone))
         dues = {name: with_zone(due, self.zone) for name, due in self.deadlines.items()}
         object.__setattr__(self, "deadlines", dues)

@@ -14,7 +14,7 @@ Function = TypeVar("Function", bound=Callable)
 
 
 def exercise(name: str, points: float, *, guard: bool = False) -> pytest.MarkDecorator:
-    """Mark a test: it judges this exercise and is worth so many of its points.
+    """Mark a test: it judges this exercise and is worth this many of its points.
 
     guard: no known mistake fails only this test; it guards against unanticipated mistakes.
 
@@ -74,7 +74,7 @@ def check(function: Function) -> Function:
 
 
 def signature(name: str) -> Callable[[Callable], Callable]:
-    """Mark a function of `checks.py` as a signature: mistakes with `signature=name` use it.
+    """Mark a function of `checks.py` as a signature: cases with `signature=name` use it.
 
     It receives a case, the expected observation and the actual one, and returns an Imprint.
     Mistakes with different imprints can be distinguished.

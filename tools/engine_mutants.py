@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 # Untracked folders that a test run needs: references, fingerprints and cached builds.
 BUILT = ["graders/references", "exercises/references", ".tensorgrade"]
 COURSES = [Path(), *(path.relative_to(ROOT) for path in (ROOT / "courses").iterdir())]
-SLOWER = 4  # times the duration without a mutant: then a mutant loops forever
+SLOWER = 4  # times the duration without a mutant; after that it counts as endless
 OPERATORS = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -206,12 +206,13 @@ def copy_repository(folder: Path) -> None:
 
 @contextmanager
 def edited(copy: Path, mutant: Mutant) -> Iterator[dict[FunctionType, CodeType]]:
-    """Edit a file of the copy for a while; give the new code of each loaded function in it."""
+    """Edit a file of the copy in this context; yield the new code of its loaded functions."""
     path = copy / mutant.path
     text, before = path.read_bytes(), path.stat()
     new = mutant.applied_to(text)
     path.write_bytes(new)
-    # Bytecode counts as fresh by the time in seconds, and tests start programs within one.
+    # Python compares the times of bytecode and file in whole seconds, and tests start programs
+    # within the same second.
     os.utime(path, (before.st_atime, before.st_mtime + 10))
     try:
         yield new_code(str(path), new)

@@ -89,7 +89,7 @@ def used_once(engine: dict[Path, ast.Module]) -> list[str]:
 
 
 def plain_calls(engine: dict[Path, ast.Module], small: list[str]) -> list[str]:
-    """Return those small functions that could be written where they are called.
+    """Return the small functions whose code could be written at their only call instead.
 
     The others are passed on as values, are decorated, or share their name with other methods, as
     the `wording` of each message does: their callers need a function.

@@ -72,7 +72,7 @@ class Kit:
 
 
 def find_kit() -> Kit:
-    """Return the kit in the current folder. Raises CourseError if there is none."""
+    """Return the kit in the current folder or the one above. Raises CourseError without one."""
     for root in (Path.cwd(), Path.cwd().parent):
         if (root / "exercises" / "course.json").is_file():
             return Kit(root)
@@ -99,9 +99,10 @@ def definition_in(text: str, name: str) -> str:
 
 
 def reset(kit: Kit, name: str) -> Path:
-    """Restore the original of an exercise, or of a whole chapter. Return the path of a copy.
+    """Restore the original of an exercise or of a chapter. Return the path of a backup copy.
 
-    Raises CourseError if the name is unknown, or if the file no longer defines the exercise.
+    Without an old file, return the path of the new one. Raises CourseError if the name is unknown,
+    or if the file no longer defines the exercise.
     """
     chapters = [chapter.name for chapter in kit.course.chapters]
     chapter = name if name in chapters else kit.course.exercise(name)[0].name

@@ -87,7 +87,7 @@ def draw_heatmaps(
     """Draw matrices side by side in a figure.
 
     marks: by name, a bool matrix. Entries that are True in it get a frame and a cross. digits: the
-    digits behind the point.
+    decimals.
     """
     values = {name: as_matrix(matrix) for name, matrix in matrices.items()}
     widths = [2 + max(CELL * min(m.shape[1], MOST_SHOWN), 1.6) for m in values.values()]
@@ -249,7 +249,7 @@ def as_vector(values: Numbers) -> torch.Tensor:
 
 
 def number(value: float, matrix: torch.Tensor, digits: int = 2) -> str:
-    """Format a number as short as the other entries of its matrix allow. digits: the most of them.
+    """Format a number as short as the other entries of its matrix allow. digits: the most decimals.
 
     >>> number(0.23456, torch.tensor([0.5])), number(23.0, torch.tensor([23.0, 1.0]))
     ('0.23', '23')

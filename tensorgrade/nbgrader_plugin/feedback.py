@@ -1,4 +1,4 @@
-"""Write pages in which no code of a learner runs: no script, no handler, no foreign frame.
+"""Write pages in which no code of a learner runs: no script, no handler, no embedded page.
 
 `CleanPages` writes the learners' feedback. nbconvert's own exporter writes the formgrader's pages;
 `course_config.py` configures it to use `CleanOutputs` and `clean_markdown`.
@@ -77,7 +77,7 @@ class CleanOutputs(Preprocessor):
 
 
 def add_account(cell: NotebookNode, page: dict) -> None:
-    """Add to a card how its points become those that count, if a penalty or a person changed them.
+    """Add the steps from graded to final points to a card, if a penalty or a person changed them.
 
     page: nbgrader's sums of the notebook. The penalty is a share of every cell's points.
     """
@@ -106,7 +106,7 @@ def number_in(text: str) -> float | None:
 
 
 LONGEST_TEXT = 10_000  # longest cell text in characters that is rendered
-SECONDS_OF_TEXT = 5.0  # processor time for the text of a page; cells after that are not rendered
+SECONDS_OF_TEXT = 5.0  # processor time for the text of a page; later cells are plain text
 SPENT = "seconds of text"
 
 

@@ -13,7 +13,10 @@ from traitlets.config import Configurable
 
 
 def take_names_literally(converter: Configurable | None) -> None:
-    """Make a converter that has searched for notebooks use each folder's own notebooks only."""
+    """Make a converter use each folder's own notebooks only.
+
+    It must have searched for notebooks already. None, or another kind of object, is ignored.
+    """
     if not isinstance(converter, BaseConverter):
         return
     course, pattern_of = converter.coursedir, converter._format_source

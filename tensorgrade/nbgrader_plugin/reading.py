@@ -15,7 +15,7 @@ from .names import take_names_literally
 from .sanitize import read_notebook, reason_in, resources_of, unreadable
 
 NOT_GRADED = "This notebook could not be graded. Please tell your instructor."
-NOBODYS_NOTEBOOK = (CourseError, SQLAlchemyError)  # the course is at fault, not the notebook
+NOBODYS_NOTEBOOK = (CourseError, SQLAlchemyError)  # errors of the course, not of a notebook
 
 
 class SoundNotebook(NotebookExporter):

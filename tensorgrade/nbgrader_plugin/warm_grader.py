@@ -55,7 +55,7 @@ class ReadApart:
 def answer(setup: Setup, ask: Callable[[Asked], Answer], about: Asked) -> Answer | None:
     """Call a function in the warm process; return None if every try kills the process.
 
-    Graders that changed on disk are loaded again.
+    A new process is started if the graders have changed on disk.
     """
     key = (setup, digest_now(setup.tests))
     for _ in range(TRIES):
@@ -94,7 +94,7 @@ def bare_main() -> Iterator[None]:
 
 
 def warm(key: tuple) -> Executor:
-    """Return the process for these graders; stop a process for others."""
+    """Return the process for a setup and a digest of the graders; stop any other one."""
     if key not in WARM:
         for old in list(WARM):
             forget(old)

@@ -24,7 +24,7 @@ from .variants import definition, edits_on, is_mistake, is_odd, plain
 
 FEWEST_OPTIONS, MOST_OPTIONS = 3, 4
 MOST_TRIED, MOST_LINES, MOST_CASES, ENOUGH_KEPT = 120, 10, 3, 3
-CLEAR, EQUAL = 1e-3, 1e-9  # differences of values that count as other values, and as the same
+CLEAR, EQUAL = 1e-3, 1e-9  # values differ above CLEAR, and are equal below EQUAL
 UNSET = re.compile(r"\bempty(_like|_strided|_permuted)?\(|\bnew_empty|Tensor\(|\bresize_")
 NO_NAMES = "none of them"
 
@@ -86,7 +86,7 @@ class Asker:
     def kinds(self) -> list[Callable[[], Question | None]]:
         """Return the methods to try, in this order.
 
-        If the code makes tensors without values, an edit may leave them unset. Then the result is
+        If the code makes uninitialized tensors, an edit may leave them unset. Then the result is
         what happened to be in memory, and only a question on shapes has a certain answer.
         """
         called = self.attempt.loaded.calls.get(self.exercise, ())
@@ -361,7 +361,8 @@ def with_other_end(case: Case) -> Case | None:
 def leaks(one: Observation, other: Observation) -> bool | None:
     """Return True if rows before the last one differ between two results.
 
-    None if the results cannot be compared, or if not even the last row differs.
+    None if the results cannot be compared, if not even the last row differs, or if the difference
+    may be rounding.
     """
     first, second = one.tensors.get("result"), other.tensors.get("result")
     if first is None or second is None or first.shape != second.shape or first.dim() < 2:

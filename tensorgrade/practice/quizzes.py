@@ -70,7 +70,7 @@ class Sandboxed(AttemptMaker):
     """A maker that runs public cases in the sandbox, because the code is not the caller's own."""
 
     def backend(self, submission: Submission) -> Backend:
-        """Return a backend in the sandbox, whatever the cases are."""
+        """Return a backend in the sandbox, even for public cases."""
         limits = self.course.limits
         return InChild(submission, self.warm_up(), limits, self.device, self.requests)
 
@@ -119,7 +119,7 @@ def on_submission(
     for name in passed:
         fresh = maker.attempt_from_source(
             submitted_files.chapter, submitted_files
-        )  # with seconds of its own
+        )  # with its own time limit
         found += questions_on(fresh, name, chance, most)
     return found
 

@@ -27,8 +27,8 @@ MOST_EDITS, AT_ONCE = 4000, 20
 class Variant:
     """A chapter's text with one edit in one definition, laid out plainly.
 
-    line: of the edit in the learner's text. definition: the changed definition alone. text: the
-    whole chapter with it.
+    line: of the edit in the learner's text; 0 if it is not known. definition: the changed
+    definition alone. text: the whole chapter with it.
     """
 
     line: int
@@ -59,7 +59,7 @@ def edits_on(
 
 
 def slips_on(attempt: Attempt, name: str, case: Case) -> Iterator[tuple[str, Observation]]:
-    """Yield definitions with one of the slips below, with their results on a case, also errors."""
+    """Yield definitions with a slip (see `slips`) and their results on a case, errors included."""
     assert isinstance(attempt.backend, InChild), "edits are tried in another process"
     text = attempt.backend.source.text
     for made in slips(text, name):
@@ -109,7 +109,7 @@ IN_PLACE = {ast.Sub: "-=", ast.Div: "/=", ast.Add: "+=", ast.Mult: "*="}
 
 
 def instead_of(node: ast.expr | ast.stmt, text: Text) -> Iterator[str]:
-    """Yield texts that a slip puts in the place of a statement or an expression."""
+    """Yield the texts with which slips replace a statement or an expression."""
     match node:
         case ast.Return(value=ast.Tuple(elts=[one, other])):
             yield f"return {text.of(other)}, {text.of(one)}"
@@ -138,7 +138,7 @@ def instead_of(node: ast.expr | ast.stmt, text: Text) -> Iterator[str]:
 
 
 def instead_of_call(node: ast.Call, text: Text) -> Iterator[str]:
-    """Yield texts that a slip puts in the place of a call."""
+    """Yield the texts with which slips replace a call."""
     called, arguments = node.func, [text.of(one) for one in node.args]
     more = [f"{one.arg}={text.of(one.value)}" for one in node.keywords if one.arg]
     if not isinstance(called, ast.Attribute):
@@ -186,7 +186,7 @@ def imprint_of(
 def variant(text: str, edited: str, name: str, line: int = 0) -> Variant | None:
     """Return an edit as a variant; None if its definition is that of the text, laid out plainly.
 
-    Layout, comments and superfluous brackets would show the place of an edit, so all of them go.
+    Layout, comments and superfluous brackets would show the place of an edit, so they are removed.
 
     >>> variant("def f(x): return x / 2", "def f(x): return (x)", "f").definition
     'def f(x):\\n    return x'
@@ -220,7 +220,7 @@ def plain(text: str, name: str) -> str:
     node = definition(text, name)
     try:
         return ast.unparse(without_pass(node)) if node else ""
-    except RecursionError:  # nested more deeply than anybody writes
+    except RecursionError:  # nested more deeply than a person writes
         return ""
 
 

@@ -29,7 +29,7 @@ BELOW = (
     ("dark_orange3", "#ffffff"),
     ("red3", "#ffffff"),
 )
-MOST, LEAST = 8, 2  # columns in a block, and at most as many rows
+MOST, LEAST = 8, 2  # columns of a block; MOST also limits the rows
 GAP = 4  # columns between two blocks
 MOST_DIGITS = 7  # behind the point; float32 has no more
 MOST_TOLD = 4  # differences in sentences
@@ -99,7 +99,7 @@ def window(differs: torch.Tensor, rows: int = MOST, columns: int = MOST) -> Wind
 
 
 def around(place: int, size: int, most: int) -> slice:
-    """Return at most `most` rows (or columns) with a place in them: the first ones if they have it.
+    """Return a slice of at most `most` rows (or columns) with a place; the first if possible.
 
     >>> around(3, 20, 8), around(17, 20, 8)
     (slice(0, 8, None), slice(12, 20, None))
@@ -260,7 +260,7 @@ def differences(diagnosis: PublicDiagnosis) -> torch.Tensor:
 
 
 def in_sentences(diagnosis: PublicDiagnosis) -> list[str]:
-    """Return the same as sentences: both shapes, or the first entries that differ."""
+    """Return the comparison as sentences: both shapes, or the first entries that differ."""
     if both := labelled(diagnosis):
         return [f"{name.capitalize()}: {text}" for name, text in both]
     expected, actual = diagnosis.expected, diagnosis.actual

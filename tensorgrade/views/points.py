@@ -66,7 +66,7 @@ def blamed(checks: list[CheckResult]) -> set[str]:
 
 
 def what_comes_back(name: str, course: Course, by_exercise: Results) -> str:
-    """Return which later exercises a wrong one costs, and how many points; "" if it costs none."""
+    """Return a sentence on the points that a wrong exercise costs in later ones; "" if none."""
     costs = {
         exercise.name: exercise.points - earned(by_exercise[exercise.name])
         for chapter in course.chapters

@@ -68,7 +68,7 @@ def print_chapters(kit: Kit, last: dict[str, Entry], console: Console) -> None:
 
 
 def print_deadlines(kit: Kit, console: Console) -> None:
-    """Print a line for each chapter with a deadline, as the kit knows it."""
+    """Print a line for each chapter with a deadline in the kit's `course.json`."""
     dues = [chapter for chapter in kit.course.chapters if chapter.due]
     if dues:
         console.print("\nDue, unless you were given more time:")

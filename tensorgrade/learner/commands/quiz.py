@@ -13,7 +13,10 @@ from .review_items import Workshop
 
 
 def quiz(kit: Kit, exercise: str, console: Console) -> None:
-    """Ask questions about the learner's own code, one by one. Raises CourseError if it is wrong."""
+    """Ask questions about the learner's own code, one by one.
+
+    Raises CourseError if the exercise does not pass its checks.
+    """
     chapter, _ = kit.course.exercise(exercise)
     chance = random.Random()
     workshop, text = Workshop(kit, chance), kit.text(chapter.name)

@@ -72,7 +72,7 @@ class Memory:
         return Card.from_dict(known) if known else Card(card_id=len(self.cards) + 1)  # type: ignore[arg-type]
 
     def rate(self, mistake: str, rating: Rating, at: datetime) -> datetime:
-        """Note how a mistake went; return the moment at which it is due again."""
+        """Record how well a mistake was found; return the time at which it is due again."""
         card, _ = SCHEDULER.review_card(self.card(mistake), rating, at)
         self.cards[mistake] = dict(card.to_dict())
         return card.due
@@ -90,7 +90,7 @@ class Memory:
                     self.named_in[mistake] = entry.exercise
 
     def due(self, now: datetime, every: bool) -> list[str]:
-        """Return the mistakes that are due, or all of them, the longest overdue first."""
+        """Return the mistakes that are due, the longest overdue first. every: return all."""
         order = sorted(self.cards, key=lambda name: self.card(name).due)
         return [name for name in order if every or self.card(name).due <= now]
 
@@ -217,7 +217,7 @@ class Session:
             self.console.print("  No editor is known. Set the variable EDITOR, or use VS Code.")
 
     def is_repaired(self, item: Item, path: Path, rating: Rating) -> bool:
-        """Check a repair and say what came out. If it is right, note it and remove the file."""
+        """Check a repair and print the outcome. If it is right, record it and remove the file."""
         self.workshop = self.workshop or Workshop(self.kit, random.Random())
         try:
             results, small = self.workshop.repaired(item, path.read_text(encoding="utf-8"))
@@ -255,6 +255,6 @@ def file_of(item: Item) -> str:
 
 
 def line_in_file(item: Item) -> int:
-    """Return the line of the mistake in that file."""
+    """Return the line of the mistake in the file that the learner repairs."""
     before = file_of(item).partition(item.definition)[0]
     return before.count("\n") + item.line

@@ -44,8 +44,8 @@ MOST_CHANGED = 10  # parts of the code that a repair may always change
 class Item:
     """A find-the-bug exercise.
 
-    mistake, message: what is wrong. definition: the code to repair. base: the chapter's text in
-    which it belongs. line: the first changed line of the definition.
+    mistake, message: what is wrong. definition: the code to repair. base: the chapter's text with
+    the right definition. line: the first changed line of the definition.
     """
 
     mistake: str
@@ -85,7 +85,7 @@ class Workshop:
         return len(plain(text, exercise)) * self.chance.uniform(0.3, 1)
 
     def base(self, exercise: str, same: bool) -> str:
-        """Return a chapter's text. same: the exercise gets another form, so that it is new."""
+        """Return a chapter's text. same: write the exercise in another form, so that it is new."""
         chapter, _ = self.kit.course.exercise(exercise)
         text = self.kit.text(chapter.name)
         return in_other_form(text, exercise) if same else text
@@ -187,7 +187,7 @@ class Search:
         self.untried: dict[str, Iterator[Tried]] = {}
 
     def matching(self, entry: tuple[Case, Observation], known: list[Imprint]) -> Iterator[Variant]:
-        """Yield the edits with one of these imprints on a case, as long as there is time."""
+        """Yield the edits with one of these imprints on a case, for SECONDS at most."""
         until = time.monotonic() + SECONDS
         for one in self.all(*entry):
             if any(imprint.matches(one.imprint) for imprint in known):

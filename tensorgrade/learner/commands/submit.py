@@ -1,4 +1,4 @@
-"""Check all chapters, say what is missing, and write what the course system wants."""
+"""Check all chapters, print what is missing, and write the files for the course system."""
 
 import shutil
 import zipfile

@@ -38,7 +38,7 @@ class Card:
 
     @property
     def points(self) -> str:
-        """Return how the points came about."""
+        """Return a line that explains the points."""
         return how_earned(self.checked.results, self.checked.exercise.points)
 
     def _repr_html_(self) -> str:

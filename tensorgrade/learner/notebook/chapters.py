@@ -55,7 +55,7 @@ class ChapterLoader(Loader):
         """Return None, so that Python creates an ordinary module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill the module, and print if it is the learner's or the course's substitute."""
+        """Fill the module, and print its source: the learner's file, or the course's substitute."""
         text = source_of(self.path).text
         loaded, _ = load_module(module.__name__, text, str(self.path), definitions_only=True)
         vars(module).update({k: v for k, v in vars(loaded).items() if not k.startswith("__")})

@@ -33,7 +33,7 @@ from .running import cells_run
 
 @dataclass(frozen=True)
 class Checked:
-    """The results of an exercise's public checks. line: where the exercise begins, if it does."""
+    """The results of an exercise's public checks. line: the first line of the exercise, if any."""
 
     exercise: Exercise
     results: list[CheckResult]
@@ -99,7 +99,7 @@ def check(exercises: Path, name: str, source: Source) -> Checked:
         begins = next(iter(attempt.exercises[name].own_lines), (None,))[0]
         found = Checked(exercise, tests.results(attempt, name), begins)
         if found.note:
-            found.note.sections  # noqa: B018 - runs the code again, which must not disturb either
+            found.note.sections  # noqa: B018 - runs the code again, so read it in this context
     return found
 
 

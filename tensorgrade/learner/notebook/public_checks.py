@@ -12,7 +12,11 @@ UNPACKED: list[tempfile.TemporaryDirectory] = []
 
 
 def find_exercises(start: Path | None = None) -> Path:
-    """Return the nearest `exercises` folder that has a `course.json`. Raises CourseError."""
+    """Return the folder of the public checks: in `start` or in the nearest folder above it.
+
+    It is an unpacked `checks.zip`, or an `exercises` folder with a `course.json`. start: by default
+    the current folder. Raises CourseError.
+    """
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
         if (folder / CHECKS).is_file():

@@ -31,7 +31,7 @@ def cells_run() -> list[str]:
 
 
 def called_on_the_way(trace: TracebackType) -> list[str]:
-    """Return the outermost names of the functions in a traceback, the last one called first."""
+    """Return the functions in a traceback, the last one called first; for a method, its class."""
     found: list[str] = []
     step: TracebackType | None = trace
     while step is not None:

@@ -195,7 +195,7 @@ class Checker:
         """Return the earlier checks of the exercises that no change since then can affect.
 
         A failed check is not reused if lines moved, if it was cut short, or if a definition that
-        runs again uses the exercise. Failures found in the same run are worded consistently.
+        runs again uses the exercise: its message could contradict the new ones.
         """
         before, files_before, results = self.before.get(attempt.chapter.name, (now, None, {}))
         reached = now.reached_from(before)

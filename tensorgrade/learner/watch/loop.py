@@ -62,7 +62,7 @@ class Watch:
         self.open(first_to_work_on(self.course, self.by_exercise))
 
     def saved(self, paths: Iterable[Path]) -> None:
-        """Note files that have changed. A file that may be half-written is checked later."""
+        """Plan to check the files that have changed, later if a file may be half-written."""
         for path in self.texts.keys() & set(paths):
             text = read(path)
             whole = end_of(text) == end_of(self.texts[path]) != b""
@@ -162,7 +162,7 @@ class Watch:
         self.draw()
 
     def say(self, status: str) -> None:
-        """Show what is going on, below the page."""
+        """Show a status line: below the page, or alone if there is no page yet."""
         self.status = status
         if self.live is None:
             self.console.print(status, style="dim")
@@ -230,7 +230,7 @@ class Watch:
 
 
 def outcome(checks: list[CheckResult]) -> list[tuple]:
-    """Return what a change can affect: which checks pass, and the findings of the others."""
+    """Return a value that differs if another check fails, or if a failure has another reason."""
     return [(check.passed, *(said(check.finding) if check.finding else ())) for check in checks]
 
 

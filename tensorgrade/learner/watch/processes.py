@@ -111,7 +111,7 @@ class ReusedProcess(WarmProcess):
         replies.put(None)
 
     def fork(self, budget: Budget | None = None, compiles: bool = False) -> Child:
-        """Return a turn with the same process, once it is ready. Raises NotStarted."""
+        """Return a `Turn` with the same process, once it is ready. Raises NotStarted."""
         if self.waiting or not self.alive():
             self.restart()
         with suppress(queue.Empty):

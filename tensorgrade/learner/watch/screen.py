@@ -41,7 +41,7 @@ PLAIN_WIDTH = 80
 
 @dataclass(frozen=True)
 class View:
-    """What to show of a page. hints: how many. listed: the list of exercises instead.
+    """The parts of a page to show. hints: their number. listed: show the list of exercises instead.
 
     turns: how often the reader has asked for the part of the page that does not fit.
     """
@@ -136,7 +136,7 @@ class Page:
         return f"{self.name}: {state_of(self.by_exercise[self.name])}"
 
     def points(self) -> str:
-        """Return how the exercise's points came about."""
+        """Return a line that explains the exercise's points."""
         checks = self.by_exercise[self.exercise.name]
         return points_of(self.exercise, checks, self.course, self.by_exercise)
 
