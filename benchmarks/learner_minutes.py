@@ -33,8 +33,8 @@ IMPORT = [PYTHON, "-c", "import torch"]
 PYTEST = [PYTHON, "-m", "pytest", "exercises"]
 FIRST_PAGE = """
 import io, sys, pathlib
-from tensorgrade.gc_settings import look_seldom
-look_seldom()
+from tensorgrade.gc_settings import collect_garbage_rarely
+collect_garbage_rarely()
 from rich.console import Console
 from tensorgrade.learner.watch.loop import Watch
 here = pathlib.Path("exercises").resolve()

@@ -6,7 +6,7 @@ import gc
 MANY = 400_000  # new objects; torch and a complete check create fewer
 
 
-def look_seldom() -> None:
+def collect_garbage_rarely() -> None:
     """Raise the collector's threshold, and skip the collection when Python exits.
 
     By default Python collects after 700 new objects, and scans all of torch without finding any

@@ -96,15 +96,15 @@ def line_to_blame(error: Exception, plan: Any, long: int) -> int:
         lines = [s.lineno for s in starts[0].body if "super" in ast.unparse(s)] if starts else []
         return above + (lines or [starts[0].body[0].lineno])[0] if starts else 0
     if re.search(r"object has no attribute|is not defined|cannot access local", str(error)):
-        return above + gap if (gap := gap_in(tree)) else 0
+        return above + gap if (gap := line_of_lone_pass(tree)) else 0
     if re.search(r"missing|positional|keyword|expected at", str(error)):
         return 0
     around = [one for one in functions if one.lineno <= line - above <= (one.end_lineno or 0)]
-    made = maker(error, frame, tree, around[-1] if around else tree, line - above, long)
+    made = line_of_bad_value(error, frame, tree, around[-1] if around else tree, line - above, long)
     return above + made if made else 0
 
 
-def gap_in(tree: ast.AST) -> int:
+def line_of_lone_pass(tree: ast.AST) -> int:
     """Return the line of the only `pass` next to other statements, 0 if there is none or more."""
     bodies = [getattr(node, "body", None) for node in ast.walk(tree)]
     statements = [
@@ -114,7 +114,7 @@ def gap_in(tree: ast.AST) -> int:
     return found[0] if len(found) == 1 else 0
 
 
-def maker(
+def line_of_bad_value(
     error: Exception, frame: FrameType, tree: ast.AST, scope: ast.AST, line: int, long: int
 ) -> int:
     """Return the line that assigned the only odd value on the line of an error, 0 if unknown.

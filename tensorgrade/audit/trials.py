@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from .errors import CannotRun, gap_in, line_raising, line_to_blame, raised
+from .errors import CannotRun, line_of_lone_pass, line_raising, line_to_blame, raised
 from .roles import CALL, construction, parameters_of, role_of
 from .subject import (
     FIRST,
@@ -99,7 +99,7 @@ def why_not_run(tried: list[tuple[Exception, Subject]], target: Any) -> CannotRu
     if not all(lines):
         furthest, plan = tried[lines.index(0)]
         ran = isinstance(furthest, CannotRun) and furthest.plan  # no result for each token
-        gap = gap_in(ast.parse(plan.text)) if "shapes: none" in str(furthest) else 0
+        gap = line_of_lone_pass(ast.parse(plan.text)) if "shapes: none" in str(furthest) else 0
         at = plan.line + gap - 1 if gap else 0
         return CannotRun(f"{ways}: {raised(furthest, target)}", at, plan if ran else None, gap > 0)
     said = f"{ways}, and each raises an error: {raised(furthest, target)}"

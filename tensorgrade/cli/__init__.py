@@ -4,9 +4,9 @@ Each command imports its libraries when it runs, so a learner's `hint` does not 
 instructor's libraries.
 """
 
-from ..gc_settings import look_seldom
+from ..gc_settings import collect_garbage_rarely
 from .program import main
 
-look_seldom()  # before a command imports torch, and in each of its worker processes
+collect_garbage_rarely()  # before a command imports torch, and in each of its worker processes
 
 __all__ = ["main"]

@@ -65,11 +65,11 @@ def settings_in(config: Path, exercises: set[str]) -> str:
         call.keywords = [keyword for keyword in call.keywords if keyword.arg not in AFTER_GRADING]
         for keyword in call.keywords:
             if keyword.arg in ABOUT_EXERCISES:
-                keyword.value = only(keyword.value, exercises)
+                keyword.value = without_other_exercises(keyword.value, exercises)
     return ast.dump(tree)
 
 
-def only(value: ast.expr, exercises: set[str]) -> ast.expr:
+def without_other_exercises(value: ast.expr, exercises: set[str]) -> ast.expr:
     """Return a dict or list without entries of other exercises; anything else unchanged."""
     if isinstance(value, ast.Dict):
         pairs = [p for p in zip(value.keys, value.values, strict=True) if is_own(p[0], exercises)]

@@ -129,7 +129,7 @@ class Download:
         The folder shows who the learner is even if all files are skipped. own: the parts of the
         path that the learner chose.
         """
-        return entry if is_looked_at(own, self.skipped) else Entry(entry.path)
+        return entry if is_wanted(own, self.skipped) else Entry(entry.path)
 
     @property
     def notes(self) -> list[str]:
@@ -138,7 +138,7 @@ class Download:
         return [f"skipped: {', '.join(told)}"] if told else []
 
 
-def is_looked_at(parts: list[str], skipped: Skipped) -> bool:
+def is_wanted(parts: list[str], skipped: Skipped) -> bool:
     """Return False for hidden files and virtual environments, and count them.
 
     parts: the parts of a path below a learner's folder.
@@ -189,7 +189,7 @@ def in_folder(source: Path, skipped: Skipped) -> Iterator[Entry]:
             skipped.add(LINKS, above + name)
         folders[:] = [name for name in folders if name not in links and name not in LEFT_BEHIND]
         if above:  # at the top, a leading dot may be part of a login
-            folders[:] = [name for name in folders if is_looked_at([name], skipped)]
+            folders[:] = [name for name in folders if is_wanted([name], skipped)]
         names = [name for name in files if name not in LEFT_BEHIND]
         found = [e for name in names for e in file_in(Path(where, name), above + name, skipped)]
         yield from found
@@ -221,7 +221,7 @@ def in_zip(source: Path, skipped: Skipped) -> Iterator[Entry]:
     Raises OSError or one of DAMAGED.
     """
     archive = open_zip(source)
-    infos = [(i.filename.strip("/"), i) for i in archive.infolist() if has_a_path(i, skipped)]
+    infos = [(i.filename.strip("/"), i) for i in archive.infolist() if is_safe_entry(i, skipped)]
     environments = environments_in(path for path, _ in infos)
     folders: set[str] = set()
     files = []
@@ -273,7 +273,7 @@ def is_utf_8(name: bytes | bytearray) -> bool:
     return True
 
 
-def has_a_path(info: zipfile.ZipInfo, skipped: Skipped) -> bool:
+def is_safe_entry(info: zipfile.ZipInfo, skipped: Skipped) -> bool:
     """Return True if an entry of a zip may be collected; otherwise count it.
 
     Links, paths that leave the zip, and paths that are too long or too deep may not.

@@ -394,11 +394,11 @@ def points_by_learner(what: Export) -> dict[tuple[str, str], float | str]:
     own: dict[tuple[str, str], list[dict]] = defaultdict(list)
     for row in what.rows:
         own[row["student"], row["chapter"]].append(row)
-    worth = {key: out_of(rows, what.course.chapter(key[1])) for key, rows in own.items()}
+    worth = {key: scaled_points(rows, what.course.chapter(key[1])) for key, rows in own.items()}
     return {key: CANVAS_EXCUSED if p is None else p for key, p in worth.items()}
 
 
-def out_of(rows: list[dict], chapter: Chapter) -> float | None:
+def scaled_points(rows: list[dict], chapter: Chapter) -> float | None:
     """Return a learner's points, scaled to the chapter's full points if exercises are excused.
 
     None if everything is excused.
@@ -537,7 +537,7 @@ def filled_in(
 
 def moodle_points(chapter: Chapter, person: Person) -> float | str:
     """Return a learner's points; "", which is not a grade, if everything is excused."""
-    points = out_of(person.rows, chapter)
+    points = scaled_points(person.rows, chapter)
     return "" if points is None else points
 
 

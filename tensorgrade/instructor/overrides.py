@@ -137,7 +137,7 @@ def as_found(row: dict) -> dict:
     return kept | {"points": told["found"], "max_points": told["of"], "penalty": 0.0}
 
 
-def said(row: dict) -> str:
+def decision_sentence(row: dict) -> str:
     """Return the decision as a sentence; "" if there is none."""
     told = row.get("override")
     if told is None:

@@ -1,7 +1,7 @@
 """Explain how a row gets its points: the graders' points, every deduction, and the result."""
 
 from ..views.words import plural
-from .overrides import as_found, said
+from .overrides import as_found, decision_sentence
 
 
 def points_steps(row: dict) -> list[str]:
@@ -27,7 +27,7 @@ def points_steps(row: dict) -> list[str]:
         steps.append(f"Extension until {extension['due']}: {extension['reason'].rstrip('.')}.")
     if penalty := row.get("penalty"):
         steps.append(f"{late(row['late_seconds'])} late: {points(penalty)} less.")
-    if decided := said(row):
+    if decided := decision_sentence(row):
         steps.append(decided)
     return [*steps, f"What counts: {row['points']:g} of {points(row['max_points'])}."]
 

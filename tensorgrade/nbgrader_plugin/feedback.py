@@ -72,11 +72,11 @@ class CleanOutputs(Preprocessor):
         """Replace the outputs of one cell."""
         if cell.cell_type == "code":
             cell.outputs = [output for output in map(clean_output, cell.outputs) if output]
-            add_account(cell, resources.get("nbgrader") or {})
+            add_points_breakdown(cell, resources.get("nbgrader") or {})
         return cell, resources
 
 
-def add_account(cell: NotebookNode, page: dict) -> None:
+def add_points_breakdown(cell: NotebookNode, page: dict) -> None:
     """Add the steps from graded to final points to a card, if a penalty or a person changed them.
 
     page: nbgrader's sums of the notebook. The penalty is a share of every cell's points.

@@ -15,7 +15,7 @@ from .names import take_names_literally
 from .sanitize import read_notebook, reason_in, resources_of, unreadable
 
 NOT_GRADED = "This notebook could not be graded. Please tell your instructor."
-NOBODYS_NOTEBOOK = (CourseError, SQLAlchemyError)  # errors of the course, not of a notebook
+COURSE_ERRORS = (CourseError, SQLAlchemyError)  # errors of the course, not of a notebook
 
 
 class SoundNotebook(NotebookExporter):
@@ -36,7 +36,7 @@ class SoundNotebook(NotebookExporter):
         own = resources_of(path, resources)
         try:
             return self.from_notebook_node(notebook, own)
-        except NOBODYS_NOTEBOOK:
+        except COURSE_ERRORS:
             raise
         except Exception:
             self.log.exception("%s could not be graded", filename)

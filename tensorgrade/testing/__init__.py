@@ -1,5 +1,5 @@
 """The pytest plugin for public and hidden tests, and a way to call these tests as functions."""
 
-from ..gc_settings import look_seldom
+from ..gc_settings import collect_garbage_rarely
 
-look_seldom()  # here, because the plugin starts by importing torch
+collect_garbage_rarely()  # here, because the plugin starts by importing torch

@@ -13,7 +13,7 @@ from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.nbgrader_plugin import autograding
 from tensorgrade.nbgrader_plugin import script_to_notebook as conversion
 from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card, restore_graded_cells
-from tensorgrade.nbgrader_plugin.feedback import add_account, clean
+from tensorgrade.nbgrader_plugin.feedback import add_points_breakdown, clean
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.reading import parts, source_in
 
@@ -272,6 +272,6 @@ def test_a_card_shows_points_before_and_after_a_penalty_or_a_change(score, late,
     autograding.HiddenGraders().write(cell, [verdict(5)])
     cell.metadata.nbgrader["score"] = score
     before = cell.outputs[0].data["text/html"]
-    add_account(cell, {"score": 10.0 - late, "late_penalty": late})
+    add_points_breakdown(cell, {"score": 10.0 - late, "late_penalty": late})
     added = cell.outputs[0].data["text/html"].removeprefix(before)
     assert said in added and bool(said) == bool(added)

@@ -163,9 +163,9 @@ class Bench:
         results = self.collected.results(attempt, self.exercise)
         (asked,) = [e for e in self.chapter.exercises if e.name == self.exercise]
         part = getattr(attempt, self.exercise)
-        row, raised = verdict("", asked, part, results).row(), is_an_errors(part, results)
+        row, raised = verdict("", asked, part, results).row(), ended_in_error(part, results)
         attempt.backend.close()
-        return Trial(mutant, equivalent, row, raised, told_besides(results))
+        return Trial(mutant, equivalent, row, raised, other_places_reported(results))
 
     def attempt(self, source: str) -> Attempt:
         """Return an attempt for a text, with the solution's companion files."""
@@ -218,7 +218,7 @@ def edited_lines(before: str, after: str) -> tuple[int, int]:
     return first, max(first, len(new) - same[1])
 
 
-def is_an_errors(part: ExerciseAttempt, results: list[CheckResult]) -> bool:
+def ended_in_error(part: ExerciseAttempt, results: list[CheckResult]) -> bool:
     """Return True if the result is a timeout, or an error without an earlier wrong value."""
     first = first_failure(results)
     if any(seen.observed.status == Outcome.TIMEOUT for seen in part.seen):
@@ -229,7 +229,7 @@ def is_an_errors(part: ExerciseAttempt, results: list[CheckResult]) -> bool:
     return not (found and found.said) and first.finding.diagnosis.error is not None
 
 
-def told_besides(results: list[CheckResult]) -> tuple[tuple[int, int], ...]:
+def other_places_reported(results: list[CheckResult]) -> tuple[tuple[int, int], ...]:
     """Return the first and last lines of the reported places other than the line itself."""
     first = first_failure(results)
     found = first.finding.find_divergence() if first and first.finding else None
@@ -262,7 +262,7 @@ def same(expected: Observation, observed: Observation) -> bool:
     return (
         words == others
         and all(alike(*pair) for pair in [(floats, more), *pairs])
-        and traces(expected) == traces(observed)
+        and side_effects(expected) == side_effects(observed)
     )
 
 
@@ -287,7 +287,7 @@ def alike(one: torch.Tensor, other: torch.Tensor) -> bool:
     return torch.allclose(one.double(), other.double(), relative, relative / 100, equal_nan=True)
 
 
-def traces(seen: Observation) -> dict:
+def side_effects(seen: Observation) -> dict:
     """Return the side effects of a call: changed inputs, and parameters and buffers with shapes."""
     left = ("changed", "parameters", "buffers", "missing", "misshapen", "unexpected")
     return {
@@ -301,7 +301,7 @@ GENERIC = "the right shape but not the right values"
 TOLD = ("named", "repaired", "placed", "wide", "raised", "observed", "nothing", "false")
 
 
-def told(trial: Trial) -> str:
+def kind_of_message(trial: Trial) -> str:
     """Return which of the kinds in TOLD describes the message for a mutant that lost points.
 
     named: the message names a mistake. It takes a reader to judge whether the name is right.
@@ -368,7 +368,7 @@ def report(kills: list[Kills], sentences: int, seed: int) -> str:
 def figures_of(kills: Kills) -> tuple:
     """Return one row of the table."""
     killed = [trial for trial in kills.mistakes if trial.killed]
-    said = [told(trial) for trial in killed]
+    said = [kind_of_message(trial) for trial in killed]
     percent = 100 * len(killed) / max(1, len(kills.mistakes))
     equivalent = len(kills.trials) - len(kills.mistakes)
     counts = (kills.in_all, len(kills.trials), equivalent, len(killed), f"{percent:.1f} %")
@@ -378,6 +378,7 @@ def figures_of(kills: Kills) -> tuple:
 def described(title: str, trials: list[Trial]) -> list[str]:
     """Return a title, and two lines for each trial: the edit, and the learner's message."""
     return [f"\n{title}: {len(trials)}"] * bool(trials) + [
-        f"  {trial.row['exercise']}: {trial.mutant}\n      {told(trial)}: {trial.row['message']}"
+        f"  {trial.row['exercise']}: {trial.mutant}\n"
+        f"      {kind_of_message(trial)}: {trial.row['message']}"
         for trial in trials
     ]

@@ -89,7 +89,7 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
             )
         if observation.error and case.signature != "error":
             raise CourseError(failure(case, observation.error))
-        if problem := unfit(case, observation):
+        if problem := why_not_gradable(case, observation):
             raise CourseError(f"{case.exercise}, case {case.name}: {problem}")
     entries = tuple(zip(cases, seen, strict=True))
     traces = {} if hidden else traces_of(project, chapter, exercise, source, cases)
@@ -133,7 +133,7 @@ def traces_of(
         raise CourseError(f"solutions/forms/{chapter}: a form of {exercise} is right on no case")
     return {
         case.id: tuple(
-            as_kept(read_trace(one[at]), project.stages)
+            without_large_values(read_trace(one[at]), project.stages)
             for one, agrees in zip(seen, right, strict=True)
             if agrees[at]
         )
@@ -157,7 +157,7 @@ def same_results(expected: Observation, other: Observation) -> bool:
     )
 
 
-def as_kept(trace: Trace, words: dict[str, str]) -> Trace:
+def without_large_values(trace: Trace, words: dict[str, str]) -> Trace:
     """Return a trace with the course's names for its values, and without large values."""
     stages = (
         replace(
@@ -170,7 +170,7 @@ def as_kept(trace: Trace, words: dict[str, str]) -> Trace:
     return replace(trace, stages=tuple(stages))
 
 
-def unfit(case: Case, seen: Observation) -> str:
+def why_not_gradable(case: Case, seen: Observation) -> str:
     """Return why the solution's result on a case cannot be judged, or an empty string if it can."""
     if seen.error:
         return ""
@@ -184,10 +184,10 @@ def unfit(case: Case, seen: Observation) -> str:
     asked = any(call.gradient for call in case.calls)
     if asked and not any(name.startswith("gradient.") for name in seen.tensors):
         return "gradients are asked for, and no result of the solution has any"
-    return "" if says_something(case, seen) else "the solution returns nothing that could be judged"
+    return "" if has_result(case, seen) else "the solution returns nothing that could be judged"
 
 
-def says_something(case: Case, seen: Observation) -> bool:
+def has_result(case: Case, seen: Observation) -> bool:
     """Return True if a case produces anything to judge other than None."""
     told = any(value["type"] != "NoneType" for value in seen.values.values())
     asked = (facts for name, facts in seen.facts.items() if name != "load")

@@ -22,7 +22,7 @@ from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
 from ..folder_names import safe
 from ..groups import Group, groups_of, without_names
-from ..overrides import said
+from ..overrides import decision_sentence
 from ..points_breakdown import is_changed, late, points_steps
 from ..results_folder import in_order, is_in_use
 from ..similarity import SimilarAnswers, identical_files
@@ -62,7 +62,7 @@ PAGES.filters["late"] = late
 PAGES.filters["of"] = plural
 PAGES.filters["breakable"] = breakable
 PAGES.filters["with_code"] = with_code
-PAGES.filters["said"] = said
+PAGES.filters["said"] = decision_sentence
 PAGES.filters["points_steps"] = points_steps
 PAGES.filters["in_zone"] = in_zone
 PAGES.tests["changed"] = is_changed

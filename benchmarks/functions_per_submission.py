@@ -4,8 +4,8 @@ A profile hook on the trusted side counts them when everything is warm. Comprehe
 count with the functions that contain them. There are two submissions for each chapter: the
 solution, and one with a mistake in every exercise.
 
-    python benchmarks/way_of_a_handin.py            one line for each submission
-    python benchmarks/way_of_a_handin.py --names    also list the functions, file by file
+    python benchmarks/functions_per_submission.py            one line for each submission
+    python benchmarks/functions_per_submission.py --names    also list the functions, file by file
 """
 
 import argparse
