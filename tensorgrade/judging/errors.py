@@ -259,9 +259,9 @@ def left_out(attempt: JudgedAttempt, case: Case) -> set[str]:
 def read_outside(
     loaded: Loaded, definition: str, case: Case, line: str = ""
 ) -> errors.ReadsOutside | None:
-    """Return a message on values from outside a definition that it reads.
+    """Return a message on values that a definition reads although the file creates them elsewhere.
 
-    line: report only the values that this line names.
+    Return None if there are none. line: the text of a line; report only values that it names.
     """
     words = set(re.findall(r"(?<![.\w])\w+", line))
     names = [n for n in loaded.outside.get(definition, ()) if not line or n in words]
@@ -303,7 +303,7 @@ def defined(names: tuple[str, ...]) -> Message:
 
 
 def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> Message | None:
-    """Return why a name or an attribute is missing, or which one was intended."""
+    """Return why a name or an attribute is missing, or which one was intended; None if unknown."""
     if error.type == "AttributeError":
         asked = [case for case, _ in attempt.references.of(case.exercise)]
         return lost_attribute(error, asked, attempt.loaded.names)
@@ -432,7 +432,8 @@ def lost_weights(
 ) -> Message | None:
     """Return which parameter is missing or has another shape, and what exists instead.
 
-    insides: names of parameters inside parts whose code the learner has not seen.
+    Return None if all weights were loaded. insides: names of parameters inside parts whose code the
+    learner has not seen.
     """
     missing = strings(observed.fact("load", "missing", default=[]))
     unexpected = strings(observed.fact("load", "unexpected", default=[]))
@@ -453,7 +454,7 @@ def lost_weights(
 def one_part_for_several(tied: dict, insides: Collection[str]) -> Message:
     """Return a message on the parts that share their weights.
 
-    tied: claimed by the learner's process: for each parameter, the first with the same weights.
+    tied: by parameter, the first parameter with the same tensor, as the learner's process reports.
     """
     pairs = [(str(first), str(name)) for name, first in tied.items()]
     if holder := holder_of(pairs[0][0], insides):

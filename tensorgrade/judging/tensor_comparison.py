@@ -112,12 +112,12 @@ def in_slices(differs: torch.Tensor) -> Message | None:
 
 
 def any_along(mask: torch.Tensor, dim: int) -> torch.Tensor:
-    """Return for each slice along a dimension if a mask is True anywhere in it."""
+    """Return a bool vector: True for each slice along a dimension with a True entry in the mask."""
     rest = [d for d in range(mask.ndim) if d != dim]
     return mask.any(dim=rest) if rest else mask
 
 
-MOST_PLACES = 3  # learner code chooses them, so a long list could reveal what it has seen
+MOST_PLACES = 3  # learner code controls them, so a long list could reveal hidden inputs
 
 
 def slices_along(dim: int, hit: torch.Tensor, rank: int) -> SomeSlices:
