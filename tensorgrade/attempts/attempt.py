@@ -329,7 +329,10 @@ class ExerciseAttempt(CheckedExercise):
         return [(a, b) for a, b, names in self.attempt.definitions if self.name in names]
 
     def line_of(self, error: CaughtError) -> int | None:
-        """Return the line of an error; if it is in another exercise, the line that calls it."""
+        """Return the line of an error; if it is in another exercise, the line that calls it.
+
+        None if the error has no line in the file.
+        """
         elsewhere = bool(error.line and error.called) and not self.is_own_line(error.line or 0)
         return error.called if elsewhere else error.line
 

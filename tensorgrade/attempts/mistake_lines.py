@@ -50,7 +50,7 @@ SIZE = re.compile(r"\.shape\b|\.size\(|\blen\(")
 
 @dataclass(frozen=True)
 class FirstEffect:
-    """What known mistakes change first on one case.
+    """The first changes that known mistakes cause on one case.
 
     values: (edited line, value) for values that no right answer has. named: by name, the value that
     an edited line stores under that name and the solution does not. raises: the type of an error on
@@ -79,7 +79,7 @@ class Run(NamedTuple):
 
 
 class FirstEffects:
-    """What known mistakes change first in the solution, on public cases.
+    """The first changes that known mistakes cause in the solution, on public cases.
 
     It is the same for every learner. The cases run when it is created; everything else is computed
     when it is needed. edited: see `edited_lines`. texts: see `new_lines`.
@@ -213,7 +213,7 @@ def most_frequent(found: Iterable[Divergence]) -> Divergence | None:
 def place_on(
     part: ExerciseAttempt, seen: Seen, effect: FirstEffect, traces: tuple[Trace, ...]
 ) -> Divergence | None:
-    """Return the learner's line that does what the mistakes do on a case."""
+    """Return the learner's line that does what the mistakes do on a case; None if unknown."""
     if error := seen.observed.error:
         line = part.attempt.submitted.with_source_line(error).line
         same = error.type == effect.raises and line and part.is_own_line(line)
@@ -274,6 +274,8 @@ def moved_before(compared: Comparison, at: int) -> int:
 def first_same_value(trace: Trace, effect: FirstEffect) -> int | None:
     """Return the index of the first of the effect's values that a line of the learner computes.
 
+    None if there is none.
+
     If one edited line computes several values but the learner computes them on different lines,
     they are ignored, because some may belong to another correct method. So are the parts of a
     tensor that a loop iterates over, because every loop over it has them.
@@ -296,7 +298,7 @@ def first_same_value(trace: Trace, effect: FirstEffect) -> int | None:
 
 
 def first_named(trace: Trace, effect: FirstEffect) -> int | None:
-    """Return the index of the first value to which a line gives a name as in `effect.named`."""
+    """Return the index of the first value that has a name as in `effect.named`, or None."""
     found = (
         at
         for at, stage in enumerate(trace.stages)
@@ -317,14 +319,14 @@ def is_same(value: torch.Tensor | None, other: torch.Tensor) -> bool:
 
 
 def place_in_making(part: ExerciseAttempt, made: tuple[str, ...]) -> Divergence | None:
-    """Return the line of `__init__` that assigns the first of these attributes found there."""
+    """Return the line of `__init__` that assigns the first of these attributes found, or None."""
     text, lines = part.attempt.submitted, counted_lines(part)
     line = next(filter(None, (text.making(f"self.{name}", lines) for name in made)), 0)
     return Divergence(line) if line and text.is_making(line) else None
 
 
 def same_line(part: ExerciseAttempt, texts: frozenset[str]) -> Divergence | None:
-    """Return the only line of the learner's definition with the code of an edited line."""
+    """Return the only line of the learner's definition with the code of an edited line, if any."""
     text = part.attempt.submitted
     known = set(map(in_loop, texts))
     found = [line for line in counted_lines(part) if in_loop(text.code(line).strip()) in known]

@@ -66,7 +66,7 @@ def repaired(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResu
         return [*done, small_repair_check(part, SMALL * most)]
     if is_as_given(part):
         return without_points(checks)
-    # Points for what the learner fixed; below 0 for what the learner broke.
+    # Above 0 for checks that the learner fixed, below 0 for checks that the learner broke.
     gains = [check.points * (check.passed - check.given()) for check in checks]
     untouched = sum(check.points for check in checks if not check.given())
     share = (1 - SMALL) * most / untouched if untouched and sum(gains) > 0 else 0.0
@@ -136,8 +136,8 @@ def deduction(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> flo
 
     cost: the share of the points that the failed checks would cost.
 
-    Each of several mistakes costs its own share of what the others leave. Together they therefore
-    never cost more than the sum of their deductions, and never less than any of them alone.
+    Each of several mistakes costs its share of the points that the others leave. Together they
+    therefore never cost more than the sum of their deductions, and never less than one of them.
     Mistakes inherited from an earlier exercise are deducted only there.
     """
     own = [name for name in names if name not in part.inherited]

@@ -174,7 +174,7 @@ def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -
 
 
 def divergence_in_public(part: ExerciseAttempt, diagnosis: Diagnosis) -> Divergence | None:
-    """Return where values diverge on public cases, although their results are right."""
+    """Return where values diverge on public cases although results are right; None if unknown."""
     public = on_public_cases(part)
     return divergence(public, False) if public and not diagnosis.error else None
 

@@ -71,7 +71,7 @@ class State(StrEnum):
 
 
 def state_of(results: list[CheckResult]) -> State:
-    """Return a learner's progress with an exercise: `to do` if every failed check is to do."""
+    """Return a learner's progress: `to do` if checks fail only because nothing is written."""
     failed = [result for result in results if not result.passed]
     if not failed:
         return State.DONE

@@ -136,7 +136,7 @@ class CheckedExercise:
         return Observations(said, self.right_in(seen) or places(gap, actual))
 
     def right_in(self, seen: list[Seen]) -> Message | None:
-        """Return a message on what the cases with right values share; None if nothing."""
+        """Return a message on a property that distinguishes the right cases; None without one."""
         return where_right(*right_and_wrong(seen, self.attempt.tolerances))
 
     def compare_value(

@@ -159,7 +159,7 @@ def usual_cause(error: CaughtError) -> Message | None:
 
 
 def wrong_arguments(error: CaughtError) -> Message | None:
-    """Return the fault in the parameters of a definition that a case could not call.
+    """Return the fault in the parameters of a definition that a case could not call, if known.
 
     >>> text = "Net.forward() takes 1 positional argument but 2 were given"
     >>> wrong_arguments(CaughtError("TypeError", text))
@@ -179,7 +179,7 @@ def wrong_arguments(error: CaughtError) -> Message | None:
 
 
 def no_brackets(error: CaughtError) -> Message | None:
-    """Return a message on a function or method that is used without being called."""
+    """Return a message if a function or method is used without being called; else None."""
     if "math." in error.source and re.search("one element|to Scalar", error.text):
         return errors.MathTakesNumbers()
     if not re.search(r"'(builtin_function_or_method|function|method)'", error.text):
@@ -321,7 +321,7 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> Message
 
 
 def known_elsewhere(name: str, error: CaughtError, attempt: JudgedAttempt) -> Message | None:
-    """Return where the code has an undefined name: as a text, in `self`, as an exercise."""
+    """Return where else an undefined name exists: as a text, in `self`, as an exercise; or None."""
     if re.search(rf"register_\w+\(\s*{name}\b", error.source):
         return errors.NameIsText(name)
     if "on self" in error.signs and error.function != error.definition:  # in a method
@@ -334,7 +334,7 @@ def known_elsewhere(name: str, error: CaughtError, attempt: JudgedAttempt) -> Me
 
 
 def other_name(name: str, error: CaughtError, case: Case) -> Message | None:
-    """Return a suggestion for an undefined name: an argument, a module, a function of torch."""
+    """Return a suggestion for an undefined name (argument, import or torch function); or None."""
     if close := get_close_matches(name, [n for n in names_of(case) if n != name], 1):
         return errors.DidYouMean(close[0])
     if name in MODULES and f"{name}." in error.source:
@@ -400,7 +400,7 @@ def of_torch(text: str) -> tuple[str, ...]:
 
 
 def import_like(name: str, loaded: Loaded) -> CaughtError | None:
-    """Return the failed import of a similar name: `torhc` for `torch`."""
+    """Return the error of a failed import of a similar name (`torhc` for `torch`), or None."""
     for problem in loaded.problems:
         failed = problem.error.source.startswith(("import ", "from "))
         if failed and get_close_matches(name, problem.names, 1, 0.75):
@@ -499,9 +499,9 @@ def lost_part(case: Case, missing: list[str]) -> str:
 
 
 def instead(name: str, unexpected: list[str], insides: Collection[str]) -> Message | None:
-    """Return a message on the parameters that exist instead of a missing one.
+    """Return a message on the unexpected parameters that exist instead of a missing one.
 
-    They are the most similar one, or the first few.
+    It names the most similar one, or else the first few. None if there are none.
     """
     there = get_close_matches(name, unexpected, 1, 0.5) or unexpected[:6]
     parts = [(one, holder_of(one, insides)) for one in there]

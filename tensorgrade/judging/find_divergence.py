@@ -102,7 +102,7 @@ def first_bad(compared: Comparison, roots: list[int]) -> int | None:
     path = sorted({*roots, *chain(*map(compared.ancestors, roots))})
     bad = [at for at in path if is_nan(compared.stages[at].value, or_inf=True)]
     first = next(iter(bad), None)
-    if first is None or first in roots:  # where it appears is known already
+    if first is None or first in roots:  # a bad result is reported already
         return None
     return first if compared.stages[first].line and not compared.matches[first] else None
 
@@ -237,7 +237,10 @@ def is_missing(
 
 
 def right_elsewhere(compared: Comparison, roots: list[int]) -> Divergence | None:
-    """Return the divergence if all values are right, but the wrong ones are returned."""
+    """Return the divergence if all values are right, but the wrong ones are returned.
+
+    None if no line of a return is known, or if some expected result was never computed.
+    """
     expected = [t for name, t in compared.expected.tensors.items() if name.startswith("result")]
     if len(compared.trace.returned) != len(expected):
         known = [at for at, stage in enumerate(compared.stages) if stage.value is not None]
@@ -289,9 +292,9 @@ def nothing_back(compared: Comparison) -> bool:
 
 
 def returned_early(compared: Comparison, roots: list[int]) -> Divergence | None:
-    """Return the divergence for a right value that is returned instead of the right result.
+    """Return the divergence for a right value that is returned in place of the result, or None.
 
-    An equal value in right answers must have exactly its shape, sizes of 1 too.
+    An equal value in right answers must have exactly the same shape, including sizes of 1.
     """
     for at in roots:
         value = compared.stages[at].value

@@ -1,8 +1,8 @@
 """A learner's own names in place of the stub's names, translated for judging, and reported.
 
 When weights are loaded and arguments are passed, the learner's process reports which of the stub's
-names an own name stands for. This decides under which name a value is judged. It costs points and
-can never earn any.
+names corresponds to a learner's name. This decides under which name a value is judged. It costs
+points and can never earn any.
 """
 
 from collections.abc import Iterable, Iterator

@@ -202,7 +202,7 @@ def ratios(
     expected: torch.Tensor,
     compared: Compared = Compared.RESULT,
 ) -> Message | None:
-    """Return a remark on a constant factor between two tensors, or between a softmax's inputs."""
+    """Return a remark on a constant factor between two tensors or two softmax inputs, or None."""
     if actual.shape != expected.shape or not actual.is_floating_point():
         return None
     factor = constant(actual.double(), expected.double())

@@ -244,7 +244,7 @@ class SubmittedText:
         """Return True if a line assigns to a name or to an attribute of `self`."""
         text = self.code(line)
         *targets, _ = ASSIGN.split(text)
-        # What comes after an open bracket is an argument of a call, as in `y = f(dim=dim, p=1)`.
+        # Text after an open bracket is an argument of a call, as in `y = f(dim=dim, p=1)`.
         targets = [*takewhile(lambda target: "(" not in target, targets)]
         if targets:
             return word in re.sub("[,:+*/@-]", " ", " ".join(targets)).split()

@@ -101,7 +101,10 @@ def on_a_side(differs: torch.Tensor) -> DifferOnSide | None:
 
 
 def in_slices(differs: torch.Tensor) -> Message | None:
-    """Return a message if all differences, or all right values, are in a few rows, columns, …."""
+    """Return a message if all differences, or all right values, are in a few slices; else None.
+
+    A few are at most half of the slices along some dimension, such as rows or columns.
+    """
     for dim in range(differs.ndim):
         hit = any_along(differs, dim)
         if 2 * int(hit.sum()) <= len(hit):

@@ -180,10 +180,12 @@ class Comparison:
         ]
 
     def meant(self, name: str) -> str:
-        """Return the right answers' name that a local name stands for, or its first letter.
+        """Return the right answers' name that a local name abbreviates or equals.
 
-        A single letter counts if exactly one name of a single word begins with it. Return "" if
-        the meaning is unclear.
+        For a name of one letter, return only that letter.
+
+        A single letter counts if exactly one name of a single word begins with it. Return "" if no
+        name fits.
         """
         words = name.replace("_", " ")
         if words in self.right.spread:

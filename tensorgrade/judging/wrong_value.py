@@ -180,7 +180,7 @@ def in_stretch(compared: Comparison, lost: int, ends: list[int], told: Divergenc
         after = [at for at in compared.region(ends) if at >= lost and compared.stages[at].line]
         last = max(compared.stages[at].line for at in after)
         told = replace(told, until=last if last > line else 0)
-        # Those in an earlier line belong to a loop's next round.
+        # Values on an earlier line belong to the next iteration of a loop.
         loose += [at for at in after if compared.stages[at].line < line]
     if not loose:
         return told

@@ -68,7 +68,7 @@ class Evidence:
         return Sentences((self.first.finding.message, names))
 
     def place(self) -> tuple[int | None, str | None]:
-        """Return (line, stage) of the fault; None for what is not known.
+        """Return (line, stage) of the fault; each is None if it is not known.
 
         A fault that the text shows comes first, then the first wrong value, then the error's line.
         """
@@ -84,7 +84,7 @@ class Evidence:
         return self.place_of(Divergence(line) if line else None)
 
     def place_of(self, found: Divergence | None) -> tuple[int | None, str | None]:
-        """Return the line of a divergence, in a notebook within its cell, and its stage."""
+        """Return the line of a divergence (in a notebook, within its cell) and its stage."""
         if found is None:
             return None, None
         return self.part.attempt.backend.source.line_in_cell(found.line), found.stage or None
