@@ -18,7 +18,8 @@ from ..isolation.remedies import is_closed
 from ..sources.near_misses import NO_ARCHIVE
 
 PRIVATE = ("solutions", "source", "course_config.py", "gradebook.db", "submitted", "autograded")
-ENGINE = Path(__file__).resolve().parents[1]  # it holds templates of solutions, but no course's own
+# The engine's folder. It has templates of solutions, but no course's solutions.
+ENGINE = Path(__file__).resolve().parents[1]
 # No file of a course is stored in these folders.
 SKIPPED = {".venv", "__pycache__", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 HISTORY = ".git"  # holds every past version of every file
@@ -30,7 +31,7 @@ SECRETS = re.compile(
 )
 LONG = 30  # characters: shorter lines often occur in other files too
 HEADER = 4096  # bytes at the start of a tensor file that describe its content
-MOST_BYTES = 4 << 20  # of a text file: no answer is longer
+MOST_BYTES = 4 << 20  # read of each text file; no answer is longer
 CODE = {".py", ".ipynb", ".safetensors"}
 TEXTS = {".md", ".txt", ".json", ".html", ".toml", ".cfg", ".yml", ".yaml", ""}
 
@@ -58,7 +59,7 @@ def answer_paths(root: Path) -> list[Path]:
 
 
 def files_below(root: Path) -> Iterator[tuple[Path, bool]]:
-    """Yield each regular file below a folder, with True if other users can reach it."""
+    """Yield (path, True if other users can read it) for each regular file below a folder."""
     for place, folders, names in os.walk(root):
         here = Path(place)
         folders[:] = (
@@ -71,7 +72,7 @@ def files_below(root: Path) -> Iterator[tuple[Path, bool]]:
 
 
 def solution_lines(files: Iterable[Path]) -> set[bytes]:
-    """Return the long lines of all solutions in some files, except lines that learners have."""
+    """Return the long lines of all solutions in some files, except lines in learners' files."""
     texts = {path: path.read_bytes() for path in files if path.suffix == ".py"}
     bodies = b"".join(body for text in texts.values() for body in SOLUTION.findall(text))
     public = b"".join(text for path, text in texts.items() if "exercises" in path.parts)
@@ -107,7 +108,7 @@ def contents_of_zip(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def start_of(name: str, file: IO[bytes]) -> bytes:
-    """Return a text, or the header of a file of tensors without the length in front of it."""
+    """Return the start of a text, or of a tensor file's header without its 8-byte length."""
     if name.endswith(".safetensors"):
         return file.read(HEADER)[8:]
     return file.read(MOST_BYTES)

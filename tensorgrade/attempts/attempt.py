@@ -47,9 +47,10 @@ class Attempt:
 
     `attempt.normalise` is that exercise's part of the attempt.
 
-    own: the course's own checks. prints: returns the fingerprints, which take a while to read.
-    public: returns the references that learners have, or None. public_prints: returns the
-    fingerprints of those. pairs: returns the search for several mistakes at once, or None.
+    own: the course's own checks and signatures. prints: returns the fingerprints, which take a
+    while to read. public: returns the references of the public cases, or None if there are none.
+    public_prints: returns the fingerprints of the public cases. pairs: returns the search for
+    several mistakes at once, or None.
     """
 
     def __init__(
@@ -69,10 +70,11 @@ class Attempt:
         self.own = own or CourseChecks()
         self.public = public if references.hidden else lambda: references
         self.public_prints = public_prints
-        # Runs the checks of some exercises; set by the module that holds the tests.
+        # Runs an attempt's cases, and checks and scores some exercises. Set by pipeline.py, because
+        # that has the tests.
         self.run_and_score: Callable[[Attempt, Collection[str]], list] = lambda attempt, names: []
         # Returns the share of an exercise that its checks deduct for one known mistake alone, or
-        # None if it cannot be found out. Set by the same module.
+        # None if there is no solution to try the mistake in. Set by pipeline.py too.
         self.share_of_mistake: Callable[[str, str], float | None] = lambda exercise, mistake: None
         self.chapter: Chapter = course.chapter(references.chapter)
         self.prints, self.pairs = prints, pairs
@@ -82,8 +84,10 @@ class Attempt:
         # from the stub's. `decided`: the callables whose order is known.
         self.orders: dict[str, Order] = {}
         self.decided: set[str] = set()
-        self.saw_hidden = True  # assume it until the backend restarts
-        self.on_hidden_cases: Attempt | None = None  # the same file, if this one is its public side
+        # True if the backend may have run a hidden case; assumed until it restarts.
+        self.saw_hidden = True
+        # If this attempt is the `on_public_cases` of another one, that other attempt.
+        self.on_hidden_cases: Attempt | None = None
         self.exercises = {e.name: ExerciseAttempt(self, e.name) for e in self.chapter.exercises}
 
     def __getattr__(self, name: str) -> "ExerciseAttempt":
@@ -128,7 +132,9 @@ class Attempt:
 
     @cached_property
     def on_public_cases(self) -> "Attempt | None":
-        """The same file judged by the public cases; None if there are none.
+        """The same file judged by the public cases.
+
+        None if there are none, if this attempt already uses them, or if the file did not load.
 
         They run in a process that has seen no hidden case. The order of arguments is decided on
         them alone. Otherwise learner code could choose an order to reveal what it has seen.
@@ -162,7 +168,7 @@ class Attempt:
         backend = backend or self.backend_of(name)
         if backend is not self.backend and name in self.references.bugs:
             loaded = backend.load()
-            if failure := loaded.failure_of(name):  # it may need more of the file
+            if failure := loaded.failure_of(name):  # its definition may need the rest of the file
                 return [Observation(Outcome.ANSWERED, error=failure)] * len(cases)
         return backend.run(cases)
 
@@ -184,7 +190,7 @@ class Attempt:
     def run_public(self, cases: list[Case]) -> list[Observation]:
         """Return the results of public cases, from a process that has seen no hidden case.
 
-        Such a process cannot repeat anything about hidden cases.
+        Such a process cannot repeat anything about hidden cases. cases: all of the same exercise.
         """
         self.forget_hidden()
         with quietly():
@@ -193,10 +199,11 @@ class Attempt:
     def rerun(
         self, name: str, case_name: str, *, trace: bool = False, aloud: bool = False
     ) -> Observation | None:
-        """Run a public case of an exercise again, with calls that report more.
+        """Run a public case of an exercise again, and return the result with further data.
 
-        None on hidden cases: a call's report is a claim of the learner's process, so it could
-        repeat hidden inputs.
+        trace: record intermediate shapes. aloud: record printed lines. Return None if the attempt
+        has no such case, if the file did not load, or if the cases are hidden. On hidden cases, the
+        data come from the learner's process, so they could repeat hidden inputs.
         """
         seen = self.exercises[name].seen
         case = next((one.case for one in seen if one.case.name == case_name), None)
@@ -222,7 +229,10 @@ class Attempt:
 
     @cached_property
     def given(self) -> "Attempt":
-        """The code of the find-the-bug exercises, as an attempt. It is trusted and runs here."""
+        """The given code of all find-the-bug exercises, as an attempt in this process.
+
+        That is safe because the course wrote the code.
+        """
         text = "\n\n".join(self.references.bugs.values())
         submission = Submission(f"{self.chapter.name}_given", Source(text, "given.py"))
         backend = InProcess(submission, self.backend.device)
@@ -264,8 +274,8 @@ class ExerciseAttempt(CheckedExercise):
 
     def __init__(self, attempt: Attempt, name: str):
         self.attempt, self.name = attempt, name
-        # The claims of the learner's process. In `seen`, errors have the submitted file's line
-        # numbers.
+        # The results of all cases as the learner's process reports them. In `seen`, errors have the
+        # line numbers of the submitted file.
         self.claimed: list[Seen] = []
         self.seen: list[Seen] = []
         # The earlier exercise that is the only cause of this one's errors (inherited_errors.py),
@@ -274,8 +284,8 @@ class ExerciseAttempt(CheckedExercise):
         self.noted: Message | None = None  # about an earlier exercise that is not the only cause
         # Correct sources that replace wrong earlier exercises, by name (inherited_errors.py).
         self.stand_ins: dict[str, str] = {}
-        # Cached results of functions in this folder: those about the results, and those about the
-        # file.
+        # Cached results of functions in this folder. Those in `results_cache` depend on the results
+        # of the cases, those in `file_cache` only on the file.
         self.results_cache: dict[tuple, Any] = {}
         self.file_cache: dict[tuple, Any] = {}
         bind_checks(self, attempt.own.checks)
@@ -295,7 +305,10 @@ class ExerciseAttempt(CheckedExercise):
         return self.attempt.references.bugs.get(self.name, "")
 
     def is_right(self, case: Case, expected: Observation, seen: Observation) -> bool:
-        """Return True if an observation matches the expected one, by the case's own signature."""
+        """Return True if an observation has the expected shapes, values and signature.
+
+        Values are compared only if all right answers have the same ones.
+        """
         own, got = self.attempt.own.signatures, seen.tensors
         for name, tensor in expected.tensors.items():
             if name not in got or (got[name].shape, got[name].is_floating_point()) != (
@@ -316,16 +329,19 @@ class ExerciseAttempt(CheckedExercise):
         return [(a, b) for a, b, names in self.attempt.definitions if self.name in names]
 
     def line_of(self, error: CaughtError) -> int | None:
-        """Return the line of an error; if that is another exercise's, the line that calls it."""
+        """Return the line of an error; if it is in another exercise, the line that calls it.
+
+        None if the error has no line in the file.
+        """
         elsewhere = bool(error.line and error.called) and not self.is_own_line(error.line or 0)
         return error.called if elsewhere else error.line
 
     def is_own_line(self, line: int) -> bool:
         """Return True if a line can be blamed: it is in the file and belongs to no other exercise.
 
-        Values can also diverge inside a right helper, if its arguments are wrong. If a called
-        exercise uses that helper too, the line that calls it is blamed. Another exercise that is
-        called here has its own messages.
+        A line of a helper can be blamed too, unless an exercise that is called here also uses the
+        helper. In such a helper, values may be wrong only because its arguments are. Lines of
+        another exercise cannot be blamed, because that exercise has its own messages.
         """
         attempt = self.attempt
         exercises = set(attempt.course.exercise_names)
@@ -341,12 +357,12 @@ Find: TypeAlias = Callable[Concatenate[ExerciseAttempt, Arguments], Found]
 
 
 def cached_for_results(find: Find[Arguments, Found]) -> Find[Arguments, Found]:
-    """Cache what a function finds out about an exercise until it is judged by other results."""
+    """Cache a function's results for an exercise until `judge_by` replaces the cases' results."""
     return cached("results_cache", find)
 
 
 def cached_for_file(find: Find[Arguments, Found]) -> Find[Arguments, Found]:
-    """Cache what a function finds out about an exercise as long as the file stays the same."""
+    """Cache a function's results for an exercise of an attempt, whose file never changes."""
     return cached("file_cache", find)
 
 
@@ -373,7 +389,7 @@ def quietly() -> Iterator[None]:
 def with_steps(
     case: Case, *, trace: bool = False, changes: bool = False, aloud: bool = False
 ) -> Case:
-    """Return a copy of a case whose calls report more."""
+    """Return a copy of a case whose calls record further data; see `Call` in runner/steps.py."""
     more = (
         replace(step, trace=trace, changes=changes, aloud=aloud) if isinstance(step, Call) else step
         for step in case.steps

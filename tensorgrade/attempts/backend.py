@@ -16,10 +16,10 @@ OUT_OF_TIME = Observation(Outcome.TIMEOUT)
 class Backend(Protocol):
     """The place where one learner's file runs: this process, another one, or nowhere.
 
-    isolation: its isolation level. definitions_only: True if all other code of the file was left
-    out, because loading it timed out. warned: warnings of Python and torch about the learner's own
-    lines, one sentence each, if they are known. weights: the weights in the learner's companion
-    files, by file name.
+    isolation: its isolation level. definitions_only: True if only the file's definitions were
+    loaded, because loading all of it timed out or ended the process. warned: warnings of Python and
+    torch about the learner's own lines, one sentence each; empty if they are not recorded. weights:
+    the weights in the learner's companion files, by file name.
     """
 
     @property

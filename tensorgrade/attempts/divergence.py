@@ -22,17 +22,18 @@ from ..messages.message import Sentences
 from ..runner.steps import Mode, Passing
 from .attempt import ExerciseAttempt, cached_for_file
 
-MOST_READ = 3  # values that a line reads, whose own lines are reported
-MOST_OF_A_SIGNATURE = 20  # lines of a function's signature
+MOST_READ = 3  # values read by the diverging line for which the computing line is reported
+MOST_OF_A_SIGNATURE = 20  # lines of a function's signature that are searched
 DEFINES = ("class ", "def ", "async ", "@")
 UnloadedWeights = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
 
 
 @cached_for_file
 def divergence(part: ExerciseAttempt, raised: bool) -> Divergence | None:
-    """Return where values diverge on public cases: on those that raise, or on the others.
+    """Return where values diverge on public cases; None if that is not known.
 
-    The cases run in a process that has seen no hidden case, so the answer says nothing about
+    raised: look only at cases that end in an error; otherwise at those whose error, if any, has no
+    line. The cases run in a process that has seen no hidden case, so the result says nothing about
     hidden cases.
     """
     public = part.attempt.public()
@@ -44,7 +45,7 @@ def divergence(part: ExerciseAttempt, raised: bool) -> Divergence | None:
                 return made
             continue  # it ran with other weights, so its values show nothing
         error = seen.observed.error
-        # Unless errors are looked for, only those with a line count.
+        # If `raised` is False, a case with an error counts only if the error has no line.
         if raised != bool(error and (raised or error.line is not None)):
             continue
         if found := divergence_on(part, seen, public.traces[seen.case.id]):
@@ -55,8 +56,9 @@ def divergence(part: ExerciseAttempt, raised: bool) -> Divergence | None:
 def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool) -> list[Seen]:
     """Return the results of the cases whose values are traced.
 
-    Cases whose weights could not be loaded come first: that is the cause of all other faults. Cases
-    with an option of 1 come last: there a wrong reshape may change nothing.
+    Cases whose weights could not be loaded come first, because that causes all other faults. If
+    `raised`, they do so only if a weight has a wrong shape. Cases that pass the integer 1 come
+    last, because a wrong reshape may change nothing there.
     """
     seen = sorted(public_stages(part, public), key=lambda one: has_size_one(one.case))
     if not raised or any(one.observed.fact("load", "misshapen", default={}) for one in seen):
@@ -97,13 +99,13 @@ def divergence_on(
 
 
 def names(part: ExerciseAttempt, name: str) -> bool:
-    """Return True if the exercise's own code has this name. A helper may use other names."""
+    """Return True if the exercise's own code, without helpers, contains this name."""
     text, word = part.attempt.submitted, re.compile(rf"\b{re.escape(name)}\b")
     return any(word.search(text.code(line)) for line in counted_lines(part))
 
 
 def from_loop(part: ExerciseAttempt, found: Divergence) -> Divergence:
-    """Narrow the lines in question to the function, or to the loop if it stops too early."""
+    """Start the lines in question at the function, or at the loop if that stops too early."""
     if not found.since:
         return found
     text = part.attempt.submitted
@@ -116,14 +118,14 @@ def from_loop(part: ExerciseAttempt, found: Divergence) -> Divergence:
 def with_sources(part: ExerciseAttempt, found: Divergence, case: Case, trace: Trace) -> Divergence:
     """Add the lines that compute what the diverging line reads, except for right values.
 
-    Tensors of the trace are known to be right, and so are parts that hold only the case's weights.
+    See `known_names` for the values that are taken to be right.
     """
     if found.raised or isinstance(found.what, SaysAll) or found.unused:
         return found
     text, known = part.attempt.submitted, known_names(case, trace)
     spans = [span for span in part.attempt.definitions if span[0] <= found.line <= span[1]]
     right = {operation for line, operation in found.correct if line == found.line}
-    nothing_right = not right - {"changed"}  # that is no operation, but a change in place
+    nothing_right = not right - {"changed"}  # "changed" marks a change in place, not an operation
     made = [
         (name, made)
         for first, last, _ in spans
@@ -137,7 +139,7 @@ def with_sources(part: ExerciseAttempt, found: Divergence, case: Case, trace: Tr
     return replace(found, reads=tuple(dict.fromkeys(made))[:MOST_READ])
 
 
-# The names that torch gives to the operations that a sign stands for.
+# The names that torch gives to the operation of each sign.
 OPERATIONS: dict[str, tuple[str, ...]] = {
     "/": ("div", "true_divide", "__truediv__"),
     "*": ("mul", "__mul__", "__rmul__"),
@@ -161,9 +163,10 @@ CALLED_ON_A_CALL = re.compile(r"\([^()]*[\w\])]\(")
 
 
 def is_called_later(statement: str, name: str) -> bool:
-    """Return True if each call of a name waits for another call on its line.
+    """Return True if each call of a name takes the result of another call on its line.
 
-    If the line's very first value is wrong, that other call has had a wrong input already.
+    If the first value that the line computes is wrong, it comes from that other call. Then this
+    name is not at fault.
 
     >>> is_called_later("y = self.outer(self.inner(x))", "self.outer")
     True
@@ -175,9 +178,13 @@ def is_called_later(statement: str, name: str) -> bool:
 
 
 def known_names(case: Case, trace: Trace) -> set[str]:
-    """Return the names whose values are known to be right where values diverge."""
+    """Return the names whose values are not reported as sources of a wrong value.
+
+    These are traced tensors, which the search has compared already, the case's arguments, and parts
+    of the module that hold only the case's weights.
+    """
     known = {name for stage in trace.stages for name in stage.names}
-    # Parts of the module that hold only the case's weights, or one layer with weights.
+    # Parts with weights at a deeper level may compute something, so they are not known.
     deep = {name.partition(".")[0] for name in case.weights if name.count(".") > 1}
     made = {name.partition(".")[0] for name in case.weights} - deep
     known |= {f"self.{name}" for name in made}
@@ -185,19 +192,19 @@ def known_names(case: Case, trace: Trace) -> set[str]:
 
 
 def is_idle(part: ExerciseAttempt, line: int, case: Case) -> bool:
-    """Return True if a line makes a dropout and the case runs in evaluation."""
+    """Return True if a line creates a dropout layer and the case runs in evaluation mode."""
     training = any(step.training for step in case.steps if isinstance(step, Mode))
     return "Dropout(" in part.attempt.submitted.code(line) and not training
 
 
 def raises_on_a_line(part: ExerciseAttempt) -> bool:
-    """Return True if a case that should give a result raises on a line of the text."""
+    """Return True if a case that should give a result ends in an error on a line of the file."""
     errors = (seen.observed.error for seen in part.seen if not seen.expected.error)
     return any(error.line for error in errors if error)
 
 
 def wrong_default(part: ExerciseAttempt) -> Divergence | None:
-    """Return the line of a default, if the exercise is right whenever that argument is passed."""
+    """Return the line of a default if exactly the cases that pass that argument are right."""
     name = only_where_passed(*right_and_wrong(part.seen, part.attempt.tolerances))
     lines, text = counted_lines(part), part.attempt.submitted
     starts = (line for line in lines if text.code(line).lstrip().startswith("def "))
@@ -209,9 +216,9 @@ def wrong_default(part: ExerciseAttempt) -> Divergence | None:
 
 
 def without_weights(case: Case, seen: Observation) -> UnloadedWeights:
-    """Return the parameters that could not receive a case's weights, with their own shapes.
+    """Return the parameters that could not receive a case's weights, with the learner's shapes.
 
-    The shape is None if the parameter is missing or unexpected.
+    The shape is None if the parameter is missing, unexpected or shared with another one.
     """
     misshapen: dict = seen.fact("load", "misshapen", default={})
     missing: list = seen.fact("load", "missing", default=[])
@@ -231,7 +238,11 @@ def without_weights(case: Case, seen: Observation) -> UnloadedWeights:
 def line_making_one_of(
     part: ExerciseAttempt, seen: Seen, unloaded: UnloadedWeights
 ) -> Divergence | None:
-    """Return the line that makes a part of a wrong shape, or the one part with all failures."""
+    """Return the line that creates a part with a weight of a wrong shape.
+
+    If all shapes are right, return the line of the only part whose weights did not load; None if
+    there are several such parts.
+    """
     parts = {name.partition(".")[0] for name, _ in unloaded}
     misshapen = [one for one in unloaded if one[1] is not None]
     chosen = misshapen or (unloaded if len(parts) == 1 else [])
@@ -241,7 +252,10 @@ def line_making_one_of(
 def line_making(
     part: ExerciseAttempt, seen: Seen, parameter: str, shape: list[int] | None
 ) -> Divergence | None:
-    """Return the line that makes the part of the module that holds a parameter of a wrong shape."""
+    """Return the line that creates the part of the module that holds a parameter.
+
+    shape: the learner's shape, if it is wrong; None if the parameter is missing or unexpected.
+    """
     own = own_name(parameter, seen.observed)
     owner, _, inner = own.partition(".")
     line = part.attempt.submitted.making(f"self.{owner}", counted_lines(part))

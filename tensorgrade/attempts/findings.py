@@ -48,7 +48,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         diagnosis,
         {name: part.attempt.fingerprints.messages[name] for name in names},
         trace=lambda: trace(part, diagnosis.case),
-        # Other initial weights give other values everywhere, which says nothing about a line.
+        # If only the initial weights differ, all values differ, which shows no line.
         find_divergence=lambda: None if unfinished or other_weights else divergence(part, raised),
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
         fact=fact,

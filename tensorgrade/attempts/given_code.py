@@ -17,8 +17,7 @@ def is_replaced(part: ExerciseAttempt) -> bool:
     """Return True if the learner's file is right although its definition alone is wrong.
 
     Then something else in the file runs under that name, or the definition needs more of the file.
-    The file's process may lie about this. The answer changes the wording of the message; it earns
-    no points.
+    The file's process may lie about this. The result changes only the message, never the points.
     """
     if not part.given_code or part.attempt.loaded.status != Outcome.LOADED:
         return False

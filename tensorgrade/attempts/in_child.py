@@ -32,7 +32,7 @@ from ..sources.submitted_files import SubmittedFiles
 from .backend import OUT_OF_TIME
 from .reader import Reader, answer_of
 
-SECONDS_OF_SEARCH = 0.2  # for some edits of a definition
+SECONDS_OF_SEARCH = 0.2  # seconds of processor time that one request to try edits may use
 # The factor by which a reply may be larger if it holds a whole text and the place of each
 # statement.
 ROOM_FOR_A_TEXT = 4
@@ -58,8 +58,8 @@ class Request:
 class Requests:
     """Requests, stored by the identity of their cases.
 
-    Besides the cases of the references there are variants, made for one submission. If there are
-    too many, all are forgotten.
+    Besides the cases of the references, these include variants made for one submission. If there
+    are too many requests, all are deleted.
     """
 
     def __init__(self) -> None:
@@ -190,7 +190,10 @@ class InChild:
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
 
     def facts(self, bugs: dict[str, str]) -> TextFacts:
-        """Return what the reader of the files reported; else look in a child that runs nothing."""
+        """Return the facts about the text, read in a child that runs no learner code.
+
+        If the files were read by `load`, their facts are known already.
+        """
         if self.found is None:
             exercises = self.submission.exercises | bugs
             try:
@@ -219,7 +222,10 @@ class InChild:
             self.close()
 
     def tries(self, name: str, line: int, case: Case, first: int, most: int) -> list[Try]:
-        """Return the results of some small edits of a definition, nearest to a line first."""
+        """Return the results of some small edits of a definition, nearest to a line first.
+
+        first, most: the index of the first edit to try, and the largest number of edits.
+        """
         child = None if self.is_over else self.child_with_file()
         request = self.requests.of(case)
         asked = {"do": "try_edits", "id": request.number, "name": name, "line": line}
@@ -243,7 +249,7 @@ class InChild:
         return other
 
     def alone(self, name: str, given: str) -> "InChild":
-        """Return a backend with one definition of the file and the same budget; it is made once."""
+        """Return a backend with one definition of the file and the same budget, created once."""
         if name not in self.definitions:
             submission = self.submission.with_definition_alone(self.source, name, given)
             other = InChild(submission, self.warm, self.limits, self.device, self.requests)
@@ -265,7 +271,7 @@ class InChild:
         return OUT_OF_TIME if self.budget.used_up else Observation(how, error=waited)
 
     def fresh(self, stand_ins: dict[str, str] | None = None) -> "InChild":
-        """Return another backend for the same file and budget, without the cached requests."""
+        """Return another backend for the same file and budget, with new numbers for all cases."""
         submission = self.submission.with_stand_ins(stand_ins or {})
         other = InChild(submission, self.warm, self.limits, self.device)
         other.budget, other.definitions_only = self.budget, self.definitions_only

@@ -27,7 +27,7 @@ from .not_started import run_few_if_not_begun
 
 
 class InProcess:
-    """The runner that grading uses, called directly. Its replies are read with the same care."""
+    """A backend that calls the runner directly. Its replies are checked as those of a child."""
 
     isolation = "in-process"
 
@@ -92,7 +92,7 @@ class InProcess:
         return self.case_runner
 
     def run(self, cases: list[Case]) -> list[Observation]:
-        """Run the cases; if an exercise is not begun, only the few that show it."""
+        """Run the cases; if their exercise is not begun, run only few (see not_started.py)."""
         return run_few_if_not_begun(self.run_all, self.source.text, cases)
 
     def run_all(self, cases: list[Case]) -> list[Observation]:
@@ -116,12 +116,12 @@ class InProcess:
         return observation_of(told, {n: plain(results[n]) for n in sorted(results)}, case.id)
 
     def facts(self, bugs: dict[str, str]) -> TextFacts:
-        """Look at the text here."""
+        """Return the facts about the learner's text, read in this process."""
         exercises = self.submission.exercises | bugs
         return read_text_facts(pack(serve.looked_at(self.source.text, exercises)))
 
     def alone(self, name: str, given: str) -> "InProcess":
-        """Return a backend with one definition of the file, in this process; it is made once."""
+        """Return a backend with one definition of the file, in this process, created once."""
         if name not in self.definitions:
             submission = self.submission.with_definition_alone(self.source, name, given)
             self.definitions[name] = InProcess(submission, self.device)

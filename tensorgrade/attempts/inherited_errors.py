@@ -1,9 +1,9 @@
 """Deduct points for a mistake only once, even if later exercises call the wrong exercise.
 
-A course may say how a right answer calls earlier exercises (graders/from_earlier/). That text runs
-in this process. If it calls an earlier exercise that is wrong in the learner's file, a process with
-the learner's code computes that call. If the learner's later exercise agrees with what the right
-answer then returns, it is right.
+A course may have right answers that call earlier exercises (graders/from_earlier/). They run in
+this process. If one calls an earlier exercise that is wrong in the learner's file, a process with
+the learner's code computes that call. If the learner's later exercise gives the same results as
+such a right answer, it is right.
 
 Only intermediate values of a right answer are sent, never its result. They go to a fresh process
 after all judged results have been collected, and nothing that this process says is reported. Cases
@@ -42,15 +42,15 @@ from .recognized import mistakes
 from .results import CheckResult, Results, Rule, State, state_of
 
 FOLDER, STAND_INS = "from_earlier", "stand_ins"
-NEW_FOR_EACH_OLD = 4  # new questions for each old one that is mixed in, on average
+NEW_FOR_EACH_OLD = 4  # calls, on average, for each earlier case that is repeated among them
 Again = Callable[[str], list[CheckResult]]  # checks an exercise's current results
 
 
 def deduct_once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Results:
     """Return results in which a mistake costs points once; `again` repeats an exercise's checks.
 
-    If this cannot be tried out, only the message about the earlier exercise is added. A self-check,
-    for example, has no solution to try it with.
+    If this cannot be tried out, as in a self-check without the solution, only the message about the
+    earlier exercise is added.
     """
     results = dict(results)
     for exercise in attempt.chapter.exercises:
@@ -91,7 +91,11 @@ def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
 
 
 def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests: Path) -> bool:
-    """Return True if all checks pass that a right answer can pass with these wrong exercises."""
+    """Return True if the exercise does as well as a right answer that calls the wrong exercises.
+
+    It must pass each check that such a right answer passes. One of the course's right answers is
+    enough. Without the solution or on public cases, return False.
+    """
     attempt = part.attempt
     solution = tests.parent / "solutions" / f"{attempt.chapter.name}.py"
     ways = sorted((tests / FOLDER / attempt.chapter.name).glob("*.py"))
@@ -103,7 +107,10 @@ def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests
 def is_right_with_own(
     part: ExerciseAttempt, solution: Path, way: Path, wrong: list[str], again: Again
 ) -> bool:
-    """Return True if all checks pass that this right answer can pass with the wrong exercises."""
+    """Return True if the exercise does as well as one right answer with the wrong exercises.
+
+    way: the file of that right answer. wrong: the names of the wrong earlier exercises.
+    """
     helpers = Helpers(part.attempt, wrong)
     try:
         seen = seen_with_helpers(part, helpers, expected_with(part, solution, way, helpers))
@@ -172,7 +179,7 @@ def has_expected_signature(part: ExerciseAttempt, seen: Seen) -> bool:
 
 
 def passed_checks(part: ExerciseAttempt, seen: list[Seen], again: Again) -> list[bool]:
-    """Return for each check of an exercise if it passes on these results."""
+    """Return a bool for each check of an exercise: True if it passes on these results."""
     kept, part.seen = part.seen, seen
     try:
         return [check.passed for check in again(part.name)]
@@ -186,8 +193,8 @@ class Helpers:
 
     attempt: Attempt
     names: list[str]
-    asked: bool = False
-    inconsistent: bool = False  # one of them gave a different answer than before
+    asked: bool = False  # True once one of them has been called
+    inconsistent: bool = False  # True if one of them gave a different result than before
 
     def __post_init__(self) -> None:
         self.backend: Backend = self.attempt.backend.fresh()
@@ -203,7 +210,7 @@ class Helpers:
             return apart.submit(self.ask_here, name, arguments, gradient).result()
 
     def ask_here(self, name: str, arguments: dict, gradient: Any) -> Observation:
-        """Return the same in this thread; now and then repeat an old question first."""
+        """Call an earlier exercise from this thread; at random, first repeat an earlier case."""
         self.asked = True
         if secrets.randbelow(NEW_FOR_EACH_OLD) == 0:
             self.repeat_a_case()
@@ -213,7 +220,7 @@ class Helpers:
         return observed
 
     def repeat_a_case(self) -> None:
-        """Run one of the exercises' own cases again and note if the answer differs."""
+        """Run one of the exercises' own cases again, and record if its result differs."""
         old = secrets.choice(self.known)
         (now,) = self.backend.run([old.case])
         self.inconsistent |= not same(old.observed, now, self.attempt)
@@ -235,7 +242,10 @@ def same(before: Observation, now: Observation, attempt: Attempt) -> bool:
 
 
 class RemoteCall(torch.autograd.Function):
-    """A call of an earlier exercise in the learner's process, and of its gradients."""
+    """An operation for autograd that computes an earlier exercise in the learner's process.
+
+    Its backward pass requests the gradients from that process too.
+    """
 
     @staticmethod
     def forward(
@@ -260,7 +270,8 @@ class RemoteCall(torch.autograd.Function):
 class RemoteExercise:
     """A callable that replaces an earlier exercise in a right answer. It is called by keyword.
 
-    right: the solution's own function. It runs here too, and its result fixes the allowed sizes.
+    right: the solution's function. It runs in this process, and its result must have the same sizes
+    as the learner's.
     """
 
     helpers: Helpers
@@ -325,9 +336,10 @@ def loaded(path: Path, chapter: str) -> InProcess:
 def seen_with_helpers(
     part: ExerciseAttempt, helpers: Helpers, expected: list[Observation]
 ) -> list[Seen]:
-    """Return the results, each with the values that a right answer gives with the helpers.
+    """Return the results of all cases, expecting what a right answer gives with the helpers.
 
-    Return [] if these values show too little.
+    Return [] if that proves nothing: no helper was called, a helper was inconsistent, more than
+    half of the cases have no numbers on either side, or values show too little.
 
     If neither side has numbers to compare on a case (because of an error or NaN), the case counts
     as right.
@@ -352,8 +364,8 @@ def has_no_numbers(observed: Observation) -> bool:
 def shows_too_little(seen: Seen, with_helpers: Observation) -> bool:
     """Return True if the values expected with the helpers show too little to be compared.
 
-    They do if they are a single number everywhere, or lack a gradient, unless the right answer's
-    values are like that too.
+    This is so if all entries of a tensor are the same number, or if there is no gradient, unless
+    the solution's own values are like that too.
     """
     right = seen.expected.tensors
     gradients = [any(n.startswith("gradient.") for n in t) for t in (right, with_helpers.tensors)]

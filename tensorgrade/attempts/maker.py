@@ -93,7 +93,10 @@ class AttemptMaker:
         return self.attempt_from(chapter, self.backend(submission))
 
     def given_for(self, chapter: str) -> tuple[dict, tuple[str, ...], dict[str, str]]:
-        """Return a chapter's substitutes, their names, and the exercises with their given code."""
+        """Return a chapter's substitutes, the names they override, and its exercises.
+
+        See `given`, `rebind` and `exercises` of Submission.
+        """
         if chapter not in self.given:
             chapters = [c.name for c in self.course.chapters]
             given = read_given(self.tests.parent / "exercises", chapter, chapters)
@@ -117,8 +120,8 @@ class AttemptMaker:
     def pairs(self, chapter: str) -> Pairs | None:
         """Return the search for two mistakes at once on hidden cases.
 
-        None on public cases, where fingerprints of pairs are stored. None, too, if the solution or
-        the learners' files are missing, as in the containers of course systems.
+        None on public cases, because fingerprints of their pairs are stored. None, too, if the
+        solution or the public references are missing, as in the containers of course systems.
         """
         stored = sources_path(self.tests / "references", chapter)
         there = stored.exists() and self.public_references(chapter) is not None

@@ -44,16 +44,17 @@ from .recognized import mistakes
 
 CALL = re.compile(r"([\w.]+)\(")
 RETURNS_NAMES = re.compile(r"return [\w, ()]+$")
-MOST_EFFECTS = 50  # sets of mistakes of a chapter whose runs, of about 0.4 MB, stay in memory
+MOST_EFFECTS = 50  # sets of mistakes of a chapter that are cached, with about 0.4 MB each
 SIZE = re.compile(r"\.shape\b|\.size\(|\blen\(")
 
 
 @dataclass(frozen=True)
 class FirstEffect:
-    """What known mistakes change first on one case.
+    """The first changes that known mistakes cause on one case.
 
-    values: (edited line, value) for values that no right answer has. named: right values to which
-    an edited line gives a wrong name, by that name. raises: the type of an error on an edited line.
+    values: (edited line, value) for values that no right answer has. named: by name, the value that
+    an edited line stores under that name and the solution does not. raises: the type of an error on
+    an edited line; empty if there is none.
     """
 
     values: tuple[tuple[int, torch.Tensor], ...] = ()
@@ -62,9 +63,9 @@ class FirstEffect:
 
 
 class Run(NamedTuple):
-    """The solution with the mistakes on one public case.
+    """The results of the solution with the mistakes on one public case.
 
-    right: what the solution itself gives. traces: the reference traces.
+    seen: observed with the mistakes. right: observed without them. traces: the reference traces.
     """
 
     seen: Seen
@@ -73,15 +74,15 @@ class Run(NamedTuple):
 
     @property
     def unloaded(self) -> UnloadedWeights:
-        """The parameters that could not receive the case's weights: then values show nothing."""
+        """The parameters that could not receive the case's weights. If any, values show nothing."""
         return without_weights(self.seen.case, self.seen.observed)
 
 
 class FirstEffects:
-    """What known mistakes change first in the solution, on public cases.
+    """The first changes that known mistakes cause in the solution, on public cases.
 
-    It is the same for every learner. Only the runs are made at once; the rest is found out when a
-    learner's text needs it. texts: the code of the edited lines that the solution does not have.
+    It is the same for every learner. The cases run when it is created; everything else is computed
+    when it is needed. edited: see `edited_lines`. texts: see `new_lines`.
     """
 
     def __init__(self, pairs: Pairs, public: References, exercise: str, names: Names):
@@ -110,9 +111,9 @@ class FirstEffects:
 
     @cached_property
     def made(self) -> tuple[str, ...]:
-        """The attributes of `self` that edited lines of `__init__` make.
+        """The attributes of `self` that edited lines of `__init__` assign.
 
-        Empty if the mistakes change a value or raise, because that shows their lines already.
+        Empty if the mistakes change a result or raise an error, because that shows their lines.
         """
         loaded = [run for run in self.runs if not run.unloaded]
         quiet = all(not run.seen.observed.error and has_right_results(run) for run in loaded)
@@ -122,15 +123,15 @@ class FirstEffects:
     def placed(self) -> bool:
         """True if the first wrong value of the edited solution is on an edited line.
 
-        Then it also shows the line in other texts.
+        Then the first wrong value of a learner's code shows the mistake's line too.
         """
         return any(map(self.is_placed, self.runs))
 
     def is_placed(self, run: Run) -> bool:
         """Return True if the first wrong value of a case is on an edited line.
 
-        If an argument is itself the right result, every line up to the wrong value counts. If
-        weights have a wrong shape, the line counts that makes their part.
+        If an argument is itself the right result, any line counts. If weights have a wrong shape,
+        the line that creates their part counts.
         """
         if run.unloaded:
             first, last = place_of(self.text.text, self.exercise)
@@ -147,9 +148,9 @@ class FirstEffects:
 
     @cached_property
     def calls(self) -> frozenset[str]:
-        """The functions that edited lines call in a new way, if no traced value changes.
+        """The functions that only the edited lines call; empty if a traced value changes.
 
-        For example, no traced case uses dropout.
+        For example, no traced case uses dropout, so a changed dropout changes no traced value.
         """
         return frozenset() if self.by_case else new_calls(self.before, self.texts)
 
@@ -180,12 +181,12 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
 
 
 def first_wrong_line(part: ExerciseAttempt) -> Divergence | None:
-    """Return the line of the first wrong value if the value was made there.
+    """Return the line of the first wrong value if it is certain that the value was computed there.
 
     A range of lines counts if values before it are right, or if it has only two lines.
 
-    On a line such as `return one, other` the values were wrong before, unless one of them is a
-    right value of another place.
+    On a line such as `return one, other`, the values were computed before. It counts only if the
+    divergence names the value that is due there.
     """
     found = divergence(part, False)
     if found is None or (found.until > found.line + 1 and not found.reached):
@@ -195,7 +196,7 @@ def first_wrong_line(part: ExerciseAttempt) -> Divergence | None:
 
 
 def places(part: ExerciseAttempt, found: FirstEffects, public: References) -> Iterator[Divergence]:
-    """Yield the places that the cases show, each case its own."""
+    """Yield the place that each case shows, for cases that show one."""
     for seen in public_stages(part, public):
         effect = found.by_case.get(seen.case.id)
         if effect and (place := place_on(part, seen, effect, public.traces[seen.case.id])):
@@ -203,7 +204,7 @@ def places(part: ExerciseAttempt, found: FirstEffects, public: References) -> It
 
 
 def most_frequent(found: Iterable[Divergence]) -> Divergence | None:
-    """Return the place that most cases show: some cases are too simple, such as one of size 1."""
+    """Return the place that most cases show; simple cases, such as with size 1, may mislead."""
     known = [*found]
     lines = Counter(place.line for place in known)
     return max(known, key=lambda place: (lines[place.line], -place.line), default=None)
@@ -212,7 +213,7 @@ def most_frequent(found: Iterable[Divergence]) -> Divergence | None:
 def place_on(
     part: ExerciseAttempt, seen: Seen, effect: FirstEffect, traces: tuple[Trace, ...]
 ) -> Divergence | None:
-    """Return the learner's line that does what the mistakes do on a case."""
+    """Return the learner's line that does what the mistakes do on a case; None if unknown."""
     if error := seen.observed.error:
         line = part.attempt.submitted.with_source_line(error).line
         same = error.type == effect.raises and line and part.is_own_line(line)
@@ -227,7 +228,7 @@ def place_on(
         at = named if lost is None else lost
     if at is None:
         return None
-    # For example, one result is made by the layer that is meant for another.
+    # For example, a layer that should compute one result computes another one.
     other = misnamed(compared, at)
     if other and compared.stages[other].line:
         at = other
@@ -237,12 +238,12 @@ def place_on(
 
 
 def scaled_before(compared: Comparison, at: int) -> int:
-    """Return the first value before a wrong one that is a right value times a factor.
+    """Return the index of the first value before a wrong one that is a right value times a factor.
 
-    If there is none, return the wrong value itself.
+    If there is none, return the index of the wrong value itself.
 
-    Scores may be scaled before they are masked, or after. A factor on the path to a right value is
-    no mistake.
+    A value may be scaled before or after it is masked. A factor on the path to a right value is no
+    mistake.
     """
     before = [one for one in compared.ancestors(at) if compared.stages[one].line]
     right = [one for one in before if compared.matches[one]]
@@ -257,7 +258,7 @@ def scaled_before(compared: Comparison, at: int) -> int:
 
 
 def moved_before(compared: Comparison, at: int) -> int:
-    """Return the first value of which a wrong one is only a copy with its dimensions moved.
+    """Return the index of the value that a wrong one only copies with its dimensions moved.
 
     Repeating a tensor and moving its dimensions can be done in either order.
     """
@@ -271,11 +272,13 @@ def moved_before(compared: Comparison, at: int) -> int:
 
 
 def first_same_value(trace: Trace, effect: FirstEffect) -> int | None:
-    """Return the first place at which an own line of the learner makes one of the effect's values.
+    """Return the index of the first of the effect's values that a line of the learner computes.
 
-    If one edited line makes several values but the learner makes them on different lines, they are
-    ignored, because some may belong to another correct method. A loop over a tensor reads each of
-    its parts, so these show nothing.
+    None if there is none.
+
+    If one edited line computes several values but the learner computes them on different lines,
+    they are ignored, because some may belong to another correct method. So are the parts of a
+    tensor that a loop iterates over, because every loop over it has them.
     """
     own = [
         at
@@ -295,7 +298,7 @@ def first_same_value(trace: Trace, effect: FirstEffect) -> int | None:
 
 
 def first_named(trace: Trace, effect: FirstEffect) -> int | None:
-    """Return the first place at which an own line gives one of the effect's values its name."""
+    """Return the index of the first value that has a name as in `effect.named`, or None."""
     found = (
         at
         for at, stage in enumerate(trace.stages)
@@ -316,14 +319,14 @@ def is_same(value: torch.Tensor | None, other: torch.Tensor) -> bool:
 
 
 def place_in_making(part: ExerciseAttempt, made: tuple[str, ...]) -> Divergence | None:
-    """Return the only line of the learner's definition that makes one of these attributes."""
+    """Return the line of `__init__` that assigns the first of these attributes found, or None."""
     text, lines = part.attempt.submitted, counted_lines(part)
     line = next(filter(None, (text.making(f"self.{name}", lines) for name in made)), 0)
     return Divergence(line) if line and text.is_making(line) else None
 
 
 def same_line(part: ExerciseAttempt, texts: frozenset[str]) -> Divergence | None:
-    """Return the only line of the learner's definition with the code of an edited line."""
+    """Return the only line of the learner's definition with the code of an edited line, if any."""
     text = part.attempt.submitted
     known = set(map(in_loop, texts))
     found = [line for line in counted_lines(part) if in_loop(text.code(line).strip()) in known]
@@ -340,7 +343,7 @@ def in_loop(code: str) -> str:
 
 
 def only_call(part: ExerciseAttempt, names: frozenset[str]) -> Divergence | None:
-    """Return the only line of the learner's definition, below `__init__`, that calls a function."""
+    """Return the only line, outside `__init__`, that calls one of these functions, if any."""
     text = part.attempt.submitted
     found = [
         line
@@ -352,9 +355,10 @@ def only_call(part: ExerciseAttempt, names: frozenset[str]) -> Divergence | None
 
 
 def users_of_sizes(runs: list[Run], edited: dict[int, int]) -> dict[int, int]:
-    """Return the line of the first wrong value if edited lines make no tensor, but a size.
+    """Return {line: line} for the line of the first wrong value, if edited lines only change sizes.
 
-    Return nothing for several lines, because it is not clear which of them uses the size.
+    Return {} if edited lines compute a tensor, or if cases show several lines. In that case it is
+    not clear which of them uses the size.
     """
     traces = [(run, read_trace(run.seen.observed)) for run in runs]
     if any(stage.line in edited for _, trace in traces for stage in trace.stages):
@@ -375,9 +379,10 @@ def new_lines(before: str, text: SubmittedText, edited: dict[int, int]) -> froze
 
 
 def new_calls(before: str, lines: frozenset[str]) -> frozenset[str]:
-    """Return the names of functions that lines call and the lines most similar to them do not.
+    """Return the functions that edited lines call and the original lines do not.
 
-    A torch function that the text calls elsewhere may be right in a learner's text.
+    Torch functions that the original text calls anywhere are left out, because a learner may call
+    them rightly.
 
     >>> new_calls("y = f(x)\\nreturn y", frozenset(["y = f(x.detach())"]))
     frozenset({'detach'})
@@ -402,7 +407,7 @@ def short(name: str) -> str:
 
 
 def edited_lines(before: str, after: str) -> dict[int, int]:
-    """Return the lines of a text that differ from another one, each with the number of its change.
+    """Return the lines of `after` that differ from `before`, each with its change's first line.
 
     Lines are counted from 1. If lines are missing, the line that follows counts. If lines replace
     the same number of lines, each is a separate change.
@@ -440,17 +445,17 @@ def effect_on(run: Run, edited: dict[int, int]) -> FirstEffect | None:
 
 
 def only_one_line(found: list[tuple[int, int]], edited: dict[int, int]) -> list[int]:
-    """Return the places of the (line, place) pairs whose change has no other line among them.
+    """Return the places from (line, place) pairs, without changes that occur on several lines.
 
-    If a change has several lines with new values, some of them may belong to another correct
-    method.
+    If a change has new values on several lines, some of them may belong to another correct method.
+    edited: by line, the first line of its change.
     """
     lines = Counter(edited[line] for line in {line for line, _ in found})
     return [at for line, at in found if lines[edited[line]] == 1]
 
 
 def is_telling(stage: Stage) -> bool:
-    """Return True if a value can be recognized: several numbers, or one that is not an integer."""
+    """Return True if a value is specific: different numbers, or one that is not an integer."""
     value = stage.value
     if value is None or not value.numel():
         return False
@@ -460,7 +465,10 @@ def is_telling(stage: Stage) -> bool:
 def renamed(
     trace: Trace, asked: Trace, edited: dict[int, int]
 ) -> Iterator[tuple[str, torch.Tensor]]:
-    """Yield (name, value) on edited lines if the solution gives the name another value."""
+    """Yield (name, value) on edited lines if the solution gives the name other values only.
+
+    trace: of the solution with the mistakes. asked: of the solution itself.
+    """
     known: dict[str, list[torch.Tensor]] = {}
     for stage in asked.stages:
         for name in stage.names:
@@ -481,7 +489,7 @@ def has_right_results(run: Run) -> bool:
 
 
 def attributes(text: SubmittedText, edited: dict[int, int]) -> Iterator[str]:
-    """Yield the attributes of `self` that edited lines of `__init__` make."""
+    """Yield the attributes of `self` that edited lines of `__init__` assign."""
     for line in sorted(edited):
         target, sign, _ = text.code(line).partition("=")
         if sign and text.is_making(line) and target.strip().startswith("self."):

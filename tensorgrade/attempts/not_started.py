@@ -1,6 +1,6 @@
 """Recognize exercises that are not begun, and run one of their cases instead of all.
 
-A learner who starts a course has forty such exercises and waits for the first result. All cases of
+A learner who starts a course has many such exercises and waits for the first result. All cases of
 such an exercise would give the same message.
 """
 

@@ -4,9 +4,9 @@ There are so many pairs of mistakes that their fingerprints are stored for publi
 few pairs that fit there are made from the solution and run in this process on hidden cases. Their
 results are compared with those of the learner's code.
 
-A third mistake hides two others that are known. Therefore it is removed first: the two must explain
-every case that the third does not change, or all numbers if the third changes only facts, such as
-an overwritten input. Then all three are made from the solution and run.
+Three mistakes at once are searched as a pair and a third one. The pair must explain every case that
+the third mistake leaves right. If the third changes only facts, such as an overwritten input, the
+pair must explain all numbers instead. Then all three are made from the solution and run.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ from ..sources.submission import Submission
 from .in_process import InProcess
 
 SOURCES = ".sources.json"  # the end of the file name of a chapter's `Sources`
-MOST_SHOWN = 8  # combinations that match on public cases, of which hidden cases confirm one
+MOST_SHOWN = 8  # combinations that match on public cases and are then tried on hidden cases
 MOST_TRIES = 20  # combinations of two, and of three, that are made and run for one submission
 ENOUGH_FOR_TWO = 2  # wrong cases on which only one of the two mistakes has an effect
 
@@ -85,8 +85,9 @@ class Pairs:
     def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Iterator[Iterator[Names]]:
         """Yield mistakes that give the same results on all public cases, in two groups.
 
-        The stored pairs come first, then other pairs and sets of three that are made and run. run:
-        returns the attempt's results on these cases, or [] if one gave no result.
+        The first group has the stored pairs. The second has other pairs and sets of three, which
+        are made from the solution and run. run: returns the attempt's results on these cases, or []
+        if one gave no result.
         """
         prints = self.prints.by_exercise.get(exercise, [])
         pairs = [p for p in prints if len(p.mistakes) == 2]
@@ -114,7 +115,10 @@ class Pairs:
         return all(self.is_same(backend, one) for one in seen)
 
     def made(self, exercise: str, names: Names) -> InProcess:
-        """Return the solution with these mistakes. Raises EditError if their edits overlap."""
+        """Return a backend for the solution with these mistakes.
+
+        Raises EditError if their edits overlap.
+        """
         return InProcess(self.submission(self.sources.with_mistakes(exercise, names)))
 
     def is_same(self, backend: InProcess, seen: Seen) -> bool:
@@ -133,7 +137,8 @@ def two_that_fit(
     Stored pairs do not include all: some look like a single mistake on public cases.
     """
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
-    by_name = {p.mistakes: p for p in reversed(singles)}  # the solution's form comes first
+    # A mistake may have fingerprints for several forms of the solution. The first one counts.
+    by_name = {p.mistakes: p for p in reversed(singles)}
     left = {n: {case for case in imprints if agrees(p, case, right)} for n, p in by_name.items()}
     same = {n: {case for case in imprints if agrees(p, case, imprints)} for n, p in by_name.items()}
     found = {
@@ -188,7 +193,7 @@ def with_other_facts(
 
 
 def have_numbers_of(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:
-    """Return True if a fingerprint has the numbers of these imprints, whatever their words are."""
+    """Return True if a fingerprint has the same numbers as these imprints; ignore the words."""
     return fingerprint.imprints.keys() == imprints.keys() and all(
         one.matches(replace(imprints[case], words=one.words))
         for case, one in fingerprint.imprints.items()

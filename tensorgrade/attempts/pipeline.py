@@ -84,7 +84,7 @@ def run_and_score(attempt: Attempt, tests: Tests, *exercises: str) -> list[Check
     if any(state_of(checks) == State.WRONG for checks in results.values()):
 
         def check_again(name: str) -> list[CheckResult]:
-            """Check an exercise as it runs with other earlier exercises."""
+            """Call an exercise's tests on its current results."""
             return tests.call(attempt, name)[name]
 
         results = deduct_once(attempt, results, check_again, tests.folder)
@@ -205,7 +205,7 @@ def for_learner(
 
 
 def says_nothing_hidden(part: ExerciseAttempt, status: Status, check: CheckResult) -> bool:
-    """Return True if the message of a failed check depends on nothing that the code does."""
+    """Return True if the message of a failed check does not depend on a hidden case."""
     if part.attempt.loaded.status != Outcome.LOADED or check.about == Topic.REPAIR_SIZE:
         return True
     return is_missing_file(check) or (status == Status.NOT_ATTEMPTED and is_plain_stub(part, check))
@@ -227,7 +227,7 @@ def is_plain_stub(part: ExerciseAttempt, check: CheckResult) -> bool:
 
 
 def group_of(part: ExerciseAttempt, checks: list[CheckResult]) -> str:
-    """Return a name for the wrong answers that give the same results; "" if it does not apply."""
+    """Return a name shared by wrong answers with the same results; "" for other answers."""
     loaded = part.attempt.loaded
     ran = loaded.status == Outcome.LOADED and not loaded.failure_of(part.name)
     return same_answers(part) if ran and not part.excused_by and is_wrong(checks) else ""
@@ -236,7 +236,7 @@ def group_of(part: ExerciseAttempt, checks: list[CheckResult]) -> str:
 def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
     """Return the status of an exercise.
 
-    An excused exercise may end in the error of an earlier one, so its points alone decide.
+    If only an earlier exercise is wrong, this one may end in its error, so the points alone decide.
     """
     if part.excused_by:
         return Status.PASSED if points >= most else Status.PARTIAL

@@ -1,9 +1,9 @@
 """Decide the points of an exercise: by its checks, its known mistakes and its names.
 
-A check passes or fails as a whole, so one slip can fail most of them. If known mistakes explain
-every error, their deduction replaces the points of those checks (docs/explanation/points.md).
+A check passes or fails as a whole, so one mistake can fail most of them. If known mistakes explain
+every failure, their deduction replaces the points of the checks (docs/explanation/points.md).
 
-If learners fix given code, the parts of it that were right already earn no points.
+In find-the-bug exercises, checks that the given code passes already earn no points.
 """
 
 import logging
@@ -55,9 +55,9 @@ def sums(checks: list[CheckResult]) -> tuple[float, float]:
 def repaired(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
     """Return the checks on given code with the points that each earns.
 
-    A check that only the given code fails earns points. A check that the given code passes earns
-    nothing, but costs its points if the learner's code fails it. If all checks pass, each earns the
-    same share, and a small repair earns the rest.
+    A check earns points if the given code fails it and the learner's code passes it. A check that
+    the given code passes earns nothing, but costs its points if the learner's code fails it. If all
+    checks pass, each earns the same share of its points, and a small repair earns the rest.
     """
     _, most = sums(checks)
     if all(check.passed for check in checks):
@@ -66,7 +66,7 @@ def repaired(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResu
         return [*done, small_repair_check(part, SMALL * most)]
     if is_as_given(part):
         return without_points(checks)
-    # Points for what the learner fixed; below 0 for what the learner broke.
+    # Above 0 for checks that the learner fixed, below 0 for checks that the learner broke.
     gains = [check.points * (check.passed - check.given()) for check in checks]
     untouched = sum(check.points for check in checks if not check.given())
     share = (1 - SMALL) * most / untouched if untouched and sum(gains) > 0 else 0.0
@@ -78,12 +78,12 @@ def repaired(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResu
 
 
 def with_points(check: CheckResult, points: float, rule: Rule) -> CheckResult:
-    """Return a check that earns these points instead of its own, and the reason."""
+    """Return a check that earns these points instead of its own. rule: the reason."""
     return replace(check, earned_points=points, rule=rule)
 
 
 def without_points(checks: list[CheckResult]) -> list[CheckResult]:
-    """Return the checks on given code that is as it was, or that cannot be judged."""
+    """Return the checks with 0 points each: the given code is unchanged or cannot be judged."""
     return [with_points(check, 0.0, Rule.REPAIR) for check in checks]
 
 
@@ -124,7 +124,7 @@ def with_deduction(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Che
 
 
 def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
-    """Return True if a check passed, or failed on no case that fingerprints ignore."""
+    """Return True if a check passed, or failed on a case that fingerprints do not ignore."""
     if check.passed or check.finding is None:
         return check.passed
     failed = check.finding.diagnosis.case
@@ -132,11 +132,13 @@ def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
 
 
 def deduction(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> float:
-    """Return the share of an exercise that these mistakes cost. cost: the checks' share.
+    """Return the share of an exercise that these mistakes cost together.
 
-    Of several mistakes each costs its own share of what the others leave. So whatever the
-    checks say, several mistakes never cost more than the sum of their deductions, and never less
-    than a part of them would. Mistakes inherited from an earlier exercise are deducted only there.
+    cost: the share of the points that the failed checks would cost.
+
+    Each of several mistakes costs its share of the points that the others leave. Together they
+    therefore never cost more than the sum of their deductions, and never less than one of them.
+    Mistakes inherited from an earlier exercise are deducted only there.
     """
     own = [name for name in names if name not in part.inherited]
     if len(own) == 1:
@@ -151,8 +153,9 @@ def deduction(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> flo
 def deduction_for(part: ExerciseAttempt, mistake: str, cost: float) -> float:
     """Return the deduction for one mistake: the course's, or else the checks' within bounds.
 
-    An answer that returns its input unchanged costs everything, because it computes nothing. So
-    does a class that cannot make an object, because nothing else was tried.
+    The mistake costs everything if the answer returns its input unchanged, because that computes
+    nothing, or if no object of the class could be created, because then nothing else ran. The
+    course's own deduction comes first.
     """
     known = part.attempt.own.prices
     nothing = returns_only_inputs(part.claimed) or never_made(part.claimed)
@@ -161,13 +164,13 @@ def deduction_for(part: ExerciseAttempt, mistake: str, cost: float) -> float:
 
 
 def never_made(seen: list[Seen]) -> bool:
-    """Return True if every case ends in an error when the object is made."""
+    """Return True if every case ends in an error when the object is created."""
     errors = [one.observed.error for one in seen]
     return all(error is not None and error.verb == "construct" for error in errors)
 
 
 def with_forbidden_deduction(checks: list[CheckResult]) -> list[CheckResult]:
-    """Return the checks with fewer points if a failed check costs a share of the exercise."""
+    """Return the checks with fewer points if a diagnosis has a `share` of the exercise to lose."""
     earned, most = sums(checks)
     lost = max((check.finding.diagnosis.share for check in checks if check.finding), default=0.0)
     left = (1 - lost) * most
@@ -177,7 +180,7 @@ def with_forbidden_deduction(checks: list[CheckResult]) -> list[CheckResult]:
 
 
 def with_names(names: Names, checks: list[CheckResult]) -> list[CheckResult]:
-    """Return the checks and, if names differ that the stub prescribes, one for their deduction."""
+    """Return the checks; if names differ from the stub's, add one that carries the deduction."""
     earned, most = sums(checks)
     if not names.differ:
         return checks

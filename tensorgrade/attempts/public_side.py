@@ -31,7 +31,7 @@ def on_public_cases(part: ExerciseAttempt) -> ExerciseAttempt | None:
 
 @cached_for_file
 def public_checks(part: ExerciseAttempt) -> list:
-    """Return the results of the checks on the public cases; none if these could not be run."""
+    """Return the results of the checks on public cases; [] if these did not all give a result."""
     if (public := on_public_cases(part)) is None:
         return []
     other = public.attempt
@@ -55,7 +55,7 @@ def own_names(part: ExerciseAttempt) -> Names:
 
 
 def library_parts(part: ExerciseAttempt, names: Names) -> dict[str, str]:
-    """Return the parts that are torch's class but should be the learner's own of that name."""
+    """Return, by part, the class from torch that replaces an exercise's class of the same name."""
     text, found = part.attempt.submitted, {}
     lines = [at for first, last in part.own_lines[-1:] for at in range(first, last + 1)]
     for holder in dict.fromkeys(asked.rpartition(".")[0] for asked in names.understood):
@@ -71,7 +71,7 @@ def is_called(part: ExerciseAttempt, called: str) -> bool:
 
 
 def names_to_report(part: ExerciseAttempt) -> Names:
-    """Return the learner's own names; if the cases are hidden, as the public cases show them."""
+    """Return the learner's own names; if the cases are hidden, those found on public cases."""
     if not part.attempt.references.hidden:
         return own_names(part)
     asked = own_names(part).sentence or ("public_checks",) in part.file_cache
@@ -113,11 +113,14 @@ def printed_lines(part: ExerciseAttempt, case: str) -> list[str]:
     observed = part.attempt.rerun(part.name, case, aloud=True) if may_print else None
     told = [facts.get("said") for facts in observed.facts.values()] if observed else []
     lines = [line for one in told if isinstance(one, list) for line in one]
-    return [line for line in lines if isinstance(line, str)]  # a claim of the child's
+    return [line for line in lines if isinstance(line, str)]  # learner code may report anything
 
 
 def read_trace(observed: Observation) -> list[tuple[int, str, tuple[int, ...] | int]]:
-    """Return the trace of a case's last call. It is a claim, so malformed entries are left out."""
+    """Return (line, name, shape or integer) for each value in the trace of a case's last call.
+
+    The learner's process reports them, so malformed entries are left out.
+    """
     traces = [
         facts["trace"]
         for facts in observed.facts.values()

@@ -46,7 +46,10 @@ class Reader:
         return self.answer(request, read_text_facts, "the script")
 
     def structures(self, text: str) -> list[tuple[list[str], str]]:
-        """Return each definition without its names, comments and spaces. Raises Unreadable."""
+        """Return (names, normalized text) of each function and class. Raises Unreadable.
+
+        See `structures` in runner/reading.py.
+        """
         return self.answer(pack({"do": "structures", "text": text}), read_parts, "the script")
 
     def answer(self, request: bytes, read: Callable[[bytes], Answer], filename: str) -> Answer:

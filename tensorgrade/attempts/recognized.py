@@ -35,7 +35,7 @@ def mistake_sets(part: ExerciseAttempt) -> tuple[Names, ...]:
 def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
     """Return the known mistakes that the answer certainly has: those in every explanation.
 
-    Of many explanations only some are looked for, so none of their mistakes is certain.
+    The search stops at MOST_SHOWN explanations. With so many of them, no mistake is certain.
     """
     sets = mistake_sets(part)
     if not sets or len(sets) >= MOST_SHOWN:
@@ -76,7 +76,7 @@ def seen_in_public(part: ExerciseAttempt) -> list[Seen]:
 
 @cached_for_results
 def is_only_squeezed(part: ExerciseAttempt) -> bool:
-    """Return True if results lack dimensions of size 1 and nothing else is wrong in any case."""
+    """Return True if some results lack dimensions of size 1 and nothing else is wrong."""
     return only_squeezed(part.claimed, part.attempt.own.signatures)
 
 
@@ -94,9 +94,9 @@ def mistakes_on(part: ExerciseAttempt, diagnosis: Diagnosis) -> tuple[str, ...]:
 def telling_case(part: ExerciseAttempt, diagnosis: Diagnosis) -> str:
     """Return the name of the failed case that shows which mistake caused the failure.
 
-    If that case recognizes no mistakes, use one that does and that ends in the same error.
-
-    If no other case does, it is the failed case; "" if no case of that name was run.
+    That is the failed case itself, unless its signature shows no mistakes and it ends in an error.
+    Then it is a case with another signature that ends in the same error, if there is one. Return ""
+    if no case of that name was run.
     """
     failed = next((seen for seen in part.claimed if seen.case.name == diagnosis.case), None)
     if failed is None or failed.case.signature not in UNSEEN or not diagnosis.error:

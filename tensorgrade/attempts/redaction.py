@@ -43,7 +43,7 @@ BITS = 12
 # Sentences without variants: killed, timed out, not written, other names, a lost dimension of size
 # 1, and similar ones.
 FIXED = 9
-# Exercises in which every case ends in an error earn one of a few numbers of points.
+# Different points, besides sums of checks, that an exercise can earn if every case is an error.
 ONLY_ERRORS = 4
 TYPES = (
     *("TypeError", "ValueError", "IndexError", "KeyError", "AttributeError", "NameError"),
@@ -70,12 +70,12 @@ def sentences(part: ExerciseAttempt, worth: list[float]) -> int:
 
 
 def variants(part: ExerciseAttempt, worth: list[float]) -> int:
-    """Return how many sentences fit besides the fixed ones."""
+    """Return how many sentences fit in addition to the FIXED ones; worth: see `sentences`."""
     return max(0, sentences(part, worth) - FIXED)
 
 
 def possible_points(worth: list[float]) -> set[float]:
-    """Return all sums that checks with these points can earn, with other names or without.
+    """Return all sums that checks with these points can earn, with the deduction for names or not.
 
     >>> sorted(possible_points([1.0, 2.0]))
     [0.0, 0.7, 1.0, 1.7, 2.0, 2.7, 3.0]
@@ -115,10 +115,10 @@ def redacted(part: ExerciseAttempt, checks: list[CheckResult], first: CheckResul
 
 
 def mistake_says_all(part: ExerciseAttempt) -> bool:
-    """Return True if one known mistake, whose line is known, is all that a learner sees.
+    """Return True if a learner sees only one known mistake and its line, which is known.
 
-    Then the public cases need not run. They show a line, put several mistakes in order, and add a
-    line with a plain fault or a wrong earlier exercise.
+    Then the public cases need not run. They are needed to find a line, to put several mistakes in
+    order, or to report a fault in the text or a wrong earlier exercise.
     """
     if len(mistakes(part)) != 1 or part.noted:
         return False
@@ -132,9 +132,10 @@ def has_line(found: Finding | None) -> bool:
 
 
 def counterpart(first: Finding, at: int, public: list[Finding | None]) -> Finding | None:
-    """Return the public finding most similar to a hidden one.
+    """Return the public finding most similar to a hidden one, or None.
 
-    It is that of the same check; if only the hidden one is an error, the first public error.
+    first, at: the hidden finding, and the index of its check. Return the finding of the same check.
+    If only the hidden one is an error, return the first public finding that is an error.
     """
     same = public[at] if at < len(public) else None
     errors = [found for found in public if found and found.diagnosis.error]
@@ -173,7 +174,7 @@ def only_hidden(part: ExerciseAttempt, first: Finding, checks: int, most: int) -
 
 
 def divergence_in_public(part: ExerciseAttempt, diagnosis: Diagnosis) -> Divergence | None:
-    """Return where values diverge on public cases, although their results are right."""
+    """Return where values diverge on public cases although results are right; None if unknown."""
     public = on_public_cases(part)
     return divergence(public, False) if public and not diagnosis.error else None
 
@@ -181,13 +182,13 @@ def divergence_in_public(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diverge
 def on_hidden_case(
     part: ExerciseAttempt, kind: Kind, what: Message, error: CaughtError | None = None
 ) -> Diagnosis:
-    """Return a diagnosis that first says if the public cases could be run."""
+    """Return a diagnosis of a hidden case. Its message first says if the public cases ran."""
     problem = OnHiddenCase(bool(public_checks(part)), what)
     return Diagnosis(kind, problem, error=error)
 
 
 def places(part: ExerciseAttempt) -> int:
-    """Return the number of possible messages about the cases on which an exercise is right."""
+    """Return the number of possible messages about which cases are right, including none."""
     return 2 * len({trait for case, _, _ in part.seen for trait in traits(case)}) + 1
 
 

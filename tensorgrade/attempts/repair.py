@@ -17,9 +17,9 @@ MOST_VERIFIED = 2  # edits that are tried on all cases, out of those that make o
 def repair(part: ExerciseAttempt) -> Edit | None:
     """Return a small edit of the learner's own definition that makes everything right, if any.
 
-    The search uses a public case, in a process that has seen no hidden case. The edit counts only
-    if it is right on every hidden case. Learners read its line and its idea; only instructors see
-    the edit.
+    The search uses a public case, in a process that has seen no hidden case. An edit counts only if
+    the code is then right on every hidden case. Learners read its line and its idea; only
+    instructors see the edit.
     """
     public, backend = part.attempt.public(), part.attempt.backend
     if part.given_code:  # finding the place of the mistake is the exercise

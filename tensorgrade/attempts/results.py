@@ -29,10 +29,10 @@ class Rule(Enum):
 class CheckResult:
     """The result of one check of an exercise.
 
-    asks: the check's description. finding: everything to say if it failed; None for an error of the
-    check itself. earned_points: None means all of its points if it passed, otherwise none. rule:
-    the reason if they are neither all nor none. given: returns True if the given code of a
-    find-the-bug exercise passes the check unchanged. It is called only if points depend on it,
+    asks: the check's description. finding: everything to say if it failed; None if it passed, or
+    for an error of the check itself. earned_points: None means all of its points if it passed,
+    otherwise none. rule: the reason for other points. given: returns True if the unchanged given
+    code of a find-the-bug exercise passes the check. It is called only if points depend on it,
     because it runs that code.
     """
 
@@ -71,7 +71,7 @@ class State(StrEnum):
 
 
 def state_of(results: list[CheckResult]) -> State:
-    """Return a learner's progress with an exercise: `to do` if every failed check is to do."""
+    """Return a learner's progress: `to do` if checks fail only because nothing is written."""
     failed = [result for result in results if not result.passed]
     if not failed:
         return State.DONE
@@ -79,9 +79,10 @@ def state_of(results: list[CheckResult]) -> State:
 
 
 def first_failure(results: list[CheckResult]) -> CheckResult | None:
-    """Return the check to look at first: the most informative one that found something wrong.
+    """Return the failed check to report: the most informative one that found something wrong.
 
-    If there is none, return one of an unwritten exercise.
+    If checks failed only because the exercise is not written, return the first of them. Return None
+    if all passed.
     """
     failed = [result for result in results if not result.passed]
     wrong = [result for result in failed if not result.is_to_do]
@@ -96,9 +97,10 @@ def how_telling(result: CheckResult) -> int:
 
 
 def is_wrong(results: list[CheckResult]) -> bool:
-    """Return True if a check failed that a right answer would pass and that is not to do.
+    """Return True unless the exercise is unwritten or only failed checks of another topic.
 
-    A right answer may differ in names, and a repair may change more than needed.
+    A right answer can fail the checks of names and of a repair's size. Callers ask only about
+    exercises without full points.
     """
     failed = [result for result in results if not result.passed]
     right = failed and all(result.about != Topic.ANSWER for result in failed)

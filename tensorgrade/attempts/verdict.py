@@ -7,7 +7,8 @@ from typing import Any
 from ..exchange.text import LONGEST_MESSAGE, printable, short
 
 MOST_MISTAKES = 20
-LONGEST_PARAMETER, MOST_PARAMETERS = 120, 12  # limits on a message's parameters in rows
+# In rows: characters of a text in a message's parameters, and entries of a list in them.
+LONGEST_PARAMETER, MOST_PARAMETERS = 120, 12
 
 
 class Status(StrEnum):
@@ -36,7 +37,7 @@ class Certainty(StrEnum):
 
 
 def small(value: Any) -> Any:
-    """Return a message's parameter, printable and of limited size, however much it quotes.
+    """Return a message's parameter, printable and of limited size.
 
     >>> small({"text": "red \\x1b[31m", "lines": [1, 2]})
     {'text': 'red ?[31m', 'lines': [1, 2]}
@@ -58,11 +59,10 @@ class Verdict:
 
     message_id and params: the main message and its parameters. line: the place of the fault in the
     submitted file (for a notebook, in its cell). stage: the name of the first wrong value. sure:
-    the certainty of that. group: a name shared by unrecognized wrong answers with the same results.
-    code: the text of the learner; it is stored for one submission of each group and in no row.
+    the certainty of the message. group: a name shared by unrecognized wrong answers with the same
+    results. code: the learner's text, if there is a group; rows do not contain it.
 
-    A verdict stays small however much learner code claims, so rows, reports and cards stay small
-    too.
+    All texts have a limited size, because learner code controls some of them.
     """
 
     student: str

@@ -1,1 +1,1 @@
-"""Requests to learner code, its replies, and the storage of both."""
+"""Cases for learner code, the checked results of running them, and the storage of both."""

@@ -29,7 +29,7 @@ class Case:
     """Seeded inputs and weights, and the steps to take with them.
 
     name: `group/which`; tests ask for groups.
-    shown: learners see the case's values.
+    shown: True if learners see the case's values.
     signature: how the case distinguishes mistakes: by `values`, by the behaviour of `dropout`, or
         by another name in recognition/signatures.py or in the course's checks.py. If the
         course's name begins with `values`, all right answers give the expected values.
@@ -71,7 +71,7 @@ class Case:
 
     @property
     def weights(self) -> dict[str, str]:
-        """Return the weights to copy in: the names of their tensors, by the weights' own names."""
+        """Return the key in `tensors` of each weight to copy in, by the parameter's name."""
         loads = (step for step in self.steps if isinstance(step, Load))
         return {name: key for step in loads for name, key in step.weights.items()}
 
@@ -81,7 +81,10 @@ class Case:
         return [step for step in self.steps if isinstance(step, Call)]
 
     def asked(self, argument: str) -> Any:
-        """Return the value that the first step with this argument passes. Raises CourseError."""
+        """Return the value of an argument in the first step that has it.
+
+        Raises CourseError if no step has it.
+        """
         for name, value in self.passed:
             if name == argument:
                 return value
@@ -126,11 +129,11 @@ class Draw:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A step as an author writes it; its values may still have to be drawn.
+    """A step as an author writes it, in which random values are not drawn yet.
 
-    target: a name, the step that makes an object, or None.
-    given: settings and arguments, in their order. `named` holds arguments that have the name of a
-        setting.
+    target: the name of a definition, the step that creates the object, or None for the default.
+    given: settings and arguments, in their order. Its entry `named` has arguments whose names are
+        those of settings.
     """
 
     verb: type[Step]
@@ -140,9 +143,9 @@ class Planned:
 
 @dataclass(frozen=True)
 class Part:
-    """The result of an earlier call of the case, or a part of it, as an argument of a call.
+    """A reference to the result of an earlier call of the case, or to a part of it.
 
-    It never leaves the attempt's process, so it contains nothing of the reference.
+    As an argument it passes the attempt's own result, so it reveals nothing of the reference.
     """
 
     result: str
@@ -157,7 +160,7 @@ class Part:
 class CaseWriter:
     """A writer of the steps of one case, which refer to tensors and objects by name.
 
-    value: draws a value that is not drawn yet.
+    value: returns an author's value with its random numbers drawn.
     seeds: turns an author's seed into the seed set in the attempt's process. Learner code can read
     that seed, so on hidden cases it is derived from the course's seed and reveals nothing about it.
     """
@@ -270,9 +273,9 @@ def seed_for(master: int, *purpose: str | int) -> int:
 
 
 def last_call_alone(case: Case) -> tuple[Case, str] | None:
-    """Return a case without the calls before its last one, and the name of that call's result.
+    """Return a case without the calls before its last one, and the name of the last one's result.
 
-    Return None if there are no calls before it, or if it uses their results.
+    Return None if there is only one call, or if the last one uses results of the others.
 
     >>> first, last = Planned(Call, "f", {"result": "one"}), Planned(Call, "f", {"x": 1})
     >>> alone, name = last_call_alone(record("mean", "a/1", [first, last]))
@@ -330,7 +333,7 @@ def passed_as(case: Case, handle: str) -> str:
 
 
 def spoken_value(case: Case, value: Tree, hidden: bool) -> str:
-    """Return the text after an argument's name: a tensor's shape, a number, a text or a list."""
+    """Return the text after an argument's name, such as `: (2, 3)` or `=1`; "" for an object."""
     if kind(value) == "tensor":
         return ": " + spoken_shape(case.tensors[value["tensor"]].shape)
     if kind(value) == "object":

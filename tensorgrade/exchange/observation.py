@@ -41,7 +41,7 @@ KINDS = {
     )
 }
 
-Sizes = dict[str, tuple[int, ...] | int]  # shapes and integers, by name
+Sizes = dict[str, tuple[int, ...] | int]  # by name, a tensor's shape or an integer
 Told = TypeVar("Told", list, dict)  # the types that a fact may have
 
 
@@ -65,7 +65,7 @@ class CaughtError:
         one, with the function and the top-level definition around it.
     called: the line that called that function.
     verb: the action of the case at that moment.
-    missing: a name that the case asks for and the file does not define.
+    missing: a name that the case asks for and the file does not define, if that is the error.
     signs: further observations at that place, from SIGNS in runner/errors.py.
     sizes, dtypes: the sizes and the dtypes of the values that the line names.
     empty: the names on the line that are None.
@@ -116,7 +116,7 @@ class Loaded:
 
     reason: a sentence on why there was nothing to load; empty if there was something.
     calls: the file's own names that an exercise's code refers to, directly or indirectly.
-    outside: by definition, the names of values that it reads and that the file creates elsewhere.
+    outside: by definition, the names of values that it reads but the file creates outside of it.
     `calls` and `outside` are claims of the learner's process.
     """
 
@@ -141,8 +141,9 @@ class Loaded:
 class Observation:
     """The result of running one case on one attempt.
 
-    tensors: results and gradients by name. values: results that are not tensors, with their type.
-    facts: further observations, which are claims of the learner's process. error: the error raised.
+    tensors: results and gradients by name. values: by name, each result that is not a tensor, as
+    its `type` and a tree under `json`. facts: further observations by the name of a result or a
+    topic, which are claims of the learner's process. error: the error raised, if any.
     """
 
     status: Outcome = Outcome.ANSWERED
@@ -169,7 +170,7 @@ class Observation:
         return told if isinstance(told, type(default)) else default
 
     def home(self, module: str, name: str) -> str:
-        """Return a tensor's place in a module.
+        """Return the kind of member that a tensor is in a described module.
 
         That is `buffers`, `parameters`, `attributes` or `nowhere`.
         """
@@ -184,7 +185,7 @@ class Observation:
         return any(operations.get(name) for name in names)
 
 
-LONGEST_NOTE = 200  # of a note on which of several definitions counts
+LONGEST_NOTE = 200  # characters of a note on which of several definitions counts
 LONGEST_HEADER = 2 << 20  # bytes of JSON, enough for the largest value allowed
 Try = tuple[Edit, Observation]  # an edit, and its result on a case
 # The learner's own parameters, by the name that the callable has in the stub.
@@ -375,9 +376,9 @@ def read_line(told: object) -> int | None:
 
 
 def read_values_there(error: dict) -> tuple[Sizes, dict[str, str], tuple[str, ...]]:
-    """Return a few names of the line: with a shape or an integer, with a dtype, and empty ones.
+    """Return (sizes, dtypes, empty) of an error: what the names on its line hold.
 
-    Drop entries of another form.
+    See CaughtError. Only a few names are included, and entries of another form are dropped.
     """
     sizes: Sizes = {}
     told, dtypes, empty = error.get("sizes"), error.get("dtypes"), error.get("empty")

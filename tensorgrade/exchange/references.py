@@ -37,8 +37,9 @@ class StoredTraces(Mapping[str, tuple[Trace, ...]]):
 
     They are needed only to word error messages, and they make up most of a reference file.
 
-    text: for each case and trace what `trace_from_json` reads, and the place of each value (JSON).
-    rows: the values of each dtype, one after another.
+    text: JSON; for each case and trace, the input of `trace_from_json` and the place of each value.
+    rows: by dtype, all values, flattened and concatenated. A place is a row, the index of the first
+    number, and the shape.
     """
 
     def __init__(self, text: str, rows: dict[str, torch.Tensor]):
@@ -133,9 +134,9 @@ class References:
 
     @cached_property
     def asked_for_stages(self) -> list[tuple[Case, Observation]]:
-        """Return the cases with reference traces, as cases that record a trace of the attempt too.
+        """Return the cases with reference traces, changed so that they trace the attempt too.
 
-        The result is cached because each case is packed only once.
+        The result is cached, because requests are packed once for each Case object.
         """
         return [(with_stages(case), seen) for case, seen in self.entries if case.id in self.traces]
 

@@ -2,7 +2,7 @@
 
 LONGEST_TEXT = 500
 LONGEST_MESSAGE = 380
-# Characters that join letters or emoji, or keep them apart, in names of some scripts.
+# Invisible characters that join or separate letters or emoji in some scripts.
 JOINERS = "\u200c\u200d"
 
 

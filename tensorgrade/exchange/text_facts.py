@@ -1,4 +1,4 @@
-"""What a process reports about a learner's text that has not run yet, checked piece by piece."""
+"""Facts that a process reports about a learner's text before it runs, checked piece by piece."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,7 +10,8 @@ from ..runner.wire import BadMessage, unpack
 class TextFacts:
     """Facts about a learner's text. All are empty if the text could not be read.
 
-    changes: by find-the-bug exercise, the number of parts that differ from the given code.
+    changes: by find-the-bug exercise, the number of parts of its syntax tree that differ from the
+        given code.
     spans: (names, first line, last line) of each top-level statement.
     names: by exercise, the names in its code that the text does not define itself.
     unused: by exercise, the parameters that its code never reads.
@@ -37,7 +38,7 @@ def read_text_facts(message: bytes) -> TextFacts:
 
 
 def by_name(told: object, is_right: Callable[[object], bool]) -> dict:
-    """Return a dict whose values are right. Raises BadMessage."""
+    """Return the argument. Raises BadMessage unless it is a dict whose values are all right."""
     if not isinstance(told, dict) or not all(map(is_right, told.values())):
         raise BadMessage("not facts by name")
     return told

@@ -1,4 +1,4 @@
-"""Stages: the intermediate values of an answer on a case, and their transfer and storage.
+"""Stages and traces: the intermediate values of an answer on a case, read from its reply.
 
 They are requested only for cases that learners have, never for hidden ones.
 """
@@ -22,7 +22,9 @@ class Stage:
 
     line: the line of the file that produced it; 0 if no line of the file did.
     inputs: the positions of the values from which it was computed.
-    names: the names of the value on that line.
+    names: the local names to which the value was bound; in a reference trace, the names for
+        messages.
+    value: a copy of the value; None if it is too large or was not reported.
     callers: the lines that called the producing code, the innermost first.
     inside: True if the line only calls the code that produced the value.
     """
@@ -73,7 +75,7 @@ def with_stages(case: Case) -> Case:
 
 
 def read_trace(observed: Observation) -> Trace:
-    """Return the trace in an observation; an empty one if the claim is malformed."""
+    """Return the trace in an observation; an empty one if the report is malformed."""
     steps: list = observed.fact("stages", "steps", default=[])
     last = observed.facts.get("stages", {}).get("last")
     if not all(is_step(at, step) for at, step in enumerate(steps[:MOST])):

@@ -24,7 +24,7 @@ class Reader:
         self.parts_left, self.text_left = MOST_PARTS, MOST_TEXT
 
     def read(self, told: object, depth: int = DEEPEST) -> Tree:
-        """Return the valid parts of a tree."""
+        """Return a tree with STRANGE in place of each invalid part."""
         self.parts_left -= 1
         if self.parts_left < 0:
             return STRANGE

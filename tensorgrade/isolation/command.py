@@ -39,7 +39,10 @@ def sandboxed_command(program: str, *arguments: Any, network: bool = False) -> l
 
 
 def as_ordinary_user(options: list[str | int], sources: list[str]) -> list[str]:
-    """Return bubblewrap's command line with its sources filled in; root first becomes a user."""
+    """Return the command line that runs bubblewrap; root first becomes an ordinary user.
+
+    options: bubblewrap's options, in which a number refers to that entry of `sources`.
+    """
     folder, program = bubblewrap()
     if os.geteuid() == 0:
         order = {"user": UNPRIVILEGED, "sources": [*sources, folder]}
@@ -49,9 +52,9 @@ def as_ordinary_user(options: list[str | int], sources: list[str]) -> list[str]:
 
 
 def bubblewrap() -> tuple[str, str]:
-    """Return a folder and the path of `bwrap` in it: the system's, or the one installed by pip.
+    """Return the folder of bubblewrap, and the path of `bwrap`, absolute or relative to it.
 
-    The one from pip is used if the system has none or one that does not start. Raises
+    The one installed by pip is used if the system has none or one that does not start. Raises
     FileNotFoundError without either.
     """
     programs = []
@@ -68,7 +71,7 @@ def bubblewrap() -> tuple[str, str]:
 
 
 def pips_bwrap() -> tuple[str, str] | None:
-    """Return the folder and the relative path of the `bwrap` installed by pip.
+    """Return the folder and the relative path of the `bwrap` installed by pip, or None.
 
     It needs the libraries in its folder, so both can be mounted elsewhere together.
     """
@@ -98,8 +101,8 @@ def python(folder: str, program: str, arguments: tuple) -> list[str]:
     return [interpreter(), *PYTHON, START.format(program), path, *words]
 
 
-# Only one thread, because a fork after a multi-threaded operation hangs. No other variable is
-# passed on.
+# The only environment variables of children. There is only one thread, because a fork after a
+# multi-threaded operation hangs.
 ENVIRONMENT = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 ENVIRONMENT |= {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0"}
 # torch's compiler asks for the user's name, and the sandbox has no list of users.
@@ -121,7 +124,11 @@ ALONE = """
 
 @dataclass(frozen=True)
 class View:
-    """The contents of a sandbox: (source, target) of files and folders, (target, path) of links."""
+    """The contents of a sandbox.
+
+    shown: (source, target) of files and folders. links: (target, path) of symbolic links. network:
+    True if the sandbox shares the system's network.
+    """
 
     shown: tuple[tuple[str, str], ...]
     links: tuple[tuple[str, str], ...] = ()

@@ -51,7 +51,10 @@ def examine(wanted: str | None = None) -> dict:
 
 
 def describe(layer: str, trouble: str, best: Level) -> dict:
-    """Return the report's entry for one layer. best: the isolation level of this machine."""
+    """Return the report's entry for one layer.
+
+    trouble: its error; "" if it works. best: the isolation level of this machine.
+    """
     higher = LEVELS[: [level.name for level in LEVELS].index(best.name)]
     gives_more = bool(trouble) and any(layer in level.layers for level in higher)
     return {"works": not trouble, "trouble": trouble, "gives_more": gives_more}

@@ -99,10 +99,11 @@ def enough(level: Level, lowest: Level) -> bool:
 
 
 def choose_level(wanted: str, isolation: str, device: str = "cpu") -> Level:
-    """Return the isolation level for grading: the requested one, or the best available.
+    """Return the isolation level for grading: the best one that this machine supports.
 
-    wanted: the lowest level that the course accepts. isolation: `auto`, the lowest level accepted
-    this time, or `none`. Raises NotIsolated if the machine supports less.
+    It is `none` if `isolation` is `none`, and `cuda` on a GPU. wanted: the lowest level that the
+    course accepts. isolation: the lowest level accepted in this run; `auto` for the course's.
+    Raises NotIsolated if the machine supports less.
     """
     names = [level.name for level in LEVELS]
     if isolation not in ("auto", *names):

@@ -42,7 +42,10 @@ def probe_inside() -> dict[str, str]:
 
 
 def tried(command: list[str], layers: frozenset[str]) -> dict[str, str]:
-    """Return the results printed by a probe; if it fails, its error applies to all its layers."""
+    """Return the results printed by a probe: for each layer "" or an error.
+
+    If the probe itself fails, its error is the result for all layers.
+    """
     try:
         done = subprocess.run(
             command,

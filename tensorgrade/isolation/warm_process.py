@@ -55,7 +55,10 @@ class Budget:
         return self.bytes_left <= 0
 
     def takes(self, count: int) -> bool:
-        """Return True if bytes are left after a reply of this size. Refuse all after a refusal."""
+        """Subtract the size of a reply, and return True if bytes are left then.
+
+        After a reply that is too large, no bytes are left, so all further ones are refused.
+        """
         self.bytes_left = self.bytes_left - count if count <= self.bytes_left else 0
         return self.bytes_left > 0
 
@@ -153,7 +156,7 @@ class WarmProcess:
 
     def __init__(self, limits: Limits, level: Level = NONE):
         self.limits, self.level = limits, level
-        # Without this layer children share a process table, so one could stop another that waits.
+        # Without this layer, children share a process table, so a child could stop the spare one.
         self.forks_ahead = "pid" in level.layers
         self.configuration = configuration(limits, level.layers)
         self.numbers = itertools.count(1)
@@ -175,7 +178,7 @@ class WarmProcess:
             self.launch()
 
     def launch(self) -> None:
-        """Launch the process with its end of the control socket and no other open file of ours."""
+        """Launch the process. Of our open files it gets only its end of the control socket."""
         self.begin()
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, tempfile.TemporaryFile() as said:
@@ -196,7 +199,7 @@ class WarmProcess:
         self.starts += 1
         self.lost, self.compiler = False, False
         self.spare: Child | None = None  # forked ahead, while the previous one is busy
-        self.first = next(self.numbers)  # those with a lower number ended earlier
+        self.first = next(self.numbers)  # children with lower numbers ended with an earlier process
         self.ended: dict[int, int] = {}
         self.leaving: set[int] = set()  # ending children that need no wait
 
@@ -301,7 +304,7 @@ class WarmProcess:
             self.lost = True
 
     def wait(self, number: int) -> int:
-        """Wait for a child's end; return its status, or -9 if the warm process is gone."""
+        """Wait for a child's end; return its exit status, or -9 if the warm process is gone."""
         while number not in self.ended and number > self.first and not self.lost:
             self.take_report()
         return self.ended.pop(number, -9)

@@ -1,1 +1,1 @@
-"""Turn observed results into the verdict of one check: compare, describe differences, explain."""
+"""Check observed results: compare them with the reference, and describe and explain differences."""

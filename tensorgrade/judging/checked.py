@@ -1,4 +1,4 @@
-"""An exercise as checks see it: its cases, its results, and the way to fail a check.
+"""An exercise as checks see it: its cases, its results, and the method to fail a check.
 
 Checks are functions whose first parameter is this exercise (the folder checks/). Each passes or
 raises Wrong, and can be called like a method: `exercise.agrees("values")`.
@@ -68,7 +68,7 @@ class CheckedExercise:
     def check_computed(self, case: Case, expected: Observation, observed: Observation) -> None:
         """Check that a call does not just return its input, unless the reference does.
 
-        Code that does nothing also changes no input, but must earn nothing.
+        Code that does nothing would pass, for example, a check for unchanged inputs. It must not.
         """
         for name in expected.tensors:
             if name.startswith("gradient.") or is_within(name):
@@ -127,17 +127,16 @@ class CheckedExercise:
         expected: torch.Tensor,
         actual: torch.Tensor | None,
     ) -> Observations:
-        """Return what can be seen in a result that disagrees with the reference."""
+        """Return remarks on a result that disagrees with the reference, and where it does."""
         said = mixed_up(self, seen, case, name, actual)
         said = said or remarks(case, actual, expected, self.attempt.references.hidden)
-        # A nearly right result is wrong everywhere, so the places that happen to be equal say
-        # nothing.
+        # A nearly right result differs everywhere, so places that are equal by chance show nothing.
         if gap.differs is None or any(isinstance(one, NearlyRight) for one in said):
             return Observations(said)
         return Observations(said, self.right_in(seen) or places(gap, actual))
 
     def right_in(self, seen: list[Seen]) -> Message | None:
-        """Return a message on the cases with right values; None if there is no pattern."""
+        """Return a message on a property that distinguishes the right cases; None without one."""
         return where_right(*right_and_wrong(seen, self.attempt.tolerances))
 
     def compare_value(
@@ -160,7 +159,7 @@ class CheckedExercise:
         hidden = self.attempt.references.hidden
         what = Quoted(name + gap.place) if gap.place else result_name(self, name, case)
         problem = said_in_secret(gap, what) if hidden else said_in_public(gap, what)
-        seen = self.seen  # now, because the exercise may be judged again by other results
+        seen = self.seen  # stored now, because `judge_by` may replace it before `observe` is called
         self.wrong(
             "values",
             problem,
@@ -183,8 +182,9 @@ class CheckedExercise:
     ) -> NoReturn:
         """Raise Wrong, with the expected values only if the case is public.
 
-        problem: a message, or a sentence of the course's own checks. observe: looks closer at the
-        result, if somebody reads it.
+        kind: a value of Kind. problem: a message, or a sentence of the course's own checks.
+        differs: a mask of the wrong places. texts: see PublicDiagnosis. observe: returns remarks on
+        the result; called only if a message needs them.
         """
         outside = read_outside(self.attempt.loaded, self.name, case)
         hidden = self.attempt.references.hidden
@@ -203,9 +203,9 @@ class CheckedExercise:
 
 
 def is_handed_back(case: Case, result: torch.Tensor) -> bool:
-    """Return True if a result equals a tensor that was passed in, of the same kind of numbers.
+    """Return True if a result equals a tensor of the case, both of floats or both of integers.
 
-    A loss of 0.0 may equal a target's id, but it is no copy of it.
+    For example, a loss of 0.0 may equal a target's integer id, but it is no copy of it.
     """
     floating = result.is_floating_point()
     tensors = {
@@ -252,7 +252,7 @@ def places(gap: Disagreement, actual: torch.Tensor | None) -> Message | None:
 
 
 def is_no_parameter(weight: str, seen: list[Seen]) -> bool:
-    """Return True if, in any case, a module keeps a weight as a plain tensor."""
+    """Return True if, in any case, a module has a weight as a plain tensor, not a parameter."""
     return any(
         weight in observed.fact(name, "attributes", default=[])
         for _, _, observed in seen

@@ -28,7 +28,7 @@ TAKEN = {
 class CourseChecks:
     """A course's own checks and signatures, by name.
 
-    prices: the share of an exercise that a mistake costs, by the mistake's name or `exercise.name`.
+    prices: the share of an exercise that a mistake costs, by `mistake` or by `exercise.mistake`.
     """
 
     checks: dict[str, Callable] = field(default_factory=dict)

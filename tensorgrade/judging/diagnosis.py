@@ -43,7 +43,7 @@ NO_RESULT = {Kind.ERROR, Kind.MISSING, Kind.TO_DO, Kind.TIMEOUT, Kind.KILLED}
 
 
 class Observations(NamedTuple):
-    """What can be seen in a wrong result. where: the places that are wrong, or the right cases."""
+    """Remarks on a wrong result. where: a message on its wrong places, or on the right cases."""
 
     remarks: tuple[Message, ...] = ()
     where: Message | None = None
@@ -60,7 +60,7 @@ class Diagnosis:
     problem: what is wrong. called: the call, with shapes. case: the name of the case. actual: the
     learner's own result. error: the error of the learner's code. line: the place of the fault, if
     it is known. share: at least this share of the exercise's points is lost; 0 if only the check's
-    own points are. observe: looks closer at the result; called only if no known mistake says more.
+    own points are. observe: returns remarks on the result; called only if a message needs them.
     """
 
     kind: Kind
@@ -75,7 +75,7 @@ class Diagnosis:
 
     @cached_property
     def observations(self) -> Observations:
-        """What can be seen in the result."""
+        """The remarks on the result, computed once."""
         return self.observe()
 
 
@@ -83,7 +83,8 @@ class Diagnosis:
 class PublicDiagnosis(Diagnosis):
     """A diagnosis on a public case, with the expected values next to the learner's.
 
-    texts: for values that are not tensors, both values around their first difference.
+    differs: a mask of the wrong places, if there are some. texts: for values that are not tensors,
+    the expected and the learner's value around their first difference.
     """
 
     expected: torch.Tensor | None = None
@@ -99,7 +100,7 @@ class Wrong(AssertionError):
         self.diagnosis = diagnosis
 
 
-LEAST_TELLING = 2
+LEAST_TELLING = 2  # the sort key of the least informative findings
 
 
 class Step(NamedTuple):
@@ -123,9 +124,9 @@ class Finding:
     returns the shapes of the values in the call. It runs the call again, so it is used only if
     shapes help. find_divergence: returns the place where values diverge from right answers, if
     known; it also runs cases again. said: returns the output of the code in the call, which runs
-    again. earlier: a message about a wrong earlier exercise that is called here. fact: a plain
-    fault in the text that is probably the cause, with its line in fact_line. line: where the code
-    fails, if known. place: converts a line to the learner's words.
+    again. earlier: a message about a wrong earlier exercise that is called here. fact: a fault that
+    the text shows and that is probably the cause, with its line in fact_line. line: the line where
+    the code fails, if it is known and may be shown. place: returns what the learner calls a line.
     """
 
     asks: str
@@ -155,10 +156,10 @@ class Finding:
     def telling(self) -> int:
         """A sort key that puts the most informative findings first.
 
-        A known mistake says what is wrong, whichever check it fails. These findings come later:
-        values are wrong and nothing more is known; a gradient is wrong, because gradients do not
-        appear in the code; there is a loop, because values matter more. Checks with equal keys keep
-        their author's order, in which simple ones come first.
+        A known mistake comes first, because it shows what is wrong. Wrong values come later if
+        nothing more is known about them, and so do wrong gradients, because gradients do not appear
+        in the code. A loop comes later too, because values matter more. A case that was not reached
+        comes last. Checks with equal keys remain in their author's order, simple ones first.
         """
         diagnosis, problem = self.diagnosis, self.diagnosis.problem
         if diagnosis.kind == Kind.UNREACHED:

@@ -30,9 +30,9 @@ class Divergence:
 
     stage: the name of the value that is missing there, if known. reached: the names of right values
     before it, in order. upto: the line of the last of them. what: a description of the wrong value.
-    said: the message to learners. unused: a line that makes a right value that nothing uses; or 0.
+    said: the message to learners. unused: the line of a right value that nothing uses; or 0.
     since, until: the first and the last line where the mistake may be, if it need not be the line
-    itself; else 0. reads: (name, line) of the values that the line reads and another line makes.
+    itself; else 0. reads: (name, line) of the values that the line reads and another line assigns.
     raised: True if it is the line of an error, which is reported already. correct: the operations
     whose values are all right, as (line, operation).
     """
@@ -99,7 +99,7 @@ def at_the_line(diverging: Divergence, place: Callable[[int], str]) -> tuple[Mes
 def where_they_diverge(diverging: Divergence, place: Callable[[int], str]) -> tuple[Message, ...]:
     """Return the sentence on the lines where the mistake may be.
 
-    An error has already reported its own line. If there is nothing to add, there is no sentence.
+    Return () for the line of an error without anything to add, because that line is reported.
     """
     due = IsDue(diverging.stage) if diverging.stage else None
     told = Clauses((due, diverging.what)) if due or diverging.what else None

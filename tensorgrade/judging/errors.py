@@ -159,7 +159,7 @@ def usual_cause(error: CaughtError) -> Message | None:
 
 
 def wrong_arguments(error: CaughtError) -> Message | None:
-    """Return the fault in the parameters of a definition that a case could not call.
+    """Return the fault in the parameters of a definition that a case could not call, if known.
 
     >>> text = "Net.forward() takes 1 positional argument but 2 were given"
     >>> wrong_arguments(CaughtError("TypeError", text))
@@ -179,7 +179,7 @@ def wrong_arguments(error: CaughtError) -> Message | None:
 
 
 def no_brackets(error: CaughtError) -> Message | None:
-    """Return a message on a function or method that is used without being called."""
+    """Return a message if a function or method is used without being called; else None."""
     if "math." in error.source and re.search("one element|to Scalar", error.text):
         return errors.MathTakesNumbers()
     if not re.search(r"'(builtin_function_or_method|function|method)'", error.text):
@@ -259,9 +259,9 @@ def left_out(attempt: JudgedAttempt, case: Case) -> set[str]:
 def read_outside(
     loaded: Loaded, definition: str, case: Case, line: str = ""
 ) -> errors.ReadsOutside | None:
-    """Return a message on values from outside a definition that it reads.
+    """Return a message on values that a definition reads although the file creates them elsewhere.
 
-    line: report only the values that this line names.
+    Return None if there are none. line: the text of a line; report only values that it names.
     """
     words = set(re.findall(r"(?<![.\w])\w+", line))
     names = [n for n in loaded.outside.get(definition, ()) if not line or n in words]
@@ -303,7 +303,7 @@ def defined(names: tuple[str, ...]) -> Message:
 
 
 def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> Message | None:
-    """Return why a name or an attribute is missing, or which one was intended."""
+    """Return why a name or an attribute is missing, or which one was intended; None if unknown."""
     if error.type == "AttributeError":
         asked = [case for case, _ in attempt.references.of(case.exercise)]
         return lost_attribute(error, asked, attempt.loaded.names)
@@ -321,7 +321,7 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> Message
 
 
 def known_elsewhere(name: str, error: CaughtError, attempt: JudgedAttempt) -> Message | None:
-    """Return where the code has an undefined name: as a text, in `self`, as an exercise."""
+    """Return where else an undefined name exists: as a text, in `self`, as an exercise; or None."""
     if re.search(rf"register_\w+\(\s*{name}\b", error.source):
         return errors.NameIsText(name)
     if "on self" in error.signs and error.function != error.definition:  # in a method
@@ -334,7 +334,7 @@ def known_elsewhere(name: str, error: CaughtError, attempt: JudgedAttempt) -> Me
 
 
 def other_name(name: str, error: CaughtError, case: Case) -> Message | None:
-    """Return a suggestion for an undefined name: an argument, a module, a function of torch."""
+    """Return a suggestion for an undefined name (argument, import or torch function); or None."""
     if close := get_close_matches(name, [n for n in names_of(case) if n != name], 1):
         return errors.DidYouMean(close[0])
     if name in MODULES and f"{name}." in error.source:
@@ -400,7 +400,7 @@ def of_torch(text: str) -> tuple[str, ...]:
 
 
 def import_like(name: str, loaded: Loaded) -> CaughtError | None:
-    """Return the failed import of a similar name: `torhc` for `torch`."""
+    """Return the error of a failed import of a similar name (`torhc` for `torch`), or None."""
     for problem in loaded.problems:
         failed = problem.error.source.startswith(("import ", "from "))
         if failed and get_close_matches(name, problem.names, 1, 0.75):
@@ -432,7 +432,8 @@ def lost_weights(
 ) -> Message | None:
     """Return which parameter is missing or has another shape, and what exists instead.
 
-    insides: names of parameters inside parts whose code the learner has not seen.
+    Return None if all weights were loaded. insides: names of parameters inside parts whose code the
+    learner has not seen.
     """
     missing = strings(observed.fact("load", "missing", default=[]))
     unexpected = strings(observed.fact("load", "unexpected", default=[]))
@@ -453,7 +454,7 @@ def lost_weights(
 def one_part_for_several(tied: dict, insides: Collection[str]) -> Message:
     """Return a message on the parts that share their weights.
 
-    tied: claimed by the learner's process: for each parameter, the first with the same weights.
+    tied: by parameter, the first parameter with the same tensor, as the learner's process reports.
     """
     pairs = [(str(first), str(name)) for name, first in tied.items()]
     if holder := holder_of(pairs[0][0], insides):
@@ -498,9 +499,9 @@ def lost_part(case: Case, missing: list[str]) -> str:
 
 
 def instead(name: str, unexpected: list[str], insides: Collection[str]) -> Message | None:
-    """Return a message on the parameters that exist instead of a missing one.
+    """Return a message on the unexpected parameters that exist instead of a missing one.
 
-    They are the most similar one, or the first few.
+    It names the most similar one, or else the first few. None if there are none.
     """
     there = get_close_matches(name, unexpected, 1, 0.5) or unexpected[:6]
     parts = [(one, holder_of(one, insides)) for one in there]

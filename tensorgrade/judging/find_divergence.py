@@ -79,7 +79,7 @@ def divergence_of(compared: Comparison) -> Divergence | None:
 
 
 def rounding(compared: Comparison) -> Divergence | None:
-    """Return the line that makes a coarser dtype, if a result differs in late digits only."""
+    """Return the line that converts to a coarser dtype, if a result differs only by rounding."""
     if not any(is_nearly_right(compared, name) for name in compared.expected.tensors):
         return None
     for stage in compared.stages:
@@ -102,13 +102,13 @@ def first_bad(compared: Comparison, roots: list[int]) -> int | None:
     path = sorted({*roots, *chain(*map(compared.ancestors, roots))})
     bad = [at for at in path if is_nan(compared.stages[at].value, or_inf=True)]
     first = next(iter(bad), None)
-    if first is None or first in roots:  # where it appears is known already
+    if first is None or first in roots:  # a bad result is reported already
         return None
     return first if compared.stages[first].line and not compared.matches[first] else None
 
 
 def is_nearly_right(compared: Comparison, name: str) -> bool:
-    """Return True if a float64 result that counts as right differs from the expected one."""
+    """Return True if a float64 result differs from the expected one in more than SAME_DIGITS."""
     right, own = compared.expected.tensors[name], compared.observed.tensors.get(name)
     if own is None or own.shape != right.shape or right.dtype != torch.float64:
         return False
@@ -117,7 +117,10 @@ def is_nearly_right(compared: Comparison, name: str) -> bool:
 
 
 def divergence_before(compared: Comparison, roots: list[int]) -> Divergence | None:
-    """Return the divergence at the first wrong value before wrong results, or at its cause."""
+    """Return the divergence at the first wrong value on the path to wrong results, or at its cause.
+
+    roots: the places of the wrong results.
+    """
     lost = compared.first_lost(roots)
     if lost is None:
         return right_elsewhere(compared, roots)
@@ -134,14 +137,17 @@ def divergence_before(compared: Comparison, roots: list[int]) -> Divergence | No
         return left_as_made(compared, lost, roots)
     empty = value is None or not tells(value) or not bool(value.isfinite().any())
     if empty and stage.inputs and all(map(compared.is_filler, stage.inputs)):
-        return None  # it comes only from constants, so an earlier step is missing
+        return None  # it was computed from constants only, so an earlier step is missing
     if what := should_come_back(compared):
         return Divergence(stage.line, what=what, since=1)
     return in_stretch(compared, lost, roots, described(compared, lost))
 
 
 def wrong_start(compared: Comparison, lost: int) -> int | None:
-    """Return a constant that makes a wrong value constant, if right answers use others."""
+    """Return the place of a constant input of a wrong constant, if right answers use no such one.
+
+    None if there is none, or if the wrong value has different numbers.
+    """
     value = compared.stages[lost].value
     if value is None or tells(value):
         return None
@@ -150,7 +156,7 @@ def wrong_start(compared: Comparison, lost: int) -> int | None:
 
 
 def is_other_filler(compared: Comparison, stage: Stage) -> bool:
-    """Return True if a constant of the file differs from all right constants of that shape."""
+    """Return True if a line of the file creates a constant unlike all right ones of its shape."""
     value = stage.value
     if stage.line <= 0 or value is None or value.numel() == 0:
         return False
@@ -159,7 +165,7 @@ def is_other_filler(compared: Comparison, stage: Stage) -> bool:
 
 
 def misfit_start(compared: Comparison, lost: int) -> int | None:
-    """Return a constant of a wrong shape on the path to a value of a wrong shape."""
+    """Return the place of a constant of a wrong shape on the path to a value of a wrong shape."""
     if not compared.is_misfit(lost):
         return None
     fillers = filter(compared.is_filler, compared.ancestors(lost))
@@ -183,7 +189,7 @@ def left_as_made(compared: Comparison, start: int, roots: list[int]) -> Divergen
 
 
 def should_come_back(compared: Comparison) -> ShouldComeBack | None:
-    """Return a message if an argument is the only right result.
+    """Return a message if the only expected result equals an argument.
 
     The message names the plain arguments of the case's last call too, each as `name=value`.
     """
@@ -198,9 +204,9 @@ def should_come_back(compared: Comparison) -> ShouldComeBack | None:
 
 
 def left_unused(compared: Comparison) -> int | None:
-    """Return the first right value that nothing uses; None if there is none.
+    """Return the place of the first right value that nothing uses; None if there is none.
 
-    The attempt has this value nowhere else, and no value that right answers make from it.
+    A value counts only if the attempt lacks what right answers compute from it (see `is_missing`).
     """
     left = set(compared.trace.unused)
     had = {
@@ -218,7 +224,8 @@ def is_missing(
 ) -> bool:
     """Return True if the attempt has these right values nowhere else, and lacks what follows.
 
-    That is the case if some reference trace makes values from them that are all missing.
+    It lacks that if some reference trace computes values from them that are all missing. matches:
+    the places of the right values. had: the places, by id of the trace, that the attempt also has.
     """
     if any((id(trace), at) in had for trace, at in matches):
         return False
@@ -230,7 +237,10 @@ def is_missing(
 
 
 def right_elsewhere(compared: Comparison, roots: list[int]) -> Divergence | None:
-    """Return the divergence if every value is right, but others, too many or too few came back."""
+    """Return the divergence if all values are right, but the wrong ones are returned.
+
+    None if no line of a return is known, or if some expected result was never computed.
+    """
     expected = [t for name, t in compared.expected.tensors.items() if name.startswith("result")]
     if len(compared.trace.returned) != len(expected):
         known = [at for at, stage in enumerate(compared.stages) if stage.value is not None]
@@ -243,9 +253,10 @@ def right_elsewhere(compared: Comparison, roots: list[int]) -> Divergence | None
 
 
 def before_error(compared: Comparison, line: int | None) -> Divergence | None:
-    """Return the line of an error, or an earlier one that makes a value no right answer has.
+    """Return the divergence at an error, or at an earlier value that no right answer has.
 
-    That value has right numbers in wrong places, or is used by the operation that failed.
+    That value has right numbers in wrong places, or led to a wrong shape in the operation that
+    failed. line: of the error; without one, return None.
     """
     if not line:
         return None
@@ -281,9 +292,9 @@ def nothing_back(compared: Comparison) -> bool:
 
 
 def returned_early(compared: Comparison, roots: list[int]) -> Divergence | None:
-    """Return the divergence for a right value that is returned instead of the right result.
+    """Return the divergence for a right value that is returned in place of the result, or None.
 
-    An equal value in right answers must have exactly its shape, sizes of 1 too.
+    An equal value in right answers must have exactly the same shape, including sizes of 1.
     """
     for at in roots:
         value = compared.stages[at].value

@@ -1,7 +1,8 @@
-"""A learner's own names for the stub's names: judged as intended, and reported together.
+"""A learner's own names in place of the stub's names, translated for judging, and reported.
 
-The learner's process claims what a name means, when weights are loaded and arguments are passed.
-This claim decides under which name a value is judged, and it costs points. It can never earn any.
+When weights are loaded and arguments are passed, the learner's process reports which of the stub's
+names corresponds to a learner's name. This decides under which name a value is judged. It costs
+points and can never earn any.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +20,7 @@ from .parameter_order import Order
 
 ASKS = "Names and their order are those of the given code."
 LONGEST = 300  # characters of names in one sentence
-SHARE, POINTS = 0.1, 1.0  # the most that other names cost: of an exercise, and in total
+SHARE, POINTS = 0.1, 1.0  # other names cost this share of an exercise, but at most these points
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class Names:
     """The names and orders in which the learner's code differs from the stub.
 
     understood: the learner's names of weights, parts and definitions, by the stub's name. orders:
-    the orders of parameters that are not in the stub's places. library: the parts that are torch's
-    class instead of the learner's own of that name, which explains their other names.
+    the orders of parameters that differ from the stub's. library: by part, the class from torch
+    that replaces an exercise's class of the same name, which explains other names inside the part.
     """
 
     understood: dict[str, str] = field(default_factory=dict)
@@ -71,7 +72,10 @@ class Names:
         return next(self.inner(asked), (asked, self.understood[asked]))
 
     def inner(self, asked: str) -> Iterator[tuple[str, str]]:
-        """Yield the same pair without each of the parts that contain both, the innermost first."""
+        """Yield (stub's name, learner's name) as seen from each part that contains both.
+
+        The innermost part comes first.
+        """
         wanted, there = asked.split("."), self.understood[asked].split(".")
         for count in range(min(len(wanted), len(there)) - 1, 0, -1):
             holder, other = ".".join(wanted[:count]), ".".join(there[:count])
@@ -131,7 +135,7 @@ class Names:
 
 
 def texts(told: dict) -> dict[str, str]:
-    """Return the pairs of texts among the claims of a learner's process."""
+    """Return the entries whose value is a text, among those that a learner's process reports."""
     return {key: value for key, value in told.items() if isinstance(value, str)}
 
 

@@ -3,8 +3,8 @@
 Cases always run by position first. Other orders are tried only if that cannot be right (a case
 raises, or a shape is wrong) and the learner's names differ from the stub's. Each is tried in a
 fresh process. Orders are compared by the names and kinds of arguments and the shapes of results.
-Values count for one question only: if the results by position match a known mistake, no other order
-is tried.
+Values are used only once: if the results by position match a known mistake, no other order is
+tried.
 """
 
 import re
@@ -27,7 +27,7 @@ from .course_checks import CourseChecks
 MOST = 24  # orders that are tried
 MOST_LEFT = 6  # parameters without an informative name, for which all orders are tried
 SIMILAR = 0.5  # names that are less similar than this do not count as a match
-# Words for the kind of a number, which do not say what it counts or measures.
+# Words in names of numbers that do not say what the number counts or measures.
 GENERIC = re.compile(r"(?<![A-Za-z])(n|nr|no|num|number|count|size|len|length|dim|of)(?![A-Za-z])")
 FITS = 4  # the score of a case whose result may be right
 ENDED = (Outcome.TIMEOUT, Outcome.KILLED)
@@ -174,7 +174,10 @@ def is_known_mistake(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]
 
 
 def is_better(order: Order, seen: list[Seen], best: list[Seen]) -> bool:
-    """Return True if an order is more plausible. Without a matching name, all cases must fit."""
+    """Return True if an order's results are more plausible than the best so far.
+
+    If only shapes support the order, all cases must fit.
+    """
     if order.by_shape:
         return all_fit(seen)
     return total_score(seen) > total_score(best) or (
@@ -199,8 +202,8 @@ def other_orders(
     """Yield the orders to try if positions cannot be right, the most plausible first.
 
     A parameter with one of the stub's names, or a similar name, gets the argument of that name. For
-    the others, the stub's order is tried first, and then every other order that shapes can tell
-    apart.
+    the others, the stub's order is tried first, and then every other order that shapes can
+    distinguish.
 
     >>> import inspect
     >>> own = inspect.signature(lambda n_cols, page_size, n_row: 0).parameters
@@ -226,8 +229,10 @@ def fillings(
 ) -> Iterator[dict[str, str]]:
     """Yield assignments of the parameters whose names do not match, the stub's order first.
 
-    Shapes can only show that numbers are swapped, with one another or with something else. If two
-    tensors are swapped, only their values could show it.
+    told: the parameters that are matched by name. kinds: by parameter, the kind of its argument.
+
+    Shapes can show that a number is swapped with another number or with something else. If two
+    tensors are swapped, only their values could show it, so such orders are left out.
     """
     left = [name for name in asked if name not in told]
     over = [name for name in names if name not in told.values()]
@@ -314,11 +319,12 @@ def all_fit(seen: Iterable[Seen]) -> bool:
 
 
 def case_score(expected: Observation, observed: Observation) -> int:
-    """Return a score for a case, one point for each stage that it reaches.
+    """Return a score for a case, from 0 to FITS, one point for each stage that it reaches.
 
-    The stages are an object, matching weights, any results, and results that may be right.
+    The stages: an object is created, its weights match, the calls end without an error, and all
+    results have the right shapes.
 
-    A case that must be refused always gets the best score, because it shows nothing.
+    A case that must end in an error always gets the best score, because it shows nothing.
     """
     if expected.error:
         return FITS

@@ -1,7 +1,7 @@
 """Find the cases in which an attempt is right, and the property that they share.
 
-This may be reported about hidden cases too. It depends on which cases are right, as points do, and
-on the settings of the cases. It depends on no value.
+This may be reported about hidden cases too. Like points, it depends on which cases are right. It
+also depends on the modes, options and sizes of the cases, but not on values in their tensors.
 """
 
 from collections.abc import Iterator
@@ -54,7 +54,10 @@ def agrees(expected: Observation, observed: Observation, tolerances: dict[str, T
 
 
 def where_right(right: list[Case], wrong: list[Case]) -> Message | None:
-    """Return the property that all right cases have and no wrong one, or the reverse; or None."""
+    """Return a message on a property of all right cases and no wrong one, or the reverse.
+
+    Return None if there is no such property, or if either side has fewer than FEWEST cases.
+    """
     if min(len(right), len(wrong)) < FEWEST:
         return None
     (first, *others), bad = [set(traits(case)) for case in right], [*map(set, map(traits, wrong))]
@@ -68,7 +71,7 @@ def where_right(right: list[Case], wrong: list[Case]) -> Message | None:
 
 
 def only_where_passed(right: list[Case], wrong: list[Case]) -> str:
-    """Return the argument that all right cases pass and no wrong one does; or ""."""
+    """Return the argument that all right cases pass and no wrong one does; "" if there is none."""
     if min(len(right), len(wrong)) < FEWEST:
         return ""
     first, *others = (passed_in(case) for case in right)
@@ -103,7 +106,7 @@ def traits(case: Case) -> Iterator[Trait]:
 
 
 def is_shared_batch(one: Message, other: Message) -> bool:
-    """Return True for the same leading dimension of two tensors, which is equal wherever it exists.
+    """Return True for the same leading dimension of two tensors: both sizes are the batch's.
 
     >>> is_shared_batch(SizeOf("one", -3), SizeOf("other", -3))
     True

@@ -25,7 +25,10 @@ def result_problem(
     expected: torch.Tensor,
     observed: Observation,
 ) -> Message:
-    """Return the problem of a result that disagrees with the reference in this way."""
+    """Return a message on a result that disagrees with the reference.
+
+    kind: the disagreement, such as `shape`; see Disagreement.
+    """
     what, actual = result_name(exercise, name, case), observed.tensors.get(name)
     if actual is None:
         return missing_problem(exercise, name, case, observed)
@@ -61,7 +64,7 @@ def missing_problem(
 
 
 def tensors_in(observed: Observation, whole: str, place: int) -> int:
-    """Return how many tensors a list at a place of a returned tuple holds; 0 if there is none."""
+    """Return the length of the list or tuple at an index of a returned tuple; otherwise 0."""
     told = observed.values.get(whole, {}).get("json")
     if kind_of_value(told) not in ("list", "tuple") or place >= len(parts_of(told)):
         return 0
@@ -72,7 +75,7 @@ def tensors_in(observed: Observation, whole: str, place: int) -> int:
 def came_otherwise(name: str, observed: Observation) -> bool:
     """Return True if one tensor was returned instead of several, or several instead of one.
 
-    Then there is nothing to compare.
+    Then there is no tensor to compare the expected one with.
     """
     whole = name.partition(".")[0]
     return any(other == whole or other.startswith(f"{name}.") for other in observed.tensors)

@@ -38,8 +38,8 @@ from ..messages.remarks import (
     TimesFactor,
 )
 
-CLOSE = 1e-3
-STEADY = 1e-4
+CLOSE = 1e-3  # the largest difference of a sum from 1 that counts as none
+STEADY = 1e-4  # the largest relative difference of factors that counts as none
 
 
 def remarks(
@@ -80,7 +80,7 @@ def not_numbers(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
     return None
 
 
-# The number of digits that a dtype keeps.
+# The number of decimal digits that a dtype can represent.
 FEW_DIGITS = {torch.float16: "three", torch.bfloat16: "two"}
 
 
@@ -132,8 +132,8 @@ def only_first(rows: torch.Tensor) -> bool:
 def sums(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
     """Return a remark about rows that do not sum to 1, or None.
 
-    Of the expected values it uses only whether they are weights: rows that sum to 1, none negative,
-    not only 0 and 1.
+    The expected values are used only to decide if they are weights: no value is negative, all rows
+    sum to 1, and not all values are 0 or 1. For other expected values, return None.
 
     >>> even = torch.full((2, 4), 0.25)
     >>> sums(torch.full((2, 4), 0.5), even)
@@ -188,7 +188,7 @@ def returned_argument(case: Case, actual: torch.Tensor) -> Message | None:
 
 
 def same(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Return True if both have the same shape and values, in any dtype; False for one number."""
+    """Return True if shapes and values are equal, in any dtype; False for a single number."""
     return (
         left.numel() > 1
         and left.shape == right.shape
@@ -202,7 +202,7 @@ def ratios(
     expected: torch.Tensor,
     compared: Compared = Compared.RESULT,
 ) -> Message | None:
-    """Return a remark on a constant factor between two tensors, or between a softmax's inputs."""
+    """Return a remark on a constant factor between two tensors or two softmax inputs, or None."""
     if actual.shape != expected.shape or not actual.is_floating_point():
         return None
     factor = constant(actual.double(), expected.double())
@@ -239,7 +239,10 @@ def constant(actual: torch.Tensor, expected: torch.Tensor) -> float | None:
 
 
 def sharpness(actual: torch.Tensor, expected: torch.Tensor) -> float | None:
-    """Return the constant factor between the logarithms of rows of weights, or None."""
+    """Return the factor between the inputs of two softmaxes, given their results; or None.
+
+    It is the constant factor between the logarithms of both, after subtracting each row's mean.
+    """
     if actual.ndim == 0 or not (sums_to_one(actual, -1) and sums_to_one(expected, -1)):
         return None
     filled = expected > 0
@@ -249,7 +252,7 @@ def sharpness(actual: torch.Tensor, expected: torch.Tensor) -> float | None:
 
 
 def spread(weights: torch.Tensor, filled: torch.Tensor) -> torch.Tensor:
-    """Return logarithms minus the mean of their row; 0 for missing weights, or if all are equal."""
+    """Return the logarithms of weights minus their row's mean; 0 where `filled` is False."""
     logs = weights.where(filled, torch.ones_like(weights)).log()
     mean = logs.sum(dim=-1, keepdim=True) / filled.sum(dim=-1, keepdim=True)
     centred = (logs - mean).where(filled, torch.zeros_like(logs))
@@ -259,7 +262,7 @@ def spread(weights: torch.Tensor, filled: torch.Tensor) -> torch.Tensor:
 def origin(factor: float, case: Case) -> Message | None:
     """Return an expression in the numbers of a case for a factor, such as 1/sqrt(4); or None.
 
-    None too if a number gives the factor in two ways, such as 0.5, which is also 1 - 0.5.
+    None too if two expressions in the same number give the factor, such as 0.5 and 1 - 0.5.
     """
     if abs(factor + 1) < STEADY:
         return SignTurned()
@@ -338,9 +341,9 @@ def has_symmetric_input(case: Case) -> bool:
 
 
 def has_equal_numbers(case: Case) -> bool:
-    """Return True if a tensor that was passed in is constant, such as a test of ones.
+    """Return True if an argument is a constant tensor, such as one of ones.
 
-    Then results with the right numbers in another order may be an accident.
+    Then results may have the right numbers in another order by chance.
     """
     floats = (t for _, t in case.passed_tensors if t.is_floating_point() and t.numel() > 1)
     return any(bool((t == t.flatten()[0]).all()) for t in floats)

@@ -43,7 +43,7 @@ def result_name(exercise: JudgedExercise, name: str, case: Case) -> Message:
 
 
 def not_the_same(exercise: JudgedExercise, name: str, case: Case) -> Message:
-    """Return the message that a result differs from another one, and what sets the calls apart."""
+    """Return the message that a result differs from `result`, and how their two calls differ."""
     twins = {step.result for step in case.steps if isinstance(step, Duplicate)}
     calls = {call.result: call for call in case.calls}
     call = calls.get(name.partition(".")[0], Call())
@@ -86,10 +86,11 @@ def is_within(name: str) -> bool:
 
 
 def owner_of(name: str, case: Case) -> tuple[str, tuple[str, ...]]:
-    """Return the owner of a result's parameters, and the objects that have new weights since then.
+    """Return the owner of described parameters, and the objects that have received new weights.
 
-    The owner is the learner's name of the object; "" for the only object of a case. The objects are
-    those whose weights were replaced after the last description of this object.
+    name: the result of a Describe or Gradients step. The owner is the argument that the described
+    object is passed as; "" for the only object of a case. New weights count if they were loaded
+    after the previous description of the same object.
     """
     at = next(n for n, step in enumerate(case.steps) if step.result == name)
     looked = case.steps[at]

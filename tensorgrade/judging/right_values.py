@@ -9,11 +9,12 @@ import torch
 from ..exchange.traces import Stage, Trace
 from .remarks import constant
 
-HIDDEN = -1e6  # a hidden place holds a number below this
-CLOSE = 2e-5
+# Entries below this count as hidden places: entries that a later step ignores, such as -inf.
+HIDDEN = -1e6
+CLOSE = 2e-5  # the relative difference that counts as rounding
 MOST_STARTS = 8  # places tried at which a piece may begin
 MOST_COPIES = 8
-MOST_CASES = 200  # cases whose right values are cached: more than a course has
+MOST_CASES = 200  # sets of traces (one for each case) whose prepared values are cached
 FILLS = {"zeros", "ones", "full", "empty", "zero_", "fill_", "fill"}
 
 
@@ -91,13 +92,16 @@ class RightValues:
 
     @cached_property
     def unscaled(self) -> list[tuple[torch.Tensor, float]]:
-        """The values that are not one of `factors` times another value, each with its weight."""
+        """The values that are not one of `factors` times another value, each with its `weight`."""
         values = [value for known in self.by_size.values() for _, _, value, _ in known]
         weighed = [(value, weight(value)) for value in values]
         return [one for one in weighed if not self.is_multiple(one[0], weighed)]
 
     def is_multiple(self, value: torch.Tensor, others: list[tuple[torch.Tensor, float]]) -> bool:
-        """Return True if a value is one of the others (each with its weight) times a factor."""
+        """Return True if a value is one of the others times one of `factors`.
+
+        others: values, each with its `weight`.
+        """
         value, own = value.squeeze(), weight(value)
         return any(
             other.numel() == value.numel()
@@ -133,7 +137,7 @@ class RightValues:
         return bool(self.factors) and self.is_multiple(normal(value), self.unscaled)
 
     def multiples(self, value: torch.Tensor) -> list[tuple[Trace, int]]:
-        """Return the places of values that differ from this one only by a factor."""
+        """Return the places of values that equal this one times a factor, other than 1."""
         known = self.by_size.get(value.numel(), [])
         return [(trace, at) for trace, at, other, _ in known if factor_of(value, other)]
 
@@ -153,7 +157,7 @@ class RightValues:
         )
 
     def agrees_at(self, value: torch.Tensor, places: torch.Tensor) -> bool:
-        """Return True if a right value of that shape has the same numbers at these places."""
+        """Return True if a right value of that shape has the same numbers where a mask is True."""
         return any(
             bool(alike(value.double()[places], other[places]).all())
             for other in self.of_shape(value.shape)
@@ -219,10 +223,11 @@ def alike(numbers: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
 
 
 def normal(value: torch.Tensor) -> torch.Tensor:
-    """Return a value in float64, with one number for all hidden places and one for NaN.
+    """Return a value in float64, in a form in which equivalent values are equal.
 
-    If a matrix has only two different numbers, what matters is where each of them is, not how large
-    it is. For example, a mask may be True where another one is False.
+    All hidden places become -inf, and all NaN the same number. If a matrix has only two different
+    numbers, only their places matter: entries become 1 if they equal the first entry, otherwise 0.
+    For example, a mask equals its negation.
     """
     value = value.double()
     value = value.masked_fill(value < HIDDEN, -torch.inf).nan_to_num(nan=7e77, neginf=-torch.inf)
@@ -250,7 +255,7 @@ def is_nan(value: torch.Tensor | None, or_inf: bool = False) -> bool:
 
 
 def room_of(value: torch.Tensor) -> torch.Tensor:
-    """Return the largest difference from a value that still counts as close."""
+    """Return the largest difference from a value that counts as rounding, as a tensor."""
     finite = value[value.isfinite()]
     return CLOSE * (finite.abs().max() if finite.numel() else torch.ones((), dtype=value.dtype))
 
@@ -285,7 +290,7 @@ def factor_of(value: torch.Tensor | None, other: torch.Tensor | None) -> float |
 
 
 def weight(value: torch.Tensor) -> float:
-    """Return the sum of a value's absolute numbers, without hidden places; never 0."""
+    """Return the sum of a value's finite numbers' absolute values; 1 if the sum is 0."""
     return float(value.abs().where(value.isfinite(), torch.zeros_like(value)).sum()) or 1.0
 
 

@@ -1,6 +1,7 @@
-"""The submitted text, as messages use it: its words, and their places.
+"""Search the submitted text for words and their lines, for messages.
 
-The text is not parsed here. These functions only search for words and compare indentation.
+The text is not parsed, because parsing may crash this process. These functions only search for
+words and compare indentation.
 """
 
 import re
@@ -18,8 +19,8 @@ TEXT = re.compile(r"""(["']).*?\1""")
 QUOTES = ('"""', "'''")
 TRIPLE = re.compile("|".join(QUOTES))
 OPEN, CLOSED = "([{", ")]}"
-MOST_LINES = 8  # lines of one statement
-MOST_CUTS = 20  # lines that are looked at, each together with the lines above it
+MOST_LINES = 8  # lines of one statement that are read
+MOST_CUTS = 20  # matches that are examined, each together with the lines above it
 # Code that passes on only the numbers, so that no gradient flows back through it.
 CUTS = re.compile(
     r"\b(no_grad|inference_mode|torch\.tensor)\(|\.(detach_?|item|tolist|numpy)\(\)|\.(data)\b"
@@ -42,7 +43,7 @@ PURE = frozenset(
 
 
 def drops_its_value(code: str) -> bool:
-    """Return True if a statement only computes a value, so that without it nothing changes."""
+    """Return True if a statement only computes a value, so that it has no effect."""
     if KEYWORD.match(code) or not re.match(r"[A-Za-z_(]", code):
         return False
     while (shorter := IN_BRACKETS.sub("", code)) != code:
@@ -83,7 +84,7 @@ class SubmittedText:
         )
 
     def with_source_line(self, error: CaughtError) -> CaughtError:
-        """Return an error with its line of the submitted text, or without a line if it has none."""
+        """Return an error with the text of its line; if that line does not exist, without it."""
         if error.line is None or error.line > len(self.lines):
             return replace(error, line=None, source="", called=None)
         called = error.called if (error.called or 0) <= len(self.lines) else None
@@ -243,7 +244,7 @@ class SubmittedText:
         """Return True if a line assigns to a name or to an attribute of `self`."""
         text = self.code(line)
         *targets, _ = ASSIGN.split(text)
-        # What comes after an open bracket is an argument of a call, as in `y = f(dim=dim, p=1)`.
+        # Text after an open bracket is an argument of a call, as in `y = f(dim=dim, p=1)`.
         targets = [*takewhile(lambda target: "(" not in target, targets)]
         if targets:
             return word in re.sub("[,:+*/@-]", " ", " ".join(targets)).split()
@@ -253,7 +254,10 @@ class SubmittedText:
         return bool(re.search(rf"""self\.register_buffer\(["']{name}["']""", text))
 
     def default(self, name: str, lines: range) -> int:
-        """Return the line of a name's default in the signature at the top of some lines; or 0."""
+        """Return the line of a parameter's default value in a signature; 0 if there is none.
+
+        lines: they begin with the signature.
+        """
         for line in lines:
             if re.search(rf"(?<!\w){re.escape(name)}\s*(:[^=,]*)?=[^=]", self.code(line)):
                 return line
@@ -262,10 +266,10 @@ class SubmittedText:
         return 0
 
     def sources(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
-        """Yield (name, line) of values that a statement reads and another line makes.
+        """Yield (name, line) of values that a statement reads and another line assigns.
 
-        They are names of the function and attributes of `self`. Defaults of parameters are
-        included.
+        These are local names, attributes of `self`, and parameters with a default value.
+        definition: the lines of the top-level function or class around the statement.
         """
         body = self.body(line)
         for word in self.read_in(line):
@@ -278,9 +282,10 @@ class SubmittedText:
                 yield word, given
 
     def sources_behind(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
-        """Yield (name, line) of what a line passes on: a default, if it reads nothing else.
+        """Yield (name, line) of values that an assignment or a loop only passes on.
 
-        For a loop also the attributes of `self` that it iterates over.
+        If a line reads only one name, which is a parameter, yield the line of its default value.
+        For a loop, also yield the attributes of `self` that it iterates over.
         """
         words = self.read_in(line)
         if len(words) == 1 and (given := self.default(words[0], self.body(line))):

@@ -101,7 +101,10 @@ def on_a_side(differs: torch.Tensor) -> DifferOnSide | None:
 
 
 def in_slices(differs: torch.Tensor) -> Message | None:
-    """Return a message if all differences, or all right values, are in a few rows, columns, …."""
+    """Return a message if all differences, or all right values, are in a few slices; else None.
+
+    A few are at most half of the slices along some dimension, such as rows or columns.
+    """
     for dim in range(differs.ndim):
         hit = any_along(differs, dim)
         if 2 * int(hit.sum()) <= len(hit):
@@ -112,12 +115,12 @@ def in_slices(differs: torch.Tensor) -> Message | None:
 
 
 def any_along(mask: torch.Tensor, dim: int) -> torch.Tensor:
-    """Return for each slice along a dimension if a mask is True anywhere in it."""
+    """Return a bool vector: True for each slice along a dimension with a True entry in the mask."""
     rest = [d for d in range(mask.ndim) if d != dim]
     return mask.any(dim=rest) if rest else mask
 
 
-MOST_PLACES = 3  # learner code chooses them, so a long list could reveal what it has seen
+MOST_PLACES = 3  # learner code controls them, so a long list could reveal hidden inputs
 
 
 def slices_along(dim: int, hit: torch.Tensor, rank: int) -> SomeSlices:

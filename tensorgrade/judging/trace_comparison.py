@@ -1,6 +1,7 @@
 """Compare an attempt's trace on a public case with those of right answers, value by value.
 
-A value that no right answer has, but that leads to a right one later, is only another method.
+A value that no right answer has is not wrong if a right value is computed from it. It only shows
+another method.
 """
 
 from functools import cached_property
@@ -20,7 +21,11 @@ COPIES = {"cat", "concat", "concatenate", "hstack", "vstack", "stack", "repeat",
 
 
 class Comparison:
-    """A comparison of one attempt's trace on a case with the reference traces."""
+    """A comparison of one attempt's trace on a case with the reference traces.
+
+    Methods refer to a value by its index in `stages`. matches: for each value, the places in the
+    reference traces with an equal value. passes: for each value, the result of `is_passed`.
+    """
 
     def __init__(self, seen: Seen, trace: Trace, traces: tuple[Trace, ...]):
         self.case, self.expected, self.observed = seen
@@ -35,7 +40,10 @@ class Comparison:
         return self.right.equal(stage.value) if stage.value is not None else []
 
     def is_passed(self, at: int) -> bool:
-        """Return True if right answers have a value, or one that differs in no important way."""
+        """Return True if a value is not wrong: right answers have it, or have it in another form.
+
+        Other forms are, for example, a part, copies or a multiple of a right value.
+        """
         stage, value = self.stages[at], self.stages[at].value
         if stage.line == 0 or value is None or not value.numel() or self.matches[at]:
             return True
@@ -58,9 +66,9 @@ class Comparison:
         return (copies and self.right.has_copied(value)) or self.right.scaled(value)
 
     def is_written_rightly(self, stage: Stage, value: torch.Tensor) -> bool:
-        """Return True if the part that was written into a value is right.
+        """Return True if an assignment such as `x[i] = y` wrote right numbers into a value.
 
-        The rest may still be written later.
+        The rest of the value may still be written later.
         """
         if stage.operation != "__setitem__" or not stage.inputs:
             return False
@@ -72,7 +80,12 @@ class Comparison:
         return bool(places.any()) and self.right.agrees_at(value, places)
 
     def counts(self, at: int) -> bool:
-        """Return True if a value can be blamed; a constant that only fills a place cannot."""
+        """Return True if a value can be blamed for a wrong result.
+
+        Uninitialized memory cannot, nor can a value that is not reported. A constant can only if an
+        operation made different numbers equal, or if it is a single number with a name that right
+        answers use.
+        """
         stage = self.stages[at]
         filler = not stage.inputs and stage.operation.removeprefix("new_").startswith("empty")
         if stage.value is None or filler:
@@ -92,29 +105,29 @@ class Comparison:
         )
 
     def is_filler(self, at: int) -> bool:
-        """Return True if a value is a constant that only fills a place."""
+        """Return True if an operation such as `zeros` filled a value with one number."""
         stage = self.stages[at]
         return fills(stage) and stage.value is not None and not tells(stage.value)
 
     def is_unknown(self, at: int) -> bool:
         """Return True if a computed value cannot be judged.
 
-        It may have too few numbers, or it may not be reported, such as complex numbers.
+        It may be constant, or it may not be reported, for example because it is complex or large.
         """
         stage = self.stages[at]
         small = not self.passes[at] and not self.counts(at)
         return bool(stage.line and stage.inputs) and (stage.value is None or small)
 
     def is_misplaced(self, at: int) -> bool:
-        """Return True if a value has the right numbers in wrong places."""
+        """Return True if a value has the numbers of a right value, in any places."""
         value = self.stages[at].value
         return value is not None and bool(self.right.with_its_numbers(value))
 
     def is_misfit(self, at: int) -> bool:
-        """Return True if no right value has the shape of a value, without dimensions of size 1.
+        """Return True if no right value has the shape of a value; ignore dimensions of size 1.
 
-        Values that depend only on weights are not judged, because they may be combined in another
-        way.
+        Return False for values computed only from weights, because right answers may combine
+        weights differently.
         """
         value, before = self.stages[at].value, self.ancestors(at)
         if value is None or tuple(value.squeeze().shape) in self.right.shapes:
@@ -139,7 +152,10 @@ class Comparison:
         return sorted(found, key=lambda name: (name not in own, self.right.spread[name], name))
 
     def other_name(self, at: int) -> str:
-        """Return the attempt's name of a right value, if right answers use it for another value."""
+        """Return the attempt's name of a right value, if right answers use it for another value.
+
+        Return "" if there is no such name.
+        """
         stage, names = self.stages[at], self.names(at)
         if not stage.line or not names:
             return ""
@@ -164,9 +180,12 @@ class Comparison:
         ]
 
     def meant(self, name: str) -> str:
-        """Return the beginning of the right answers' name that a local name means; "" if unclear.
+        """Return the right answers' name that a local name abbreviates or equals.
 
-        A single letter counts if only one name begins with it.
+        For a name of one letter, return only that letter.
+
+        A single letter counts if exactly one name of a single word begins with it. Return "" if no
+        name fits.
         """
         words = name.replace("_", " ")
         if words in self.right.spread:
@@ -175,7 +194,7 @@ class Comparison:
         return name if len(alike) == 1 else ""
 
     def ancestors(self, at: int) -> list[int]:
-        """Return all values that a value was made from, in order."""
+        """Return the places of all values from which a value was computed, in order."""
         found, left = set[int](), [at]
         while left:
             new = set(self.stages[left.pop()].inputs) - found
@@ -184,7 +203,10 @@ class Comparison:
         return sorted(found)
 
     def region(self, roots: list[int]) -> list[int]:
-        """Return the roots and the wrong values on the way to them, in order."""
+        """Return the roots, and the wrong values from which they were computed, in order.
+
+        A wrong value counts only if all values between it and a root are wrong too.
+        """
         found, left = set(roots), list(roots)
         while left:
             for at in self.stages[left.pop()].inputs:
@@ -194,7 +216,10 @@ class Comparison:
         return sorted(found)
 
     def first_lost(self, roots: list[int]) -> int | None:
-        """Return the place of the first wrong value on the path to the roots."""
+        """Return the place of the first wrong value on the path to the roots, if there is one.
+
+        Values that can be blamed (`counts`) are preferred, then computed ones.
+        """
         region = [at for at in self.region(roots) if self.stages[at].line]
         region = [at for at in region if not self.passes[at]]
         told = [at for at in region if self.counts(at)]
@@ -202,9 +227,9 @@ class Comparison:
         return next(iter(told or made or region), None)
 
     def last_of_line(self, lost: int) -> int:
-        """Return the place of the last value that the line makes from this one.
+        """Return the place of the last value that the same line computes from this one.
 
-        Values in the middle of a line cannot be described.
+        Messages describe that one, because a line's intermediate values have no name.
         """
         line, last = self.stages[lost].line, lost
         for at in range(lost + 1, len(self.stages)):

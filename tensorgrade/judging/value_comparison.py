@@ -21,8 +21,9 @@ BRIEF, BEFORE, AFTER = 60, 24, 36
 class ValueGap:
     """The first place at which two values disagree.
 
-    steps: the keys (trees) and indices on the path to it. how: `type`, `size`, `missing` or `extra`
-    (a key), `tensor` or `value`. around: the parts of both values to show side by side.
+    how: `type`, `size`, `missing` or `extra` (a key), `tensor` or `value`. expected, actual: the
+    values at that place. around: the parts of both values to show side by side. steps: the keys and
+    indices on the path to the place. tensors: for `tensor`, how the two tensors disagree.
     """
 
     how: str
@@ -66,7 +67,10 @@ class ValueJudge:
         return self.between(want, got, (want, got))
 
     def between(self, want: Tree, got: Tree, around: tuple[Tree, Tree]) -> ValueGap | None:
-        """Return the first disagreement of two trees."""
+        """Return the first disagreement of two trees; None if they agree.
+
+        around: what to show of both if they disagree at their top.
+        """
         if "tensor" in (kind(want), kind(got)):
             return self.of_tensors(want, got, around)
         if not self.same_type(want, got):
@@ -112,7 +116,10 @@ class ValueJudge:
         return ValueGap("tensor", want, got, around, tensors=gap) if gap else None
 
     def number_in(self, want: Tree, got: Tree) -> tuple[float, float] | None:
-        """Return the expected number, and the number in a tensor without dimensions."""
+        """Return an expected number, and the number in a tensor without dimensions.
+
+        Return None if the values are not such a pair.
+        """
         tensor = self.observed.tensors.get(got["tensor"]) if kind(got) == "tensor" else None
         if kind(want) not in ("number", "bool") or tensor is None or tensor.dim():
             return None
@@ -163,7 +170,7 @@ def in_order(tree: Tree, keys: list) -> Tree:
 
 
 def inside(gap: ValueGap | None, step: Key | int) -> ValueGap | None:
-    """Return the same gap, seen from the container around it."""
+    """Return a gap with a step added to the start of its path; None for None."""
     if gap is None:
         return None
     return replace(gap, steps=(step, *gap.steps))

@@ -1,4 +1,7 @@
-"""Describe the first wrong value: what is due in its place, and all lines that may be at fault."""
+"""Describe the first wrong value: the right value for its place, and all lines that may be wrong.
+
+Values are referred to by their places: indices in the attempt's or a reference trace.
+"""
 
 from dataclasses import replace
 
@@ -49,12 +52,18 @@ def described(compared: Comparison, lost: int) -> Divergence:
 
 
 def misnamed(compared: Comparison, lost: int) -> int | None:
-    """Return a value that a wrong one was made from, if it has another right value's name."""
+    """Return the place of a right value under a wrong name from which a wrong value was computed.
+
+    Return None if there is none.
+    """
     return next((at for at in compared.ancestors(lost) if compared.other_name(at)), None)
 
 
 def due(compared: Comparison, lost: int) -> list[tuple[str, torch.Tensor]]:
-    """Return (name, value) of the right values that may belong there, the most likely first."""
+    """Return (name, value) of right values that may belong in the place of a wrong one.
+
+    The most likely one comes first.
+    """
     stage, value, right = compared.stages[lost], compared.stages[lost].value, compared.right
     alike = [*right.with_its_numbers(value), *right.multiples(value)] if value is not None else []
     had = {(id(trace), at) for matches in compared.matches[:lost] for trace, at in matches}
@@ -71,8 +80,9 @@ def due(compared: Comparison, lost: int) -> list[tuple[str, torch.Tensor]]:
 def following(compared: Comparison, lost: int) -> list[tuple[int, Trace, int]]:
     """Return the next named value of each right answer after the inputs of a wrong value.
 
-    The next value in a right answer may be one that the attempt has not reached yet. It must
-    therefore be as large as the wrong value, or as the last one of its line.
+    That value may belong to a later step of the attempt. It must therefore have as many numbers as
+    the wrong value, or as the last value of its line. Each entry is (distance, trace, place); see
+    `next_in`.
     """
     reached = []  # for each right answer, the last place of each input that it has
     for trace in compared.right.traces:
@@ -88,9 +98,10 @@ def following(compared: Comparison, lost: int) -> list[tuple[int, Trace, int]]:
 
 
 def next_in(trace: Trace, place: int) -> list[tuple[int, Trace, int]]:
-    """Return the first named value that a right answer makes from the one at a place, if any.
+    """Return the first named value that a right answer computes from the one at a place.
 
-    The first entry counts the values made up to the named one, the given value included.
+    Return [] or one entry (distance, trace, place). The distance is the number of values computed
+    from the given one, itself and the named one included.
     """
     made = {place}
     for at in range(place + 1, len(trace.stages)):
@@ -109,7 +120,7 @@ def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> Mess
     if what := hides(value, right):
         return what
     if bool(value.isneginf().any()) and not bool((value.isnan() | value.isposinf()).any()):
-        return None  # scores with hidden places, as they should be before they become weights
+        return None  # hidden places are right in scores, which become weights later
     # A value of another shape may be an input of the line's result, so its rows need not
     # add up to any particular number.
     off = sums(value, right) if value.shape != right.shape else None
@@ -121,7 +132,7 @@ def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> Mess
 def without_factor(remark: Message) -> Message:
     """Return a remark without the number of its factor, which differs from case to case.
 
-    A factor close to 1 is kept, because it is close to 1 in other cases too.
+    A factor close to 1 remains, because it is close to 1 in other cases too.
     """
     match remark:
         case TimesFactor(factor=float(factor)) if abs(rounded(factor) - 1) < NEARLY_ONE:
@@ -133,7 +144,7 @@ def without_factor(remark: Message) -> Message:
 
 
 def hides(value: torch.Tensor, right: torch.Tensor) -> Message | None:
-    """Return how hidden places differ from those that should be hidden; None if they are equal."""
+    """Return how hidden places (see HIDDEN) differ from the right ones; None if they are equal."""
     if value.shape != right.shape or not bool((right < HIDDEN).any()):
         return None
     yours, asked = value < HIDDEN, right < HIDDEN
@@ -141,14 +152,14 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> Message | None:
         return None
     missed = value[asked & ~yours]
     filled = missed.unique()
-    # The number of one missed place may be an ordinary score, so it says nothing about fillers.
+    # A single missed place may hold an ordinary score, so its number shows no wrong fill value.
     several = len(missed) > 1 or not yours.any()
     if several and len(filled) == 1:
         shown = bool((value[~asked] == filled[0]).any())
         return None if shown else NotLowEnough(float(filled[0]))
     if yours.any():
         return HidesOthers(where_they_differ(yours ^ asked))
-    seen, other = value[~asked], right[~asked]  # if these differ, the value is no score any more
+    seen, other = value[~asked], right[~asked]  # if these differ, it may be another step's value
     return HidesNothing() if close(seen, other) or constant(seen, other) else None
 
 
@@ -169,7 +180,7 @@ def in_stretch(compared: Comparison, lost: int, ends: list[int], told: Divergenc
         after = [at for at in compared.region(ends) if at >= lost and compared.stages[at].line]
         last = max(compared.stages[at].line for at in after)
         told = replace(told, until=last if last > line else 0)
-        # Those in an earlier line belong to a loop's next round.
+        # Values on an earlier line belong to the next iteration of a loop.
         loose += [at for at in after if compared.stages[at].line < line]
     if not loose:
         return told
@@ -180,10 +191,10 @@ def in_stretch(compared: Comparison, lost: int, ends: list[int], told: Divergenc
 
 
 def loose_before(compared: Comparison, lost: int) -> list[int]:
-    """Return inputs of a wrong value that are not known to be right.
+    """Return the places of values before a wrong one that may be wrong too.
 
-    They were reshaped, cut out or scaled in a way that may be wrong, or they are too small to
-    compare.
+    They were computed from one value in a way that may be wrong, such as a reshape, a slice or a
+    factor, or they cannot be judged.
     """
     found: list[int] = []
     left = [lost]
@@ -202,9 +213,10 @@ def loose_before(compared: Comparison, lost: int) -> list[int]:
 
 
 def stops_early(compared: Comparison, lost: int) -> list[int]:
-    """Return values that a loop makes, if right answers combine later values of that loop.
+    """Return the loop's values that a wrong value was computed from, if the loop ends too early.
 
-    Empty if right answers combine the same values.
+    It does if right answers combine later values of the loop in the same way. Return [] if right
+    answers combine the same values.
     """
     told = [at for at in compared.stages[lost].inputs if compared.counts(at)]
     made = [at for at in told if is_made_in_loop(compared, at)]
@@ -225,9 +237,10 @@ def stops_early(compared: Comparison, lost: int) -> list[int]:
 
 
 def not_turned(compared: Comparison, lost: int) -> list[int]:
-    """Return inputs of a wrong value that right answers would reorder first, such as transpose.
+    """Return the inputs of a wrong value that right answers would reorder first.
 
-    If such an input is a reordered copy itself, the value that was reordered is included.
+    For example, they would transpose an input. If such an input is itself a reordered copy, the
+    value before reordering is included.
     """
     told = [at for at in compared.stages[lost].inputs if compared.counts(at)]
     if len(told) < 2 or not all(compared.matches[at] for at in told):
@@ -258,7 +271,7 @@ def not_turned(compared: Comparison, lost: int) -> list[int]:
 
 
 def is_made_in_loop(compared: Comparison, at: int) -> bool:
-    """Return True if the same line has made an earlier value that this one depends on."""
+    """Return True if the same line computed a value of the same shape from which this one comes."""
     stage = compared.stages[at]
     same_line = (compared.stages[one] for one in compared.ancestors(at))
     return any(
@@ -286,7 +299,7 @@ def turned_from(trace: Trace, at: int) -> set[int]:
 
 
 def same_size_from(trace: Trace, at: int) -> set[int]:
-    """Return the places of all values of the same shape that a trace makes from a value."""
+    """Return the places of all values of the same shape that a trace computes from a value."""
     made, value = {at}, trace.stages[at].value
     for i in range(at + 1, len(trace.stages)):
         if not made.isdisjoint(trace.stages[i].inputs):

@@ -34,6 +34,8 @@ class DropoutBehaviour:
 def behaviour(before: torch.Tensor, after: torch.Tensor, spread: float = 1e-3) -> DropoutBehaviour:
     """Compare `after` with `before` (both of the same shape); ignore zeros of `before`.
 
+    spread: the largest relative difference of factors that count as equal.
+
     >>> behaviour(torch.ones(4), torch.tensor([2.0, 0, 0, 2]))
     DropoutBehaviour(zeros=0.5, scale=2.0)
     """
@@ -65,13 +67,14 @@ def looks_like(seen: DropoutBehaviour, p: float, entries: int) -> bool:
 
 UNLIKELY = 1e-10  # the accepted probability that a correct answer fails one comparison
 HARDLY = 1e-12  # the same for one of many slices
-FAR = 8.0  # the same limit for a nearly normal sum, in standard deviations
+FAR = 8.0  # the largest distance of a nearly normal sum from 0, in standard deviations
 
 
 def chances(kept: torch.Tensor, entries: torch.Tensor, p: float) -> torch.Tensor:
-    """Return the indicators of kept entries (bool), scaled to mean 0 and variance 1.
+    """Return `kept`, a bool mask of the entries that remain, scaled to mean 0 and variance 1.
 
-    Places without an entry are 0. entries: a bool mask that broadcasts with `kept`. There may be a
+    The scaling assumes that entries are dropped with probability p. Places without an entry are 0.
+    entries: a bool mask of the places that count; it broadcasts with `kept`, which may have a
     leading dimension for several runs.
     """
     return torch.where(entries, (kept.double() - (1 - p)) / (p * (1 - p)) ** 0.5, 0.0)
@@ -127,15 +130,15 @@ def is_uneven(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> bool:
     return False
 
 
-# A map that moves the entries of a tensor to other places.
+# A function that moves the entries of a tensor to other places.
 Image = Callable[[torch.Tensor], torch.Tensor]
 
 
 def go_together(drawn: torch.Tensor, entries: torch.Tensor, image: Image, least: float) -> bool:
     """Return True if entries and their images are dropped together, or in opposition.
 
-    That is the case if their sum is farther from 0 than chance explains. With fewer pairs than
-    `least` the answer is False, because nothing can be decided.
+    That is the case if the sum of their products is farther from 0 than chance explains. With fewer
+    pairs than `least` return False, because nothing can be decided.
     """
     places = torch.arange(drawn.numel(), dtype=torch.int32).reshape(drawn.shape)
     once = (image(places) > places) & entries & image(entries)
@@ -163,9 +166,9 @@ def varies(drawn: torch.Tensor, entries: torch.Tensor, dim: int, p: float) -> bo
 
 
 def counts_by_chance(totals: list[float]) -> bool:
-    """Return True if the numbers of dropped entries vary between runs.
+    """Return True if the numbers of dropped entries vary between runs as much as by chance.
 
-    totals: the distance of each run from its mean in standard deviations, plus half an entry.
+    Return True for fewer than four runs too. totals: the results of `deviations` for all runs.
     """
     squares = torch.tensor(totals, dtype=torch.float64).square().sum() / 2
     half = torch.tensor(len(totals) / 2, dtype=torch.float64)
@@ -182,9 +185,10 @@ def once(case: Case, tensor: torch.Tensor, halves: int) -> torch.Tensor:
 
 
 def deviations(drawn: torch.Tensor, entries: torch.Tensor, p: float) -> list[float]:
-    """Return each run's distance from the mean number of entries, in standard deviations.
+    """Return how far each run's number of dropped entries is from its mean.
 
-    Half an entry is added to each distance.
+    The unit is the standard deviation. Half an entry is added to each distance, because numbers of
+    entries are integers.
     """
     size = float(entries.sum())
     off = drawn.flatten(1).sum(dim=1).abs() / size**0.5 + 0.5 / (size * p * (1 - p)) ** 0.5
@@ -197,7 +201,11 @@ def in_parts(tensor: torch.Tensor, parts: int) -> torch.Tensor:
 
 
 def all_alike(filled: torch.Tensor, dropped: torch.Tensor, dim: int) -> bool:
-    """Return True if neighbours along a dimension lost the same of the entries that both had."""
+    """Return True if neighbouring slices along a dimension lost the same entries.
+
+    filled: a mask of the entries before dropout; only those that both slices have count. dropped:
+    a mask of the zeros after it.
+    """
     size = filled.shape[dim] - 1
     if size < 1:
         return False
@@ -207,7 +215,7 @@ def all_alike(filled: torch.Tensor, dropped: torch.Tensor, dim: int) -> bool:
 
 
 def sentence(seen: DropoutBehaviour, p: float) -> Message:
-    """Return a message about the effect of dropout, which points at the idea."""
+    """Return a message about the difference between this behaviour and dropout at rate p."""
     if seen.zeros == 0 and seen.scale is not None and abs(seen.scale - 1) < 1e-3:
         return values.NothingDropped()
     if seen.zeros == 1:
@@ -228,7 +236,7 @@ def sentence(seen: DropoutBehaviour, p: float) -> Message:
 
 
 def of_dropout(case: Case, expected: Observation, seen: Observation) -> Imprint:
-    """Compare the `dropped` run with the `plain` one, without the positions of dropped entries."""
+    """Summarize how the `dropped` run differs from `plain`; ignore which entries were dropped."""
     if (runs := pair_of_runs(seen)) is None:
         return Imprint("no pair of results")
     plain, dropped = runs
@@ -296,10 +304,10 @@ def same_zeros(first: torch.Tensor, second: torch.Tensor) -> bool:
 
 
 def learns(expected: Observation, seen: Observation, dropped: torch.Tensor) -> str:
-    """Compare the zeros of the gradient with the dropped entries.
+    """Compare the zeros of the gradient with the dropped entries, and return a word.
 
-    Return `True` if gradients pass through all kept entries and through no others, otherwise
-    `False`. Return `untold` if there is no gradient, and `misshapen` if its shape is wrong.
+    It is `True` if gradients pass through all entries that remain and through no others, otherwise
+    `False`. It is `untold` if there is no gradient, and `misshapen` if its shape is wrong.
     """
     name = next((name for name in sorted(expected.tensors) if name.startswith("gradient.")), "")
     gradient = seen.tensors.get(name)
@@ -309,7 +317,7 @@ def learns(expected: Observation, seen: Observation, dropped: torch.Tensor) -> s
 
 
 def steady_by_row(case: Case, plain: torch.Tensor, dropped: torch.Tensor) -> bool:
-    """Return True if the kept entries of each row share a factor, as if divided by their sum."""
+    """Return True if the entries that remain in each row share a factor; rows may differ."""
     before, after = (in_parts(run, number_of_parts(case)).double() for run in (plain, dropped))
     kept = (before.abs() > 1e-12) & (after != 0)
     ratios = torch.where(kept, after / before, torch.nan)

@@ -46,8 +46,8 @@ class Fingerprints:
     def form_of(self, exercise: str) -> dict:
         """Return an exercise's fingerprints in their stored form.
 
-        Fingerprints that were loaded from a file are returned without decoding, because a chapter
-        has thousands of them.
+        If they were loaded from a file, its content is returned without decoding, because a chapter
+        has thousands of fingerprints.
         """
         if isinstance(self.by_exercise, LazyFingerprints):
             return self.by_exercise.stored[exercise]
@@ -110,7 +110,7 @@ def shortened(number: float) -> str:
 
 
 def as_stored(one: Imprint) -> Imprint:
-    """Return an imprint rounded as by storing it, so that comparisons give the same result."""
+    """Return an imprint with its numbers rounded as in a file, so that comparisons agree."""
     first, second = (float(shortened(number)) for number in one.numbers)
     return Imprint(one.words, (first, second))
 
@@ -174,8 +174,8 @@ def digest_of(exercise: str, imprints: dict[str, Imprint], secret: bytes) -> str
     """Return a name that is equal for all wrong answers with the same imprints.
 
     Words must be equal, and numbers must agree to four digits. secret: bytes that learner code
-    never sees. Learner code words its own errors. Without the secret, it could search for words
-    whose digest encodes something it has observed.
+    never sees. Learner code chooses the texts of its errors. Without the secret, it could choose a
+    text whose digest encodes hidden inputs.
     """
     told = [
         (case, one.words, *(f"{number:.4g}" for number in one.numbers))
@@ -186,7 +186,7 @@ def digest_of(exercise: str, imprints: dict[str, Imprint], secret: bytes) -> str
     return digest.translate(LETTERS)
 
 
-# Letters only, so that nobody takes a group's name for a number.
+# Letters only, because a group's name of digits could be mistaken for a number.
 LETTERS = str.maketrans("0123456789abcdef", "klmnopqrstuvwxyz")
 
 
@@ -201,9 +201,9 @@ def recognize(
 
     Every case must match. Cases that end in another error may differ if enough others match.
 
-    own: the course's signatures. several: finds sets of two or three mistakes, if no fingerprint
-    matches. One mistake is preferred to two with similar effects. A correct answer gets no name,
-    because each mistake differs from the solution on some case.
+    own: the course's signatures. several: finds sets of two or three mistakes; called if no
+    fingerprint matches. One mistake is preferred to two with similar effects. A correct answer
+    matches no mistake, because each mistake differs from the solution on some case.
     """
     if fingerprints is None or any(one.observed.status == Outcome.UNREACHED for one in seen):
         return ()
@@ -230,11 +230,11 @@ ENOUGH = 3  # wrong cases that match a mistake exactly
 def but_for_errors(
     fingerprints: list[Fingerprint], imprints: dict[str, Imprint], right: dict[str, Imprint]
 ) -> tuple[Names, ...]:
-    """Return the one mistake that matches on all cases but those that end in a different error.
+    """Return the one mistake that matches on all cases except some that end in an error.
 
-    A learner's own assert can precede torch's error. An operation in place raises an error if the
-    out-of-place version would broadcast. Then the cases without an error decide, and they must all
-    point to the same mistake.
+    A learner's assert may raise before torch does. An operation in place raises an error if the
+    out-of-place version would broadcast. Then the other cases decide. Return () if they match no
+    mistake or several.
     """
     alike = [p for p in fingerprints if p.imprints.keys() == imprints.keys()]
     names = {p.mistakes for p in alike if agrees_but_for_errors(p.imprints, imprints, right)}
@@ -244,9 +244,10 @@ def but_for_errors(
 def agrees_but_for_errors(
     mistake: dict[str, Imprint], imprints: dict[str, Imprint], right: dict[str, Imprint]
 ) -> bool:
-    """Return True if enough cases have a mistake's wrong values, and the others fail in both.
+    """Return True if enough cases have a mistake's wrong values and others differ only by errors.
 
-    On each of the others the mistake and the attempt are wrong, one of them with an error.
+    If a case's imprints differ, the mistake and the attempt must both be wrong, and at least one of
+    them must end in an error.
     """
     matched = 0
     for case, own in imprints.items():
@@ -265,7 +266,7 @@ def in_order_for(
     imprints: dict[str, Imprint],
     right: dict[str, Imprint],
 ) -> tuple[str, ...]:
-    """Return mistakes made at once, sorted by their part in the result on a case.
+    """Return mistakes made at once, sorted by their effect on the result of a case.
 
     A mistake that alone explains the case comes first; one without any effect on it comes last.
     Among equals, the mistake that explains more of the other cases comes first. prints: all
@@ -283,7 +284,7 @@ def in_order_for(
 
 
 def returns_only_inputs(seen: list[Seen]) -> bool:
-    """Return True if the attempt returned only its inputs although more was expected.
+    """Return True if the attempt returned only its inputs although other values are expected.
 
     Code that does nothing contains no particular mistake, and certainly not two.
     """
@@ -292,7 +293,7 @@ def returns_only_inputs(seen: list[Seen]) -> bool:
 
 
 def returns_inputs(case: Case, observed: Observation) -> bool:
-    """Return True if every result, apart from gradients, is one of the tensors passed in."""
+    """Return True if every result, apart from gradients, equals a tensor of the case."""
     results = [t for name, t in observed.tensors.items() if not name.startswith("gradient.")]
     return bool(results) and all(equals_an_input(case, result) for result in results)
 
@@ -306,7 +307,7 @@ def matches(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:
 
 @dataclass(frozen=True)
 class Near:
-    """A mistake, or two, with a fingerprint close to an attempt.
+    """A mistake, or two at once, with a fingerprint similar to an attempt's imprints.
 
     wrong: the number of cases on which the attempt or the mistake is wrong. matched: how many of
     these have the same imprint. differs: the names of the others.

@@ -50,7 +50,7 @@ def of_values(case: Case, expected: Observation, seen: Observation) -> Imprint:
     names = sorted(set(seen.tensors) & set(expected.tensors))
     words = [f"{name}{tuple(seen.tensors[name].shape)}" for name in names]
     load = seen.facts.get("load", {})
-    # The parameters that kept their random start: with another shape, or not expected.
+    # The parameters that still have random values: those of another shape, or not expected.
     if unloaded := [f"{how}: {load[how]}" for how in ("misshapen", "unexpected") if load.get(how)]:
         return Imprint("; ".join([*words, *unloaded, *changed_inputs(seen)]))
     floats: list[float] = []
@@ -63,10 +63,10 @@ def of_values(case: Case, expected: Observation, seen: Observation) -> Imprint:
 
 
 def plain_value(value: dict, floats: list[float]) -> object:
-    """Return a value without the types of its containers, or only the fact that it exists.
+    """Return a value without the types of its containers and with `~` in place of each float.
 
-    floats: receives the numbers with a fraction, which need only be close. A `~` takes the place of
-    each.
+    floats: receives the floats, because these need only be close. Return "nothing" for None, and
+    "an object" for a value that cannot be compared.
     """
     if value["json"] is None:
         return "nothing" if value["type"] == "NoneType" else "an object"
@@ -76,7 +76,7 @@ def plain_value(value: dict, floats: list[float]) -> object:
 
 
 def without_floats(value: object, floats: list[float]) -> object:
-    """Return a plain value with its floats taken out."""
+    """Return a plain value with `~` in place of each float, which is added to `floats`."""
     if isinstance(value, float):
         floats.append(value)
         return "~"
@@ -109,10 +109,10 @@ def changes(facts: dict) -> list:
 
 
 def equals_an_input(case: Case, result: torch.Tensor) -> bool:
-    """Return True if a result equals a tensor that was passed in, apart from rounding.
+    """Return True if a result equals a tensor of the case (an argument or a weight) up to rounding.
 
-    For example, weights divided by their own sum are the same weights, whichever way the last digit
-    is rounded.
+    For example, weights divided by their own sum, which is 1, are the same weights, although the
+    last digit may be rounded differently.
     """
     return any(
         passed.shape == result.shape
@@ -124,7 +124,7 @@ def equals_an_input(case: Case, result: torch.Tensor) -> bool:
 def weighted(tensors: list[torch.Tensor], pace: float) -> float:
     """Return a weighted sum of all entries, divided by the root of their number.
 
-    No two entries have the same factor.
+    No two entries have the same factor: it is the cosine of the entry's index times `pace`.
     """
     if not tensors:
         return 0.0
@@ -149,7 +149,7 @@ def of_structure(case: Case, expected: Observation, seen: Observation) -> Imprin
 
 
 def of_growth(case: Case, expected: Observation, seen: Observation) -> Imprint:
-    """Compare the numbers of operations: they grow with the size if the code uses a loop."""
+    """Summarize whether the number of operations grows with the size, as it does in a loop."""
     few, many = (seen.fact(r, "operations", default={}) for r in ("few", "many"))
     return Imprint(f"grows={grows(few, many)}")
 
@@ -166,7 +166,7 @@ def of_dtype(case: Case, expected: Observation, seen: Observation) -> Imprint:
 
 
 def results_in(expected: Observation) -> list[str]:
-    """Return `result`, or the names of its parts."""
+    """Return ["result"] if the result is one tensor, otherwise the names of its tensors."""
     if "result" in expected.tensors:
         return ["result"]
     return sorted(name for name in expected.tensors if name.startswith(("result.", "result[")))

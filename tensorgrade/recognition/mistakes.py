@@ -25,7 +25,7 @@ class Mistake:
 
     name: short, with underscores. message: one or two sentences that point at the idea.
     edits: for each exercise in which it can occur, pairs of (text of the solution, replacement).
-    same_as: the name of a mistake that no case can distinguish from this one.
+    same_as: the name of another mistake that no case can distinguish from this one; or "".
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Signatures: methods to distinguish the mistakes on a case.
+"""Signatures: functions that compute a case's imprint, by which mistakes are distinguished.
 
-A case names one; a course may add its own.
+Each case names one. A course may add its own.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ SIGNATURES: dict[str, Signature] = {
     "ignored": lambda case, expected, seen: Imprint("ignored"),
 }
 
-UNSEEN = {"ignored"}  # these signatures give every version the same imprint
+UNSEEN = {"ignored"}  # signatures with the same imprint for all results
 
 
 def imprint(
@@ -47,7 +47,7 @@ def imprint(
 
 
 def refuses(error: CaughtError, expected: CaughtError | None) -> bool:
-    """Return True if an error is a refusal of an accepted kind, or of the solution's own kind."""
+    """Return True if an error refuses the arguments: its type is accepted or the solution's."""
     if expected is None:
         return error.is_refusal("construct")
     return error.is_refusal(expected.verb, {*REFUSALS, expected.type})

@@ -58,7 +58,8 @@ def bound(
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the positional and the named arguments of a call.
 
-    assigned: the learner's parameter for each requested one. arguments: in the stub's order.
+    assigned: the learner's parameter for each of the stub's. arguments: by the stub's names, in the
+    stub's order.
     Raises TypeError if no parameter can take one of them.
     """
     values = {assigned[name]: value for name, value in arguments.items() if name in assigned}

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def set_bounds(config: dict) -> None:
-    """Set the kernel's limits from `config["bounds"]`, by name, soft and hard ones alike."""
+    """Set the kernel's soft and hard limits from `config["bounds"]`, by name; raise none."""
     import resource  # not available on Windows
 
     for name, bound in config["bounds"].items():

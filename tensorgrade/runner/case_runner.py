@@ -40,14 +40,14 @@ Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
 class Step(ABC):
     """A step of a case; its subclasses are the verbs.
 
-    name, on, path: the target of the step. It is a name of the file, or an object that an earlier
-        step created, or a part of that object at a dotted path.
+    name, on, path: the target of the step. It is a definition of the file (`name`), an object that
+        an earlier step created (`on`), or a part of that object at a dotted path.
     result: the name of the object or result.
-    stages: True if intermediate values are reported, in the whole case.
+    stages: True to record intermediate values. One such step is enough for the whole case.
 
-    A verb also says how an author writes it:
+    Class attributes describe how an author writes the step:
     about: the target if the author names none; "either": the exercise if no object is made yet.
-    makes_object: True if later steps can be about its result.
+    makes_object: True if the result is an object that later steps can have as their target.
     """
 
     about: ClassVar[Literal["object", "exercise", "either"]] = "object"
@@ -69,7 +69,7 @@ class Step(ABC):
         """Execute the step; the runner stores the outcome."""
 
     def describe(self, arguments: str) -> str:
-        """Return the step in words, given its arguments in words; empty if it says nothing."""
+        """Return the step in words, given its arguments in words; "" if messages leave it out."""
         return ""
 
     def in_float32(self) -> "Step":
@@ -95,12 +95,13 @@ class MissingName(Exception):
 class CaseRunner:
     """A runner of cases on one learner's module.
 
-    given: substitutes of the course, for cases that ask for `given` names.
+    given: the names that the course's substitutes define, for steps with `given`.
     device: `cpu` or `cuda`; inputs and modules are moved there, and results come back to the CPU.
-    misspelt: the learner's name of a definition that counts as the requested one, by requested
-    name. beside: the tensors of companion files, by the files' names.
+    misspelt: by requested name, the learner's misspelt name of the definition that counts as it.
+    beside: the tensors of companion files, by the files' names.
     asked: the stub's parameters in their order, by the name of the callable.
-    assigned: for callables in another order, the learner's parameter for each of the stub's.
+    assigned: by the name of a callable whose parameters are in another order, the learner's
+        parameter for each of the stub's.
     """
 
     module: ModuleType
@@ -129,10 +130,10 @@ class CaseRunner:
             return self.fair_reply(steps, tensors)
 
     def fair_reply(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
-        """Return the result of a case, in float32 if float64 itself causes the failure.
+        """Return the result of a case, computed in float32 if float64 itself causes the failure.
 
-        Only an error about dtypes gives the tolerance of float32. Otherwise learners could get the
-        more generous tolerance by raising an error of their own.
+        Only after an error about dtypes are the results of dtype float32, which are compared with a
+        more generous tolerance. Otherwise learners could get that by raising an error themselves.
         """
         reply = self.try_case(steps, tensors)
         error = reply[0]["error"]
@@ -147,7 +148,7 @@ class CaseRunner:
             return again
         if header["error"] or has_nan(again):
             return reply
-        # As float64, so that the comparison is equally strict.
+        # Converted to float64, so that the comparison is as strict as usual.
         exact = {n: t.double() if t.dtype == torch.float32 else t for n, t in results.items()}
         return header, exact
 
@@ -178,7 +179,7 @@ class CaseRunner:
     def keep(self, name: str, value: object, kind: str = "") -> None:
         """Store a tensor, the parts of a list or tuple of tensors, or another value by name.
 
-        kind: the name of the returned type, if the value was converted since.
+        kind: the name of the returned type, if the value has been converted to another type.
         """
         kind = kind or type(value).__name__
         if isinstance(value, Iterator):
@@ -302,7 +303,7 @@ METHODS = ("__init__", "forward")
 def methods_meant(found: object) -> dict[str, str]:
     """Give a module class the required methods that it has only under similar names.
 
-    Return the class's own names, by the required names.
+    Return the similar names by the required names; {} if the argument is no module class.
     """
     renamed: dict[str, str] = {}
     if not (inspect.isclass(found) and issubclass(found, nn.Module)):
@@ -319,10 +320,11 @@ def methods_meant(found: object) -> dict[str, str]:
 
 
 def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[dict, dict]:
-    """Copy matching weights in, also under another name if it clearly means the requested one.
+    """Copy weights into a module's parameters of the same or a clearly corresponding name.
 
-    Return the weights that do not match (missing, misshapen, unexpected, tied: the same tensor as
-    an earlier one), and the other names.
+    Return the names that do not match, and the corresponding names by the requested ones. The
+    former are `missing`, `misshapen` (with the module's shapes), `unexpected`, and `tied`: by name,
+    an earlier name of the same tensor.
     """
     parameters = dict(module.named_parameters())
     renamed = meant_parts(shapes(weights), shapes(parameters))
@@ -351,7 +353,10 @@ def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[d
 def load_file(
     module: nn.Module, weights: Mapping[str, torch.Tensor], renamed: Mapping[str, str]
 ) -> None:
-    """Copy the matching weights of a file, by the learner's own names or the requested ones."""
+    """Copy matching weights of a companion file into a module.
+
+    The file may have the learner's names of parameters or the requested ones (see `renamed`).
+    """
     for own, parameter in module.named_parameters():
         value = weights.get(own, weights.get(as_asked(own, renamed)))
         if value is not None and value.shape == parameter.shape:
@@ -363,7 +368,7 @@ def shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, list[int]]:
 
 
 def tensor_attribute(module: nn.Module, name: str) -> torch.Tensor | None:
-    """Return a tensor stored as a plain attribute although a parameter was required."""
+    """Return the tensor at a dotted path of attributes, parameter or not; None if there is none."""
     owner: Any = module
     for part in name.split("."):
         owner = getattr(owner, part, None)
@@ -371,14 +376,14 @@ def tensor_attribute(module: nn.Module, name: str) -> torch.Tensor | None:
 
 
 def has_nan(reply: Reply) -> bool:
-    """Return True if a case was answered, with NaN in a result."""
+    """Return True if a case ended without an error and has NaN in a result."""
     header, results = reply
     floating = (t for t in results.values() if t.is_floating_point())
     return header["error"] is None and any(bool(t.isnan().any()) for t in floating)
 
 
 def scattered(tensor: torch.Tensor) -> torch.Tensor:
-    """Return the same numbers in column order in memory; those of a vector with gaps.
+    """Return an equal tensor that is not contiguous: in column order; a vector with gaps.
 
     >>> scattered(torch.ones(2, 3)).stride(), scattered(torch.ones(3)).stride()
     ((1, 2), (2,))
@@ -392,8 +397,8 @@ def scattered(tensor: torch.Tensor) -> torch.Tensor:
 def refilled(kept: object, value: Any) -> Any:
     """Write a value's numbers into a tensor that was passed before, and return that tensor.
 
-    If it does not fit, return the value itself. A learner who caches an answer by the identity of
-    the input must notice that its content has changed.
+    If they are not tensors of the same shape, return the value itself. This reveals code that
+    caches a result by the identity of its input and does not notice that the content has changed.
 
     >>> kept = torch.zeros(2)
     >>> refilled(kept, torch.ones(2)) is kept, kept
@@ -451,7 +456,9 @@ class Snapshot:
 def gradients(
     results: tuple[torch.Tensor, ...], leaves: list[torch.Tensor], seeds: tuple[torch.Tensor, ...]
 ) -> tuple[torch.Tensor | None, ...]:
-    """Return the gradients of the leaves, given one for each result; None if none arrives.
+    """Return the gradient of each leaf, or None for a leaf that no result depends on.
+
+    seeds: the gradient with respect to each result.
 
     torch imports sympy to compare the shapes of a result and its gradient. To avoid that, this
     function compares them itself, with torch's message if they differ. It then differentiates a
@@ -476,9 +483,10 @@ def same(before: torch.Tensor, after: torch.Tensor) -> bool:
 
 
 def state_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tensor]]:
-    """Return a value as text, and the tensors in it. Unknown objects are named only.
+    """Return a value as text, and the tensors in it by place.
 
-    copies: copy the tensors. Otherwise return the tensors themselves, for a short comparison.
+    Of objects inside it that are not plain values or containers, only the type is included.
+    copies: copy the tensors. Otherwise return the tensors themselves, for a comparison at once.
     """
     tensors: dict[str, torch.Tensor] = {}
 
@@ -509,7 +517,7 @@ def is_brief(value: object) -> bool:
     return type(value) in PLAIN and (type(value) is not int or value.bit_length() <= MOST_BITS)
 
 
-REGISTERED = ("_parameters", "_buffers")  # attributes with a module's tensors by name
+REGISTERED = ("_parameters", "_buffers")  # attributes that hold a module's own tensors by name
 
 
 def attributes_of(owner: Any) -> dict[str, Any]:

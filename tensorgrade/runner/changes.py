@@ -33,17 +33,17 @@ def changes(text: str, bugs: Mapping[str, str]) -> dict[str, int]:
         given = definitions(bound_by(bugs[name]))[name]
         before, after = parts_of(given), parts_of(there[name])
         whole = len(after) > MOST_PARTS or looks_up(there[name], given, bound)
-        both = max(len(before), len(after))  # the given code is gone, however short the new code is
+        both = max(len(before), len(after))  # for a rewrite, however short the new code is
         found[name] = both if whole else differing(before, after)
     return found
 
 
 def definition_alone(text: str, name: str, given: str, own: str = "") -> list[ast.stmt]:
-    """Return the statements to run if only one definition of a text counts.
+    """Return the statements to run if only one definition of a text counts; [] without one.
 
-    given: the course's own text, in which the learner's definition replaces the given one.
-    own: its name in the learner's text, if that is misspelt. From the rest of that text, only the
-    imports that the definition uses are retained. Other code of the file cannot interfere.
+    given: the course's text, in which the learner's definition replaces the given one. own: the
+    definition's name in the learner's text, if it is misspelt. From the rest of that text, only the
+    imports that the definition uses are retained, so that no other code can interfere.
 
     >>> text = "import math, sys\\ndef f(x): return math.exp(x)\\nprint(f(1))"
     >>> [ast.unparse(one)[:12] for one in definition_alone(text, "f", "import torch\\ndef f(x): 1")]
@@ -78,7 +78,7 @@ def looks_up(definition: ast.stmt, given: ast.stmt, bound: Mapping[str, ast.stmt
 
 
 def names_in(definition: ast.AST) -> set[str]:
-    """Return the names in a definition: as names, as attributes, as texts."""
+    """Return the names in a definition: variables, attributes, imported names and texts."""
     found = set()
     for node in ast.walk(definition):
         match node:
@@ -120,7 +120,7 @@ def differing(before: list[str], after: list[str]) -> int:
 
 
 def parts_of(definition: ast.AST) -> list[str]:
-    """Return a tree's nodes in order, each with its own name or value, for trees of any depth."""
+    """Return a text for each node of a tree, in order (see `told`), for trees of any depth."""
     found, left = [], [definition]
     while left:
         node = left.pop()

@@ -28,7 +28,10 @@ def main(order: dict) -> None:
 
 
 def show(sources: list[str]) -> list[str]:
-    """Return each path's place for an ordinary user; the path itself if root may not mount."""
+    """Mount each path where an ordinary user can reach it, and return the new paths.
+
+    If root may not mount, return the paths unchanged.
+    """
     try:
         unshare(NEW_MOUNT)
         mount("", "/", "", PRIVATE | RECURSIVE, "")
@@ -41,7 +44,7 @@ def show(sources: list[str]) -> list[str]:
 
 
 def show_one(descriptor: int, number: int) -> str:
-    """Mount the file or folder of a descriptor under a new name there."""
+    """Mount the file or folder of a descriptor in SHOWN_AT under a number; return its new path."""
     source, target = f"/proc/self/fd/{descriptor}", f"{SHOWN_AT}/{number}"
     if os.path.isdir(source):
         os.mkdir(target, 0o755)

@@ -1,6 +1,6 @@
-"""Small edits of a learner's own definition, one of which may fix it.
+"""Small edits of a learner's definition, one of which may fix it.
 
-They are computed from its text on the learner's side, where parsing it is safe.
+They are computed from its text in the learner's process, where parsing the text is safe.
 """
 
 import ast
@@ -44,7 +44,7 @@ SIBLINGS = {
     "view": ("reshape",),
 }
 COMPARISONS = (">", ">=", "<", "<=", "==", "!=")
-# Operations that may be missing around a value, which replaces {}.
+# Operations that may be missing around a value. The value is put in the place of {}.
 MISSING = (
     "({}).transpose(-2, -1)",
     "({}).transpose(1, 2)",
@@ -58,7 +58,7 @@ MISSING = (
 
 
 class Idea(StrEnum):
-    """What an edit changes. Messages turn it into a hint that does not show the edit."""
+    """The kind of an edit. Messages turn it into a hint that does not show the edit."""
 
     LOST_RESULT = "lost result"
     IN_PLACE = "in place"
@@ -87,8 +87,9 @@ SIMPLE = (Idea.NUMBER, Idea.NUMBERS, Idea.NAME, Idea.NAMES)
 class Edit:
     """An edit of one definition.
 
-    line: its line. code: the edited code, if a message quotes it. text: the whole file with the
-    edit. above, below: the number of lines above and below the edited definition.
+    line: its line. code: the code before the edit that a message quotes, perhaps shortened; or "".
+    text: the whole file with the edit. above, below: the number of lines above and below the edited
+    definition.
     """
 
     line: int
@@ -105,13 +106,13 @@ class Edit:
         return "\n" * self.above + "\n".join(lines[self.above : len(lines) - self.below])
 
     def quotes(self, text: str) -> bool:
-        """Return True if its code is a part of a text."""
+        """Return True if the code that it quotes is in a text."""
         return self.code.rstrip("…") in text
 
 
 @dataclass(frozen=True)
 class Change:
-    """An edit whose text is not written yet, because there are thousands and few are tried.
+    """An edit whose full text is not computed yet, because there are thousands and few are tried.
 
     places: the start and end of each replaced piece, and its new text.
     """
@@ -133,7 +134,7 @@ class Text:
             self.starts.append(self.starts[-1] + len(line) + 1)
 
     def offset(self, line: int, column: int) -> int:
-        """Return the index of a place in the text; columns of a tree count bytes."""
+        """Return the index in the text of a syntax tree's line and column, which counts bytes."""
         return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
@@ -154,7 +155,7 @@ class Text:
         return Change(line, idea, code, tuple((*self.span(node), new) for node, new in changes))
 
     def put(self, change: Change, begin: int = 0, end: int | None = None) -> str:
-        """Return the text, or the part between two places, with a change."""
+        """Return the text, or the part of it between two indices, with a change applied."""
         pieces, at = [], begin
         for start, stop, new in sorted(change.places):
             pieces += [self.text[at:start], new]
@@ -163,7 +164,7 @@ class Text:
 
 
 def edits(text: str, name: str, line: int, first: int = 0, most: int | None = None) -> list[Edit]:
-    """Return edits of the definition that contains a line (the one of that name, for line 0).
+    """Return edits of the definition that contains a line, otherwise of the one of that name.
 
     Edits on that line come first, then those close to it. A text that does not parse has none.
     first, most: the portion to return, because the texts of all edits of a large file would fill
@@ -179,7 +180,10 @@ def edits(text: str, name: str, line: int, first: int = 0, most: int | None = No
 
 @lru_cache(1)
 def definition_of(text: str, name: str, line: int) -> ast.stmt | None:
-    """Return the definition that contains a line (the one of that name, for line 0)."""
+    """Return the definition that contains a line, otherwise the last one of that name.
+
+    None if there is neither, or if the text does not parse.
+    """
     try:
         tree = ast.parse(text)
     except UNPARSABLE:
@@ -191,7 +195,10 @@ def definition_of(text: str, name: str, line: int) -> ast.stmt | None:
 
 @lru_cache(1)
 def changes_of(text: str, name: str, line: int) -> list[Change]:
-    """Return all changes of that definition, the most promising first, cached between portions."""
+    """Return all changes of the definition (see `definition_of`), the most promising first.
+
+    They are cached, because a caller requests them in several portions.
+    """
     node = definition_of(text, name, line)
     made = Definition(Text(text), node).different() if node else []
     return sorted(made, key=lambda change: distance_key(change, line)) if line else made
@@ -402,5 +409,5 @@ def is_self(node: ast.AST) -> bool:
 
 
 def is_module(node: ast.expr) -> bool:
-    """Return True if a name is that of a module or `self`, so not an intermediate value."""
+    """Return True if a node is the name of a module or `self`, so not an intermediate value."""
     return isinstance(node, ast.Name) and node.id in ("torch", "nn", "F", "math", "np", "self")

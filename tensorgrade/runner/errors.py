@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 LONGEST, DEEPEST, MOST_SIZES, LARGEST = 500, 12, 3, 10**9
-# These have frames of their own in Python, but are only a part of a line to the reader.
+# Python gives these a separate frame, although they are only a part of a line to the reader.
 PARTS_OF_A_LINE = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 # Further observations at the place of an error (`signs_of`).
 SIGNS = {"on self", "argument of init", "local in init"}
@@ -83,7 +83,7 @@ def describe_error(error: BaseException, filename: str) -> dict:
 
 
 def place_in(error: SyntaxError) -> tuple[int | None, str]:
-    """Return the line that Python could not read, and its text.
+    """Return the line that Python could not read, or None, and its text.
 
     Code that raises a SyntaxError may put anything there, so types are checked.
     """
@@ -141,7 +141,7 @@ def names_in_init(owner: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def values_in(frame: FrameType, source: str) -> dict[str, dict | list]:
-    """Return what a line's names hold: shapes, integers and dtypes; and the names that are None."""
+    """Return the shapes, integers and dtypes that a line's names hold, and the names for None."""
     # Without torch there are no tensors, so do not import it just for this.
     tensors = getattr(sys.modules.get("torch"), "Tensor", ())
     sizes: dict[str, list[int] | int] = {}

@@ -1,4 +1,4 @@
-"""Make forking cheap: few pages of memory to share, and few to copy.
+"""Make forking fast: few pages of memory to share, and few to copy.
 
 A forked child shares each page of memory with its parent until one of them writes to it. Then the
 page is copied, which takes longer than running several lines of Python. Imports leave gaps of freed

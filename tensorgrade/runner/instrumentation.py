@@ -1,7 +1,7 @@
 """Observations of learner code from its own process: operations, state, intermediate shapes.
 
-They are claims, because they come from the learner's process. They are used in messages and decide
-few points. Values are judged outside.
+They are claims, because learner code runs in the same process and could change them. They are used
+in messages and decide few points. Results are judged in the trusted process.
 """
 
 import sys
@@ -179,7 +179,10 @@ class ChangeTrace(ShapeTrace):
         self.lines: dict[str, int] = {}
 
     def note(self, frame: FrameType, known: dict[str, object], line: int) -> None:
-        """Check values without a known line; in nested calls the inner line comes first."""
+        """Store the line for values that have changed and have no line yet.
+
+        In nested calls the inner line is stored, because it is reported first.
+        """
         left = [name for name in self.changed if name not in self.lines]
         self.lines |= {name: line for name in left if self.changed[name]()}
 

@@ -114,7 +114,7 @@ def run(
 
 
 def misspelt_in(source: str, asked: Collection[str]) -> dict[str, str]:
-    """Return the misspelt definitions of a text, by the only requested name they can mean.
+    """Return, by requested name, the only definition of a text that can be a misspelling of it.
 
     >>> misspelt_in("def widht(): pass\\ndef other(): pass", ["width", "height"])
     {'width': 'widht'}
@@ -140,9 +140,9 @@ def letters(name: str) -> str:
 
 
 def spelt_like(asked: str, own: str) -> bool:
-    """Return True if a name is a slip of another one.
+    """Return True if a name is a misspelling of another one.
 
-    A slip has letters exchanged, one too many, or one too few.
+    Letters may be exchanged, and there may be one too many or one too few. Case does not count.
 
     >>> spelt_like("width", "widht"), spelt_like("width_of", "Width_of"), spelt_like("new", "old")
     (True, True, False)
@@ -190,10 +190,10 @@ def top_level_blocks(source: str) -> list[tuple[int, str]]:
 
 
 def read_from_outside(module: types.ModuleType) -> dict[str, list[str]]:
-    """Return, for each function and class of a file, the names of the file's own values it reads.
+    """Return, for each function and class of a file, the names of the file's values it reads.
 
-    Values are tensors, torch modules and integers, such as a notebook's cells leave behind. A name
-    in capitals is a constant, which definitions are allowed to read.
+    Values are tensors, torch modules and integers, for example from other cells of a notebook. A
+    name in capitals is a constant, which definitions are allowed to read.
     """
     import torch  # here, because processes that read notebooks do not need it
 

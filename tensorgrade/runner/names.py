@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from itertools import permutations, takewhile
 
-MOST = 6  # names compared at once, because all their orders are tried
+MOST = 6  # names that are compared at most, because all their orders are tried
 LIKE = 0.4  # the least similarity that counts
 Fits = Callable[[str, str], bool]
 
@@ -56,10 +56,11 @@ def meant(
     there: Sequence[str],
     fits: Fits = lambda asked, there: True,
 ) -> dict[str, str]:
-    """Return the names that match requested ones. Callers exclude names that are on both sides.
+    """Return, by requested name, the name of `there` that corresponds to it.
 
-    fits: returns True if one name can replace the other at all. If equal numbers of names remain on
-    both sides, they are matched in their order.
+    Names are matched by similarity. If equal numbers of names remain on both sides, they are
+    matched in their order. fits: returns True if one name can replace the other at all. Callers
+    exclude names that are on both sides.
     """
     if not asked or not there or max(len(asked), len(there)) > MOST:
         return {}
@@ -87,10 +88,11 @@ Shapes = Mapping[str, Sequence[int]]
 
 
 def meant_parts(asked: Shapes, there: Shapes) -> dict[str, str]:
-    """Match the parts of a module, by the shapes of its tensors under their dotted names.
+    """Return, by requested name, the module's name of each part that is named differently.
 
-    Two parts match only if the tensors under the same names have the same shapes. If they share no
-    names, they must have equally many tensors of each shape.
+    asked, there: the shapes of the requested and the module's tensors, by dotted name. Two parts
+    match only if the tensors under the same names have the same shapes. If they share no names,
+    they must have equally many tensors of each shape.
 
     >>> meant_parts({"first.weight": (2, 3), "last.weight": (3, 3)},
     ...             {"fst.weight": (2, 3), "out.weight": (3, 3)})
@@ -167,7 +169,7 @@ def layers_in_order(asked: Sequence[str], there: Sequence[str]) -> dict[str, str
 
 
 def told_apart(names: Sequence[str]) -> dict[str, str]:
-    """Return dotted names, each by the part left after removing shared beginnings and ends.
+    """Return dotted names, each under the part of it that differs between them.
 
     >>> told_apart(["made.q.weight", "made.k.weight"])
     {'q': 'made.q.weight', 'k': 'made.k.weight'}
@@ -222,7 +224,9 @@ def by_part(shapes: Shapes) -> dict[str, dict[str, Sequence[int]]]:
 
 
 def as_asked(name: str, renamed: Mapping[str, str]) -> str:
-    """Return the requested form of a learner's dotted name.
+    """Return the requested name for a learner's dotted name.
+
+    renamed: the learner's names by requested names; the longest one that fits counts.
 
     >>> as_asked("fst.weight", {"first": "fst"}), as_asked("fsts", {"first": "fst"})
     ('first.weight', 'fsts')

@@ -20,7 +20,7 @@ def unshare(flag: int) -> None:
 
 
 def fork_as_first_process(own_namespace: int) -> int:
-    """Fork a child that is process 1 of a new PID namespace; returns as `os.fork` does.
+    """Fork a child that is process 1 of a new PID namespace; return what `os.fork` returns.
 
     When process 1 ends, the kernel ends all processes in its namespace. `own_namespace` is a
     descriptor of the caller's namespace. The caller returns to it, so that it can fork again.
@@ -52,5 +52,5 @@ def own_shared_memory(config: dict) -> None:
 
 
 def own_network(config: dict) -> None:
-    """Use an empty network, and private abstract sockets."""
+    """Leave the network for an empty one, which also has its own abstract sockets."""
     unshare(NEW_NET)

@@ -1,10 +1,11 @@
 """Extract the Python from a notebook: its definitions, without code that merely runs.
 
-It keeps imports, functions, classes, and assignments of literals, lambdas and plain names, also
-in the branches of an `if` or a `try` that defines something there. A class that depends on a value
-computed by another cell therefore fails visibly. It drops calls, prints, plots, loops, `await`,
-magics and shell lines, so long-running cells cost no time. Tags, outputs and other metadata are
-ignored. All code cells count, in their order in the notebook.
+Imports, functions and classes remain, and assignments of literals, lambdas and plain names. They
+also remain in the branches of an `if` or a `try` that defines a function or a class or imports
+something. Calls, prints, plots, loops, `await`, magics and shell lines are dropped, so long-running
+cells cost no time. A class that depends on a value computed by another cell therefore fails
+visibly. Tags, outputs and other metadata are ignored, except nbgrader's marks of exercises. All
+code cells count, in their order in the notebook.
 
 An exercise has a cell of its own. If other cells define it too, its own cell counts once it is
 solved. A last line `mean = 3` or a scratch version below therefore does no harm. A solved copy of
@@ -46,7 +47,7 @@ Broken = Callable[[str, list[str]], str]
 class Cell:
     """One code cell: its source, and its name in messages.
 
-    exercise: the exercise that owns it, if any. place: its position among all cells, in words.
+    exercise: the exercise that owns it, or "". place: its position among the code cells, in words.
     is_code: False for an exercise's cell that was converted to text.
     """
 
@@ -112,15 +113,19 @@ def extract(cells: list[Cell], filename: str = "the notebook") -> Source:
     as_written = replace(assemble(cells, filename, keep_broken), notes=notes)
     if line_of_error(as_written.text) is None:
         return as_written
-    # A file with a broken cell is read block by block. If that would cut a string of another cell
-    # in two, replace the broken block with a line that raises its error.
+    # A text with a broken cell is read block by block (`statements` in loading.py). If that loses
+    # names of other cells, because it cuts one of their strings in two, replace each broken block
+    # with a line that raises its error.
     sound = assemble(cells, filename, drop_broken)
     lost = names_in(sound.text) - names_in(as_written.text)
     return replace(assemble(cells, filename, name_broken), notes=notes) if lost else as_written
 
 
 def with_one_definition(cells: list[Cell]) -> tuple[list[Cell], tuple[tuple[str, str], ...]]:
-    """Return the cells without overridden definitions of exercises, and notes about them."""
+    """Return the cells with only the definition of each exercise that counts, and notes.
+
+    A note is a pair of an exercise and a sentence on which definition counts.
+    """
     notes = []
     for name in dict.fromkeys(cell.exercise for cell in cells if cell.exercise):
         found = {at: made for at, cell in enumerate(cells) if (made := last_made(cell, name))}
@@ -250,7 +255,10 @@ def as_it_runs(source: str) -> str:
 
 
 def definitions_of_block(block: str, broken: Broken) -> str:
-    """Return the definitions of one block; if it does not parse, the result of `broken`."""
+    """Return the definitions of one block; if it does not parse, the result of `broken`.
+
+    A broken block without a definition is dropped.
+    """
     try:
         return only_definitions(block)
     except UNPARSABLE:
@@ -277,7 +285,8 @@ def name_broken(block: str, names: list[str]) -> str:
 def without_magics(source: str) -> str:
     """Return a cell without IPython's own syntax: `%magics`, `!shell` lines and `help?`.
 
-    Only lines that do not parse are replaced, so a `%` at the start of a formula's line stays.
+    Only lines that do not parse are replaced, so that a line of a formula may begin with `%`. If
+    there are more than MOST_REPAIRS such lines, all lines that look like IPython's are replaced.
     """
     if source.startswith("%%"):
         first, _, rest = source.partition("\n")
@@ -341,9 +350,10 @@ def only_definitions(
 
 
 def dropped(body: list[ast.stmt], is_kept: Callable[[ast.stmt], bool]) -> Iterator[ast.stmt]:
-    """Yield the statements to remove, in order; of an `if` or a `try` with definitions, inner ones.
+    """Yield the statements to remove, in order.
 
-    Other blocks are removed as a whole, because their condition may take long.
+    From an `if` or a `try` with definitions, only statements in its branches are removed. Any other
+    is removed as a whole, because its condition may take long.
     """
     for statement in body:
         if has_definitions(statement):

@@ -40,7 +40,7 @@ class OwnUser:
 
 
 class Users:
-    """A supply of user numbers, given out in turn so that none is soon used again."""
+    """A supply of user numbers, assigned in turn so that none is soon used again."""
 
     def __init__(self) -> None:
         start = os.getpid() % len(USERS)
@@ -59,7 +59,10 @@ class Users:
 
 
 def claimed(number: int) -> socket.socket | None:
-    """Claim a name that one process can own until it ends; return None if it is taken."""
+    """Reserve a number by binding a socket to a name; return the socket, or None if it is taken.
+
+    Only one process can hold the name, and loses it when it ends.
+    """
     claim = socket.socket(socket.AF_UNIX)
     try:
         claim.bind(f"\0tensorgrade-user-{number}")

@@ -196,9 +196,8 @@ MOST_NAMES = 500  # of one exercise
 def foreign_names(text: str, exercises: Collection[str]) -> dict[str, list[str]]:
     """Return, for each exercise, the names in its code that are not defined in the text.
 
-    These are attributes, names under which something was imported, and names looked up by
-    `getattr`. Helpers of the file that the code names are searched too, but other exercises are
-    not.
+    These are built-in names, attributes, imported names with their aliases, and names looked up by
+    `getattr`. Helpers of the file that the code uses are searched too, but other exercises are not.
 
     >>> foreign_names("from torch import exp as e\\ndef f(x):\\n    return e(x.T)", ["f"])
     {'f': ['T', 'e', 'exp']}
@@ -247,7 +246,7 @@ def is_read(name: str, body: list[ast.stmt]) -> bool:
 
 
 def is_named(name: str, node: ast.AST) -> bool:
-    """Return True if a part of the code has a name, or reads all local names at once."""
+    """Return True if a node contains a name, or a call such as `locals` that reads all of them."""
     names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
     return not names.isdisjoint({name, "locals", "vars"})
 
@@ -255,8 +254,8 @@ def is_named(name: str, node: ast.AST) -> bool:
 class Named(NamedTuple):
     """The names in one part of a text.
 
-    read: all names without a dot. made: variables and arguments that it binds. elsewhere:
-    attributes, and names of other modules.
+    read: all variables, including those that it only assigns. made: variables that it assigns, and
+    parameters. elsewhere: attributes, imported names, and names looked up by `getattr`.
     """
 
     read: set[str]
@@ -265,7 +264,7 @@ class Named(NamedTuple):
 
 
 def named_in(part: ast.AST) -> Named:
-    """Return the names in a part of a text."""
+    """Return the names in a part of a text's syntax tree."""
     found = Named(set(), set(), set())
     for node in ast.walk(part):
         match node:
@@ -290,7 +289,10 @@ def reached(
     exercises: Collection[str],
     look: Callable[[ast.AST], Named],
 ) -> list[ast.AST]:
-    """Return a definition and the parts of its file that it needs; of imports only used names."""
+    """Return a definition and the parts of its file that it uses, directly or indirectly.
+
+    Other exercises are left out. Of an import, only the alias that is used is returned.
+    """
     found: dict[str, ast.AST] = {}
     left: list[ast.AST] = [definition]
     while left:

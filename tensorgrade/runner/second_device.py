@@ -1,8 +1,8 @@
-"""A second device that every machine has, to find tensors left behind when a module is moved.
+"""Simulate a second device, to find tensors that stay behind when a module is moved.
 
-On torch's `meta` device only shapes are computed. But tensors have a device as on a GPU, and
-operations across devices are refused in the same way. The findings are claims of the learner's
-process.
+The device is torch's `meta` device, which every machine has. It computes only shapes. As with a
+GPU, each tensor is on one device, and operations across devices are refused. The findings are
+claims of the learner's process.
 """
 
 import sys
@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_leaves
 DEVICE = "meta"
 # Copies from one device to another are allowed.
 CROSSING = {"copy_", "_to_copy", "_copy_from"}
-# Indices may be on the CPU, on whichever device the tensor is.
+# Indices may always be on the CPU.
 PICKING = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index"}
 
 
@@ -37,8 +37,9 @@ class NotFound(Exception):
 class SecondDevice(TorchDispatchMode):
     """A context in which an operation with tensors of two devices raises an error.
 
-    module: it has been moved. filename: the learner's file. Raises TwoDevices in the learner's own
-    line, or NotFound if the tensor is a weight of a module in a plain list.
+    module: the module that has been moved. filename: the learner's file. The error is TwoDevices,
+    or NotFound if the tensor that stayed is a weight of a module that torch does not find, such as
+    one in a list.
 
     >>> with SecondDevice(nn.Module(), "no file"):
     ...     torch.ones(2, device=DEVICE) + torch.ones(2)
@@ -49,8 +50,8 @@ class SecondDevice(TorchDispatchMode):
     def __init__(self, module: nn.Module, filename: str):
         super().__init__()
         self.module, self.filename = module, filename
-        # For the memory of each new tensor on the first device, the memory of its origin. The
-        # tensors are kept alive, so that no memory is used twice.
+        # By the memory address of each new tensor on the first device, that of the tensor from
+        # which it was computed first. The tensors are kept alive, so that no address is reused.
         self.roots: dict[int, int] = {}
         self.kept: list[torch.Tensor] = []
 
@@ -78,7 +79,7 @@ class SecondDevice(TorchDispatchMode):
             self.roots.setdefault(memory(tensor), memory(tensor) if first is None else first)
 
     def root(self, tensor: torch.Tensor) -> int:
-        """Return the memory of the tensor from which this one was computed."""
+        """Return the memory address of the first tensor from which this one was computed."""
         return self.roots.get(memory(tensor), memory(tensor))
 
     def name_of(self, left: torch.Tensor) -> str:
@@ -129,7 +130,7 @@ def plain_attributes(module: nn.Module) -> Iterator[tuple[str, object]]:
 
 
 def learner_frame(filename: str) -> FrameType | None:
-    """Return the innermost frame that runs the learner's file."""
+    """Return the innermost frame that runs the learner's file; None if there is none."""
     frame: FrameType | None = sys._getframe()
     while frame is not None and frame.f_code.co_filename != filename:
         frame = frame.f_back

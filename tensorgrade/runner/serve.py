@@ -52,7 +52,7 @@ SECONDS_OF_LOOKING = 2
 
 
 def main() -> None:
-    """Serve over the standard streams, after an empty message when all imports are done.
+    """Send an empty message when all imports are done, then serve over the standard streams.
 
     This is for systems that cannot fork. The output of learner code is discarded.
     """
@@ -96,8 +96,8 @@ def read(
 ) -> Source | None:
     """Return the text to load, from the request or from the files in it; None if there is none.
 
-    tell: receives the text found in the files, and what `looked_at` finds in it if it is to be
-    loaded. If nothing was found, it receives the reason.
+    tell: receives a reply if the text comes from files. The reply has the text and, in a `load`
+    request, the facts from `looked_at`. If the files have no text, it has the reason.
     """
     if request["source"] is not None:
         return Source(**request["source"])
@@ -135,8 +135,9 @@ def looked_at(text: str, exercises: dict[str, str]) -> dict[str, Any]:
 def in_time(look: Callable[[], Any], nothing: Any) -> Any:
     """Return the result of examining a text.
 
-    Return `nothing` if that takes too much processor time, or if the text is nested too deeply. A
-    busy machine must not decide it, because a find-the-bug answer without facts earns nothing.
+    Return `nothing` if that takes too much processor time, or if the text cannot be parsed. Elapsed
+    time does not count, because it depends on other programs, and a find-the-bug answer without
+    facts earns nothing.
     """
     try:
         with seconds(SECONDS_OF_LOOKING, processor=True):
@@ -246,10 +247,10 @@ def bind_substitute(
 
 
 def understanding(stand_in: type, own: object, assigned: Mapping[str, str]) -> type:
-    """Return a substitute that also accepts arguments in the form of a learner's own class.
+    """Return a substitute that also accepts arguments by the names of a learner's class.
 
-    own: that class, if there is one. Its parameter names replace those at the same positions,
-    unless they are assigned otherwise.
+    own: the learner's class of that name, if there is one. Its parameters correspond to the
+    substitute's at the same positions, unless they are assigned otherwise.
     """
     parameters = list(inspect.signature(stand_in).parameters)
     places = list(parameters_of(own)) if inspect.isclass(own) else []
@@ -315,7 +316,8 @@ def try_edits(case_runner: CaseRunner, source: Source, request: dict, tensors: d
 
     Edits of the given line come first. Edits that take too long or raise an error are not reported.
     """
-    until = time.process_time() + request["seconds"]  # on a busy machine, as many edits are tried
+    # Processor time, so that other programs do not change how many edits are tried.
+    until = time.process_time() + request["seconds"]
     tries: list[dict] = []
     results: dict[str, torch.Tensor] = {}
     own = case_runner.misspelt.get(request["name"], request["name"])
@@ -356,11 +358,10 @@ def edited(case_runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleTy
 
 @contextmanager
 def seconds(most: float, processor: bool = False) -> Iterator[None]:
-    """Raise OutOfTime in the code inside if it takes longer; do nothing without alarms.
+    """Raise OutOfTime in the code inside if it takes longer; do nothing on systems without alarms.
 
-    The clock of a case, on the other side, can only end this process, which loses its results.
-
-    processor: count this process's processor time instead.
+    The trusted side limits the time of a case too, but it can only end this process, which loses
+    its results. processor: count this process's processor time instead of elapsed time.
     """
     if not hasattr(signal, "SIGALRM"):
         yield

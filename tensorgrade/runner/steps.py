@@ -114,8 +114,8 @@ class Restore(Step):
 class Load(Step):
     """Copy weights in by name; record names that are missing, extra or of another shape.
 
-    Weights of a companion file (`beside`) follow, under the requested or the learner's own names.
-    Weights that are missing there, or that match no parameter, change nothing.
+    Then copy the weights of a companion file (`beside`), which may have the requested or the
+    learner's own names. Parameters without a matching weight in the file remain unchanged.
     """
 
     weights: dict[str, str]
@@ -207,7 +207,7 @@ class Move(Passing):
 class Call(Passing):
     """Call a function or module; store its result, gradients and changed inputs.
 
-    gradient: requests gradients, with one tensor for each result.
+    gradient: requests gradients; the keys of the gradients with respect to the results, in order.
     watch: counts operations.
     seed: set before the call; None continues with the previous call's random numbers.
     scattered: passes tensors that are not contiguous in memory.
@@ -217,7 +217,7 @@ class Call(Passing):
     printed: a name for the printed output.
     afterwards: arguments whose content after the call is stored.
     no_grad: runs inside `torch.no_grad()`.
-    unkept: ignores the result.
+    unkept: does not store the result.
 
     Further data for messages: `trace` records intermediate shapes. `changes` records the lines that
     change inputs. `aloud` records the first printed lines.
@@ -287,9 +287,9 @@ class Call(Passing):
             self.keep_gradients(runner, returned, leaves)
 
     def fresh_values(self, runner: CaseRunner) -> tuple[dict, dict]:
-        """Return the arguments, and the leaves whose gradients are requested.
+        """Return the arguments, and the tensors whose gradients are requested (leaves), by name.
 
-        Learner code gets a clone of the leaf, so that changing it in place raises no error.
+        Learner code gets a clone of each leaf, so that changing it in place raises no error.
         """
         arguments, leaves = self.values(runner), {}
         if self.scattered:
@@ -332,9 +332,10 @@ class Call(Passing):
 
     @contextmanager
     def heard(self, runner: CaseRunner, facts: dict) -> Iterator[None]:
-        """Store the printed output, without blanks at the ends of lines.
+        """Capture what the code inside prints, and store what the step requests of it.
 
-        If requested, also record the first lines, even if the call fails.
+        With `printed`, this is the whole output, without blanks at the ends of lines. With `aloud`,
+        it is the first lines, even if the call fails.
         """
         if not self.printed and not self.aloud:
             yield
@@ -351,7 +352,7 @@ class Call(Passing):
             runner.keep(self.printed, "\n".join(line.rstrip() for line in lines).strip("\n"))
 
     def keep_gradients(self, runner: CaseRunner, returned: object, leaves: dict) -> None:
-        """Store the gradients of all results together, by the names of inputs and parameters."""
+        """Store the gradients with respect to inputs and parameters, added up over all results."""
         if self.on:
             renamed = runner.renamed.get(self.on, {})
             named = runner.objects[self.on].named_parameters()

@@ -31,7 +31,10 @@ SETTINGS: tuple[tuple[Callable[[], Any], Callable[[Any], Any], Any], ...] = (
 
 @contextmanager
 def standard_torch() -> Iterator[None]:
-    """Use torch's default settings inside; restore the notebook owner's settings afterwards."""
+    """Use torch's default settings inside; restore the previous settings afterwards.
+
+    These may be those of a learner's notebook.
+    """
     before = [read() for read, _, _ in SETTINGS]
     standard = [standard for _, _, standard in SETTINGS]
     if before != standard:
@@ -76,7 +79,7 @@ class NoCompiler(Absent):
 
 
 def unchanged(value: bool) -> bool:
-    """Return the argument: its value is known already."""
+    """Return the argument, because a plain bool needs no algebra."""
     return value
 
 
@@ -103,7 +106,7 @@ def has_numbers(value: object) -> bool:
     return NUMBERS((*tensor.shape, *tensor.stride(), tensor.storage_offset()))
 
 
-# For each function on sizes, a check that its arguments are plain, and its result for these.
+# For each function on sizes, a check that an argument is plain, and the function for plain ones.
 ASKED_OF_SIZES: dict[str, tuple[Callable[[object], bool], Callable]] = {
     "expect_true": (TRUTHS, unchanged),
     "guard_or_false": (TRUTHS, unchanged),

@@ -18,7 +18,7 @@ from .instrumentation import ShapeTrace
 
 MOST, MOST_ENTRIES, MOST_TOGETHER = 120, 4096, 1 << 16
 MOST_LINES = 8  # of nested calls
-OURS = 3  # references to a value while a recorder examines it, if nothing else refers to it
+OURS = 3  # the reference count of a recorded value to which nothing but the recorder refers
 NAMES = {*dir(torch), *dir(torch.Tensor)}
 EMPTY = {name for name in NAMES if name.removeprefix("new_").startswith("empty")}
 ASSIGNED = {f"__i{name}__" for name in "add sub mul truediv floordiv matmul pow and or".split()}
@@ -31,11 +31,11 @@ class StageRecorder(TorchFunctionMode):
         file, the innermost first; empty for a value from elsewhere. `inputs` are indices in this
         list. `names` are local names of the value.
     values: a copy of each value at that time. It is None if the value is too large, or if nothing
-        has been written to it yet. A value that is changed in place becomes a new one, made from
-        the old.
+        has been written to it yet. A value that is changed in place is recorded as a new one,
+        computed from the old one.
     raised: the lines through which an error passed.
-    failure: an operation's error, and its inputs.
-    used: the inputs of any operation.
+    failure: the error of an operation, and the indices of its inputs.
+    used: the indices of values that were the input of an operation.
     """
 
     def __init__(self, filename: str):
@@ -119,7 +119,7 @@ class StageRecorder(TorchFunctionMode):
         return self.known[id(tensor)][2]
 
     def add(self, tensor: torch.Tensor, lines: list[int], name: str, inputs: list[int]) -> None:
-        """Record one more value."""
+        """Record a value of an operation `name`, with its running lines and its inputs."""
         self.known[id(tensor)] = (tensor, version_of(tensor), len(self.steps))
         self.steps.append([lines, name, inputs, []])
         plain = not tensor.is_complex() and memory_of(tensor) not in (None, *self.unwritten)

@@ -33,9 +33,9 @@ Tree = Any  # JSON as above
 class Packer:
     """A writer that turns one value into a tree.
 
-    tensor: receives each tensor in the value with its place, such as `result['a'][0]`, and returns
-    a reference to it. handle: does the same for objects that are known outside, and returns None
-    for others.
+    tensor: receives the place, such as `result['a'][0]`, and each tensor in the value, and returns
+    a reference to it. handle: returns a reference to an object that the other side knows by a
+    handle, and None for other values.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Packer:
         return {"unjudged": f"an object of type {type(value).__name__}"}
 
     def parts(self, values: Any, place: str, depth: int) -> list[Tree]:
-        """Return the parts of a list, a tuple or a set; none if `parts_left` shows too many."""
+        """Return the parts of a list, a tuple or a set; [] if there are too many (`parts_left`)."""
         if len(values) > self.parts_left:
             self.parts_left = -1
             return []
@@ -132,12 +132,12 @@ def scalar(value: Any) -> Tree:
 
 
 def kind_of(value: Any, *plain: type) -> dict[str, str]:
-    """Return the name of a type that is not one of the plain ones."""
+    """Return a value's type as an entry of its tree; {} if it is one of the plain types."""
     return {} if type(value) in plain else {"type": type(value).__name__}
 
 
 def called(key: Any, number: int) -> str:
-    """Return a key for the name of a place; its number if the key is long or of an unknown type."""
+    """Return a key as text for the name of a place, or `#number` if it is long or not plain."""
     plain = type(key) in (str, int, bool, bytes) or (
         type(key) is tuple and all(type(part) in (str, int, bytes) for part in key)
     )

@@ -54,7 +54,7 @@ def import_everything() -> None:
     """Import and use once all code that is slow the first time, with one thread only.
 
     A child forked after a multi-threaded operation hangs forever in its own first one. Gradients
-    are left to the children if GPUs are in view: torch computes them with a thread for each GPU.
+    are not computed here if GPUs are visible, because torch uses a thread for each GPU.
     Garbage collection is postponed until everything is imported (see `settle`).
     """
     gc.disable()
@@ -109,10 +109,10 @@ SECONDS_TO_IDLE = 0.1
 
 
 def rehearse() -> None:
-    """Run a module of our own like a learner's, so that each child starts faster.
+    """Run an example module as a learner's module runs, so that each child starts faster.
 
-    Afterwards Python has seen the types, and torch has looked up its operations. torch has also
-    imported the modules that it needs for a second device.
+    Afterwards Python has specialized the code for its types, and torch has looked up its
+    operations. torch has also imported the modules that it needs for a second device.
     """
     import torch
 
@@ -164,7 +164,7 @@ class Children:
 
     def __init__(self, control: socket.socket, config: dict):
         self.control, self.config, self.bounds = control, config, config["bounds"]
-        self.fillers: list[object] = []  # for the gaps between objects that children share
+        self.fillers: list[object] = []  # objects that fill gaps in memory; see fork_memory.py
         self.settle()
         self.forks = forks_of(config)
         self.ids: dict[int, tuple[int, int]] = {}  # pidfd → (id, pid)
@@ -191,7 +191,7 @@ class Children:
                     return self.kill_all()
 
     def settle(self) -> None:
-        """Let children share all memory pages used so far, and count only their own memory."""
+        """Let children share all memory pages used so far, and add these to their memory limit."""
         gc.collect()
         self.fillers += map(fillers, SMALL)
         gc.freeze()
@@ -246,7 +246,7 @@ class Children:
                 signal.pidfd_send_signal(pidfd, signal.SIGKILL)
 
     def report_end(self, pidfd: int) -> None:
-        """Report that a child has ended, and end what it has started in its process group."""
+        """Report that a child has ended, and end the processes that remain in its group."""
         child_id, pid = self.ids.pop(pidfd)
         with suppress(OSError):
             os.killpg(pid, signal.SIGKILL)  # before waitpid, which frees the number for others
@@ -277,7 +277,7 @@ def forks_of(config: dict) -> Callable[[], int]:
 
 
 def run_child(stream_fd: int, config: dict) -> None:
-    """Serve requests in the child, with only the stream open and locked in, and exit."""
+    """Serve requests in the locked-down child, which has only the stream open; then exit."""
     status = 1
     try:
         only_stream(stream_fd)

@@ -30,9 +30,9 @@ def plain(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def serialized(tensors: dict[str, torch.Tensor]) -> bytes:
-    """Return tensors in safetensors' form, read directly from memory.
+    """Return tensors in the format of safetensors, read directly from memory.
 
-    Its own `save` for torch gives the same bytes, but takes longer than most cases do.
+    `safetensors.torch.save` gives the same bytes, but takes longer than most cases do.
     """
     held = {name: plain(tensor) for name, tensor in tensors.items()}  # keeps memory alive
     specs = {

@@ -1,8 +1,8 @@
 """Find every learner and their submissions for each chapter that is graded.
 
 A chapter is graded if at least one learner submitted something for it. Every learner with a folder
-in SUBMITTED then gets a submission for that chapter. If a learner submitted nothing, it only says
-so.
+in SUBMITTED then gets a submission for that chapter. If a learner submitted nothing, that
+submission has no content and states the reason.
 """
 
 import os
@@ -29,7 +29,7 @@ from .submitted_files import (
 SUFFIXES = (".py", ".ipynb")
 MOST_NAMED = 10
 TEAMS = "teams.csv"  # next to the learners' folders
-MOST_STRAY = 20  # notes on stray files; more of them would tell the instructor nothing new
+MOST_STRAY = 20  # notes on stray files, and on misplaced ones; further ones are only counted
 
 
 @dataclass
@@ -105,9 +105,9 @@ def find_submissions(
 
 
 def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[str]) -> None:
-    """Accept files whose name or place is nearly right, and note each of them.
+    """Accept files whose name or place is nearly right, and add a sentence to `learner.told`.
 
-    An error stays local to this learner.
+    An error affects only this learner.
     """
     if learner.trouble:
         return
@@ -123,7 +123,7 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
             has_code = any(version.kind in CODE for version in own)
             if has_code and not all(version.exact for version in own):
                 take(learner, folder, own, course)
-    except Exception as error:  # for the same reason as in submission_in
+    except Exception as error:  # an unexpected error affects only this learner
         why = f"the search for misplaced files failed ({type(error).__name__})"
         learner.told.append(f"{learner.name}: {why}")
     for chapter, submitted_files in learner.submissions.items():
@@ -144,7 +144,7 @@ def add_reason(learner: Learner, paths: list[str], sentence: str) -> None:
 
 
 def take(learner: Learner, folder: Path, versions: list[Version], course: Course) -> None:
-    """Make the version that counts this learner's submission."""
+    """Store the versions of a chapter's files that count as the learner's submission for it."""
     chapter = versions[0].chapter
     submitted_files, sentence = rescued(learner.name, versions, course.limits, course.beside)
     at, note = submission_time(folder / chapter, [version.path for version in versions])
@@ -162,7 +162,8 @@ def notes_on_misplaced(
 ) -> list[str]:
     """Return notes on files that count although they are misplaced, and on unexpected folders.
 
-    chapters: those named like chapters. strangers: those of learners who are not on the roster.
+    chapters: the names of learners' folders that are named like a chapter. strangers: the names of
+    learners who have a folder but are not on the roster.
     """
     told = [sentence for learner in learners for sentence in learner.told]
     notes = told[:MOST_STRAY]
@@ -187,9 +188,9 @@ def notes_on_submissions(
 
 
 def notes_on_level(chapters: set[str]) -> list[str]:
-    """Return a note if chapters' folders are in place of learners' folders.
+    """Return a note if there are chapters' folders where learners' folders should be.
 
-    In that case the instructor probably meant the folder above.
+    In that case the instructor probably passed one learner's folder as SUBMITTED.
     """
     if not chapters:
         return []
@@ -274,9 +275,10 @@ def submission_in(student: str, entry: os.DirEntry, course: Course) -> Submitted
 
 
 def put_aside(learner: Learner, name: str, chapters: set[str]) -> None:
-    """Note a file that belongs to no chapter.
+    """Record an entry of a learner's folder that belongs to no chapter as stray.
 
-    A chapter's file next to that chapter's folder is a submission in the wrong place.
+    If it is a chapter's file and the chapter's folder is missing, the reason of the submission says
+    where the file belongs.
     """
     learner.stray.append(shown(name))
     chapter, suffix = os.path.splitext(name)
@@ -308,7 +310,7 @@ def notes_on_times(submissions: list[SubmittedFiles]) -> list[str]:
 
 
 def notes_on_stray(names: list[str]) -> list[str]:
-    """Return notes on files and folders in places where no submission can be."""
+    """Return notes on files and folders that belong to no chapter or no learner."""
     notes = [
         f"{name} is not a learner's file for a chapter; it was left out"
         for name in names[:MOST_STRAY]

@@ -28,7 +28,7 @@ DEEPEST = 3  # folders between the learner's and the file
 MOST_FILES = 300
 MOST_MEMBERS = 1000
 MOST_ARCHIVES = 20  # archives examined for one learner
-MOST_LEFT = 2  # versions listed by name that do not count
+MOST_LEFT = 2  # versions that do not count, or archives in one zip, that are listed by name
 # Errors raised by reading a file that is not a zip, or a damaged or encrypted zip.
 DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OverflowError)
 NO_ARCHIVE = (OSError, RuntimeError, ValueError, KeyError, *DAMAGED)
@@ -102,7 +102,7 @@ def versions_in(
 ) -> list[Version]:
     """Return all versions of all chapters in a learner's folder, and of their companion files.
 
-    Unreadable files are skipped.
+    Folders and zips that cannot be read are skipped.
     """
     found, archives = [], 0
     for number, (entry, where) in enumerate(files_below(folder)):
@@ -141,7 +141,7 @@ def files_below(folder: Path, depth: int = 0, above: str = "") -> Iterator[tuple
 
 
 def is_meant(name: str) -> bool:
-    """Return True unless an editor or a zip program created the file."""
+    """Return True unless a file or folder is hidden, or made by Python or a zip program."""
     return not name.startswith(".") and name not in ("__MACOSX", "__pycache__")
 
 
@@ -149,7 +149,7 @@ def is_given(parts: Sequence[str]) -> bool:
     """Return True if a file is a substitute that learners were given.
 
     Such a file has an earlier chapter's name. It comes with the checks: in `checks.zip`, in the
-    kit, or in a repository made of the kit.
+    kit, or in a repository created from the kit.
 
     >>> is_given("exercises/given/ch4/ch3.py".split("/"))
     True
@@ -175,7 +175,7 @@ def versions_in_zip(
 
 
 def members(path: Path, limits: Limits) -> list[zipfile.ZipInfo] | None:
-    """Return the members that a zip lists: none if it is too large, None if it cannot be opened."""
+    """Return the members that a zip lists: [] if it is too large, None if it cannot be opened."""
     try:
         is_small = path.stat().st_size <= limits.folder_bytes
         return members_of(path.read_bytes()) if is_small else []
@@ -184,7 +184,7 @@ def members(path: Path, limits: Limits) -> list[zipfile.ZipInfo] | None:
 
 
 def members_of(content: bytes) -> list[zipfile.ZipInfo] | None:
-    """Return the members of a zip: none if they are too many, None if it cannot be opened."""
+    """Return the members of a zip: [] if there are too many, None if it cannot be opened."""
     if content.count(MEMBER) > MOST_MEMBERS:
         return []
     try:
@@ -206,7 +206,7 @@ OTHER_ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 
 
 def unopened_archives(folder: Path, limits: Limits) -> list[str]:
-    """Return the paths of archives in a learner's folder that are no zip, or inside of a zip."""
+    """Return the paths of archives other than zips in a learner's folder, and of any in zips."""
     found, zips = [], 0
     for entry, where in islice(files_below(folder), MOST_FILES):
         name = entry.name.lower()
@@ -254,14 +254,20 @@ def rescued(
 
 
 def newest(versions: list[Version]) -> Version:
-    """Return the version that counts."""
+    """Return the newest version; one with the right name counts first if it is as new.
+
+    Versions count as equally new if their times differ by less than SAME_MOMENT.
+    """
     latest = max(version.modified for version in versions)
     last = [v for v in versions if latest - v.modified < SAME_MOMENT]
     return next((v for v in last if v.exact), max(last, key=lambda v: v.modified))
 
 
 def read_version(student: str, version: Version, limits: Limits) -> SubmittedFiles | None:
-    """Return a version's bytes, under the chapter's own file name, or a reason without bytes."""
+    """Return a version's bytes under the chapter's file name, or the reason why there are none.
+
+    None if the file has disappeared.
+    """
     most = limits.notebook_bytes if version.kind == "ipynb" else limits.source_bytes
     if not version.member:
         read = read_file(student, version.path, most)

@@ -19,7 +19,7 @@ from .submitted_files import SubmittedFiles
 # these words still works if it needs the compiler, because it then imports the compiler itself.
 COMPILES = ("compile", "dynamo", "vmap", "jacrev", "checkpoint", "assert_close", "flex_")
 FUNC = ("torch.func", "import func")  # `functional` needs no compiler
-LONGEST_NAME = 300  # characters; names are compared with requested ones word by word
+LONGEST_NAME = 300  # characters of a tensor's name; comparing longer ones would take too long
 
 
 def speaks_of_compiler(files: bytes) -> bool:
@@ -73,8 +73,8 @@ class Submission:
         another chapter must not replace the substitute.
     beside: the companion files.
     parameters: the stub's parameters in their order, by the name of the callable.
-    assigned: by the name of the callable, the learner's own parameter for each of the stub's
-        parameters that is not at its usual position.
+    assigned: by the name of a callable whose parameters are in another order, the learner's
+        parameter for each of the stub's. Other callables are not included.
     alone: an exercise whose definition runs without the rest of the learner's file, and the code
         given for it.
     """

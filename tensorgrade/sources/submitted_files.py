@@ -29,10 +29,11 @@ class SubmittedFiles:
     filename, content: of the only file, or of the notebook.
     script: a script submitted along with a notebook, if any.
     reason: a sentence on why there is nothing to grade; empty if there is something.
-    missing: nothing was submitted at all. no_file: something was, but not the chapter's file.
+    missing: True if nothing was submitted at all. no_file: True if something was, but not the
+        chapter's file.
     submitted: the time, in the format of lateness.py; empty if it is unknown.
     time_note: why `submitted` differs from the time that was stated.
-    by_file: the time is that of the file, because there is no valid `timestamp.txt`.
+    by_file: True if the time is that of the file, because there is no valid `timestamp.txt`.
     beside: the companion files of weights that the chapter asks for, each with its content or a
     reason.
     """
@@ -54,8 +55,8 @@ class SubmittedFiles:
     def digest(self) -> str:
         """Return a digest that changes with the content, or with the reason for its absence.
 
-        The digest of weights follows a separator of its own. Submissions with the same code can
-        therefore still be recognized.
+        The digest of weights follows after a separator. Submissions with the same code but other
+        weights can therefore still be recognized.
         """
         whole = b"\0".join((self.content, self.script, self.reason.encode()))
         digest = hashlib.sha256(whole).hexdigest()[:32]
@@ -75,8 +76,8 @@ class SubmittedFiles:
 def escaped(name: str) -> str:
     """Return a learner's name as rows, reports and gradebooks show it.
 
-    Invisible characters are escaped, so that names that look the same remain distinct. Those that
-    join or part letters of a script that needs them stay.
+    Invisible characters are escaped, so that names that look the same remain distinct. Characters
+    that join or separate letters stay between letters of scripts that need them.
 
     >>> escaped("José"), escaped("Jo\u00adsé"), escaped("ad\u200ca")
     ('José', 'Jo\\\\xadsé', 'ad\\\\u200ca')
@@ -100,7 +101,7 @@ def is_seen(character: str) -> bool:
 def read_submission_folder(student: str, folder: Path, limits: Limits) -> SubmittedFiles:
     """Return the notebook and the script in a chapter's folder.
 
-    If there are both, their reader decides later which of them counts.
+    If there are both, `source_that_counts` (runner/reading.py) decides later which one is graded.
     """
     try:
         found = files_in(student, folder, limits)
@@ -133,7 +134,10 @@ NOT_SUBMITTED = "There is no submission for this chapter."
 def of_both(
     notebook: SubmittedFiles | None, script: SubmittedFiles | None
 ) -> SubmittedFiles | None:
-    """Return one submission from a notebook and a script."""
+    """Return one submission from a notebook and a script, of which each may be None.
+
+    If only one of them can be read, return that one. If both can, the result holds both.
+    """
     if notebook is None or script is None:
         return notebook or script
     if notebook.reason or script.reason:
@@ -187,7 +191,10 @@ def stamped(text: str) -> datetime | None:
 
 
 def written_at(file: Path) -> datetime:
-    """Return when a file was written; if that time is impossible, when it arrived here."""
+    """Return when a file was written; if that time is impossible, when it arrived here.
+
+    If that time is impossible too, return the current time.
+    """
     status = file.lstat()
     for seconds in (status.st_mtime, status.st_ctime):
         try:

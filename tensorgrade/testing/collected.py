@@ -41,7 +41,8 @@ class CollectedTests:
         self.folder = folder
         self.by_chapter: dict[str, list[ExerciseTest]] = {}
         self.shares: dict[tuple[str, str, str], float] = {}  # see attempts/pipeline.py
-        # Named from the folder above, so that two folders of tests in a process share no modules.
+        # Modules are named relative to rootdir. The folder above makes these names different for
+        # `graders/` and `exercises/`, so that two folders of tests in a process share no modules.
         arguments = [*COLLECT, f"--rootdir={folder.parent}", str(folder)]
         with pytest.MonkeyPatch.context() as patch:
             patch.delenv("PYTEST_ADDOPTS", raising=False)  # meant for the user's own runs of pytest
@@ -88,7 +89,7 @@ def call(test: ExerciseTest, attempt: Attempt) -> CheckResult:
 def result_of(
     test: ExerciseTest, attempt: Attempt | None, error: BaseException | None
 ) -> CheckResult:
-    """Return the result of a test that raised this error, or none.
+    """Return the result of a test that raised this error; None means that it passed.
 
     attempt: None if pytest failed before there was one.
     """

@@ -24,9 +24,9 @@ from ..grader_files import import_from
 class ExerciseTest:
     """A test that judges an exercise.
 
-    asks: the test's docstring, or else its name, which learners read. guard: see
+    asks: the description for learners: the test's docstring, or else its name. guard: see
     `tensorgrade.exercise`. values: the arguments from `parametrize`, without the attempt.
-    passes_given: True if the given code of a find-the-bug exercise passes the test, by that code.
+    passes_given: a cache; by the given code of a find-the-bug exercise, True if it passes the test.
     """
 
     name: str
@@ -118,7 +118,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def of_one_exercise(items: list[pytest.Item], keyword: str) -> list[pytest.Item]:
-    """Return the tests of the exercise with exactly this name; all tests if there is none.
+    """Return the tests of the exercise whose name is the keyword of `-k`; all tests without one.
 
     pytest matches a keyword with parts of names: `mean` also matches `mean_of_rows`.
     """
@@ -164,9 +164,10 @@ def marker_of(item: pytest.Item) -> pytest.Mark:
 
 
 def share_out(items: Collection[pytest.Function], courses: Courses, whole: bool) -> None:
-    """Store on each item its exercise and points. Raises UsageError if a test does not fit.
+    """Store its ExerciseTest on each item. Raises UsageError if a test does not fit.
 
-    whole: all tests were collected, so the points of each exercise's tests must add up.
+    whole: True if all tests of each file were collected. Then the points in the markers of an
+    exercise's tests must add up to the exercise's `shares`.
     """
     shares: dict[tuple[Path, str], float] = defaultdict(float)
     for item in items:

@@ -13,18 +13,19 @@ EXIT = os._exit
 
 
 class Breakpoints:
-    """The breakpoints in learner code, which runs many times: for each case, and for each note.
+    """The breakpoints in learner code, which are passed without stopping except in `stopping`.
 
-    reached: the exercises whose code has reached one. A breakpoint stops only in `stopping`.
+    Learner code runs many times: for each case, and again for each note. reached: the exercises
+    whose code has reached a breakpoint.
     """
 
     def __init__(self) -> None:
         self.reached: set[str] = set()
-        self.passed = False  # since the last look at it
+        self.passed = False  # True if code reached a breakpoint since this was last reset
         self.hooks: tuple[Callable, Callable] = (sys.breakpointhook, pdb.set_trace)
 
     def pass_by(self, *_: Any, **__: Any) -> None:
-        """Note a breakpoint without stopping at it."""
+        """Record that code reached a breakpoint, without stopping at it."""
         self.passed = True
 
     @contextmanager
@@ -55,7 +56,7 @@ class Breakpoints:
 
 @contextmanager
 def guarded(breakpoints: Breakpoints) -> Iterator[None]:
-    """Let learner code neither end this process nor stop at a breakpoint."""
+    """Prevent learner code from ending this process and from stopping at a breakpoint."""
     process, thread = os.getpid(), threading.get_ident()
 
     def exit_code(status: int) -> NoReturn:

@@ -27,7 +27,10 @@ class Interrupter:
         CLOCK.add(self)
 
     def interrupt(self) -> None:
-        """Raise OutOfTime in the thread, and try again later until that has an effect."""
+        """Raise OutOfTime in the thread, and schedule the next try in case that has no effect.
+
+        After LAST_TRIES tries, end the process.
+        """
         if OutOfTime.welcome:
             self.tries += 1
             if self.tries > LAST_TRIES:

@@ -38,7 +38,8 @@ BREAKPOINTS = pytest.StashKey[Breakpoints]()
 EXERCISES = pytest.StashKey[list[str]]()  # the names that `-k` can select, in order
 MAKERS = pytest.StashKey[dict[Path, AttemptMaker]]()
 TIMER = pytest.StashKey[Interrupter]()
-# Of an item: the result of its check, what its report shows, and True for an exercise's last one.
+# Of an item: the result of its check, the finding that its report shows, and True if it is the
+# last selected test of its exercise.
 RESULT = pytest.StashKey[CheckResult]()
 SHOWN = pytest.StashKey[Finding | None]()
 IS_LAST = pytest.StashKey[bool]()
@@ -122,12 +123,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Mark the last selected test of each exercise: it reports what only all checks show."""
+    """Mark the last selected test of each exercise, which also reports `beyond_checks`.
+
+    If all tests judge exercises, unregister plugins that are not needed.
+    """
     judging = (item for item in session.items if TEST in item.stash)
     for last in {(item.path, item.stash[TEST].exercise): item for item in judging}.values():
         last.stash[IS_LAST] = True
     if session.items and all(map(judges, session.items)):
-        # They would take time with each test, and learners see none of what they report.
+        # These plugins take time with each test, and learners do not see what they report.
         manager = session.config.pluginmanager
         for name in filter(manager.has_plugin, ("logging-plugin", "hypothesispytest")):
             manager.unregister(name=name)
@@ -187,7 +191,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Keep the result of a check. Skip its test if the exercise is not started.
+    """Store the result of a check. Skip its test if the exercise is not started.
 
     The last test of an exercise fails if names differ or given code was rewritten, because that
     costs points although every check passes.
@@ -235,7 +239,7 @@ def stop_at_breakpoint(item: pytest.Item, part: ExerciseAttempt, result: CheckRe
 
 
 def beyond_checks(part: ExerciseAttempt, result: CheckResult) -> Finding | None:
-    """Return the finding on names or on rewritten given code; None if there is none."""
+    """Return the finding on names that differ or on rewritten given code; None if there is none."""
     if not (own_names(part).differ or is_rewritten(part)):
         return None
     more = (one for one in scored(part, [result]) if one.about != Topic.ANSWER)

@@ -13,9 +13,10 @@ from ..attempt import ExerciseAttempt, cached_for_file, with_steps
 
 
 def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
-    """Return the diagnosis with the lines that overwrite a tensor."""
+    """Return the diagnosis with the lines that overwrite a tensor, if there are any."""
     place, error = part.attempt.place, diagnosis.error
-    # A gradient needs an overwritten value; torch then names no line.
+    # A value was overwritten that a gradient needs. torch raises this error in the backward pass,
+    # so it has no line of the learner's file.
     lacks_a_copy = error and not error.line and "modified by an inplace operation" in error.text
     if lacks_a_copy and (lines := lines_in_place(part)):
         said = WorksInPlace(tuple(map(place, lines)))
@@ -41,7 +42,7 @@ def lines_in_place(part: ExerciseAttempt) -> list[int]:
 
 
 def changing_lines(part: ExerciseAttempt, name: str) -> dict[str, int]:
-    """Return the lines that change arguments, by argument name, on public cases similar to one."""
+    """Return, by argument, the line that changes it on the public cases of a case's group."""
     seen = part.attempt.run_public(public_cases_like(part, name))
     lines = range(1, len(part.attempt.submitted.lines) + 1)
     return {
@@ -62,7 +63,7 @@ def public_cases_like(part: ExerciseAttempt, name: str) -> list[Case]:
 
 
 def lines_of_changes(facts: dict) -> list[tuple[str, int]]:
-    """Return (name, line) of arguments that a call changed for good, as learner code claims.
+    """Return (name, line) of arguments that are still changed after a call, as reported.
 
     >>> lines_of_changes({"changed_at": {"x": 3, "y": 5}, "changed": ["x"]})
     [('x', 3)]

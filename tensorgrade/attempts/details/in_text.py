@@ -42,9 +42,11 @@ def stops_gradients(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
 
 @cached_for_file
 def plain_fact(part: ExerciseAttempt) -> tuple[Message, int | None] | None:
-    """Return a dropped value, a return in a loop or unused names, and the line if there is one.
+    """Return a message about a fault that the exercise's text shows, and its line.
 
-    None if there is none in the exercise's own code, or if there are several.
+    Such a fault is a value that is computed but not used, a return that ends a loop too early, or
+    parameters that are never read (without a line). Return None if there is no such fault or more
+    than one.
     """
     text, place = part.attempt.submitted, part.attempt.place
     lines = counted_lines(part)

@@ -15,7 +15,7 @@ AFTER_OTHERS = {Kind.ERROR, Kind.SHAPE, Kind.NAN, Kind.VALUES, Kind.FACT}
 
 
 def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
-    """Return the diagnosis with that addition, if the call is right on its own."""
+    """Add `KeepsState` to the diagnosis if a call is right when it runs alone."""
     case = next((seen.case for seen in part.seen if seen.case.name == diagnosis.case), None)
     if diagnosis.kind not in AFTER_OTHERS or case is None or last_call_alone(case) is None:
         return diagnosis
@@ -29,7 +29,7 @@ def keeps_state(part: ExerciseAttempt) -> bool:
     """Return True if a call of a public case is wrong, but right without the calls before it.
 
     This is tried only if no known mistake explains the results and all cases with one call are
-    right.
+    right. Without public cases, return False.
     """
     public = part.attempt.public()
     single = (seen for seen in part.claimed if last_call_alone(seen.case) is None)
@@ -40,7 +40,7 @@ def keeps_state(part: ExerciseAttempt) -> bool:
         for case, expected in public.of(part.name)
         if case.has_right_values and (alone := last_call_alone(case))
     ]
-    part.attempt.backend.close()  # a function that stores state keeps it from case to case
+    part.attempt.backend.close()  # otherwise state that was stored in earlier cases would remain
     by_itself = part.attempt.run_public([alone for _, alone, _, _ in entries])
     after_others = part.attempt.run_public([case for case, *_ in entries])
     return any(

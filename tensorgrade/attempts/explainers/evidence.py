@@ -17,7 +17,11 @@ from ..verdict import Certainty, Status
 
 @dataclass(frozen=True)
 class Explanation:
-    """The reason for an exercise's status. line and stage: the place of the fault, if known."""
+    """The reason for an exercise's status.
+
+    line: of the fault in the submitted file, if known; in a notebook, counted within its cell.
+    stage: the name of the first wrong value, if known. sure: the certainty, if it can be stated.
+    """
 
     message: Message
     line: int | None = None
@@ -64,7 +68,10 @@ class Evidence:
         return Sentences((self.first.finding.message, names))
 
     def place(self) -> tuple[int | None, str | None]:
-        """Return the line of a plain fault, or where values diverge, or the failed line."""
+        """Return (line, stage) of the fault; each is None if it is not known.
+
+        A fault that the text shows comes first, then the first wrong value, then the error's line.
+        """
         if self.status in (Status.KILLED, Status.NOT_ATTEMPTED) or not self.finding:
             return None, None
         if self.finding.fact_line:
@@ -77,13 +84,13 @@ class Evidence:
         return self.place_of(Divergence(line) if line else None)
 
     def place_of(self, found: Divergence | None) -> tuple[int | None, str | None]:
-        """Return a line of the submitted file and its stage."""
+        """Return the line of a divergence (in a notebook, within its cell) and its stage."""
         if found is None:
             return None, None
         return self.part.attempt.backend.source.line_in_cell(found.line), found.stage or None
 
     def line_of_timeout(self) -> int | None:
-        """Return the line at which the time ran out."""
+        """Return the line at which the time ran out; None if it is unknown or may not be shown."""
         errors = (seen.observed.error for seen in self.part.seen)
         worth = [check.points for check in self.checks]
         told = line_of_timeout(self.part, worth, next(filter(None, errors), None))

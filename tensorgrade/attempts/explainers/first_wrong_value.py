@@ -12,7 +12,7 @@ from .evidence import Evidence, Explanation
 def explain(evidence: Evidence) -> Explanation | None:
     """Report the finding and, if it is known, where values first differ from right ones.
 
-    A plain fault in the text is reported already, and it is the cause of what differs later.
+    If the finding has a fault that the text shows, wrong values are only its consequence.
     """
     finding = evidence.finding
     found = finding.find_divergence() if finding and not finding.fact_line else None
@@ -25,7 +25,7 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def other_version(part: ExerciseAttempt, status: Status) -> Message | None:
-    """Return a message if the exercise fails and another definition has its name with a number."""
+    """Return a message if the exercise fails and the file defines, for example, `NAME_v2` too."""
     names = (name for _, _, names in part.attempt.definitions for name in names)
     is_version = re.compile(rf"{re.escape(part.name)}_?v?\d+").fullmatch
     others = [name for name in names if is_version(name) and name not in part.attempt.exercises]

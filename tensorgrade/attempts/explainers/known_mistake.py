@@ -23,7 +23,7 @@ def explain(evidence: Evidence) -> Explanation | None:
 
 
 def line_that_failed(evidence: Evidence) -> Divergence | None:
-    """Return the line of a plain fault, of a change in place, or of an error in `__init__`."""
+    """Return the line of a fault in the text, a change in place or an error in `__init__`."""
     finding = evidence.finding
     if finding is None:
         return None

@@ -10,7 +10,7 @@ from ...messages.values import NothingDropped
 from ...recognition import dropout
 from ..checked import CheckedExercise
 
-AGAIN = "plain once more"  # another run without dropout, if a case has one
+AGAIN = "plain once more"  # the result of a second run without dropout, if a case has one
 REPEATED = {"calls": say.SameDropsInEveryCall(), "slices": say.WholeSlicesDropped()}
 
 
@@ -86,10 +86,10 @@ def drops_gradients(exercise: CheckedExercise, group: str, name: str) -> None:
 def _undropped(
     plain: torch.Tensor, dropped: torch.Tensor, expected: Observation, p: float
 ) -> torch.Tensor:
-    """Return the tensor before entries were dropped at a rate p: the run without dropout.
+    """Return the values before entries were dropped at a rate p: the learner's `plain` run.
 
-    If `dropped` fits the reference's run instead, return that one. Then only the learner's run
-    without dropout is wrong.
+    If `dropped` fits the reference's `plain` run instead, return that one. Then only the learner's
+    `plain` run is wrong.
     """
     right, kept = expected.tensors["plain"].to(plain), dropped != 0
     yours, due = (
@@ -106,9 +106,10 @@ def _not_already_zero(
     observed: Observation,
     plain: torch.Tensor,
 ) -> None:
-    """Check that no entries are 0 without dropout that are not 0 in the reference.
+    """Check that entries are not 0 without dropout, unless they are 0 in the reference.
 
-    If another run has them in the same places, nothing was dropped: the values are wrong.
+    If a second run without dropout is equal, these zeros are no dropout. Then the values are
+    reported as wrong.
     """
     if not ((expected.tensors["plain"].abs() > 1e-12) & (plain == 0)).any():
         return

@@ -33,7 +33,7 @@ LAZY = ("generator", "map", "zip", "filter")
 def _is_there_already(
     exercise: CheckedExercise, case: Case, expected: Observation, observed: Observation
 ) -> None:
-    """Check that no result is lazy, such as a generator, because the inputs may change first."""
+    """Check that no result is lazy, such as a generator: its inputs may change before it runs."""
     for name, facts in expected.facts.items():
         kind = observed.facts.get(name, {}).get("type")
         if kind in LAZY and kind != facts.get("type"):

@@ -57,7 +57,7 @@ def has_buffer(exercise: CheckedExercise, group: str, name: str) -> None:
 
 
 def _claimed_shape(told: object) -> tuple | None:
-    """Return a shape that a learner's process reports; None if it is not one."""
+    """Return a shape that a learner's process reports as a tuple; None if it is no list."""
     return tuple(told) if isinstance(told, list) else None
 
 
