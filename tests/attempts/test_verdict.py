@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorgrade.attempts import pipeline, points, redaction
+from tensorgrade.attempts import findings, points, redaction
 from tensorgrade.attempts.explainers import evidence
 from tensorgrade.attempts.results import CheckResult, Topic, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
@@ -103,7 +103,7 @@ def test_public_cases_do_not_run_if_a_known_mistake_with_a_line_says_all(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module, lost",
-    [(pipeline, "divergence"), (points, "is_only_squeezed"), (evidence, "repair")],
+    [(findings, "divergence"), (points, "is_only_squeezed"), (evidence, "repair")],
 )
 def test_an_answer_that_cannot_be_explained_costs_nothing(
     project, grader, monkeypatch, caplog, module, lost

@@ -229,7 +229,7 @@ def test_a_mistake_that_takes_a_rewrite_to_fix_is_reported(tmp_path):
 def part(changed: int) -> SimpleNamespace:
     """An exercise of four points, of which so many parts were changed."""
     loaded = SimpleNamespace(status=Outcome.UNREADABLE)  # so nothing else can run in its place
-    attempt = SimpleNamespace(changed={NAME: changed}, loaded=loaded)
+    attempt = SimpleNamespace(facts=SimpleNamespace(changes={NAME: changed}), loaded=loaded)
     return SimpleNamespace(name=NAME, attempt=attempt, given_code="code", results_cache={})
 
 

@@ -17,10 +17,10 @@ from tensorgrade.author.proofs.kills import (
     alike,
     figures_of,
     kills_of,
+    kind_of_message,
     measure_exercises,
     report,
     same,
-    told,
     uses_by_chance,
 )
 from tensorgrade.author.proofs.made_attempts import Form, right_forms
@@ -212,7 +212,7 @@ def test_a_known_mistake_without_its_name_gets_another_message(project, bench):
     assert edit[1].splitlines()[0].strip() in trial.mutant.source.splitlines()[first - 1]
     assert one.name not in trial.row["mistakes"] and trial.killed and last >= first
     named = bench.graded(bench.attempt(trial.mutant.source), trial.mutant, equivalent=False)
-    assert one.name in named.row["mistakes"] and told(named) == "named"
+    assert one.name in named.row["mistakes"] and kind_of_message(named) == "named"
 
 
 ROW = {"points": 0, "max_points": 5, "mistakes": [], "message": f"It has {GENERIC}."}
@@ -237,26 +237,32 @@ def trial(equivalent=False, **row) -> Trial:
     ],
 )
 def test_what_is_reported_is_judged_by_the_line_of_the_edit(row, kind):
-    assert told(trial(**row)) == kind
+    assert kind_of_message(trial(**row)) == kind
     where_python_raised = replace(trial(**row), raised=True)
-    assert told(where_python_raised) == ("raised" if kind == "false" else kind)
+    assert kind_of_message(where_python_raised) == ("raised" if kind == "false" else kind)
 
 
 @pytest.mark.parametrize("besides, kind", [((18, 30), "wide"), ((22, 30), "false")])
 def test_a_stretch_counts_as_one_where_the_edit_is_in_it(besides, kind):
-    assert told(replace(trial(sure="placed", line=30), besides=(besides,))) == kind
-    assert told(replace(trial(sure="placed", line=21), besides=(besides,))) == "placed"
+    assert kind_of_message(replace(trial(sure="placed", line=30), besides=(besides,))) == kind
+    assert kind_of_message(replace(trial(sure="placed", line=21), besides=(besides,))) == "placed"
 
 
 def test_only_what_is_said_beside_it_tells_more_than_that_values_are_wrong():
-    assert told(trial(message=f"It has {GENERIC}: every row sums to 3 instead of 1.")) == "observed"
+    assert (
+        kind_of_message(trial(message=f"It has {GENERIC}: every row sums to 3 instead of 1."))
+        == "observed"
+    )
 
 
 def test_a_line_that_begins_the_statement_of_the_edit_is_its_line():
     source = "\n" * 9 + "x = [\n" + "\n" * 9 + "1,\n]\ny = 2"
     mutant = replace(ALL[0], lines=(20, 20), source=source)
     one = replace(trial(sure="placed", line=10), mutant=mutant)
-    assert told(one) == "placed" and told(replace(one, row=one.row | {"line": 12})) == "false"
+    assert (
+        kind_of_message(one) == "placed"
+        and kind_of_message(replace(one, row=one.row | {"line": 12})) == "false"
+    )
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from tensorgrade.author.recording.bugs import bugs_of, candidates, drawn
 from tensorgrade.exchange.references import load_references
 from tensorgrade.learner.notebook.card import Card
 from tensorgrade.learner.notebook.checking import check
-from tensorgrade.nbgrader_plugin.script_to_notebook import pour
+from tensorgrade.nbgrader_plugin.script_to_notebook import to_notebook
 from tensorgrade.recognition.fingerprints import fingerprints_path, load_fingerprints
 from tensorgrade.runner.reading import parts
 from tensorgrade.runner.source import Source
@@ -243,8 +243,8 @@ def test_a_card_shows_what_fails_though_nothing_is_begun(project):
 def test_a_script_is_converted_into_the_cell_of_the_notebook(project):
     released = project.root / "release" / CH2 / f"{CH2}.ipynb"
     right = project.solution(CH2).read_text(encoding="utf-8")
-    poured = pour(parts(right), released)
-    cell = next(cell for cell in poured.cells if cell.id == SCALED)
+    converted = to_notebook(parts(right), released)
+    cell = next(cell for cell in converted.cells if cell.id == SCALED)
     assert RIGHT in cell.source + "\n"
     before = nbformat.read(released, as_version=4).cells
     assert not any(RIGHT in cell.source for cell in before)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from tensorgrade.attempts.in_child import encoded
 from tensorgrade.author.recording.casebook import recorded_cases
 from tensorgrade.exchange.cases import Case
 
@@ -38,7 +37,8 @@ FIXED |= {
 def asks_the_same(one: Case, other: Case) -> bool:
     """Return True if two cases pass the same inputs; seeds that are set inside aside."""
     steps = (
-        [{k: v for k, v in s.items() if k != "seed"} for s in encoded(c)] for c in (one, other)
+        [{k: v for k, v in s.encode().items() if k != "seed"} for s in c.steps]
+        for c in (one, other)
     )
     if len({repr(made) for made in steps}) > 1 or one.tensors.keys() != other.tensors.keys():
         return False
