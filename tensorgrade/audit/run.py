@@ -97,7 +97,7 @@ def audits(targets: list[str], wishes: dict[str, str], trust: bool = False) -> I
     """Yield the audits of each file's definitions. Raises CourseError.
 
     wishes: facts that the caller gives: the kind (`as`) and the meaning of the mask (`mask`).
-    trust: run the code in this process, with all that it can reach.
+    trust: run the code in this process, without a sandbox.
     """
     every = [asked_for(target) for target in targets]
     with nullcontext() if trust else sandbox() as warm:

@@ -1,4 +1,4 @@
-"""A class or function that does attention, with what is known about building and calling it."""
+"""A class or function that does attention, and how to build and call it."""
 
 import inspect
 from collections.abc import Iterator

@@ -62,7 +62,7 @@ class Kit:
             raise CourseError(str(error)) from None
 
     def original(self, chapter: str) -> str:
-        """Return a chapter's script as it was handed out. Raises CourseError if it is missing."""
+        """Return a chapter's original script. Raises CourseError if it is missing."""
         path = self.own / "originals" / f"{chapter}.py"
         if not path.is_file():
             raise CourseError(
@@ -138,7 +138,7 @@ def copied(kit: Kit, path: Path) -> Path:
 
 
 def line_to_edit(text: str, name: str) -> int:
-    """Return the line of an exercise to open: where its code is to be written, or its first line.
+    """Return the line of an exercise to open: the line to replace, or else its first line.
 
     >>> line_to_edit("import torch\\n\\ndef f():\\n    raise NotImplementedError\\n", "f")
     4

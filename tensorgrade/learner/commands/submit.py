@@ -50,7 +50,7 @@ points</h2>
 
 @dataclass(frozen=True)
 class Part:
-    """One chapter to submit: its files, its checks, and sentences on what is missing."""
+    """One chapter to submit: its files, its checks, and sentences on missing parts."""
 
     chapter: Chapter
     files: list[Path]
@@ -135,7 +135,7 @@ def checks(checker: Checker, chapter: str, path: Path) -> Results:
 
 
 def print_part(console: Console, part: Part) -> None:
-    """Print a chapter's line, and what is missing in it."""
+    """Print a chapter's line and its missing parts."""
     points = f"{in_tenths(part.points)} of {part.chapter.points:g} points"
     console.print(Text.assemble((part.chapter.title, "bold"), f"  {points}"))
     wrong, to_do = part.in_state(State.WRONG), part.in_state(State.TO_DO)
