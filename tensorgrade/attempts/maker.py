@@ -1,6 +1,5 @@
 """Make attempts for tests, from a folder of learner files, for self-check or for grading."""
 
-import json
 from collections.abc import Iterable
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -14,7 +13,7 @@ from ..exchange.references import References, load_references
 from ..isolation.levels import choose_level, must_be_closed
 from ..isolation.warm_process import WarmProcess
 from ..judging.course_checks import load_checks
-from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fingerprints, read_text
+from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fingerprints
 from ..sources.companion_files import CompanionFile, companion_files
 from ..sources.submission import Source, Submission, Unreadable, read_given, read_source
 from ..sources.submitted_files import SubmittedFiles
@@ -23,7 +22,7 @@ from .attempt import Attempt
 from .backend import Backend, Unread
 from .in_child import InChild, Requests
 from .in_process import InProcess
-from .pairs import Pairs, Sources, sources_path
+from .pairs import Pairs, read_sources, sources_path
 from .reader import Reader
 from .setup import Setup
 
@@ -129,9 +128,8 @@ class AttemptMaker:
             return None
         if chapter not in self.known_pairs:
             prints = self.public_fingerprints(chapter)
-            sources = Sources(**json.loads(read_text(stored)))
             solution, own = partial(self.solution, chapter), self.own.signatures
-            self.known_pairs[chapter] = Pairs(prints, sources, own, solution)
+            self.known_pairs[chapter] = Pairs(prints, read_sources(stored), own, solution)
         return self.known_pairs[chapter]
 
     def solution(self, chapter: str, text: str) -> Submission:

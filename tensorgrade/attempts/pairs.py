@@ -9,13 +9,14 @@ the third mistake leaves right. If the third changes only facts, such as an over
 pair must explain all numbers instead. Then all three are made from the solution and run.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice, permutations
 from pathlib import Path
-from typing import Any
 
+from ..course import CourseError
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
 from ..recognition.fingerprints import (
@@ -26,6 +27,7 @@ from ..recognition.fingerprints import (
     agrees,
     as_stored,
     imprints_of,
+    read_text,
     right_imprints,
 )
 from ..recognition.imprints import Imprint
@@ -42,10 +44,14 @@ ENOUGH_FOR_TWO = 2  # wrong cases on which only one of the two mistakes has an e
 
 @dataclass(frozen=True)
 class Sources:
-    """A chapter's solution, and the edits that make its mistakes, by exercise and name."""
+    """A chapter's solution, and its mistakes by exercise and name.
+
+    edits: those that make each mistake. effects: the stored first effects of each mistake.
+    """
 
     text: str
     edits: dict[str, dict[str, Edits]]
+    effects: dict[str, dict[str, dict]]
 
     def with_mistakes(self, exercise: str, names: Names) -> str:
         """Return the solution with these mistakes in one exercise. Raises EditError.
@@ -67,20 +73,26 @@ def sources_path(references: Path, chapter: str) -> Path:
     return references / f"{chapter}{SOURCES}"
 
 
+def read_sources(path: Path) -> Sources:
+    """Return a chapter's stored `Sources`. Raises CourseError if they are missing or outdated."""
+    try:
+        return Sources(**json.loads(read_text(path)))
+    except TypeError:
+        raise CourseError(f"{path} has an older format; run `tensorgrade build`") from None
+
+
 @dataclass(frozen=True)
 class Pairs:
     """The search for two mistakes at once in a chapter.
 
     prints: the fingerprints that learners have. own: the course's own signatures. submission:
-    returns a version of the solution in the form of a submission. first_effects: cached results of
-    mistake_lines.py, by exercise and mistakes.
+    returns a version of the solution in the form of a submission.
     """
 
     prints: Fingerprints
     sources: Sources
     own: dict[str, Signature]
     submission: Callable[[str], Submission]
-    first_effects: dict[tuple[str, Names], Any] = field(default_factory=dict)
 
     def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Iterator[Iterator[Names]]:
         """Yield mistakes that give the same results on all public cases, in two groups.

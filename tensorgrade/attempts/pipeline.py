@@ -5,7 +5,7 @@ records:
 
     load      the learner's file, in the process of its cases    attempt.py
     run       the cases of each exercise                         attempt.py
-    check     the hidden tests on the observed results           judging/checks/, findings.py
+    check     the hidden tests on the observed results           judging/checks/, testing/
     score     the points that each check earns                   inherited_errors.py, points.py
     explain   the first explainer with an answer                 explainers/
 """

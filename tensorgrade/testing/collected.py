@@ -4,6 +4,7 @@ pytest finds the tests, reads their markers and expands `parametrize`. It does n
 that takes only an attempt is a function to call, and pytest's own run costs more than most tests.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,15 +12,19 @@ from pathlib import Path
 import pytest
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
-from ..attempts.findings import finding_on
-from ..attempts.given_code import is_as_given
+from ..attempts.details import in_place, in_text, state_between_calls
+from ..attempts.divergence import divergence
+from ..attempts.given_code import is_as_given, is_replaced
 from ..attempts.pipeline import run_and_score
+from ..attempts.public_side import printed_lines, trace
+from ..attempts.recognized import mistakes_on
 from ..attempts.results import CheckResult
 from ..course import CourseError
 from ..exchange.observation import Outcome
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong
 from ..judging.errors import ended
-from ..messages.checks import NotFixedYet
+from ..messages.checks import ConstantInitialWeights, NotFixedYet, SetsASeed
+from ..messages.details import OtherCodeRuns
 from ..runner.errors import OutOfTime
 from .collecting import TEST, ExerciseTest
 
@@ -32,6 +37,14 @@ COLLECT = [
     *("--disable-plugin-autoload", "-p", "tensorgrade.testing.collecting"),
     *("-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:unraisableexception"),
 ]
+# Functions that add to the diagnosis of a failed check, from the text or from other runs of public
+# cases.
+DETAILS: tuple[Callable[[ExerciseAttempt, Diagnosis], Diagnosis], ...] = (
+    in_place.add,
+    in_text.still_raises,
+    in_text.stops_gradients,
+    state_between_calls.add,
+)
 
 
 class CollectedTests:
@@ -116,6 +129,42 @@ def finding_of(
     if is_as_given(part):  # the learner has not changed the given code: it is still to do
         diagnosis = replace(diagnosis, kind=Kind.TO_DO, problem=NotFixedYet(diagnosis.problem))
     return finding_on(part, test.asks, diagnosis)
+
+
+def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Finding:
+    """Return everything to report about a failed check. asks: the check's description."""
+    if is_replaced(part):
+        said = OtherCodeRuns(part.name)
+        return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
+    unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
+    other_weights = isinstance(diagnosis.problem, ConstantInitialWeights | SetsASeed)
+    hidden = part.attempt.references.hidden
+    if not hidden:
+        for add in DETAILS:
+            diagnosis = add(part, diagnosis)
+    names = () if unfinished else mistakes_on(part, diagnosis)
+    # If learner code raised an error, only the values on the path to it count. Its line is certain,
+    # and values that diverge elsewhere would distract from it.
+    error = diagnosis.error
+    raised = bool(error and error.line)
+    fact, fact_line = None, None
+    if not unfinished and not hidden:
+        fact, fact_line = in_text.plain_fact(part) or (None, None)
+    if names and fact_line is None:  # the mistake's own message says more
+        fact = None
+    return Finding(
+        asks,
+        diagnosis,
+        {name: part.attempt.fingerprints.messages[name] for name in names},
+        trace=lambda: trace(part, diagnosis.case),
+        # If only the initial weights differ, all values differ, which shows no line.
+        find_divergence=lambda: None if unfinished or other_weights else divergence(part, raised),
+        said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
+        fact=fact,
+        fact_line=fact_line,
+        line=None if hidden else diagnosis.line or (part.line_of(error) if error else None),
+        place=part.attempt.place,
+    )
 
 
 def passes_as_given(test: ExerciseTest, part: ExerciseAttempt) -> bool:

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 from tensorgrade.attempts.attempt import Attempt
-from tensorgrade.attempts.findings import finding_on
 from tensorgrade.attempts.in_process import InProcess
 from tensorgrade.attempts.pipeline import verdict
 from tensorgrade.attempts.results import CheckResult
@@ -12,6 +11,7 @@ from tensorgrade.judging.course_checks import load_checks
 from tensorgrade.judging.diagnosis import Diagnosis, Wrong
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprints
+from tensorgrade.testing.collected import finding_on
 
 from .small_course import build_exercise
 

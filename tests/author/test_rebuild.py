@@ -328,7 +328,9 @@ def pairs_run(runs) -> set[tuple[str, bool]]:
 @pytest.mark.slow
 def test_pairs_of_a_changed_engine_stay_where_single_mistakes_do(with_pairs, runs, monkeypatch):
     before = derived(with_pairs)
-    monkeypatch.setattr("tensorgrade.author.recording.digests.engine_digest", lambda: "other")
+    monkeypatch.setattr(
+        "tensorgrade.author.recording.digests.engine_digest", lambda places: "other"
+    )
     edit(with_pairs, GRADER, "The factor is added. It should", "The factor is added; it should")
     assert build(with_pairs)[0].wrong == ()
     assert runs and not pairs_run(runs) and pairs_in(with_pairs / PUBLIC) == 3

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from tensorgrade.attempts.findings import finding_on
 from tensorgrade.attempts.results import first_failure
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.author.proofs.slips import wrong_sentences
@@ -15,7 +14,7 @@ from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
 from tensorgrade.learner.notebook.checking import run_cases
 from tensorgrade.messages.message import Plain, render, sentence
 from tensorgrade.runner.errors import OutOfTime, may_be_ended
-from tensorgrade.testing.collected import CollectedTests
+from tensorgrade.testing.collected import CollectedTests, finding_on
 from tensorgrade.testing.interrupting import Interrupter
 from tensorgrade.views.note import Note
 from tensorgrade.views.summary import in_short, left_out

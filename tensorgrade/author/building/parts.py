@@ -6,7 +6,7 @@ spread over forks of this process.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -16,6 +16,7 @@ from ...processes import Pool, side_by_side
 from ...project import Project
 from ...recognition.fingerprints import Fingerprint, read_prints, stored_form
 from ..recording.digests import pairs_digest
+from ..recording.first_effects import first_effects
 from ..recording.references import Recording, Rows, pairs_of, tell_apart
 from .same import same_prints
 
@@ -64,11 +65,12 @@ class Prints:
     """A part's fingerprints in their stored form.
 
     pairs: the digest of the sources of its pairs of mistakes, or an empty string if it has no
-    pairs.
+    pairs. effects: the first effects of each mistake, by name; on public cases only.
     """
 
     form: dict
     pairs: str = ""
+    effects: dict[str, dict] = field(default_factory=dict)
 
 
 # A progress callback: the exercise, the number of runs done, and the total number of runs.
@@ -145,7 +147,8 @@ def make_part(root: str, part: Part, stored: Prints | None, options: BuildOption
         singles = tell_apart(recording, rows)
         if recording.hidden:  # grading makes the pair that it needs
             return Prints(stored_form(singles))
-        return with_pairs(recording, rows, singles, stored, options)
+        effects = {name: one.as_json() for name, one in first_effects(recording).items()}
+        return replace(with_pairs(recording, rows, singles, stored, options), effects=effects)
     except CourseError as error:
         return str(error)
     except Exception as error:  # raised by the course's own code, such as a signature

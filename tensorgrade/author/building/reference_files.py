@@ -11,11 +11,11 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from ...attempts.pairs import sources_path
-from ...course import Chapter, CourseError
+from ...attempts.pairs import Sources, read_sources, sources_path
+from ...course import CourseError
 from ...exchange.references import References, load_references, save_references
 from ...folders import digest_of_files
 from ...project import DRAWN_FROM, Project, digest_of_seed, made_from
@@ -34,7 +34,7 @@ from ..recording.digests import part_digest
 from ..recording.references import Recording, known
 from .derived import Derived, text_file
 from .parts import BuildOptions, Part, Prints, Tell, make_parts
-from .same import same_fingerprints, same_references
+from .same import as_json, same_fingerprints, same_references, same_values
 
 PARTS, FILES = "parts", "files"  # keys of the record
 
@@ -44,6 +44,7 @@ class Side:
 
     digests: those of the files that the last build wrote. is_as_built: True if the files are still
     the same. References are read only then; fingerprints are read even if they are outdated.
+    effects: the stored first effects of mistakes, by exercise; on public cases only.
     """
 
     def __init__(self, project: Project, chapter: str, hidden: bool, digests: dict[str, str]):
@@ -57,20 +58,25 @@ class Side:
         if self.is_as_built:
             with suppress(CourseError):  # in an older format
                 self.references = load_references(self.paths[0])
+        self.effects: dict[str, dict[str, dict]] = {}
+        if not hidden:
+            with suppress(CourseError):
+                self.effects = read_sources(sources_of(project, chapter)).effects
 
     def has(self, exercise: str) -> bool:
         """Return True if fingerprints and references hold an exercise, as a build wrote it."""
-        return exercise in self.fingerprints.by_exercise and bool(self.references.of(exercise))
+        there = exercise in self.fingerprints.by_exercise and self.references.of(exercise)
+        return bool(there) and (self.hidden or exercise in self.effects)
 
     def prints(self, exercise: str) -> Prints | None:
         """Return an exercise's stored fingerprints, or None if there are none."""
         if exercise not in self.fingerprints.by_exercise:
             return None
         pairs = self.fingerprints.pairs.get(exercise, "")
-        return Prints(self.fingerprints.form_of(exercise), pairs)
+        return Prints(self.fingerprints.form_of(exercise), pairs, self.effects.get(exercise, {}))
 
     def files(self, made: dict[str, tuple[References, Prints]]) -> list[Derived]:
-        """Return the chapter's references and fingerprints as derived files.
+        """Return the chapter's references, fingerprints and sources as derived files.
 
         made: what was built, by exercise. Other exercises are taken from the stored files.
         """
@@ -95,6 +101,7 @@ class Side:
         return [
             references_file(self.paths[0], references, is_taken),
             fingerprints_file(self.paths[1], self.fingerprints, fingerprints),
+            *([] if self.hidden else [sources_file(self.project, self.chapter, prints)]),
         ]
 
     def messages(self, exercises: list[str]) -> dict[str, str]:
@@ -188,7 +195,6 @@ class ReferenceBuild:
                 if (part.chapter, part.hidden) == side
             }
             yield from self.sides[side].files(made)
-        yield sources_file(self.project, self.chapters[chapter])
         digests = {part.key: one for part, one in self.digests.items() if part.chapter == chapter}
         self.record[PARTS] |= digests
         for hidden in (True, False):  # the caller has written the stale files by now
@@ -269,15 +275,29 @@ def reference_paths(project: Project, chapter: str, hidden: bool) -> tuple[Path,
     return folder / f"{chapter}.safetensors", fingerprints_path(folder, chapter)
 
 
-def sources_file(project: Project, chapter: Chapter) -> Derived:
-    """Return the file that grading makes pairs of mistakes from: the solution, and the edits."""
+def sources_of(project: Project, chapter: str) -> Path:
+    """Return the path of a chapter's solution and mistakes for grading."""
+    return sources_path(project.graders / "references", chapter)
+
+
+def sources_file(project: Project, chapter: str, prints: dict[str, Prints]) -> Derived:
+    """Return the file with the solution and with the edits and first effects of its mistakes.
+
+    Grading makes pairs of mistakes from it, and finds the lines of mistakes.
+    """
     edits = {
         exercise.name: {one.name: one.edits[exercise.name] for one in known(project, exercise.name)}
-        for exercise in chapter.exercises
+        for exercise in project.course.chapter(chapter).exercises
     }
-    text = project.solution(chapter.name).read_text(encoding="utf-8")
-    path = sources_path(project.graders / "references", chapter.name)
-    return text_file(path, json.dumps({"text": text, "edits": edits}, indent=1) + "\n")
+    text = project.solution(chapter).read_text(encoding="utf-8")
+    effects = {name: one.effects for name, one in prints.items()}
+    built = asdict(Sources(text, edits, effects))
+    path = sources_of(project, chapter)
+    return Derived(
+        path,
+        lambda: write_text(path, json.dumps(built)),
+        lambda: is_stored(lambda: same_values(asdict(read_sources(path)), as_json(built))),
+    )
 
 
 def references_file(path: Path, references: References, is_taken: bool) -> Derived:

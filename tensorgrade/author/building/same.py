@@ -4,7 +4,7 @@ Numbers are compared closely but not bit by bit: another processor may round the
 differently, and that does not make a file stale.
 """
 
-from math import isclose
+from math import isclose, isnan
 from typing import Any
 
 import torch
@@ -60,7 +60,8 @@ def same_observation(stored: Observation, built: Observation) -> bool:
 def same_values(stored: Any, built: Any) -> bool:
     """Return True if the plain values are the same, apart from rounding of floats."""
     if isinstance(stored, float) and isinstance(built, float):
-        return isclose(stored, built, rel_tol=1e-5, abs_tol=1e-6)
+        both_nan = isnan(stored) and isnan(built)
+        return both_nan or isclose(stored, built, rel_tol=1e-5, abs_tol=1e-6)
     if isinstance(stored, list) and isinstance(built, list):
         return len(stored) == len(built) and all(map(same_values, stored, built))
     if isinstance(stored, dict) and isinstance(built, dict):

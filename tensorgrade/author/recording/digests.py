@@ -23,6 +23,8 @@ from .references import Recording
 
 # The engine's code that records and stores results.
 MADE_WITH = (*RECORDED_WITH, "sources", "attempts/in_process.py", "author/recording")
+# The engine's code that finds the first effects of mistakes.
+COMPARED_WITH = ("judging", "attempts/divergence.py", "attempts/mistake_lines.py")
 
 
 def digest(*texts: str) -> str:
@@ -33,13 +35,14 @@ def digest(*texts: str) -> str:
 def part_digest(recording: Recording) -> str:
     """Return a digest of everything that references and fingerprints are made from."""
     project, chapter = recording.project, recording.chapter
-    made_from = [engine_digest(), pairs_digest(recording)]
+    made_from = [engine_digest(MADE_WITH), pairs_digest(recording)]
     packed = [pack(case_to_json(case), case.tensors) for case in recording.cases]
     made_from += map(digest_of_bytes, packed)  # with the numbers to the last bit
     made_from += [f"{one.name} {digest_of_bytes(one.content)}" for one in project.beside(chapter)]
     if recording.adopted:  # learners' code, which runs within these limits
         made_from.append(repr(project.course.limits))
-    if not recording.hidden:  # reference traces, and the names of their values
+    if not recording.hidden:  # reference traces, the names of their values, and first effects
+        made_from.append(engine_digest(COMPARED_WITH))
         made_from += [*map(code_in, project.forms(chapter)), repr(sorted(project.stages.items()))]
     return digest(*made_from)
 
@@ -88,9 +91,9 @@ def digest_of_bytes(content: bytes) -> str:
 
 
 @cache  # a process runs the code that it has loaded, even if the files change
-def engine_digest() -> str:
-    """Return a digest of torch's version and of the engine code that records and stores."""
-    return digest_of_files(engine_files(*MADE_WITH), torch.__version__)
+def engine_digest(places: tuple[str, ...]) -> str:
+    """Return a digest of torch's version and of the engine's code in some places."""
+    return digest_of_files(engine_files(*places), torch.__version__)
 
 
 def code_of(path: Path, *names: str) -> str:
