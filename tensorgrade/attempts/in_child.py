@@ -148,7 +148,9 @@ class InChild:
             return
         filename = self.submission.source.filename
         limits = replace(self.limits, reply_bytes=ROOM_FOR_A_TEXT * self.limits.reply_bytes)
-        self.source, self.found = answer_of(child, read_all, filename, limits)
+        self.source, self.found = answer_of(
+            child, lambda reply: (read_source(reply), read_text_facts(reply)), filename, limits
+        )
         self.submission = replace(self.submission, source=self.source)
 
     def child_with_file(self) -> Child | None:
@@ -284,11 +286,6 @@ class InChild:
         if self.child is not None:
             self.child.close()
             self.child = None
-
-
-def read_all(message: bytes) -> tuple[Source, TextFacts]:
-    """Read a child's report on a file that has not run yet. Raises Unreadable or BadMessage."""
-    return read_source(message), read_text_facts(message)
 
 
 def how_it_ended(end: Exception) -> Outcome:

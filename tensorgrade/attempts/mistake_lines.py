@@ -18,7 +18,7 @@ from ..exchange.traces import Trace, read_trace
 from ..judging.divergence import Divergence
 from ..judging.right_values import close
 from ..judging.trace_comparison import TURNS, Comparison
-from ..judging.wrong_value import described, misnamed
+from ..judging.wrong_value import misnamed, stage_of
 from ..recognition.first_effects import FirstEffect, FirstEffects, read_effects, together
 from .attempt import ExerciseAttempt, cached_for_file
 from .details.in_text import plain_fact
@@ -110,7 +110,7 @@ def place_on(
         at = other
     else:
         at = moved_before(compared, scaled_before(compared, at))
-    return Divergence(trace.stages[at].line, described(compared, at).stage)
+    return Divergence(trace.stages[at].line, stage_of(compared, at))
 
 
 def scaled_before(compared: Comparison, at: int) -> int:

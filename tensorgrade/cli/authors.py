@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .shared import AUTHORS, app, interruptible, taken_names
+from .shared import AUTHORS, app, audiences, interruptible
 
 new = typer.Typer(no_args_is_help=True, help="Create a course, a chapter or an exercise.")
 app.add_typer(new, name="new", rich_help_panel=AUTHORS)
@@ -122,7 +122,7 @@ def commands_in_the_way(root: Path) -> list[str]:
     """Return a sentence for each command of the course whose name is taken by a built-in one."""
     from ..course_sources import own_commands
 
-    ours = taken_names()
+    ours = audiences()
     return [
         f"{path.relative_to(root)}: {name} is a built-in command; give yours another name"
         for name, path in own_commands(root).items()

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ..course import CourseError
-from .shared import AUTHORS, INSTRUCTORS, LEARNERS, app, audiences, taken_names
+from .shared import AUTHORS, INSTRUCTORS, LEARNERS, app, audiences
 
 THIS_COURSE = "This course"
 # The extras to install for the commands of each audience, as `pip install 'tensorgrade[…]'`.
@@ -69,7 +69,7 @@ def add_commands_of_the_course(called: str) -> None:
     descriptions in their files. The engine's own commands have precedence. An unknown command
     outside a course raises CourseError too, unless it resembles one of the engine's.
     """
-    ours = taken_names()
+    ours = audiences()
     if called in ours:
         return
     from ..course_sources import described_command, load_command, own_commands

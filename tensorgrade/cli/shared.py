@@ -60,8 +60,3 @@ def audiences() -> dict[str, str]:
     return found | {
         group.name: str(group.rich_help_panel) for group in app.registered_groups if group.name
     }
-
-
-def taken_names() -> set[str]:
-    """Return the names of the engine's own commands."""
-    return set(audiences())

@@ -58,8 +58,10 @@ class Ledger:
         self.regraded, self.exercises = regraded, exercises or {}
         self.store = Store(out, writes=True)
         self.attempts, self.results = self.store.attempts(), self.store.results()
+        self.has_earlier = bool(self.attempts or self.results)
         self.groups = set(self.store.unnamed())
-        self.notes = [*self.store.notes, *self.notes_on_changes()]
+        # On results of earlier runs; a first run has none to compare with.
+        self.notes = self.store.notes + (self.notes_on_changes() if self.has_earlier else [])
         self.is_first = not self.store.history()
         self.rules.ignored = set(json.loads(self.store.meta(IGNORED) or "[]"))
         self.moves: list[dict] = []
@@ -116,9 +118,10 @@ class Ledger:
         """
         todo = [h for h in submissions if again or not self.is_done(h) or h.student in forget]
         asked = {about(submitted_files) for submitted_files in submissions}
-        self.note_incomplete(todo, asked)
-        self.note_older(todo)
-        self.note_over_limit(todo)
+        if self.has_earlier:
+            self.note_incomplete(todo, asked)
+            self.note_older(todo)
+            self.note_over_limit(todo)
         gone = [a for a in self.results if a[0] in forget and a not in asked]
         with self.store.transaction() as connection:
             self.run = store.begin_run(connection)

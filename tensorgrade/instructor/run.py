@@ -113,7 +113,8 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     chapters = {submitted_files.chapter for submitted_files in submissions}
     notes += decide_new_exercises(ledger, run.new_exercises, course, chapters)
     submissions = [h for h in submissions if not (h.missing and ledger.holds(h, run.forget))]
-    notes += ledger.rename(identities(submitted))
+    if known := identities(submitted):
+        notes += ledger.rename(known)
     notes += late_by_file(submissions, ledger)
     notes += [] if run.again or run.section else notes_on_others(ledger, submissions, run)
     todo = ledger.prepare(submissions, run.forget, again=bool(run.again))
@@ -156,7 +157,8 @@ def ledger_of(out: Path, course: Course, run: Run, teams: Teams, progress: Progr
     overrides, extensions = read_overrides(out, course), read_extensions(out, course)
     rules = Rules(course.lateness, overrides, extensions, teams.of, settings=settings)
     ledger = Ledger(out, digests, rules, GRADERS_FAILED, exercises, progress.waits)
-    ledger.must_know(run.forget)
+    if run.forget:
+        ledger.must_know(run.forget)
     return ledger
 
 

@@ -169,13 +169,16 @@ class Store:
 
     def create(self) -> None:
         """Make the tables, and fill them from the files of an earlier version if there are any."""
-        earlier = read_earlier(self.out)
+        names = ("results.jsonl", *EARLIER_FILES)
+        has_earlier = any((self.out / name).exists() for name in names)
+        earlier = read_earlier(self.out) if has_earlier else None
         with self.transaction() as connection:
             for statement in SCHEMA:
                 connection.execute(statement)
-            self.take_over(connection, earlier)
+            if earlier:
+                self.take_over(connection, earlier)
             connection.execute(f"PRAGMA user_version = {VERSION}")
-        if self.memory is None:
+        if earlier and self.memory is None:
             for name in EARLIER_FILES:
                 (self.out / name).unlink(missing_ok=True)
             self.notes += notes_on(earlier)

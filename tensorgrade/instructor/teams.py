@@ -107,6 +107,8 @@ def read_teams(submitted: Path, course: Course) -> Teams:
 
     A team with a single member is left out.
     """
+    if not (submitted / TEAMS).exists():
+        return Teams()
     term: dict[About, str] = {}
     single: dict[About, str] = {}
     for number, line in read_table(submitted / TEAMS, COLUMNS[:2]):

@@ -4,7 +4,6 @@ import importlib.util
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable
 from pathlib import Path
 
 PACKAGES = ("torch", "safetensors", "numpy")
@@ -21,13 +20,14 @@ def site_folders() -> list[str]:
     """Return the folders that contain torch, safetensors and numpy."""
     found = [importlib.util.find_spec(name) for name in PACKAGES]
     origins = [spec.origin for spec in found if spec and spec.origin]
-    return unique(os.path.realpath(Path(origin).parent.parent) for origin in origins)
+    return list(dict.fromkeys(os.path.realpath(Path(one).parent.parent) for one in origins))
 
 
 def readable_paths() -> list[str]:
     """Return the real paths of the interpreter, its library, the system's libraries and torch."""
     paths = [interpreter(), *standard_library(), *system_libraries(), *site_folders()]
-    return unique(os.path.realpath(path) for path in paths if os.path.exists(path))
+    there = (os.path.realpath(path) for path in paths if os.path.exists(path))
+    return list(dict.fromkeys(there))
 
 
 def standard_library() -> list[str]:
@@ -53,8 +53,3 @@ def links() -> list[tuple[str, str]]:
     """Return (target, path) of the links through which programs find the system's libraries."""
     paths = ("/lib", "/lib64", "/usr/lib64")
     return [(os.readlink(path), path) for path in paths if os.path.islink(path)]
-
-
-def unique(values: Iterable[str]) -> list[str]:
-    """Return the values in their order, each once."""
-    return list(dict.fromkeys(values))

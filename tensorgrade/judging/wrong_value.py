@@ -31,17 +31,11 @@ NEARLY_ONE = 0.01  # a factor this close to 1 has about the same size on other c
 
 def described(compared: Comparison, lost: int) -> Divergence:
     """Return the divergence for the first wrong value."""
-    stage = compared.stages[lost]
-    reached, upto = compared.reached(lost)
-    if names := compared.names(lost):
-        wrong = HoldsOtherValue(compared.other_name(lost), names[0])
-        return Divergence(stage.line, names[0], reached, upto, wrong)
-    if stage.operation in RESHAPES and compared.is_misplaced(lost) and not stage.inside:
-        return Divergence(stage.line, "", reached, upto, KeepsOrder())
-    if lost in compared.trace.returned or stage.inside:  # reported elsewhere
-        return Divergence(stage.line, "", reached, upto)
-    asked = due(compared, lost)
+    if found := found_at_once(compared, lost):
+        return found
+    stage, asked = compared.stages[lost], due(compared, lost)
     last = compared.stages[compared.last_of_line(lost)].value
+    reached, upto = compared.reached(lost)
     for name, value in asked:
         what = None if stage.value is None else hides(stage.value.double(), value.double())
         if not isinstance(what, NotLowEnough):
@@ -49,6 +43,34 @@ def described(compared: Comparison, lost: int) -> Divergence:
         if what:
             return Divergence(stage.line, name, reached, upto, what)
     return Divergence(stage.line, asked[0][0] if asked else "", reached, upto)
+
+
+def stage_of(compared: Comparison, lost: int) -> str:
+    """Return the name of the right value in the place of the first wrong one; "" if unknown.
+
+    Values are compared only if several right ones may belong there.
+    """
+    if found := found_at_once(compared, lost):
+        return found.stage
+    names = {name for name, _ in due(compared, lost)}
+    return described(compared, lost).stage if len(names) > 1 else "".join(names)
+
+
+def found_at_once(compared: Comparison, lost: int) -> Divergence | None:
+    """Return the divergence if no right value has to be found for the place of the wrong one.
+
+    The wrong value has a right value's name, is reordered by mistake, or is reported elsewhere.
+    """
+    stage = compared.stages[lost]
+    reached, upto = compared.reached(lost)
+    if names := compared.names(lost):
+        wrong = HoldsOtherValue(compared.other_name(lost), names[0])
+        return Divergence(stage.line, names[0], reached, upto, wrong)
+    if stage.operation in RESHAPES and compared.is_misplaced(lost) and not stage.inside:
+        return Divergence(stage.line, "", reached, upto, KeepsOrder())
+    if lost in compared.trace.returned or stage.inside:
+        return Divergence(stage.line, "", reached, upto)
+    return None
 
 
 def misnamed(compared: Comparison, lost: int) -> int | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..course import Course, CourseError
 from .companion_files import companion_files
-from .near_misses import CODE, Version, damaged_zips, rescued, unopened_archives, versions_in
+from .near_misses import CODE, Version, archives_in, rescued, versions_in
 from .submitted_files import (
     NOT_SUBMITTED,
     SubmittedFiles,
@@ -112,11 +112,11 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
     if learner.trouble:
         return
     try:
-        zips = damaged_zips(folder, course.limits)
+        zips, closed = archives_in(folder, course.limits)
         learner.damaged += zips
         learner.stray = [name for name in learner.stray if name not in zips]
         add_reason(learner, zips, "Damaged, so that nothing in it counts: {}.")
-        add_reason(learner, unopened_archives(folder, course.limits), UNOPENED)
+        add_reason(learner, closed, UNOPENED)
         found = versions_in(folder, chapters, course.limits, course.beside)
         for chapter in sorted({version.chapter for version in found}):
             own = [version for version in found if version.chapter == chapter]
@@ -171,7 +171,12 @@ def notes_on_misplaced(
         notes.append(f"{len(told) - MOST_STRAY} more files like these")
     if strangers:
         notes.append(f"not on the roster: {named(sorted(strangers))}")
-    return notes + notes_on_level(chapters)
+    if chapters:  # the instructor probably passed one learner's folder as SUBMITTED
+        notes.append(
+            f"taken for learners, though named like chapters: {named(sorted(chapters))}. SUBMITTED "
+            "is the folder that holds a folder for each learner"
+        )
+    return notes
 
 
 def notes_on_submissions(
@@ -185,19 +190,6 @@ def notes_on_submissions(
         notes.append(f"damaged zips, in which nothing counts: {named(zips)}")
     stray = outside + [f"{one.name}/{name}" for one in learners for name in one.stray]
     return notes + notes_on_stray(stray) + notes_on_alike(learners)
-
-
-def notes_on_level(chapters: set[str]) -> list[str]:
-    """Return a note if there are chapters' folders where learners' folders should be.
-
-    In that case the instructor probably passed one learner's folder as SUBMITTED.
-    """
-    if not chapters:
-        return []
-    return [
-        f"taken for learners, though named like chapters: {named(sorted(chapters))}. SUBMITTED is "
-        "the folder that holds a folder for each learner"
-    ]
 
 
 def find_learners(

@@ -194,29 +194,27 @@ def members_of(content: bytes) -> list[zipfile.ZipInfo] | None:
         return None
 
 
-def damaged_zips(folder: Path, limits: Limits) -> list[str]:
-    """Return the paths of zips in a learner's folder that cannot be opened."""
-    files = islice(files_below(folder), MOST_FILES)
-    zips = [(entry, where) for entry, where in files if entry.name.lower().endswith(".zip")]
-    tried = ((where, members(Path(entry.path), limits)) for entry, where in zips[:MOST_ARCHIVES])
-    return [shown(where) for where, found in tried if found is None]
-
-
 OTHER_ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz")
 
 
-def unopened_archives(folder: Path, limits: Limits) -> list[str]:
-    """Return the paths of archives other than zips in a learner's folder, and of any in zips."""
-    found, zips = [], 0
+def archives_in(folder: Path, limits: Limits) -> tuple[list[str], list[str]]:
+    """Return the paths of damaged zips in a learner's folder, and of archives that stay closed.
+
+    The latter are archives other than zips, and any archives in zips.
+    """
+    damaged, closed, zips = [], [], 0
     for entry, where in islice(files_below(folder), MOST_FILES):
         name = entry.name.lower()
         if name.endswith(OTHER_ARCHIVES):
-            found.append(shown(where))
+            closed.append(shown(where))
         elif name.endswith(".zip") and (zips := zips + 1) <= MOST_ARCHIVES:
-            inside = [one.filename for one in members(Path(entry.path), limits) or []]
-            archives = [n for n in inside if n.lower().endswith((".zip", *OTHER_ARCHIVES))]
-            found += [shown(f"{where}/{name}") for name in archives[:MOST_LEFT]]
-    return found
+            inside = members(Path(entry.path), limits)
+            if inside is None:
+                damaged.append(shown(where))
+            names = [one.filename for one in inside or []]
+            archives = [n for n in names if n.lower().endswith((".zip", *OTHER_ARCHIVES))]
+            closed += [shown(f"{where}/{name}") for name in archives[:MOST_LEFT]]
+    return damaged, closed
 
 
 def rescued(

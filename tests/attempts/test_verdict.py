@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorgrade.attempts import findings, points, redaction
+from tensorgrade.attempts import points, redaction
 from tensorgrade.attempts.explainers import evidence
 from tensorgrade.attempts.results import CheckResult, Topic, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
@@ -17,6 +17,7 @@ from tensorgrade.messages.places import DifferEverywhere
 from tensorgrade.messages.results import GradientOf, Result, WeightName
 from tensorgrade.messages.verdicts import NotExplained
 from tensorgrade.sources.submitted_files import SubmittedFiles
+from tensorgrade.testing import collected
 
 
 def verdict(message: str, mistakes: list[str]) -> Verdict:
@@ -103,7 +104,7 @@ def test_public_cases_do_not_run_if_a_known_mistake_with_a_line_says_all(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module, lost",
-    [(findings, "divergence"), (points, "is_only_squeezed"), (evidence, "repair")],
+    [(collected, "divergence"), (points, "is_only_squeezed"), (evidence, "repair")],
 )
 def test_an_answer_that_cannot_be_explained_costs_nothing(
     project, grader, monkeypatch, caplog, module, lost

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tensorgrade.author.bundle import write_kit
-from tensorgrade.cli.shared import taken_names
+from tensorgrade.cli.shared import audiences
 from tensorgrade.instructor.channels import WORKFLOW
 
 from ..commands import ROOT
@@ -81,7 +81,7 @@ def test_every_step_of_a_container_is_of_a_kind_that_is_looked_at(kit, whose):
     paths = [path for found in closed for told in found for path in told.split()]
     assert all((context / path).exists() for path in paths) and bool(paths) == (context == ROOT)
     program, name = json.loads(seen[-1][1])
-    assert seen[-1][0] == "CMD" and program == "tensorgrade" and name in taken_names()
+    assert seen[-1][0] == "CMD" and program == "tensorgrade" and name in audiences()
 
 
 def test_both_containers_pin_the_same_versions(kit):

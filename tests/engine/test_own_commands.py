@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from tensorgrade.author.bundle import write_kit
-from tensorgrade.cli.shared import taken_names
+from tensorgrade.cli.shared import audiences
 from tensorgrade.project import Project
 
 from ..commands import ROOT, run
@@ -118,13 +118,13 @@ def test_a_build_refuses_a_name_that_is_taken(course):
 
 
 def test_taken_names_are_those_of_the_help():
-    assert {"hint", "kill-matrix", "new", "build", "grade"} <= taken_names()
+    assert {"hint", "kill-matrix", "new", "build", "grade"} <= audiences().keys()
 
 
 @pytest.mark.slow
 def test_this_courses_own_have_names_of_their_own_and_travel_in_the_kit(tmp_path):
     commands = ROOT / "exercises" / "commands"
-    assert not {path.stem for path in commands.glob("*.py")} & taken_names()
+    assert not {path.stem for path in commands.glob("*.py")} & audiences().keys()
     write_kit(Project(ROOT), tmp_path / "kit.zip")
     packed = zipfile.ZipFile(tmp_path / "kit.zip").namelist()
     for path in commands.rglob("*.py"):

@@ -239,10 +239,10 @@ def test_a_zip_that_cannot_be_read_is_reported(tmp_path, monkeypatch):
     path = tmp_path / "mine.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("ch1.py", "x = 1")
-    assert near_misses.damaged_zips(tmp_path, Limits()) == []
+    assert near_misses.archives_in(tmp_path, Limits())[0] == []
 
     def denied(path):
         raise PermissionError(path)
 
     monkeypatch.setattr(Path, "read_bytes", denied)
-    assert near_misses.damaged_zips(tmp_path, Limits()) == ["mine.zip"]
+    assert near_misses.archives_in(tmp_path, Limits())[0] == ["mine.zip"]

@@ -11,4 +11,4 @@ def explain(evidence: Evidence) -> Explanation | None:
     if evidence.status != Status.PASSED:
         return None
     root = evidence.part.excused_by
-    return Explanation(Clauses((Right(), EarlierIsWrong(root) if root else None)))
+    return Explanation(Clauses((Right(), EarlierIsWrong(root))) if root else Right())

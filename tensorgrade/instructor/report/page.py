@@ -153,13 +153,19 @@ def watch_report(
 def rows_of(store: Store, course: Course, learners: Collection[str] = ()) -> list[dict]:
     """Return the rows in a folder of results, in order. Raises CourseError if there are none.
 
-    learners: the only ones; all if empty.
+    Rows of chapters that the course no longer has are left out. learners: the only ones; all if
+    empty.
     """
     rows = store.rows()
     if not rows:
         raise CourseError(f"{store.out} holds no results; `tensorgrade grade` makes them")
-    own = [row for row in rows if not learners or row["student"] in learners]
-    return sorted((row for row in own if known(row, course)), key=in_order(course.exercise_names))
+    chapters = {chapter.name for chapter in course.chapters}
+    own = [
+        row
+        for row in rows
+        if row["chapter"] in chapters and (not learners or row["student"] in learners)
+    ]
+    return sorted(own, key=in_order(course.exercise_names))
 
 
 def unnamed_groups(rows: list[dict], store: Store, hide_names: bool) -> list[Group]:
@@ -177,11 +183,6 @@ def with_people(alike: Sequence[SimilarAnswers], view: dict) -> list[dict]:
         {"group": one, "people": [people[name] for name in one.students if name in people]}
         for one in alike[:MOST_GROUPS]
     ]
-
-
-def known(row: dict, course: Course) -> bool:
-    """Return True if the course still has a row's chapter."""
-    return row["chapter"] in {chapter.name for chapter in course.chapters}
 
 
 def render(view: dict, hide_names: bool = False) -> str:
