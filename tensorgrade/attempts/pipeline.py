@@ -194,11 +194,11 @@ def for_learner(
     part: ExerciseAttempt, status: Status, checks: list[CheckResult]
 ) -> list[CheckResult]:
     """Return the checks as a learner may see them: redacted if they are on hidden cases."""
-    first = first_failure(checks)
     nothing_said = status in (Status.PASSED, Status.TIMEOUT, Status.KILLED)
-    if not part.attempt.references.hidden or not first or not first.finding or nothing_said:
+    if not part.attempt.references.hidden or nothing_said or part.excused_by:
         return checks
-    if part.excused_by or says_nothing_hidden(part, status, first):
+    first = first_failure(checks)
+    if not first or not first.finding or says_nothing_hidden(part, status, first):
         return checks
     told = replace(first, finding=redacted(part, checks, first))
     return [told, *(check for check in checks if is_missing_file(check))]

@@ -39,7 +39,10 @@ def scored(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult
     try:
         if part.given_code:
             return repaired(part, checks)
-        return with_names(own_names(part), with_forbidden_deduction(with_deduction(part, checks)))
+        names = own_names(part)
+        if all(check.passed for check in checks) and not names.differ:
+            return checks
+        return with_names(names, with_forbidden_deduction(with_deduction(part, checks)))
     except CourseError:
         raise  # the course is at fault, for all learners
     except Exception:

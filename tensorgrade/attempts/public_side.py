@@ -47,6 +47,8 @@ def own_names(part: ExerciseAttempt) -> Names:
     """
     own = (one for called, one in part.attempt.orders.items() if is_called(part, called))
     names = Names.told([one.observed for one in part.seen], tuple(own))
+    if not names.understood:
+        return names
     made = part.attempt.references.asked_by_name(part.name)
     for earlier in part.attempt.called_before(part.name):
         theirs = own_names(part.attempt.exercises[earlier])

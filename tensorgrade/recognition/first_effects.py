@@ -29,15 +29,16 @@ class FirstEffect:
 class FirstEffects:
     """The first changes that known mistakes cause in the solution.
 
-    by_case: the effects by case id, for cases that show any. made: the attributes of `self` that
-    edited lines of `__init__` assign; empty if the mistakes change a result or raise an error,
-    because that shows their lines. texts: the code of edited lines that the solution does not have.
+    by_case: the effects by case id, for cases that show any. is_quiet: True if the mistakes change
+    no result and raise no error. made: the attributes of `self` that edited lines of `__init__`
+    assign; empty unless the mistakes are quiet, because a result shows their lines. texts: the code of edited lines that the solution does not have.
     placed: True if the first wrong value of the edited solution is on an edited line, so that a
     learner's first wrong value shows the mistake's line too. calls: the functions that only the
     edited lines call; empty if a traced value changes.
     """
 
     by_case: dict[str, FirstEffect] = field(default_factory=dict)
+    is_quiet: bool = False
     made: tuple[str, ...] = ()
     texts: frozenset[str] = frozenset()
     placed: bool = False
@@ -53,9 +54,14 @@ class FirstEffects:
             }
             for case, effect in self.by_case.items()
         }
-        texts, calls = sorted(self.texts), sorted(self.calls)
-        told = {"made": list(self.made), "texts": texts, "placed": self.placed, "calls": calls}
-        return {"cases": cases, **told}
+        return {
+            "cases": cases,
+            "is_quiet": self.is_quiet,
+            "made": list(self.made),
+            "texts": sorted(self.texts),
+            "placed": self.placed,
+            "calls": sorted(self.calls),
+        }
 
 
 def read_effects(stored: dict) -> FirstEffects:
@@ -68,8 +74,14 @@ def read_effects(stored: dict) -> FirstEffects:
         )
         for case, told in stored["cases"].items()
     }
-    made, texts, calls = stored["made"], stored["texts"], stored["calls"]
-    return FirstEffects(cases, tuple(made), frozenset(texts), stored["placed"], frozenset(calls))
+    return FirstEffects(
+        cases,
+        stored["is_quiet"],
+        tuple(stored["made"]),
+        frozenset(stored["texts"]),
+        stored["placed"],
+        frozenset(stored["calls"]),
+    )
 
 
 def together(effects: list[FirstEffects]) -> FirstEffects:
@@ -81,9 +93,10 @@ def together(effects: list[FirstEffects]) -> FirstEffects:
         return effects[0]
     ids = dict.fromkeys(chain.from_iterable(one.by_case for one in effects))
     by_case = {case: on_case(one.by_case.get(case) for one in effects) for case in ids}
-    is_quiet = all(one.made for one in effects)
+    is_quiet = all(one.is_quiet for one in effects)
     return FirstEffects(
         by_case,
+        is_quiet,
         tuple(chain.from_iterable(one.made for one in effects)) if is_quiet else (),
         frozenset().union(*(one.texts for one in effects)),
         all(one.placed for one in effects),

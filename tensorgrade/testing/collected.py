@@ -107,7 +107,7 @@ def result_of(
     attempt: None if pytest failed before there was one.
     """
     part = attempt.exercises[test.exercise] if attempt else None
-    finding = finding_of(test, part, error)
+    finding = finding_of(test, part, error) if error else None
     result = CheckResult(test.exercise, test.points, error is None, test.asks, finding)
     if part and part.given_code:
         result.given = partial(passes_as_given, test, part)
@@ -115,9 +115,9 @@ def result_of(
 
 
 def finding_of(
-    test: ExerciseTest, part: ExerciseAttempt | None, error: BaseException | None
+    test: ExerciseTest, part: ExerciseAttempt | None, error: BaseException
 ) -> Finding | None:
-    """Return the finding on a failed check; None if it passed, or if the test has a bug itself."""
+    """Return the finding on a failed check; None if the test has a bug itself."""
     if isinstance(error, Wrong):
         diagnosis = error.diagnosis
     elif isinstance(error, OutOfTime):

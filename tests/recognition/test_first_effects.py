@@ -16,7 +16,7 @@ from tensorgrade.recognition.first_effects import (
 
 ONE, OTHER = torch.tensor([[1.5, float("nan")]]), torch.tensor(2)
 FIRST = FirstEffects(
-    {"f:small": FirstEffect(((ONE, OTHER),), {"x": ONE})}, (), frozenset({"y = x"}), True
+    {"f:small": FirstEffect(((ONE, OTHER),), {"x": ONE})}, texts=frozenset({"y = x"}), placed=True
 )
 SECOND = FirstEffects(
     {"f:small": FirstEffect(((OTHER,),), {}, ("ValueError",)), "f:large": FirstEffect()},
@@ -41,7 +41,9 @@ def test_each_of_two_mistakes_adds_its_effects_on_a_case():
 
 
 def test_parts_and_calls_count_only_if_no_result_of_either_mistake_does():
-    quiet = FirstEffects(made=("mask",), calls=frozenset({"tril"}))
+    quiet = FirstEffects(is_quiet=True, made=("mask",), calls=frozenset({"tril"}))
+    without_parts = FirstEffects(is_quiet=True)
+    assert together([quiet, without_parts]).made == ("mask",)
     assert together([quiet, quiet]).made and together([quiet, quiet]).calls
     assert not together([quiet, SECOND]).made and not together([quiet, SECOND]).calls
 

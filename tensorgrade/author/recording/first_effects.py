@@ -76,6 +76,7 @@ def effects_of(runs: list[Run], recording: Recording, text: SubmittedText) -> Fi
     quiet = all(not run.seen.observed.error and has_right_results(run) for run in loaded)
     return FirstEffects(
         by_case,
+        quiet,
         tuple(attributes(text, edited)) if quiet else (),
         texts,
         any(is_placed(run, recording.exercise, text, edited) for run in runs),
