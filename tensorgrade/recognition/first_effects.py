@@ -31,10 +31,10 @@ class FirstEffects:
 
     by_case: the effects by case id, for cases that show any. is_quiet: True if the mistakes change
     no result and raise no error. made: the attributes of `self` that edited lines of `__init__`
-    assign; empty unless the mistakes are quiet, because a result shows their lines. texts: the code of edited lines that the solution does not have.
-    placed: True if the first wrong value of the edited solution is on an edited line, so that a
-    learner's first wrong value shows the mistake's line too. calls: the functions that only the
-    edited lines call; empty if a traced value changes.
+    assign; empty unless the mistakes are quiet, because a result shows their lines. texts: the code
+    of edited lines that the solution does not have. placed: True if the first wrong value of the
+    edited solution is on an edited line, so that a learner's first wrong value shows the mistake's
+    line too. calls: the functions that only the edited lines call; empty if a traced value changes.
     """
 
     by_case: dict[str, FirstEffect] = field(default_factory=dict)
