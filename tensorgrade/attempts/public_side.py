@@ -45,7 +45,8 @@ def own_names(part: ExerciseAttempt) -> Names:
 
     Names of an earlier exercise that this one is built from are reported for that exercise.
     """
-    own = (one for called, one in part.attempt.orders.items() if is_called(part, called))
+    orders = part.attempt.orders.items()  # by the exercise's name, or one of its methods
+    own = (order for called, order in orders if called.partition(".")[0] == part.name)
     names = Names.told([one.observed for one in part.seen], tuple(own))
     if not names.understood:
         return names
@@ -65,11 +66,6 @@ def library_parts(part: ExerciseAttempt, names: Names) -> dict[str, str]:
         if holder and made and made[1] in part.attempt.exercises:
             found[holder] = made[1]
     return found
-
-
-def is_called(part: ExerciseAttempt, called: str) -> bool:
-    """Return True if a name belongs to the exercise or to one of its methods."""
-    return called.partition(".")[0] == part.name
 
 
 def names_to_report(part: ExerciseAttempt) -> Names:

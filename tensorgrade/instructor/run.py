@@ -119,13 +119,14 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     notes += [] if run.again or run.section else notes_on_others(ledger, submissions, run)
     todo = ledger.prepare(submissions, run.forget, again=bool(run.again))
     notes += ledger.notes + ledger.old_overrides(submissions, points_in(course))
-    if isolated:
+    if isolated and ledger.has_earlier:
         notes += graded_without_isolation(ledger, todo)
     progress.begin(len(submissions), len(todo), [short(note, LONGEST_NOTE) for note in notes])
     if todo:
         grade_contents(todo, course, run, ledger, progress)
     rows = ledger.finish(course.exercise_names, submissions)
-    progress.moved(ledger.moved())
+    if ledger.moves:
+        progress.moved(ledger.moved())
     return rows
 
 
@@ -173,7 +174,7 @@ def notes_on_others(ledger: Ledger, submissions: list[SubmittedFiles], run: Run)
     students = {submitted_files.student for submitted_files in submissions} | {
         student for student, _ in others
     }
-    notes = kept(ledger, others)
+    notes = kept(ledger, others) if others else []
     notes += unknown(EXTENSIONS, [student for student, _ in ledger.rules.extensions], students)
     return notes + unknown(OVERRIDES, [student for student, *_ in ledger.rules.overrides], students)
 
@@ -248,8 +249,6 @@ def kept(ledger: Ledger, others: set[About]) -> list[str]:
 
     others: (student, chapter) of them.
     """
-    if not others:
-        return []
     students = named(sorted({student for student, _ in others}))
     kept_of = f"not in this run, so earlier results are kept: {students}"
     notes = [f"{kept_of}; `--forget NAME` deletes a learner's results"]

@@ -35,33 +35,24 @@ class Rules:
         If the best attempt counts, only attempts judged by the same graders are compared, because
         earlier graders may have been wrong.
         """
-        allowed = self.within_limit(attempts)
+        most = self.lateness.most_attempts
+        allowed = within_limit(attempts, most) if most else attempts
         newest = allowed[-1]
         options = [newest]
         if self.lateness.attempts == BEST:
             options += [one for one in allowed[:-1] if one.graders == newest.graders][::-1]
         dated = [(one, [self.dated(row) for row in one.rows]) for one in options]
         counted, rows = max(dated, key=lambda pair: points(pair[1]))  # the newest of equal ones
-        later = self.added_since(counted, attempts)
+        later = self.added_since(counted, attempts) if self.ignored else set[str]()
         rows = [excused(row, ADDED_LATER) if row["exercise"] in later else row for row in rows]
         if newest is not attempts[-1]:
-            rows = [row | {"most_attempts": self.lateness.most_attempts} for row in rows]
+            rows = [row | {"most_attempts": most} for row in rows]
         return counted, [overridden(row, self.overrides) for row in rows]
-
-    def within_limit(self, attempts: list[Attempt]) -> list[Attempt]:
-        """Return the attempts with a learner's first files, up to the limit, if there is one."""
-        most = self.lateness.most_attempts or len(attempts)
-        files = files_of(attempts)[:most]
-        allowed: list[Attempt] = []
-        for attempt in attempts:
-            if attempt.content in files or len(files_of(allowed)) < most:
-                allowed.append(attempt)
-        return allowed
 
     def added_since(self, counted: Attempt, attempts: list[Attempt]) -> set[str]:
         """Return ignored exercises that were added after this file was graded."""
         names = {name.partition("/")[2] for name in self.ignored}
-        if not names or counted.content.startswith(NOTHING):
+        if counted.content.startswith(NOTHING):
             return set()
         same = [one.rows for one in attempts if one.content == counted.content]
         before = [{row["exercise"] for row in rows} for rows in same if rows]
@@ -92,6 +83,16 @@ class Rules:
             self.overrides.setdefault((new.get(old, old), chapter, exercise), given)
         for (old, chapter), extension in list(self.extensions.items()):
             self.extensions.setdefault((new.get(old, old), chapter), extension)
+
+
+def within_limit(attempts: list[Attempt], most: int) -> list[Attempt]:
+    """Return the attempts with a learner's first files, up to this number of files."""
+    files = files_of(attempts)[:most]
+    allowed: list[Attempt] = []
+    for attempt in attempts:
+        if attempt.content in files or len(files_of(allowed)) < most:
+            allowed.append(attempt)
+    return allowed
 
 
 def files_of(attempts: list[Attempt]) -> list[str]:
