@@ -84,7 +84,7 @@ def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
         return check
     diagnosis, said = check.finding.diagnosis, EarlierIsWrong(root)
     if right:
-        told = Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case)
+        told = Diagnosis(Kind.FACT, said, diagnosis.describe_call, case=diagnosis.case)
         finding = Finding(check.asks, told)
         return replace(check, earned_points=check.points, rule=Rule.EARLIER, finding=finding)
     return replace(check, finding=replace(check.finding, earlier=said))

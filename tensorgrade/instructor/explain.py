@@ -396,7 +396,7 @@ def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
                 PublicDiagnosis(
                     Kind(gap.kind),
                     Plain(name),
-                    spoken(case, hidden=False),
+                    partial(spoken, case, hidden=False),
                     actual=actual,
                     expected=tensor,
                     differs=gap.differs,
@@ -409,7 +409,7 @@ def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
         PublicDiagnosis(
             Kind.VALUES,
             said_in_public(other, Plain(f"{name}{other.place}")),
-            spoken(case, hidden=False),
+            partial(spoken, case, hidden=False),
             texts=side_by_side(other),
         )
         for name, other in gaps.items()

@@ -192,7 +192,7 @@ class CheckedExercise:
         told = Diagnosis(
             Kind(kind),
             problem,
-            spoken(case, hidden),
+            partial(spoken, case, hidden),
             case.name,
             actual,
             observe=lambda: observe().after(outside),

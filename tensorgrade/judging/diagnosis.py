@@ -57,21 +57,27 @@ class Observations(NamedTuple):
 class Diagnosis:
     """The reason why one check failed, in words that a learner understands.
 
-    problem: what is wrong. called: the call, with shapes. case: the name of the case. actual: the
-    learner's own result. error: the error of the learner's code. line: the place of the fault, if
-    it is known. share: at least this share of the exercise's points is lost; 0 if only the check's
-    own points are. observe: returns remarks on the result; called only if a message needs them.
+    problem: what is wrong. describe_call: returns the call in words, with shapes. case: the name of
+    the case. actual: the learner's own result. error: the error of the learner's code. line: the
+    place of the fault, if it is known. share: at least this share of the exercise's points is lost;
+    0 if only the check's own points are. observe: returns remarks on the result. The two functions
+    are called only if a reader sees what they return.
     """
 
     kind: Kind
     problem: Message
-    called: str = ""
+    describe_call: Callable[[], str] = str
     case: str = ""
     actual: torch.Tensor | None = None
     error: CaughtError | None = None
     line: int | None = None
     share: float = 0.0
     observe: Callable[[], Observations] = Observations
+
+    @property
+    def called(self) -> str:
+        """The call in words, with shapes."""
+        return self.describe_call()
 
     @cached_property
     def observations(self) -> Observations:

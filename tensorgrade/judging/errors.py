@@ -4,6 +4,7 @@ import builtins
 import re
 from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
+from functools import partial
 from itertools import permutations
 
 import torch
@@ -26,8 +27,8 @@ Place = Callable[[int], str]  # returns what the learner calls a line
 
 def why_it_ended(attempt: JudgedAttempt, case: Case, observed: Observation) -> Diagnosis:
     """Return the diagnosis for a case without a result."""
-    called, status = spoken(case, attempt.references.hidden), observed.status
-    error = observed.error
+    called = partial(spoken, case, attempt.references.hidden)
+    status, error = observed.status, observed.error
     if status in (Outcome.TIMEOUT, Outcome.KILLED, Outcome.UNREACHED):
         problem = ended(status, error, attempt.place)
         return Diagnosis(Kind(status), problem, called, case=case.name, error=error)
@@ -62,7 +63,7 @@ def why_it_raised(
     """Return the diagnosis for a case that ended in an error."""
     if error.missing:
         return missing(attempt, error.missing, case)
-    called = spoken(case, attempt.references.hidden)
+    called = partial(spoken, case, attempt.references.hidden)
     if error.is_unwritten:
         problem = to_do(exercise, error)
         return Diagnosis(Kind.TO_DO, problem, called, case=case.name, error=error)
@@ -278,7 +279,7 @@ def to_do(name: str, error: CaughtError) -> Message:
 
 def missing(attempt: JudgedAttempt, name: str, case: Case) -> Diagnosis:
     """Return the diagnosis for a name that the file does not define, or could not define."""
-    called = spoken(case, attempt.references.hidden)
+    called = partial(spoken, case, attempt.references.hidden)
     if error := attempt.loaded.failure_of(name):
         why = Clauses((raised(error, attempt.place), lost_name(error, attempt, case)))
         problem = errors.CouldNotLoad(name, why)

@@ -135,7 +135,9 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     """Return everything to report about a failed check. asks: the check's description."""
     if is_replaced(part):
         said = OtherCodeRuns(part.name)
-        return Finding(asks, Diagnosis(Kind.FACT, said, diagnosis.called, case=diagnosis.case))
+        return Finding(
+            asks, Diagnosis(Kind.FACT, said, diagnosis.describe_call, case=diagnosis.case)
+        )
     unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
     other_weights = isinstance(diagnosis.problem, ConstantInitialWeights | SetsASeed)
     hidden = part.attempt.references.hidden

@@ -233,7 +233,7 @@ def test_a_narrow_terminal_leaves_room_for_what_is_wrong(width, said):
 
 def finding_of(**details) -> Finding:
     problem = Plain("the values are wrong")
-    return Finding("Values.", PublicDiagnosis(Kind.VALUES, problem, "f(x: 2)", **details))
+    return Finding("Values.", PublicDiagnosis(Kind.VALUES, problem, lambda: "f(x: 2)", **details))
 
 
 def note_of(**details) -> str:
@@ -325,7 +325,10 @@ def test_a_hidden_diagnosis_shows_no_values():
             Finding(
                 "Values.",
                 Diagnosis(
-                    Kind.VALUES, Plain("it differs"), "f(x: 2)", actual=torch.full((2, 2), 0.125)
+                    Kind.VALUES,
+                    Plain("it differs"),
+                    lambda: "f(x: 2)",
+                    actual=torch.full((2, 2), 0.125),
                 ),
             )
         )
