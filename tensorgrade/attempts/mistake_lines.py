@@ -96,7 +96,7 @@ def place_on(
         return Divergence(line) if same and line else None
     if without_weights(seen.case, seen.observed):
         return line_making_one_of(part, seen, without_weights(seen.case, seen.observed))
-    trace = read_trace(seen.observed).told_in(part.is_own_line)
+    trace = read_trace(seen.observed).attributed_to(part.is_own_line)
     compared = Comparison(seen, trace, traces)
     at = first_same_value(trace, effect)
     if at is None and (named := first_named(trace, effect)) is not None:

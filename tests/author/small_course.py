@@ -7,7 +7,7 @@ import torch
 
 from tensorgrade.author import scaffolds
 from tensorgrade.author.building.parts import BuildOptions
-from tensorgrade.author.proofs.complaints import Built, rebuild
+from tensorgrade.author.proofs.build_checks import Built, rebuild
 from tensorgrade.author.recording.references import Recording, pairs_of, tell_apart
 from tensorgrade.exchange.references import References
 from tensorgrade.grader_files import package_of

@@ -14,7 +14,7 @@ from tensorgrade.author.building import derive, parts
 from tensorgrade.author.building.parts import BuildOptions
 from tensorgrade.author.building.reference_files import without_pairs
 from tensorgrade.author.cache import BUILT, BUILT_WITH_PAIRS, FOLDER, cached, contents, key_of
-from tensorgrade.author.proofs.complaints import check
+from tensorgrade.author.proofs.build_checks import check
 from tensorgrade.author.recording.references import Recording
 from tensorgrade.author.terminal import BuildProgress, concerned, look
 from tensorgrade.course import CourseError

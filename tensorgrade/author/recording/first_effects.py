@@ -48,7 +48,7 @@ class Run(NamedTuple):
 
 def first_effects(recording: Recording) -> dict[str, FirstEffects]:
     """Return the first effects of each of the author's mistakes in an exercise, by its name."""
-    entries = recording.references.asked_for_stages
+    entries = recording.references.traced_cases
     traces = stored_traces(recording.references.traces)  # as grading reads them
     cases = [case for case, _ in entries]
     right = observe_submission(recording.bare, cases)

@@ -1,8 +1,8 @@
 """A build from start to finish: validate the files, make, write and prove.
 
-slips.py finds the problems that are visible before anything runs. The proofs come afterwards:
-derived files are fresh, stubs are unsolved, the folders contain no other files, and the solutions
-pass their own tests.
+course_errors.py finds the errors that are visible before anything runs. The proofs come
+afterwards: derived files are fresh, stubs are unsolved, the folders contain no other files, and the
+solutions pass their own tests.
 """
 
 import gc
@@ -32,8 +32,8 @@ from ..building.reference_files import without_pairs
 from ..cache import BUILT, BUILT_WITH_PAIRS, cache, contents, contents_of, key_of
 from ..recording.bugs import bug_with, candidates
 from ..recording.casebook import recorded_cases
+from .course_errors import course_errors, place_of_mistake
 from .made_attempts import MadeAttempts
-from .slips import place_of_mistake, slips
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def rebuild(
     torch.set_num_threads(1)  # cases are small, and drawing them starts here
     gc.freeze()  # otherwise every garbage collection scans all imported modules
     found = contents(project.root)
-    if wrong := slips(project, options):
+    if wrong := course_errors(project, options):
         return Built(wrong=tuple(wrong))
     paths = []
     for file in derived(project, options, tell):
@@ -80,7 +80,7 @@ def check(project: Project, options: BuildOptions, tell: Tell) -> Built:
     Pairs of mistakes that are not requested count as fresh if their sources are unchanged:
     the cases, the edits, the solution's code, and the results of each single mistake.
     """
-    if wrong := slips(project, options):
+    if wrong := course_errors(project, options):
         return Built(wrong=tuple(wrong))
     files = list(derived(project, replace(options, anew=True), tell))
     wrong = stale(project, files) + wrong_files(project, [file.path for file in files], options)
@@ -224,8 +224,8 @@ def judged_otherwise(
         bug = bug_with(made.project, chapter.name, name, mistake)
         for how, source, status, points in (
             ("as it is given", bug, Status.NOT_ATTEMPTED, 0.0),
-            ("mended", right, Status.PASSED, most),
-            ("written anew", anew, Status.PARTIAL, most * (1 - SMALL)),
+            ("repaired", right, Status.PASSED, most),
+            ("rewritten", anew, Status.PARTIAL, most * (1 - SMALL)),
         ):
             attempt = made.attempt(chapter.name, source, {name: bug})
             results = collected.results(attempt, name)
