@@ -194,9 +194,9 @@ def is_same(value: torch.Tensor | None, other: torch.Tensor) -> bool:
 
 
 def place_in_making(part: ExerciseAttempt, made: tuple[str, ...]) -> Divergence | None:
-    """Return the line of `__init__` that assigns the first of these attributes found, or None."""
+    """Return the first line of `__init__` that assigns one of these attributes, or None."""
     text, lines = part.attempt.submitted, counted_lines(part)
-    line = next(filter(None, (text.making(f"self.{name}", lines) for name in made)), 0)
+    line = min(filter(None, (text.making(f"self.{name}", lines) for name in made)), default=0)
     return Divergence(line) if line and text.is_making(line) else None
 
 
