@@ -1,8 +1,8 @@
 """Find the line of a known mistake in a learner's text, on public cases.
 
-A build has stored what the mistake changes first in the solution (recognition/first_effects.py): a
-value that no right answer has, an error, or a part of a module. The learner's line that produces
-the same is the line of the mistake. If no line does, there is none to report: the first wrong value
+The mistake changes something first in the solution (first_effects.py): a value that no right answer
+has, an error, or a part of a module. The learner's line that produces the same is the line of the
+mistake. If no line does, there is none to report: the first wrong value
 of an answer may well be on a later line.
 """
 
@@ -11,15 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-import torch
-
 from ..exchange.references import References, Seen
 from ..exchange.traces import Trace, read_trace
 from ..judging.divergence import Divergence
-from ..judging.right_values import close
 from ..judging.trace_comparison import TURNS, Comparison
 from ..judging.wrong_value import misnamed, stage_of
-from ..recognition.first_effects import FirstEffect, FirstEffects, read_effects, together
 from .attempt import ExerciseAttempt, cached_for_file
 from .details.in_text import plain_fact
 from .divergence import (
@@ -29,9 +25,18 @@ from .divergence import (
     public_stages,
     without_weights,
 )
+from .first_effects import (
+    CALL,
+    FirstEffect,
+    FirstEffects,
+    Runnable,
+    first_effects,
+    is_same,
+    read_effects,
+    short,
+)
 from .recognized import mistakes
 
-CALL = re.compile(r"([\w.]+)\(")
 RETURNS_NAMES = re.compile(r"return [\w, ()]+$")
 
 
@@ -41,11 +46,16 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     pairs, public = part.attempt.pairs(), part.attempt.public()
     if pairs is None or public is None:
         return None
-    stored = pairs.sources.effects.get(part.name, {})
-    effects = [read_effects(stored[name]) for name in mistakes(part) if name in stored]
-    if not effects:
+    known = pairs.sources.effects.get(part.name, {})
+    names = tuple(name for name in mistakes(part) if name in known)
+    if not names:
         return None
-    found = together(effects)
+    if len(names) == 1:
+        found = read_effects(known[names[0]])
+    else:  # too many to be stored
+        right, wrong = pairs.made(part.name, ()), pairs.made(part.name, names)
+        versions = (Runnable(one.source.text, one.run) for one in (right, wrong))
+        found = first_effects(part.name, public, *versions)
     if found.by_case and (place := most_frequent(places(part, found, public))):
         return place
     if place := place_in_making(part, found.made) or same_line(part, found.texts):
@@ -183,20 +193,10 @@ def first_named(trace: Trace, effect: FirstEffect) -> int | None:
     return next(found, None)
 
 
-def is_same(value: torch.Tensor | None, other: torch.Tensor) -> bool:
-    """Return True if two values are equal up to rounding and dimensions of size 1."""
-    if value is None:
-        return False
-    value, other = value.squeeze().double(), other.squeeze().double()
-    if value.shape != other.shape or not torch.equal(value.isnan(), other.isnan()):
-        return False
-    return close(value.masked_fill(value.isnan(), 0), other.masked_fill(other.isnan(), 0))
-
-
 def place_in_making(part: ExerciseAttempt, made: tuple[str, ...]) -> Divergence | None:
-    """Return the first line of `__init__` that assigns one of these attributes, or None."""
+    """Return the line of `__init__` that assigns the first of these attributes found, or None."""
     text, lines = part.attempt.submitted, counted_lines(part)
-    line = min(filter(None, (text.making(f"self.{name}", lines) for name in made)), default=0)
+    line = next(filter(None, (text.making(f"self.{name}", lines) for name in made)), 0)
     return Divergence(line) if line and text.is_making(line) else None
 
 
@@ -227,12 +227,3 @@ def only_call(part: ExerciseAttempt, names: frozenset[str]) -> Divergence | None
         and not names.isdisjoint(map(short, CALL.findall(text.code(line))))
     ]
     return Divergence(found[0]) if len(found) == 1 else None
-
-
-def short(name: str) -> str:
-    """Return the name of a called function without its module.
-
-    >>> short("nn.functional.dropout"), short("self.dropout")
-    ('dropout', 'self.dropout')
-    """
-    return name if name.startswith("self.") else name.rpartition(".")[2]

@@ -35,7 +35,7 @@ ORDINARY_THERE = {
     ("messages/remarks.py", "softmax"),  # the same
     ("runner/edits.py", "softmax"),  # the same, tried where it may be missing
     ("runner/changes.py", "SequenceMatcher"),  # of Python's difflib
-    ("author/recording/first_effects.py", "SequenceMatcher"),
+    ("attempts/first_effects.py", "SequenceMatcher"),
     ("practice/variants.py", "NodeTransformer"),  # of Python's ast
     ("practice/variants.py", "softmax"),  # torch's own operation
     ("judging/submitted_text.py", "softmax"),

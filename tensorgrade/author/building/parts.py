@@ -7,17 +7,26 @@ spread over forks of this process.
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, as_completed
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import torch
 
+from ...attempts.first_effects import Runnable, first_effects
 from ...course import Chapter, CourseError, each
+from ...exchange.references import stored_traces
 from ...processes import Pool, side_by_side
 from ...project import Project
 from ...recognition.fingerprints import Fingerprint, read_prints, stored_form
 from ..recording.digests import pairs_digest
-from ..recording.first_effects import first_effects
-from ..recording.references import Recording, Rows, pairs_of, tell_apart
+from ..recording.references import (
+    Recording,
+    Rows,
+    Version,
+    observe_submission,
+    pairs_of,
+    tell_apart,
+)
 from .same import same_prints
 
 FEW_RUNS = 100  # up to this many runs, starting a pool costs more than it saves
@@ -147,12 +156,26 @@ def make_part(root: str, part: Part, stored: Prints | None, options: BuildOption
         singles = tell_apart(recording, rows)
         if recording.hidden:  # grading makes the pair that it needs
             return Prints(stored_form(singles))
-        effects = {name: one.as_json() for name, one in first_effects(recording).items()}
-        return replace(with_pairs(recording, rows, singles, stored, options), effects=effects)
+        prints = with_pairs(recording, rows, singles, stored, options)
+        return replace(prints, effects=effects_of_mistakes(recording))
     except CourseError as error:
         return str(error)
     except Exception as error:  # raised by the course's own code, such as a signature
         return f"{part.key}: recording it ends in {type(error).__name__}: {error}"
+
+
+def effects_of_mistakes(recording: Recording) -> dict[str, dict]:
+    """Return the first effects of each of the author's mistakes, in their stored form, by name."""
+    references = recording.references
+    # Grading reads the traces from a file, which does not hold everything.
+    public = replace(references, traces=stored_traces(references.traces))
+    seen = observe_submission(recording.bare, [case for case, _ in public.traced_cases])
+    right, found = Runnable(recording.source, lambda cases: seen), {}
+    for name in recording.mistakes:
+        text = recording.source_of(Version((name,)))
+        wrong = Runnable(text, partial(observe_submission, recording.submission(text)))
+        found[name] = first_effects(recording.exercise, public, right, wrong).as_json()
+    return found
 
 
 def with_pairs(

@@ -1,33 +1,105 @@
-"""Compute what each known mistake changes first in the solution, on public cases.
+"""First effects: what known mistakes change first in the solution, on public cases.
 
-The solution runs with the mistake and shows it: a value that no right answer has, an error, or a
-part of a module. Grading looks for the learner's line that does the same
-(attempts/mistake_lines.py).
+The solution runs with the mistakes and shows it: a value that no right answer has, an error, or a
+part of a module. Grading looks for the learner's line that does the same (mistake_lines.py).
+
+A build stores the effects of each mistake, because they are the same for every learner. There are
+too many pairs of mistakes; grading makes the effects of those that it finds.
 """
 
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
 
-from ...attempts.divergence import without_weights
-from ...attempts.mistake_lines import CALL, is_same, short
-from ...exchange.observation import Observation
-from ...exchange.references import Seen, stored_traces
-from ...exchange.traces import Stage, Trace, read_trace
-from ...judging.find_divergence import find_divergence
-from ...judging.right_values import tells
-from ...judging.submitted_text import SubmittedText
-from ...judging.trace_comparison import Comparison
-from ...messages.divergence import ShouldComeBack
-from ...recognition.first_effects import FirstEffect, FirstEffects
-from ...recognition.mistakes import place_of
-from .references import Recording, Version, observe_submission
+from ..exchange.cases import Case
+from ..exchange.observation import Observation
+from ..exchange.references import References, Seen
+from ..exchange.traces import Stage, Trace, read_trace
+from ..judging.find_divergence import find_divergence
+from ..judging.right_values import close, tells
+from ..judging.submitted_text import SubmittedText
+from ..judging.trace_comparison import Comparison
+from ..messages.divergence import ShouldComeBack
+from ..recognition.mistakes import place_of
+from .divergence import without_weights
 
+CALL = re.compile(r"([\w.]+)\(")
 SIZE = re.compile(r"\.shape\b|\.size\(|\blen\(")
+
+
+@dataclass(frozen=True)
+class FirstEffect:
+    """The first changes that known mistakes cause on one case.
+
+    values: for each edited line, its values that no right answer has. named: by name, the value
+    that an edited line stores under that name and the solution does not. raises: the types of
+    errors on edited lines.
+    """
+
+    values: tuple[tuple[torch.Tensor, ...], ...] = ()
+    named: dict[str, torch.Tensor] = field(default_factory=dict)
+    raises: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FirstEffects:
+    """The first changes that known mistakes cause in the solution.
+
+    by_case: the effects by case id, for cases that show any. made: the attributes of `self` that
+    edited lines of `__init__` assign; empty if the mistakes change a result or raise an error,
+    because that shows their lines. texts: the code of edited lines that the solution does not have.
+    placed: True if the first wrong value of the edited solution is on an edited line, so that a
+    learner's first wrong value shows the mistake's line too. calls: the functions that only the
+    edited lines call; empty if a traced value changes.
+    """
+
+    by_case: dict[str, FirstEffect] = field(default_factory=dict)
+    made: tuple[str, ...] = ()
+    texts: frozenset[str] = frozenset()
+    placed: bool = False
+    calls: frozenset[str] = frozenset()
+
+    def as_json(self) -> dict:
+        """Return the effects in their stored form."""
+        cases = {
+            case: {
+                "values": [[one.tolist() for one in line] for line in effect.values],
+                "named": {name: one.tolist() for name, one in effect.named.items()},
+                "raises": list(effect.raises),
+            }
+            for case, effect in self.by_case.items()
+        }
+        return {
+            "cases": cases,
+            "made": list(self.made),
+            "texts": sorted(self.texts),
+            "placed": self.placed,
+            "calls": sorted(self.calls),
+        }
+
+
+def read_effects(stored: dict) -> FirstEffects:
+    """Return effects from their stored form."""
+    cases = {
+        case: FirstEffect(
+            tuple(tuple(map(torch.tensor, line)) for line in told["values"]),
+            {name: torch.tensor(one) for name, one in told["named"].items()},
+            tuple(told["raises"]),
+        )
+        for case, told in stored["cases"].items()
+    }
+    return FirstEffects(
+        cases,
+        tuple(stored["made"]),
+        frozenset(stored["texts"]),
+        stored["placed"],
+        frozenset(stored["calls"]),
+    )
 
 
 class Run(NamedTuple):
@@ -46,29 +118,28 @@ class Run(NamedTuple):
         return not without_weights(self.seen.case, self.seen.observed)
 
 
-def first_effects(recording: Recording) -> dict[str, FirstEffects]:
-    """Return the first effects of each of the author's mistakes in an exercise, by its name."""
-    entries = recording.references.traced_cases
-    traces = stored_traces(recording.references.traces)  # as grading reads them
+class Runnable(NamedTuple):
+    """The solution, with or without mistakes: its text, and a function that runs cases on it."""
+
+    text: str
+    run: Callable[[list[Case]], list[Observation]]
+
+
+def first_effects(
+    exercise: str, public: References, right: Runnable, wrong: Runnable
+) -> FirstEffects:
+    """Return the first effects of the mistakes in a wrong version of an exercise."""
+    entries = [one for one in public.traced_cases if one[0].exercise == exercise]
     cases = [case for case, _ in entries]
-    right = observe_submission(recording.bare, cases)
-    found = {}
-    for name in recording.mistakes:
-        text = recording.source_of(Version((name,)))
-        wrong = observe_submission(recording.submission(text), cases)
-        runs = [
-            Run(Seen(case, asked, one), other, traces[case.id])
-            for (case, asked), one, other in zip(entries, wrong, right, strict=True)
-        ]
-        found[name] = effects_of(runs, recording, SubmittedText(text))
-    return found
-
-
-def effects_of(runs: list[Run], recording: Recording, text: SubmittedText) -> FirstEffects:
-    """Return the first effects of a mistake. text: the solution with the mistake."""
-    before, loaded = recording.source, [run for run in runs if run.is_loaded]
-    edited = edited_lines(before, text.text)
-    texts = new_lines(before, text, edited)
+    runs = [
+        Run(Seen(case, asked, one), other, public.traces[case.id])
+        for (case, asked), one, other in zip(
+            entries, wrong.run(cases), right.run(cases), strict=True
+        )
+    ]
+    loaded, text = [run for run in runs if run.is_loaded], SubmittedText(wrong.text)
+    edited = edited_lines(right.text, wrong.text)
+    texts = new_lines(right.text, text, edited)
     if texts and all(map(SIZE.search, texts)):
         edited |= users_of_sizes(runs, edited)
     effects = {run.seen.case.id: effect_on(run, edited) for run in loaded}
@@ -76,12 +147,11 @@ def effects_of(runs: list[Run], recording: Recording, text: SubmittedText) -> Fi
     quiet = all(not run.seen.observed.error and has_right_results(run) for run in loaded)
     return FirstEffects(
         by_case,
-        quiet,
         tuple(attributes(text, edited)) if quiet else (),
         texts,
-        any(is_placed(run, recording.exercise, text, edited) for run in runs),
+        any(is_placed(run, exercise, text, edited) for run in runs),
         # For example, no traced case uses dropout, so a changed dropout changes no traced value.
-        frozenset() if by_case else new_calls(before, texts),
+        frozenset() if by_case else new_calls(right.text, texts),
     )
 
 
@@ -238,3 +308,22 @@ def attributes(text: SubmittedText, edited: dict[int, int]) -> Iterator[str]:
         target, sign, _ = text.code(line).partition("=")
         if sign and text.is_making(line) and target.strip().startswith("self."):
             yield target.strip().removeprefix("self.").partition(":")[0].strip()
+
+
+def is_same(value: torch.Tensor | None, other: torch.Tensor) -> bool:
+    """Return True if two values are equal up to rounding and dimensions of size 1."""
+    if value is None:
+        return False
+    value, other = value.squeeze().double(), other.squeeze().double()
+    if value.shape != other.shape or not torch.equal(value.isnan(), other.isnan()):
+        return False
+    return close(value.masked_fill(value.isnan(), 0), other.masked_fill(other.isnan(), 0))
+
+
+def short(name: str) -> str:
+    """Return the name of a called function without its module.
+
+    >>> short("nn.functional.dropout"), short("self.dropout")
+    ('dropout', 'self.dropout')
+    """
+    return name if name.startswith("self.") else name.rpartition(".")[2]
