@@ -6,13 +6,13 @@ import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
 from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..folders import OWN_FOLDER
+from ..originals import keep_copy, original_of
 from ..runner.edits import definition_of
 from ..runner.source import Unreadable, decode
 
@@ -63,10 +63,12 @@ class Kit:
 
     def original(self, chapter: str) -> str:
         """Return a chapter's original script. Raises CourseError if it is missing."""
-        path = self.own / "originals" / f"{chapter}.py"
+        path = original_of(self.root, chapter)
         if not path.is_file():
+            is_kit = not (self.root / "course_config.py").exists()
+            again = "unpack the kit again in another folder and copy it from there"
             raise CourseError(
-                f"{path} is missing; unpack the kit again in another folder and copy it from there"
+                f"{path} is missing; {again if is_kit else '`tensorgrade build` makes it'}"
             )
         return path.read_text(encoding="utf-8")
 
@@ -109,7 +111,7 @@ def reset(kit: Kit, name: str) -> Path:
     original, path = kit.original(chapter), kit.path(chapter)
     now = kit.text(chapter) if path.exists() else ""
     new = original if name == chapter else with_original(now, original, name, path.name)
-    saved = copied(kit, path) if path.exists() else path
+    saved = keep_copy(kit.root, path) if path.exists() else path
     path.write_text(new, encoding="utf-8")
     return saved
 
@@ -123,18 +125,6 @@ def with_original(text: str, original: str, name: str, file: str) -> str:
             f"`tensorgrade reset {file.removesuffix('.py')}` puts the whole chapter back"
         )
     return text.replace(own, stub)
-
-
-def copied(kit: Kit, path: Path) -> Path:
-    """Copy a file into the kit's own folder, under a name with the time; return the copy."""
-    folder = kit.own / "copies"
-    folder.mkdir(parents=True, exist_ok=True)
-    stamp, number = f"{datetime.now():%Y-%m-%d_%H-%M-%S}", 1
-    copy = folder / f"{path.stem}_{stamp}{path.suffix}"
-    while copy.exists():
-        number += 1
-        copy = folder / f"{path.stem}_{stamp}_{number}{path.suffix}"
-    return Path(shutil.copy2(path, copy))
 
 
 def line_to_edit(text: str, name: str) -> int:

@@ -148,8 +148,9 @@ def test_an_outcome_that_is_the_same_is_not_recorded_again(tmp_path):
 
 def test_only_a_learners_own_files_are_recorded(project, kit, tmp_path):
     assert is_learners(kit.exercises, kit.exercises)
+    assert is_learners(project.exercises, project.exercises), "a learner may work in a clone"
     assert not is_learners(kit.exercises, tmp_path)
-    assert not is_learners(project.exercises, project.exercises)
+    assert not is_learners(project.graders, project.graders)
 
 
 def test_a_folder_that_cannot_be_written_stops_nothing(kit):
