@@ -56,10 +56,18 @@ class Kit:
     def text(self, chapter: str) -> str:
         """Return the text of the learner's script. Raises CourseError if it cannot be read."""
         path = self.path(chapter)
+        if not path.exists():
+            raise self.missing(chapter)
         try:
             return decode(path.read_bytes(), path.name)
         except (OSError, Unreadable) as error:
             raise CourseError(str(error)) from None
+
+    def missing(self, chapter: str) -> CourseError:
+        """Return the error for a chapter's script that is missing, with the remedy."""
+        return CourseError(
+            f"there is no file exercises/{chapter}.py; `tensorgrade reset {chapter}` restores it"
+        )
 
     def original(self, chapter: str) -> str:
         """Return a chapter's original script. Raises CourseError if it is missing."""
@@ -100,18 +108,20 @@ def definition_in(text: str, name: str) -> str:
     return found[-1].rstrip() if found else ""
 
 
-def reset(kit: Kit, name: str) -> Path:
+def reset(kit: Kit, name: str) -> Path | None:
     """Restore the original of an exercise or of a chapter. Return the path of a backup copy.
 
-    Without an old file, return the path of the new one. Raises CourseError if the name is unknown,
-    or if the file no longer defines the exercise.
+    If the file is missing, restore its chapter and return None. Raises CourseError if the name is
+    unknown, or if the file no longer defines the exercise.
     """
     chapters = [chapter.name for chapter in kit.course.chapters]
     chapter = name if name in chapters else kit.course.exercise(name)[0].name
     original, path = kit.original(chapter), kit.path(chapter)
-    now = kit.text(chapter) if path.exists() else ""
-    new = original if name == chapter else with_original(now, original, name, path.name)
-    saved = keep_copy(kit.root, path) if path.exists() else path
+    saved, new = None, original
+    if path.exists():
+        now = kit.text(chapter)
+        new = original if name == chapter else with_original(now, original, name, path.name)
+        saved = keep_copy(kit.root, path)
     path.write_text(new, encoding="utf-8")
     return saved
 
