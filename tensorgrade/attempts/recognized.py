@@ -1,5 +1,6 @@
 """Find known mistakes that match an exercise's results, and group submissions by results."""
 
+from dataclasses import dataclass
 from itertools import islice
 
 import torch
@@ -28,40 +29,51 @@ from .public_side import on_public_cases
 def mistake_sets(part: ExerciseAttempt) -> tuple[Names, ...]:
     """Return the sets of known mistakes that each explain the results; () if none does."""
     prints, own = part.attempt.fingerprints, part.attempt.own.signatures
-    return recognize(part.name, part.claimed, prints, own, lambda: combinations(part))
+    return recognize(part.name, part.claimed, prints, own, lambda: combinations(part).proved)
 
 
 @cached_for_results
 def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
     """Return the known mistakes that the answer certainly has: those in every explanation.
 
-    The search stops at MOST_SHOWN explanations. With so many of them, no mistake is certain.
+    The search stops at MOST_SHOWN explanations. With so many of them, no mistake is certain, nor if
+    a combination was left untried.
     """
     sets = mistake_sets(part)
     if not sets or len(sets) >= MOST_SHOWN:
         return ()
+    if len(sets[0]) > 1 and combinations(part).untried:
+        return ()
     return tuple(name for name in sets[0] if all(name in names for names in sets))
 
 
+@dataclass(frozen=True)
+class Combinations:
+    """Combinations of known mistakes that give the results of hidden cases.
+
+    untried: True if more of them fit on public cases than were tried on hidden ones.
+    """
+
+    proved: tuple[Names, ...] = ()
+    untried: bool = False
+
+
 @cached_for_results
-def combinations(part: ExerciseAttempt) -> tuple[Names, ...]:
-    """Return combinations of known mistakes that give the results of hidden cases.
+def combinations(part: ExerciseAttempt) -> Combinations:
+    """Find combinations of known mistakes that explain the results.
 
     There are thousands of pairs, and learner code could choose one by hidden inputs. Therefore the
-    public cases select a few, and the hidden cases only confirm or reject them. If they select
-    more than MOST_SHOWN, none is tried: one that is left out could be the right one. If a stored
-    pair fits, only stored ones are looked for.
+    public cases select a few, and the hidden cases only confirm or reject them. If a stored pair
+    fits, only stored ones are looked for.
     """
     pairs = part.attempt.pairs()
     if pairs is None or part.attempt.loaded.status != Outcome.LOADED:
-        return ()
+        return Combinations()
     for shown in pairs.looked_up(part.name, lambda: seen_in_public(part)):
-        some = list(islice(shown, MOST_SHOWN + 1))
-        if len(some) > MOST_SHOWN:
-            return ()
+        some = islice(shown, MOST_SHOWN)
         if found := [names for names in some if pairs.proved(part.name, names, part.claimed)]:
-            return tuple(found)
-    return ()
+            return Combinations(tuple(found), untried=next(shown, None) is not None)
+    return Combinations()
 
 
 def seen_in_public(part: ExerciseAttempt) -> list[Seen]:

@@ -38,13 +38,15 @@ def test_both_are_named_and_the_second_costs_its_share_of_what_is_left(
 
 
 @pytest.mark.parametrize("others, named", [(MOST_SHOWN - 1, set(PAIR)), (MOST_SHOWN, set())])
-def test_none_is_named_if_more_fit_in_public_than_can_be_tried(
+def test_none_is_named_if_more_fit_in_public_than_are_tried(
     judged, wrong, monkeypatch, others, named
 ):
-    """The right one could be among those that are left out."""
+    """One of those that are left out could be right; the points are those of one that fits."""
+    before = judged(CHAPTER, EXERCISE, wrong, told=False)
     fit = [PAIR, *[("softmax_over_columns", "scores_transposed")] * others]
     monkeypatch.setattr(Pairs, "looked_up", lambda *_: iter([iter(fit)]))
-    assert set(judged(CHAPTER, EXERCISE, wrong, told=False).mistakes) == named
+    found = judged(CHAPTER, EXERCISE, wrong, told=False)
+    assert set(found.mistakes) == named and found.points == before.points > 0
 
 
 @pytest.mark.slow
