@@ -16,7 +16,8 @@ from itertools import chain, combinations, islice, permutations
 from pathlib import Path
 from typing import Any
 
-from ..exchange.observation import Outcome
+from ..exchange.cases import Case
+from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..recognition.fingerprints import (
     ENOUGH,
@@ -73,7 +74,10 @@ class Pairs:
 
     prints: the fingerprints that learners have. own: the course's own signatures. submission:
     returns a version of the solution in the form of a submission. first_effects: cached results of
-    mistake_lines.py, by exercise and mistakes.
+    mistake_lines.py, by exercise and mistakes. solved: cached results of the solution on the public
+    cases with reference traces, by exercise. made_imprints: cached imprints of the solution with
+    mistakes, because similar answers try the same ones. Each entry also holds its case. While that
+    is alive, no other object has its id().
     """
 
     prints: Fingerprints
@@ -81,6 +85,8 @@ class Pairs:
     own: dict[str, Signature]
     submission: Callable[[str], Submission]
     first_effects: dict[tuple[str, Names], Any] = field(default_factory=dict)
+    solved: dict[str, list[Observation]] = field(default_factory=dict)
+    made_imprints: dict[tuple[Names, int], tuple[Case, Imprint]] = field(default_factory=dict)
 
     def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Iterator[Iterator[Names]]:
         """Yield mistakes that give the same results on all public cases, in two groups.
@@ -112,7 +118,12 @@ class Pairs:
             backend = self.made(exercise, names)
         except EditError:  # they change the same piece of the solution
             return False
-        return all(self.is_same(backend, one) for one in seen)
+        return all(
+            self.made_imprint(names, backend, one).matches(
+                imprint(one.case, one.expected, one.observed, self.own)
+            )
+            for one in seen
+        )
 
     def made(self, exercise: str, names: Names) -> InProcess:
         """Return a backend for the solution with these mistakes.
@@ -121,12 +132,17 @@ class Pairs:
         """
         return InProcess(self.submission(self.sources.with_mistakes(exercise, names)))
 
-    def is_same(self, backend: InProcess, seen: Seen) -> bool:
-        """Return True if a case gives the same result in another backend."""
-        case, expected, observed = seen
+    def made_imprint(self, names: Names, backend: InProcess, seen: Seen) -> Imprint:
+        """Return the imprint of the solution with these mistakes on a case, as it is stored."""
+        case, expected, _ = seen
+        key = names, id(case)
+        if key in self.made_imprints:
+            return self.made_imprints[key][1]
         (made,) = [expected] if case.signature in UNSEEN else backend.run([case])
-        stored = as_stored(imprint(case, expected, made, self.own))
-        return stored.matches(imprint(case, expected, observed, self.own))
+        found = as_stored(imprint(case, expected, made, self.own))
+        if made.status == Outcome.ANSWERED:  # the time left differs from one answer to the next
+            self.made_imprints[key] = case, found
+        return found
 
 
 def two_that_fit(
