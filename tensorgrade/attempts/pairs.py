@@ -38,6 +38,7 @@ from .in_process import InProcess
 SOURCES = ".sources.json"  # the end of the file name of a chapter's `Sources`
 MOST_SHOWN = 8  # combinations that match on public cases and are then tried on hidden cases
 MOST_TRIES = 20  # combinations of two, and of three, that are made and run for one submission
+MOST_IMPRINTS = 50_000  # of combinations on cases in memory
 ENOUGH_FOR_TWO = 2  # wrong cases on which only one of the two mistakes has an effect
 
 
@@ -141,6 +142,8 @@ class Pairs:
         (made,) = [expected] if case.signature in UNSEEN else backend.run([case])
         found = as_stored(imprint(case, expected, made, self.own))
         if made.status == Outcome.ANSWERED:  # the time left differs from one answer to the next
+            if len(self.made_imprints) >= MOST_IMPRINTS:
+                self.made_imprints.clear()
             self.made_imprints[key] = case, found
         return found
 
