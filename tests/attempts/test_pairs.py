@@ -6,6 +6,7 @@ import pytest
 
 from tensorgrade.attempts.in_process import InProcess
 from tensorgrade.attempts.maker import AttemptMaker
+from tensorgrade.attempts.pairs import MOST_SHOWN, Pairs
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.exchange.references import Seen
 from tensorgrade.recognition.mistakes import make
@@ -58,6 +59,16 @@ def test_combinations_run_once_and_are_told_apart(grader, monkeypatch):
     assert proved() == [(names, names) for names in made]
     monkeypatch.setattr(InProcess, "run", lambda *_: pytest.fail("it runs again"))
     assert proved() == [(names, names) for names in made]
+
+
+@pytest.mark.parametrize("others, named", [(MOST_SHOWN - 1, set(PAIR)), (MOST_SHOWN, set())])
+def test_none_is_named_if_more_fit_in_public_than_can_be_tried(
+    judged, wrong, monkeypatch, others, named
+):
+    """The right one could be among those that are left out."""
+    fit = [PAIR, *[("softmax_over_columns", "scores_transposed")] * others]
+    monkeypatch.setattr(Pairs, "looked_up", lambda *_: iter([iter(fit)]))
+    assert set(judged(CHAPTER, EXERCISE, wrong, told=False).mistakes) == named
 
 
 @pytest.mark.slow
