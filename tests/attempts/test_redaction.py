@@ -21,6 +21,7 @@ from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, Outcome
 from tensorgrade.exchange.references import Seen
 from tensorgrade.exchange.text_facts import TextFacts
+from tensorgrade.judging.submitted_text import SubmittedText
 from tensorgrade.runner.source import Source
 
 from ..sampling import first_of_each
@@ -66,8 +67,10 @@ def spans_of(text: str) -> list[tuple[list[str], int, int]]:
 
 
 @pytest.fixture
-def rows(project, grader):
+def rows(project, grader, monkeypatch):
     """A function: the row of one exercise, given what is said on its hidden cases."""
+    # All rows of a chapter come from the same text.
+    monkeypatch.setattr("tensorgrade.attempts.attempt.SubmittedText", cache(SubmittedText))
 
     def rows(chapter: str, exercise: str, say: Callable, public_wrong: bool = False) -> tuple:
         maker = grader.maker
