@@ -12,11 +12,12 @@ pair must explain all numbers instead. Then all three are made from the solution
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, islice, permutations
 from pathlib import Path
 
 from ..course import CourseError
+from ..exchange.cases import Case
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
 from ..recognition.fingerprints import (
@@ -39,6 +40,7 @@ from .in_process import InProcess
 SOURCES = ".sources.json"  # the end of the file name of a chapter's `Sources`
 MOST_SHOWN = 8  # combinations that match on public cases and are then tried on hidden cases
 MOST_TRIES = 20  # combinations of two, and of three, that are made and run for one submission
+MOST_IMPRINTS = 50_000  # of combinations on cases in memory
 ENOUGH_FOR_TWO = 2  # wrong cases on which only one of the two mistakes has an effect
 
 
@@ -86,13 +88,16 @@ class Pairs:
     """The search for two mistakes at once in a chapter.
 
     prints: the fingerprints that learners have. own: the course's own signatures. submission:
-    returns a version of the solution in the form of a submission.
+    returns a version of the solution in the form of a submission. made_imprints: cached imprints of
+    the solution with mistakes, because similar answers try the same ones. Each entry also holds its
+    case. While that is alive, no other object has its id().
     """
 
     prints: Fingerprints
     sources: Sources
     own: dict[str, Signature]
     submission: Callable[[str], Submission]
+    made_imprints: dict[tuple[Names, int], tuple[Case, Imprint]] = field(default_factory=dict)
 
     def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Iterator[Iterator[Names]]:
         """Yield mistakes that give the same results on all public cases, in two groups.
@@ -124,7 +129,12 @@ class Pairs:
             backend = self.made(exercise, names)
         except EditError:  # they change the same piece of the solution
             return False
-        return all(self.is_same(backend, one) for one in seen)
+        return all(
+            self.made_imprint(names, backend, one).matches(
+                imprint(one.case, one.expected, one.observed, self.own)
+            )
+            for one in seen
+        )
 
     def made(self, exercise: str, names: Names) -> InProcess:
         """Return a backend for the solution with these mistakes.
@@ -133,12 +143,19 @@ class Pairs:
         """
         return InProcess(self.submission(self.sources.with_mistakes(exercise, names)))
 
-    def is_same(self, backend: InProcess, seen: Seen) -> bool:
-        """Return True if a case gives the same result in another backend."""
-        case, expected, observed = seen
+    def made_imprint(self, names: Names, backend: InProcess, seen: Seen) -> Imprint:
+        """Return the imprint of the solution with these mistakes on a case, as it is stored."""
+        case, expected, _ = seen
+        key = names, id(case)
+        if key in self.made_imprints:
+            return self.made_imprints[key][1]
         (made,) = [expected] if case.signature in UNSEEN else backend.run([case])
-        stored = as_stored(imprint(case, expected, made, self.own))
-        return stored.matches(imprint(case, expected, observed, self.own))
+        found = as_stored(imprint(case, expected, made, self.own))
+        if made.status == Outcome.ANSWERED:  # the time left differs from one answer to the next
+            if len(self.made_imprints) >= MOST_IMPRINTS:
+                self.made_imprints.clear()
+            self.made_imprints[key] = case, found
+        return found
 
 
 def two_that_fit(

@@ -4,6 +4,7 @@ LONGEST_TEXT = 500
 LONGEST_MESSAGE = 380
 # Invisible characters that join or separate letters or emoji in some scripts.
 JOINERS = "\u200c\u200d"
+SHOWN = "\n\t" + JOINERS  # characters that Python does not call printable
 
 
 def printable(text: str, most: int = LONGEST_TEXT) -> str:
@@ -16,8 +17,12 @@ def printable(text: str, most: int = LONGEST_TEXT) -> str:
     """
     if len(text) <= most and text.isprintable():
         return text
-    cut = text if len(text) <= most else text[:most] + "…"
-    return "".join(c if c.isprintable() or c in "\n\t" + JOINERS else "?" for c in cut)
+    cut = rest = text if len(text) <= most else text[:most] + "…"
+    for character in SHOWN:  # faster than a loop over the characters of a whole file
+        rest = rest.replace(character, "")
+    if rest.isprintable():
+        return cut
+    return "".join(c if c.isprintable() or c in SHOWN else "?" for c in cut)
 
 
 def short(text: str, most: int = LONGEST_MESSAGE) -> str:

@@ -347,7 +347,24 @@ def nearly(
 
 def right_imprints(seen: list[Seen], own: dict[str, Signature]) -> dict[str, Imprint]:
     """Return the imprint of a correct answer on each case, by the case's name."""
-    return {case.name: imprint(case, expected, expected, own) for case, expected, _ in seen}
+    return {case.name: right_imprint(case, expected, own) for case, expected, _ in seen}
+
+
+MOST_RIGHT = 5000  # imprints in memory; the course's cases are fewer
+RIGHT: dict[tuple[int, int], tuple[Case, Observation, Imprint]] = {}
+
+
+def right_imprint(case: Case, expected: Observation, own: dict[str, Signature]) -> Imprint:
+    """Return the imprint of a correct answer on a case; cached, because each answer asks for it.
+
+    An entry holds the case and the result. While these are alive, no other objects have their id().
+    """
+    key = id(case), id(expected)
+    if key not in RIGHT:
+        if len(RIGHT) >= MOST_RIGHT:
+            RIGHT.clear()
+        RIGHT[key] = case, expected, imprint(case, expected, expected, own)
+    return RIGHT[key][2]
 
 
 def agrees(fingerprint: Fingerprint, case: str, imprints: dict[str, Imprint]) -> bool:

@@ -14,7 +14,7 @@ from tensorgrade.instructor.store import Store
 from .conftest import BECOME_SUBREAPER, environment, hand_in_honest, own_children
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-SLOW = "import time\ntime.sleep(2)\n"
+SLOW = "import time\ntime.sleep(1)\n"
 
 
 def start_grading(room, out) -> subprocess.Popen:

@@ -4,9 +4,11 @@ import math
 
 import pytest
 
+from tensorgrade.attempts.in_process import InProcess
 from tensorgrade.attempts.maker import AttemptMaker
 from tensorgrade.attempts.pairs import MOST_SHOWN, Pairs
 from tensorgrade.attempts.setup import Setup
+from tensorgrade.exchange.references import Seen
 from tensorgrade.recognition.mistakes import make
 
 from ..commands import ROOT
@@ -35,6 +37,28 @@ def test_both_are_named_and_the_second_costs_its_share_of_what_is_left(
     most = project.course.chapter(CHAPTER).exercise(EXERCISE).points
     assert set(found.mistakes) == set(PAIR)
     assert found.points == pytest.approx(most * left) and found.points > 0
+
+
+def test_combinations_run_once_and_are_told_apart(grader, monkeypatch):
+    pairs = grader.maker.pairs(CHAPTER)
+    entries = grader.maker.references(CHAPTER).of(EXERCISE)
+    made = {names: pairs.made(EXERCISE, names) for names in (PAIR, PAIR[:1], PAIR[1:])}
+    seen = {
+        names: [Seen(case, right, *backend.run([case])) for case, right in entries]
+        for names, backend in made.items()
+    }
+
+    def proved() -> list:
+        return [
+            (one, other)
+            for one in made
+            for other in made
+            if pairs.proved(EXERCISE, one, seen[other])
+        ]
+
+    assert proved() == [(names, names) for names in made]
+    monkeypatch.setattr(InProcess, "run", lambda *_: pytest.fail("it runs again"))
+    assert proved() == [(names, names) for names in made]
 
 
 @pytest.mark.parametrize("others, named", [(MOST_SHOWN - 1, set(PAIR)), (MOST_SHOWN, set())])

@@ -9,6 +9,7 @@ import inspect
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import torch
@@ -20,6 +21,7 @@ from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, Outcome
 from tensorgrade.exchange.references import Seen
 from tensorgrade.exchange.text_facts import TextFacts
+from tensorgrade.judging.submitted_text import SubmittedText
 from tensorgrade.runner.source import Source
 
 from ..sampling import first_of_each
@@ -43,9 +45,7 @@ class Hostile:
         return Loaded(names=tuple(name for names, _, _ in self.facts({}).spans for name in names))
 
     def facts(self, bugs) -> TextFacts:
-        nodes = [node for node in ast.parse(self.source.text).body if hasattr(node, "name")]
-        spans = [([node.name], node.lineno, node.end_lineno) for node in nodes]
-        return TextFacts(dict.fromkeys(bugs, 1), spans)
+        return TextFacts(dict.fromkeys(bugs, 1), spans_of(self.source.text))
 
     def own_parameters(self) -> dict[str, dict[str, inspect.Parameter]]:
         return self.parameters
@@ -59,9 +59,18 @@ class Hostile:
         return self
 
 
+@cache
+def spans_of(text: str) -> list[tuple[list[str], int, int]]:
+    """Return (names, first line, last line) of each definition. Thousands of rows ask for them."""
+    nodes = [node for node in ast.parse(text).body if hasattr(node, "name")]
+    return [([node.name], node.lineno, node.end_lineno) for node in nodes]
+
+
 @pytest.fixture
-def rows(project, grader):
+def rows(project, grader, monkeypatch):
     """A function: the row of one exercise, given what is said on its hidden cases."""
+    # All rows of a chapter come from the same text.
+    monkeypatch.setattr("tensorgrade.attempts.attempt.SubmittedText", cache(SubmittedText))
 
     def rows(chapter: str, exercise: str, say: Callable, public_wrong: bool = False) -> tuple:
         maker = grader.maker
@@ -179,7 +188,7 @@ def test_what_is_said_on_hidden_cases_is_not_repeated(rows, carrier, public_wron
     told = set()
     for number in range(SECRETS):
         secret = random.Random(number)
-        torch.manual_seed(number)
+        torch.default_generator.manual_seed(number)
         said = rows(CH1, "attention_scores", lambda c, r, s=secret: say(s, r), public_wrong)
         told.add(said)
     assert len(told) <= (2 if carrier in ("places", "values") else 1), told
@@ -288,7 +297,7 @@ def test_everything_together_carries_no_more_than_twelve_bits(
     told = set()
     for number in range(count):  # of more secrets than 4,096 in the first exercise alone
         secret, cases = random.Random(number), {}
-        torch.manual_seed(number)
+        torch.default_generator.manual_seed(number)
         told.add(
             rows(
                 chapter,

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,9 @@ NAMES = [
 ]
 
 
+@cache
 def audited(text: str, name: str = "", **wishes: str) -> dict:
-    """Audit a text in this process; return the audit of its only or named definition."""
+    """Audit a text in this process, once; return the audit of its only or named definition."""
     header = "" if "import torch" in text else HEADER
     request = {"text": header + text, "filename": "code.py", "name": name, "wishes": wishes}
     found = answer(request) | {"file": "code.py"}

@@ -129,6 +129,7 @@ def test_another_order_costs_a_point_at_most(project, judged, chapter, name, see
     assert verdict.points >= verdict.max_points - 1 and not verdict.mistakes
 
 
+@pytest.fixture(scope="module")
 def wrong_texts(project) -> list[tuple[str, str, list[str]]]:
     """(chapter, text, exercises) with a known mistake, or with none that has a name, in each."""
     texts = []
@@ -148,12 +149,14 @@ def wrong_texts(project) -> list[tuple[str, str, list[str]]]:
     return texts
 
 
-def changed_by_renaming(project, grade, most: int, seed: int, times: int = 1) -> tuple[int, list]:
+def changed_by_renaming(
+    project, grade, texts: list, most: int, seed: int, times: int = 1
+) -> tuple[int, list]:
     """How many wrong definitions were renamed, and both verdicts where they differ."""
     random, done, changed = Random(seed), 0, []
-    texts = wrong_texts(project)
-    random.shuffle(texts)
-    for chapter, text, wrong in texts:
+    shuffled = [*texts]
+    random.shuffle(shuffled)
+    for chapter, text, wrong in shuffled:
         names = [name for name in taking_something(project, chapter, text) if name in wrong]
         before = grade(chapter, text, names)
         for _ in range(times):
@@ -172,24 +175,24 @@ def differ(before, after) -> bool:
 
 
 @pytest.mark.slow
-def test_wrong_answers_keep_their_mistakes_under_other_names(project, grade):
-    done, changed = changed_by_renaming(project, grade, 6, seed=3)
+def test_wrong_answers_keep_their_mistakes_under_other_names(project, grade, wrong_texts):
+    done, changed = changed_by_renaming(project, grade, wrong_texts, 6, seed=3)
     assert done and not changed
 
 
 @SLOW
 @pytest.mark.timeout(3600)
-def test_many_wrong_answers_keep_their_mistakes_under_other_names(project, grade):
-    done, changed = changed_by_renaming(project, grade, MOST_WRONG, seed=4)
+def test_many_wrong_answers_keep_their_mistakes_under_other_names(project, grade, wrong_texts):
+    done, changed = changed_by_renaming(project, grade, wrong_texts, MOST_WRONG, seed=4)
     assert done and len(changed) <= done / 100, changed
     assert not [both for both in changed if both[1].points > both[0].points], changed
 
 
 @SLOW
 @pytest.mark.timeout(6 * 3600)
-def test_known_mistakes_are_accepted_under_no_names(project, grade):
+def test_known_mistakes_are_accepted_under_no_names(project, grade, wrong_texts):
     """Such as a swapped query and key: each of them under twenty names."""
-    done, changed = changed_by_renaming(project, grade, MOST_KNOWN, seed=5, times=20)
+    done, changed = changed_by_renaming(project, grade, wrong_texts, MOST_KNOWN, seed=5, times=20)
     print(f"{done} renamed, {len(changed)} with other mistakes or more points")
     assert done >= min(MOST_KNOWN, 500)  # there are fewer than 30,000
     assert not [both for both in changed if both[1].points > both[0].points], changed

@@ -2,7 +2,8 @@
 
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import chain, combinations
 from typing import NamedTuple
 
@@ -53,17 +54,26 @@ def with_some(text: str, exercise: str, mistakes: list[Mistake]) -> dict[tuple[s
     return {tuple(m.name for m in some): make(text, exercise, [*some]) for some in parts}
 
 
-def complaint(judged, sample: Sample) -> str:
+@pytest.fixture(scope="module")
+def points(judged) -> Callable[[str, str, str], Verdict]:
+    """A function that grades one exercise of a text without an explanation, each text once.
+
+    Many samples have a mistake in common.
+    """
+    return cache(lambda chapter, exercise, text: judged(chapter, exercise, text, told=False))
+
+
+def complaint(points, sample: Sample) -> str:
     """Return what contradicts the rule in one sample, empty if nothing does.
 
     Mistakes that cancel give a right answer. If only some are named, the others change nothing
     beside them, so no result shows their deduction.
     """
     where = sample.chapter, sample.exercise
-    found = judged(*where, sample.together, told=False)
+    found = points(*where, sample.together)
     if found.points == found.max_points:
         return ""
-    costs = {some: cost_of(judged(*where, text, told=False)) for some, text in sample.some.items()}
+    costs = {some: cost_of(points(*where, text)) for some, text in sample.some.items()}
     alone = {some[0]: cost for some, cost in costs.items() if len(some) == 1}
     shown = set(found.mistakes) if alone.keys() > set(found.mistakes) else set()
     of_shown = [cost for some, cost in costs.items() if set(some) <= (shown or alone.keys())]
@@ -81,8 +91,8 @@ def cost_of(verdict: Verdict) -> float:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("size", [2, 3])
-def test_several_mistakes_cost_at_most_what_they_cost_alone(project, judged, size):
-    found = [complaint(judged, sample) for sample in samples(project, 7, 6, size)]
+def test_several_mistakes_cost_at_most_what_they_cost_alone(project, points, size):
+    found = [complaint(points, sample) for sample in samples(project, 7, 6, size)]
     assert not [*filter(None, found)]
 
 
@@ -95,16 +105,16 @@ UNNAMED = 1
 @pytest.mark.timeout(36000)
 @pytest.mark.skipif(not MORE, reason="SEVERAL_MISTAKES sets how many")
 @pytest.mark.parametrize("size", [2, 3])
-def test_of_any_number_of_sets_one_in_a_hundred_costs_more(project, judged, size):
+def test_of_any_number_of_sets_one_in_a_hundred_costs_more(project, points, size):
     drawn = samples(project, 11 + MORE, MORE, size)
-    found = [*filter(None, (complaint(judged, sample) for sample in drawn))]
+    found = [*filter(None, (complaint(points, sample) for sample in drawn))]
     print(f"{len(found)} of {MORE} sets of {size} break the rule", *found, sep="\n")
     assert len(found) <= MORE / 100, found
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_of_a_hundred_pairs_and_triples_one_costs_more_than_its_mistakes_alone(project, judged):
+def test_of_a_hundred_pairs_and_triples_one_costs_more_than_its_mistakes_alone(project, points):
     drawn = chain(samples(project, 7, 70, 2), samples(project, 7, 30, 3))
-    found = [*filter(None, (complaint(judged, sample) for sample in drawn))]
+    found = [*filter(None, (complaint(points, sample) for sample in drawn))]
     assert len(found) <= UNNAMED, found

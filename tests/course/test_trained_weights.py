@@ -1,5 +1,6 @@
 """Submitted weights are graded in the graders' own model, whatever the file contains."""
 
+import hashlib
 import json
 import re
 import runpy
@@ -39,6 +40,30 @@ def trained(project):
 @pytest.fixture(scope="module")
 def solution(project):
     return project.solution(GPT).read_bytes()
+
+
+def once(function):
+    """A function of tensors that is called once for the same numbers."""
+    known = {}
+
+    def called(tensors: dict, *others: torch.Tensor):
+        kept = tensors | {f"other {at}": other for at, other in enumerate(others)}
+        key = hashlib.sha256(file_of({name: one.clone() for name, one in kept.items()})).digest()
+        if key not in known:
+            known[key] = function(tensors, *others)
+        return known[key]
+
+    return called
+
+
+@pytest.fixture(scope="module", autouse=True)
+def calculated_once(grader):
+    """The graders' own results on weights: most files here hold the same under other names."""
+    names = grader.maker.own.checks["foresees"].__globals__
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("of_the_kit", "loss_at_the_end"):
+            patch.setitem(names, name, once(names[name]))
+        yield
 
 
 @pytest.fixture

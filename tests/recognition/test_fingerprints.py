@@ -134,6 +134,14 @@ def test_of_two_mistakes_that_both_explain_a_case_the_one_that_explains_more_com
         assert in_order_for("a/0", names, prints, imprints, right) == ("doubled", "turned")
 
 
+def test_each_case_has_the_imprint_of_its_own_right_answer():
+    answers = [Observation(tensors={"result": result}) for result in (DOUBLED, TURNED)]
+    (first, *_), (second, *_) = seen(DOUBLED, TURNED)
+    one, other = (Seen(*pair, pair[1]) for pair in zip((first, second), answers, strict=True))
+    for both in ([one, other], [other, one], [one._replace(case=other.case)]):
+        assert right_imprints(both, {}) == imprints_of(both, {})
+
+
 def test_equal_answers_share_a_group_and_no_other_course_can_tell_it():
     one, close, other = (imprints_of(seen(r), {}) for r in (DOUBLED, DOUBLED + 1e-9, TURNED))
     assert digest_of("f", one, b"1") == digest_of("f", close, b"1")

@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import io
+import os
 import random
 import warnings
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from ...attempts.attempt import Attempt
 from ...attempts.points import LEAST, MOST, sums
 from ...attempts.recognized import mistakes as mistakes_of
 from ...attempts.results import CheckResult
+from ...isolation.command import ENVIRONMENT
 from ...processes import side_by_side
 from ...project import Project
 from ...recognition.mistakes import EditError, Mistake, make
@@ -24,6 +26,7 @@ from .kill_matrix import Noticed, mark
 from .made_attempts import MadeAttempts
 
 PAIRS, SEED = 200, 1
+NO_COMPILER = "TORCHDYNAMO_DISABLE"
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,7 @@ def measure_chapter(
 ) -> tuple:
     """Return trials of singles and pairs, the number of right answers, and names given to these."""
     torch.set_num_threads(1)
+    os.environ[NO_COMPILER] = ENVIRONMENT[NO_COMPILER]  # as in the processes that grade
     project = Project(Path(root))
     bench = Bench(project, project.graders if hidden else project.exercises)
     singles = [bench.try_out(chapter, e, [m]) for e, m in all_singles(project, chapter)]
