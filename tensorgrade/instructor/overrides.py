@@ -53,17 +53,13 @@ def read_table(path: Path, columns: tuple[str, ...]) -> list[tuple[int, dict[str
     if not path.exists():
         return []
     try:
-        lines = read_csv(path.read_bytes().decode("utf-8-sig"))
+        return read_csv(path.read_bytes().decode("utf-8-sig"), columns)
     except OSError as error:
         raise CourseError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise CourseError(f"{path} is not UTF-8 text") from None
     except ValueError as error:
         raise CourseError(f"{path}, {error}") from None
-    if lines and (missing := [name for name in columns if name not in lines[0]]):
-        needed = f"{', '.join(columns)} are needed"
-        raise CourseError(f"{path}, line 1: there is no column {', '.join(missing)}; {needed}")
-    return list(enumerate(lines, 2))
 
 
 def rows_of(line: dict[str, str], course: Course) -> dict[Key, Override]:

@@ -7,11 +7,13 @@ import pytest
 
 from tensorgrade.course import CourseError
 from tensorgrade.instructor.exporting import export
+from tensorgrade.instructor.extensions import read_extensions
 from tensorgrade.instructor.gradebook import write_gradebook
 from tensorgrade.instructor.overrides import read_overrides
 from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.instructor.store import Store
+from tensorgrade.instructor.teams import Teams, read_teams
 from tensorgrade.lateness import Lateness
 
 from . import downloads
@@ -165,6 +167,37 @@ def test_what_cannot_be_meant_is_a_sentence_before_anything_is_graded(term, text
     with pytest.raises(CourseError) as refused:
         term.grade()
     assert said in str(refused.value) and not (term.out / "results.jsonl").exists()
+
+
+READERS = {
+    "overrides.csv": read_overrides,
+    "extensions.csv": read_extensions,
+    "teams.csv": read_teams,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize(
+    "lines, said",
+    [
+        (["a,b,c,d,e"], "line 1: there is no column student"),
+        (["", "a,b,c,d,e"], "line 2: there is no column student"),
+        (
+            ["student,exercise,points,reason,team,chapter,due,hours", "", "ada" + ",x" * 9],
+            "line 3: ",
+        ),
+    ],
+)
+def test_a_file_without_a_header_or_with_too_many_cells_is_refused(tmp_path, name, lines, said):
+    (tmp_path / name).write_text("\n".join(lines))
+    with pytest.raises(CourseError, match=said):
+        READERS[name](tmp_path, COURSE)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_an_empty_file_says_nothing(tmp_path, name):
+    (tmp_path / name).write_text("")
+    assert READERS[name](tmp_path, COURSE) in ({}, Teams())
 
 
 @pytest.mark.slow
