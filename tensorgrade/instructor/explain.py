@@ -37,6 +37,7 @@ from ..sources.submitted_files import SubmittedFiles
 from ..views.comparison import comparison
 from ..views.points import how_earned
 from .grader import Grader
+from .history import changed_points
 from .overrides import as_found
 from .points_breakdown import is_changed, points_steps
 from .store import Store
@@ -96,8 +97,8 @@ def explain(
 
 def changes_of(store: Store | None, student: str, exercise: str, zone: str) -> tuple[str, ...]:
     """Return a sentence on each change of an exercise's recorded points, oldest first."""
-    events = store.events(student) if store else []
-    own = [e for e in events if e["kind"] == "moved" and e["exercise"] == exercise]
+    events = changed_points(store.events(student)) if store else []
+    own = [event for event in events if event["exercise"] == exercise]
     return tuple(
         f"{in_zone(e['at'], zone)}: {e['points'][0]:g} → {e['points'][1]:g} points ({e['why']})."
         for e in own

@@ -231,7 +231,7 @@ class Ledger:
             told = {"student": a[0], "chapter": a[1]}
             store.add_event(connection, self.run, "came", told)
         for change in moves(old, basis, rows) if old else []:
-            store.add_event(connection, self.run, "moved", change)
+            store.add_event(connection, self.run, store.MOVED, change)
         self.results[a] = store.put_result(connection, a, basis, rows)
 
     def note_over_limit(self, todo: list[SubmittedFiles]) -> None:

@@ -9,6 +9,7 @@ from tensorgrade.course import CourseError
 from tensorgrade.instructor.exporting import export
 from tensorgrade.instructor.extensions import read_extensions
 from tensorgrade.instructor.gradebook import write_gradebook
+from tensorgrade.instructor.learner_log import log_of
 from tensorgrade.instructor.overrides import read_overrides
 from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.roster import Roster, read_roster
@@ -167,6 +168,28 @@ def test_what_cannot_be_meant_is_a_sentence_before_anything_is_graded(term, text
     with pytest.raises(CourseError) as refused:
         term.grade()
     assert said in str(refused.value) and not (term.out / "results.jsonl").exists()
+
+
+def test_a_changed_decision_is_the_cause_and_a_change_of_nothing_is_not_in_the_log(term):
+    def one(points: float) -> str:
+        return f"{HEADER}ada,{FIRST.name},{points},right but for a name\n"
+
+    def causes() -> list[tuple]:
+        moved = history(term.out)[-1]["moved"]
+        return [(*m["points"], m["why"]) for m in moved if m["exercise"] == FIRST.name]
+
+    term.grade()
+    term.grade(one(3))
+    term.grade(one(4))
+    assert causes() == [(3.0, 4.0, "an override")]
+    put(term.submitted, "ada", CH1, 1.0, text="another file")
+    term.grade()
+    assert causes() == [(4.0, 4.0, "another file")], "the status changed, and no points"
+    lines = [line for line in log_of(term.out, "ada", COURSE) if f" {FIRST.name} " in line]
+    assert [line.partition(FIRST.name)[2] for line in lines] == [
+        f" {FIRST.points / 2:g} → 3 (an override)",
+        " 3 → 4 (an override)",
+    ]
 
 
 READERS = {
