@@ -17,7 +17,7 @@ from ..exchange.text import short
 from ..isolation.levels import CUDA, NONE, choose_level, must_be_closed
 from ..messages.not_graded import GRADERS_FAILED
 from ..project import check_seed
-from ..sources.finding import TEAMS, find_submissions, named
+from ..sources.finding import EXPECTED, TEAMS, find_submissions, named
 from ..sources.submitted_files import SubmittedFiles, lacks_zone
 from ..views.words import plural
 from .dependencies import digest_of
@@ -109,7 +109,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         submissions = teams.with_teammates(run.again, submissions)
     if not submissions:
         what = f"{run.again or '<student>'}/{' or '.join(run.chapters) or '<chapter>'}/"
-        raise CourseError(f"{submitted} holds no {what} folder of this course")
+        raise CourseError(f"{submitted} holds no {what} folder of this course. {EXPECTED}")
     ledger = ledger_of(out, course, run, teams, progress)
     chapters = {submitted_files.chapter for submitted_files in submissions}
     notes += decide_new_exercises(ledger, run.new_exercises, course, chapters)
