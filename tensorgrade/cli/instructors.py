@@ -100,7 +100,7 @@ def grade(
     print_class(progress.console, project.course, shown)
     messages = messages_in(project.graders / "references")
     page = write_report(out, project.course, messages=messages)
-    progress.say(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
+    progress.end(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
     if gradebook:
         from ..instructor.gradebook import course_id_in, write_gradebook
 

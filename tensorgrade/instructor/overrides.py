@@ -8,8 +8,9 @@ An excused exercise has no points and no maximum. The graders' result stays in t
 deleting a line restores it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from ..course import Course, CourseError
@@ -142,7 +143,14 @@ def decision_sentence(row: dict) -> str:
     return f"Your instructor {what}: {told['reason'].rstrip('.')}."
 
 
-def unknown(file: str, named: Iterable[str], students: Iterable[str]) -> list[str]:
-    """Return a note on unknown names in an instructor's file."""
-    strange = sorted(set(named) - set(students))
+def unknown(file: str, named: Iterable[str], students: Collection[str]) -> list[str]:
+    """Return a note on unknown names in an instructor's file, with similar names of learners.
+
+    >>> unknown("overrides.csv", ["adda"], ["ada", "ben"])
+    ['overrides.csv names learners without results: adda (did you mean ada?)']
+    """
+    strange = []
+    for name in sorted(set(named) - set(students)):
+        similar = get_close_matches(name, students, n=2)
+        strange.append(f"{name} (did you mean {' or '.join(similar)}?)" if similar else name)
     return [f"{file} names learners without results: {', '.join(strange)}"] if strange else []

@@ -4,8 +4,10 @@ import csv
 import io
 
 import pytest
+from rich.console import Console
 
 from tensorgrade.course import CourseError
+from tensorgrade.instructor.class_terminal import ClassProgress
 from tensorgrade.instructor.exporting import export
 from tensorgrade.instructor.extensions import read_extensions
 from tensorgrade.instructor.gradebook import write_gradebook
@@ -18,7 +20,7 @@ from tensorgrade.instructor.teams import Teams, read_teams
 from tensorgrade.lateness import Lateness
 
 from . import downloads
-from .runs import grade_by_content, put
+from .runs import Silent, grade_by_content, put
 from .test_report import CHAPTER, COURSE
 
 CH1, MOST = CHAPTER.name, CHAPTER.points
@@ -168,6 +170,21 @@ def test_what_cannot_be_meant_is_a_sentence_before_anything_is_graded(term, text
     with pytest.raises(CourseError) as refused:
         term.grade()
     assert said in str(refused.value) and not (term.out / "results.jsonl").exists()
+
+
+def test_a_misspelt_learner_is_noted_with_a_similar_name_and_again_at_the_end(term, monkeypatch):
+    last = []
+    monkeypatch.setattr(
+        Silent, "without_effect", lambda self, notes: last.extend(notes), raising=False
+    )
+    term.grade(f"{HEADER}adda,{FIRST.name},1,x\nzoe,{FIRST.name},1,x\n")
+    said = "overrides.csv names learners without results: adda (did you mean ada?), zoe"
+    assert said in term.notes and last == [said]
+    console = Console(file=io.StringIO())
+    progress = ClassProgress(console)
+    progress.without_effect(last)
+    progress.end("3 rows")
+    assert console.file.getvalue().split("\n")[:2] == ["3 rows", f"note: {said}"]
 
 
 def test_a_changed_decision_is_the_cause_and_a_change_of_nothing_is_not_in_the_log(term):
