@@ -391,7 +391,7 @@ def with_time(row: dict, submitted_files: SubmittedFiles) -> dict:
     """
     own = ("time_note", "submitted", "notebook")
     bare = {name: value for name, value in row.items() if name not in own}
-    note = {"time_note": submitted_files.time_note} if submitted_files.time_note else {}
+    note: dict = {"time_note": submitted_files.time_note} if submitted_files.time_note else {}
     if submitted_files.filename.endswith(".ipynb") and not submitted_files.script:
         note["notebook"] = True
     return bare | note | {"submitted": submitted_files.submitted or None}
