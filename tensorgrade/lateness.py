@@ -160,8 +160,8 @@ def check_deadline(text: str) -> None:
     read_time(text)
     day, time, zone = WHEN.fullmatch(text.strip()).groups()  # type: ignore[union-attr]
     if not zone:
-        why = "names no time zone; add one, or give the course's own: zone"
-        raise ValueError(f'{text!r} {why}="Europe/Berlin"')
+        why = "names no time zone; add one, such as Europe/Berlin, or give the course one"
+        raise ValueError(f'{text!r} {why}: Lateness(zone="Europe/Berlin") in course_config.py')
     if zone[0] in "+-" or zone in ("Z", "UTC", "GMT"):
         return
     local = datetime.fromisoformat(f"{day} {time}")

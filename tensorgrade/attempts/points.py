@@ -143,14 +143,20 @@ def deduction(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> flo
     therefore never cost more than the sum of their deductions, and never less than one of them.
     Mistakes inherited from an earlier exercise are deducted only there.
     """
+    shares = list(deductions(part, names, cost).values())
+    return shares[0] if len(shares) == 1 else 1 - math.prod(1 - share for share in shares)
+
+
+def deductions(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> dict[str, float]:
+    """Return the share that each of these mistakes costs alone, without inherited ones."""
     own = [name for name in names if name not in part.inherited]
     if len(own) == 1:
-        return deduction_for(part, own[0], cost)
+        return {own[0]: deduction_for(part, own[0], cost)}
     alone = {name: part.attempt.share_of_mistake(part.name, name) for name in own}
-    prices = [
-        deduction_for(part, name, cost if share is None else share) for name, share in alone.items()
-    ]
-    return 1 - math.prod(1 - price for price in prices)
+    return {
+        name: deduction_for(part, name, cost if share is None else share)
+        for name, share in alone.items()
+    }
 
 
 def deduction_for(part: ExerciseAttempt, mistake: str, cost: float) -> float:
@@ -160,10 +166,17 @@ def deduction_for(part: ExerciseAttempt, mistake: str, cost: float) -> float:
     nothing, or if no object of the class could be created, because then nothing else ran. The
     course's own deduction comes first.
     """
+    if (own := course_deduction(part, mistake)) is not None:
+        return own
+    if returns_only_inputs(part.claimed) or never_made(part.claimed):
+        return 1.0
+    return min(MOST, max(LEAST, cost))
+
+
+def course_deduction(part: ExerciseAttempt, mistake: str) -> float | None:
+    """Return the deduction that the course sets for a mistake (graders/checks.py), if it does."""
     known = part.attempt.own.prices
-    nothing = returns_only_inputs(part.claimed) or never_made(part.claimed)
-    bounded = 1.0 if nothing else min(MOST, max(LEAST, cost))
-    return known.get(f"{part.name}.{mistake}", known.get(mistake, bounded))
+    return known.get(f"{part.name}.{mistake}", known.get(mistake))
 
 
 def never_made(seen: list[Seen]) -> bool:

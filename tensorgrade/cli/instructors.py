@@ -100,7 +100,7 @@ def grade(
     print_class(progress.console, project.course, shown)
     messages = messages_in(project.graders / "references")
     page = write_report(out, project.course, messages=messages)
-    progress.say(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
+    progress.end(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
     if gradebook:
         from ..instructor.gradebook import course_id_in, write_gradebook
 
@@ -408,16 +408,21 @@ def questions(
     ] = "auto",
 ) -> None:
     """Write a quiz for each learner on the learner's own code."""
-    from ..practice.quizzes import quizzes, write_answers, write_quiz
+    from ..practice.quizzes import quizzes, write_quizzes
     from ..project import find_project
+    from ..sources.finding import named
+    from ..views.words import plural
 
-    made = []
-    for quiz in quizzes(find_project().exercises, submitted, isolation, most, typer.echo):
-        write_quiz(quiz, out)
-        made.append(quiz)
-    write_answers(made, out / "answers.csv")
-    count = sum(len(quiz.questions) for quiz in made)
-    typer.echo(f"{count} questions for {len(made)} learners in {out}; answers.csv is for you only")
+    found = quizzes(find_project().exercises, submitted, isolation, most, typer.echo)
+    written, without = write_quizzes(found, out)
+    if without:
+        why = "no exercise of theirs passes its public checks"
+        typer.echo(f"note: no quiz for {printable(named(without), 1000)}: {why}")
+    if not written:
+        return
+    count = plural(sum(len(quiz.questions) for quiz in written), "question")
+    learners = plural(len(written), "learner")
+    typer.echo(f"{count} for {learners} in {out}; answers.csv is for you only")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

@@ -61,6 +61,7 @@ class ClassProgress:
         )
         self.started = self.last_line = clock()
         self.count = self.total = self.trouble = 0
+        self.last_notes: list[str] = []  # shown again at the end, because notes above scroll away
 
     def __enter__(self) -> "ClassProgress":
         return self
@@ -101,6 +102,15 @@ class ClassProgress:
         rate = self.count / max(self.clock() - self.started, 1e-9)
         minutes, seconds = divmod(round((self.total - self.count) / rate), 60)
         return f"{rate:.1f}/s, {minutes}:{seconds:02} left, {self.trouble} with problems"
+
+    def without_effect(self, notes: list[str]) -> None:
+        """Keep notes that an instructor must not miss for the end of the output."""
+        self.last_notes = notes
+
+    def end(self, *lines: str) -> None:
+        """Print the last lines of a run, and the notes that must not be missed."""
+        for line in [*lines, *(f"note: {printable(note, len(note))}" for note in self.last_notes)]:
+            self.say(line)
 
     def moved(self, moves: list[dict]) -> None:
         """Print the changed points and the cause of each change, by learner.

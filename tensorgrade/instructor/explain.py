@@ -13,7 +13,8 @@ from rich.text import Text
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.pipeline import verdicts_on
-from ..attempts.points import LEAST, MOST
+from ..attempts.points import course_deduction, deduction, deductions, is_explained
+from ..attempts.recognized import mistake_sets
 from ..attempts.repair import repair
 from ..attempts.results import CheckResult, Rule, Topic, first_failure
 from ..attempts.verdict import Certainty, Status, Verdict
@@ -29,14 +30,15 @@ from ..judging.remarks import remarks
 from ..judging.tensor_comparison import disagreement
 from ..judging.value_comparison import ValueJudge, said_in_public, side_by_side
 from ..lateness import in_zone
-from ..messages.message import Clauses, Plain, parts_of, render
+from ..messages.message import Clauses, Plain, listed, parts_of, render
 from ..recognition.fingerprints import Near, nearly
 from ..runner.source import Unreadable
 from ..sources.finding import find_submissions
 from ..sources.submitted_files import SubmittedFiles
 from ..views.comparison import comparison
-from ..views.points import how_earned
+from ..views.points import earned, how_earned, lost
 from .grader import Grader
+from .history import changed_points
 from .overrides import as_found
 from .points_breakdown import is_changed, points_steps
 from .store import Store
@@ -96,8 +98,8 @@ def explain(
 
 def changes_of(store: Store | None, student: str, exercise: str, zone: str) -> tuple[str, ...]:
     """Return a sentence on each change of an exercise's recorded points, oldest first."""
-    events = store.events(student) if store else []
-    own = [e for e in events if e["kind"] == "moved" and e["exercise"] == exercise]
+    events = changed_points(store.events(student)) if store else []
+    own = [event for event in events if event["exercise"] == exercise]
     return tuple(
         f"{in_zone(e['at'], zone)}: {e['points'][0]:g} → {e['points'][1]:g} points ({e['why']})."
         for e in own
@@ -270,7 +272,7 @@ def print_checks(console: Console, explanation: Explanation) -> None:
         console.print(Text(FOR_INSTRUCTORS, "dim"))
     most = explanation.verdict.max_points
     console.print(Text(f"  {how_earned(explanation.checks, most)}"))
-    if rule := rule_of_mistakes(explanation.checks, most):
+    if rule := rule_of_mistakes(explanation.part, explanation.checks):
         console.print(Padding(Text(rule, "dim"), (0, 2)))
     for check in explanation.checks:
         mark, style = ("✓", "green") if check.passed else ("✗", "bold red")
@@ -281,22 +283,51 @@ def print_checks(console: Console, explanation: Explanation) -> None:
             console.print(Padding(Text(why, "dim"), (0, 2, 0, 10)))
 
 
-def rule_of_mistakes(checks: list[CheckResult], most: float) -> str:
-    """Return how known mistakes decide the points; "" if they do not. most: the exercise's points.
-
-    >>> check = CheckResult("mean", 2.0, False, earned_points=2.0, rule=Rule.MISTAKE)
-    >>> rule_of_mistakes([check], 4.0).partition(". ")[0], rule_of_mistakes([], 4.0)
-    ('The failed checks are worth 2 of 4 points', '')
-    """
-    if not any(check.rule == Rule.MISTAKE for check in checks):
+def rule_of_mistakes(part: ExerciseAttempt, checks: list[CheckResult]) -> str:
+    """Return how known mistakes decide the points; "" if they do not."""
+    answers = [check for check in checks if check.about == Topic.ANSWER]
+    if not any(check.rule == Rule.MISTAKE for check in answers):
         return ""
-    answers = (check for check in checks if check.about == Topic.ANSWER)
-    failed = sum(check.points for check in answers if not check.passed)
-    bounds = f"at least {LEAST:.0%} and at most {MOST:.0%}"
-    return (
-        f"The failed checks are worth {failed:g} of {most:g} points. A known mistake costs as much,"
-        f" but {bounds}, unless graders/checks.py sets its share. All checks lose the same share."
-    )
+    explained = [check for check in answers if is_explained(part, check)]
+    most = sum(check.points for check in answers)
+    failed = sum(check.points for check in explained if not check.passed)
+    taken = failed / sum(check.points for check in explained)
+    names = min(mistake_sets(part), key=lambda names: deduction(part, names, taken))
+    shares = deductions(part, names, taken)
+    of_course = {name for name in shares if course_deduction(part, name) is not None}
+    total = f"{lost(most - earned(answers))} of {most:g} points"
+    why = f"{rule_applied(shares, of_course, taken)}: {total}."
+    rest = "" if explained == answers else " Checks that fail for another reason lose all points."
+    opening = f"The failed checks are worth {failed:g} of {most:g} points. "
+    return f"{opening}{why} All checks lose the same share.{rest}"
+
+
+def rule_applied(shares: dict[str, float], of_course: set[str], taken: float) -> str:
+    """Return the rule behind a deduction. taken: the share that the failed checks would cost.
+
+    shares: each mistake's share. of_course: those whose share the course sets.
+
+    >>> rule_applied({"no_scale": 0.4}, {"no_scale"}, 0.6)
+    'graders/checks.py sets the share of no_scale to 40%'
+    >>> rule_applied({"no_scale": 0.5}, set(), 0.6), rule_applied({"no_scale": 0.3}, set(), 0.3)
+    ('no_scale costs at most 50%', 'no_scale costs as much')
+    >>> rule_applied({"no_scale": 0.5, "no_mask": 0.2}, {"no_mask"}, 0.6)
+    'no_scale costs 50% and no_mask 20% (set in graders/checks.py), each of what the others leave'
+    """
+    if not shares:
+        return "The mistake comes from an earlier exercise and costs points only there"
+    if len(shares) > 1:
+        by = " (set in graders/checks.py)"
+        parts = [f"{name} {share:.0%}{by * (name in of_course)}" for name, share in shares.items()]
+        return f"{listed(parts)}, each of what the others leave".replace(" ", " costs ", 1)
+    ((name, share),) = shares.items()
+    if of_course:
+        return f"graders/checks.py sets the share of {name} to {share:.0%}"
+    if share == 1 > taken:
+        return f"{name} costs everything, because the code computes nothing"
+    if share == taken:
+        return f"{name} costs as much"
+    return f"{name} costs at {'most' if share < taken else 'least'} {share:.0%}"
 
 
 def worth(check: CheckResult) -> str:
@@ -330,10 +361,13 @@ def print_stages(console: Console, explanation: Explanation) -> None:
     console.print(Text("\nStages", "bold"))
     reached = ", ".join(found.reached) or "none"
     console.print(Text(f"  same values as in right answers: {reached}"))
-    console.print(Text(f"  first missing or wrong: {found.stage or 'a value without a name'}"))
+    console.print(Text(f"  first missing or wrong: {found.stage or UNNAMED}"))
     if found.what:
         console.print(Text(f"  instead: {render(found.what)}"))
     print_around(console, part, found.line)
+
+
+UNNAMED = "an intermediate value that the solution does not name"
 
 
 def print_repair(console: Console, explanation: Explanation) -> None:
@@ -451,12 +485,7 @@ def print_nearest(console: Console, explanation: Explanation) -> None:
     title = "Nearest known mistakes" if near_ones else "No known mistake is similar"
     console.print(Text(f"\n{title}", "bold"))
     if near_ones:
-        console.print(
-            Text(
-                "  Same result in how many of the cases that the answer or the mistake gets wrong:",
-                "dim",
-            )
-        )
+        console.print(Text("  Cases with the same wrong result:", "dim"))
     for near in near_ones:
         console.print(Padding(Text(near_line(near)), (0, 2)))
 

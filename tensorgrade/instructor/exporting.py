@@ -22,7 +22,7 @@ from .collecting import brief
 from .folder_names import safe
 from .points_breakdown import is_changed, late, points_steps
 from .report.page import PAGES, STATES, Person, people_of, rows_of
-from .results_folder import note_on_export, notes_on_settings
+from .results_folder import is_in_use, note_on_export, notes_on_settings
 from .roster import Roster, as_csv, harmless, in_csv, is_formula
 from .sections import COLUMNS as SECTIONS
 from .sections import learners_in
@@ -133,10 +133,13 @@ def not_graded(
     left = sorted("/".join(a) for a in own if only is None or a[1] == only.name)
     if not left:
         return []
-    what = f"the last run was interrupted before it graded {plural(len(left), 'submission')}"
+    count = plural(len(left), "submission")
+    what = f"the last run was interrupted before it graded {count}"
+    advice = "run `tensorgrade grade` again"
+    if is_in_use(store.out):
+        what, advice = f"a run is still grading, with {count} left", "wait until it ends"
     if not partial:
-        again = "run `tensorgrade grade` again, or export without them with --partial"
-        raise CourseError(f"{what}: {named(left)}; {again}")
+        raise CourseError(f"{what}: {named(left)}; {advice}, or export without them with --partial")
     return [f"{what}, so the export has no new points for {named(left)}"]
 
 

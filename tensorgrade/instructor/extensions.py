@@ -1,7 +1,7 @@
 """Later deadlines for single learners: `OUT/extensions.csv`, which `grade` never writes.
 
     student,chapter,due,hours,reason
-    ada,first_chapter,2027-01-20 23:59,,ill
+    ada,first_chapter,2027-01-20 23:59 Europe/Berlin,,ill
     ben,all,,48,accommodation
 
 A line has either a new deadline or extra hours. `all` means every chapter with a deadline. A line

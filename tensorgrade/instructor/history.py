@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from ..attempts.verdict import Status
-from .store import Basis, Result, moment
+from .overrides import as_found
+from .store import MOVED, Basis, Result, moment
 from .what_counts import ADDED_LATER
 
 OTHER_FILE, OTHER_GRADERS, OTHER_DATES = "another file", "other graders", "other deadlines"
@@ -63,18 +64,30 @@ def why(old: dict, row: dict, before: Basis, now: Basis) -> str:
     return OTHER_DATES
 
 
-def decided(row: dict) -> dict | None:
-    """Return a row's override by an instructor, if any.
+def decided(row: dict) -> tuple[float, bool, str] | None:
+    """Return an instructor's decision on a row: points, True if they count, reason; None without.
 
     The excuse for an exercise that was added after the submission does not count as one.
     """
     override = row.get("override")
-    return None if override and override["reason"] == ADDED_LATER else override
+    if override is None or override["reason"] == ADDED_LATER:
+        return None
+    return row["points"], bool(row["max_points"]), override["reason"]
 
 
 def found(row: dict) -> tuple[float, str]:
-    """Return the graders' result, without the late penalty."""
-    return round(row["points"] + row.get("penalty", 0.0), 5), row["status"]
+    """Return the graders' result, without the late penalty and an instructor's decision."""
+    graded = as_found(row) if decided(row) else row
+    return round(graded["points"] + graded.get("penalty", 0.0), 5), row["status"]
+
+
+def changed_points(events: Iterable[dict]) -> list[dict]:
+    """Return the records of rows whose points changed, among a learner's events.
+
+    Records of a changed status alone are left out.
+    """
+    own = [event for event in events if event["kind"] == MOVED]
+    return [event for event in own if event["points"][0] != event["points"][1]]
 
 
 def record_of(results: Iterable[Result]) -> dict:

@@ -6,10 +6,11 @@ from pathlib import Path
 from ..course import Course, CourseError
 from ..lateness import in_zone, is_released
 from .exporting import not_released
+from .history import changed_points
 from .points_breakdown import is_changed, late, points_steps
 from .points_breakdown import points as points_said
 from .run import Progress, Run, grade_class
-from .store import About, Attempt, Store, add_event, moment
+from .store import MOVED, About, Attempt, Store, add_event, moment
 from .term import terms_of
 
 CAME = "came"
@@ -21,9 +22,10 @@ def log_of(out: Path, student: str, course: Course) -> list[str]:
     attempts = [
         one for (name, _), own in store.attempts().items() if name == student for one in own
     ]
-    events = [event for event in store.events(student) if event["kind"] != CAME]
+    events = store.events(student)
     if not attempts and not events:
         raise CourseError(f"{out} holds no rows of {student}")
+    events = [e for e in events if e["kind"] not in (CAME, MOVED)] + changed_points(events)
     lines = [(one.judged, attempt_line(one, course)) for one in attempts]
     lines += [(event["at"], event_line(event)) for event in events]
     zone = course.lateness.zone

@@ -234,7 +234,7 @@ class Ledger:
             told = {"student": a[0], "chapter": a[1]}
             store.add_event(connection, self.run, "came", told)
         for change in moves(old, basis, rows) if old else []:
-            store.add_event(connection, self.run, "moved", change)
+            store.add_event(connection, self.run, store.MOVED, change)
         self.results[a] = store.put_result(connection, a, basis, rows)
 
     def note_over_limit(self, todo: list[SubmittedFiles]) -> None:
@@ -387,9 +387,16 @@ def redated(connection: Connection, attempt: Attempt, submitted_files: Submitted
 
 
 def with_time(row: dict, submitted_files: SubmittedFiles) -> dict:
-    """Return a row with the time of a submission, and a note if that time was replaced."""
-    bare = {name: value for name, value in row.items() if name not in ("time_note", "submitted")}
-    note = {"time_note": submitted_files.time_note} if submitted_files.time_note else {}
+    """Return a row with the time of a submission, and a note if that time was replaced.
+
+    A row of a notebook says so, because its line counts from the start of a cell. If there is a
+    script too, it may be the one that counts.
+    """
+    own = ("time_note", "submitted", "notebook")
+    bare = {name: value for name, value in row.items() if name not in own}
+    note: dict = {"time_note": submitted_files.time_note} if submitted_files.time_note else {}
+    if submitted_files.filename.endswith(".ipynb") and not submitted_files.script:
+        note["notebook"] = True
     return bare | note | {"submitted": submitted_files.submitted or None}
 
 

@@ -8,8 +8,9 @@ An excused exercise has no points and no maximum. The graders' result stays in t
 deleting a line restores it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from ..course import Course, CourseError
@@ -53,17 +54,13 @@ def read_table(path: Path, columns: tuple[str, ...]) -> list[tuple[int, dict[str
     if not path.exists():
         return []
     try:
-        lines = read_csv(path.read_bytes().decode("utf-8-sig"))
+        return read_csv(path.read_bytes().decode("utf-8-sig"), columns)
     except OSError as error:
         raise CourseError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise CourseError(f"{path} is not UTF-8 text") from None
     except ValueError as error:
         raise CourseError(f"{path}, {error}") from None
-    if lines and (missing := [name for name in columns if name not in lines[0]]):
-        needed = f"{', '.join(columns)} are needed"
-        raise CourseError(f"{path}, line 1: there is no column {', '.join(missing)}; {needed}")
-    return list(enumerate(lines, 2))
 
 
 def rows_of(line: dict[str, str], course: Course) -> dict[Key, Override]:
@@ -146,7 +143,14 @@ def decision_sentence(row: dict) -> str:
     return f"Your instructor {what}: {told['reason'].rstrip('.')}."
 
 
-def unknown(file: str, named: Iterable[str], students: Iterable[str]) -> list[str]:
-    """Return a note on unknown names in an instructor's file."""
-    strange = sorted(set(named) - set(students))
+def unknown(file: str, named: Iterable[str], students: Collection[str]) -> list[str]:
+    """Return a note on unknown names in an instructor's file, with similar names of learners.
+
+    >>> unknown("overrides.csv", ["adda"], ["ada", "ben"])
+    ['overrides.csv names learners without results: adda (did you mean ada?)']
+    """
+    strange = []
+    for name in sorted(set(named) - set(students)):
+        similar = get_close_matches(name, students, n=2)
+        strange.append(f"{name} (did you mean {' or '.join(similar)}?)" if similar else name)
     return [f"{file} names learners without results: {', '.join(strange)}"] if strange else []

@@ -110,7 +110,9 @@ def read_roster(path: Path | None, layout: str = "") -> Roster:
     possible = next(
         (row for row in everything.rows if POSSIBLE in map(str.casefold, row.values())), {}
     )
-    columns = [name for name in NAMED_BY if people and name in people[0]]
+    columns = [name for name in NAMED_BY if name in everything.columns]
+    if columns and not people:
+        raise CourseError(f"the roster {path} has a header, but no learners")
     if not columns:
         wanted, there = ", ".join(COLUMNS.get(layout, NAMED_BY)), ", ".join(everything.header)
         why = f"has none of the columns {wanted}"
@@ -189,10 +191,25 @@ def is_learner(row: dict[str, str]) -> bool:
     return not any(value.casefold() in NOT_A_LEARNER for value in row.values())
 
 
-def read_csv(text: str) -> list[dict[str, str]]:
-    """Return the rows of a CSV by lower-case column name. Raises ValueError with the line."""
-    lines = [line for _, line in lines_of(text)]
-    return [by_column(tuple(lines[0]), line) for line in lines[1:]]
+def read_csv(text: str, columns: Iterable[str] = ()) -> list[tuple[int, dict[str, str]]]:
+    """Return the rows of a CSV by lower-case column name, each with the number of its line.
+
+    Raises ValueError with the line if one of these columns is missing, or if a row has more cells
+    than the header. An empty text has no rows.
+    """
+    lines = list(lines_of(text))
+    if not lines:
+        return []
+    (first, header), *rest = lines
+    names = by_column(tuple(header), header)
+    if missing := [name for name in columns if name not in names]:
+        needed = f"{', '.join(columns)} are needed in the first line"
+        raise ValueError(f"line {first}: there is no column {', '.join(missing)}; {needed}")
+    for number, line in rest:
+        if any(cell.strip() for cell in line[len(header) :]):
+            counts = f"{len(line)} cells, but the header has {len(header)}"
+            raise ValueError(f"line {number}: there are {counts}; put a cell with commas in quotes")
+    return [(number, by_column(tuple(header), line)) for number, line in rest]
 
 
 def by_column(header: tuple[str, ...], line: list[str]) -> dict[str, str]:

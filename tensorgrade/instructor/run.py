@@ -17,7 +17,7 @@ from ..exchange.text import short
 from ..isolation.levels import CUDA, NONE, choose_level, must_be_closed
 from ..messages.not_graded import GRADERS_FAILED
 from ..project import check_seed
-from ..sources.finding import TEAMS, find_submissions, named
+from ..sources.finding import EXPECTED, TEAMS, find_submissions, named
 from ..sources.submitted_files import SubmittedFiles, lacks_zone
 from ..views.words import plural
 from .dependencies import digest_of
@@ -80,6 +80,9 @@ class Progress(Protocol):
     def moved(self, moves: list[dict]) -> None:
         """Receive the rows with changed points, as the history records them."""
 
+    def without_effect(self, notes: list[str]) -> None:
+        """Receive notes on lines in an instructor's file that had no effect."""
+
 
 def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> list[dict]:
     """Grade every ungraded submission, and return all rows, including earlier ones.
@@ -109,7 +112,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         submissions = teams.with_teammates(run.again, submissions)
     if not submissions:
         what = f"{run.again or '<student>'}/{' or '.join(run.chapters) or '<chapter>'}/"
-        raise CourseError(f"{submitted} holds no {what} folder of this course")
+        raise CourseError(f"{submitted} holds no {what} folder of this course. {EXPECTED}")
     ledger = ledger_of(out, course, run, teams, progress)
     chapters = {submitted_files.chapter for submitted_files in submissions}
     notes += decide_new_exercises(ledger, run.new_exercises, course, chapters)
@@ -117,9 +120,12 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     if known := identities(submitted):
         notes += ledger.rename(known)
     notes += late_by_file(submissions, ledger)
-    notes += [] if run.again or run.section else notes_on_others(ledger, submissions, run)
+    others = ledger.others(submissions, run.forget)
+    is_whole = not (run.again or run.section)
+    notes += kept(ledger, others) if is_whole and others else []
+    strange = unknown_learners(ledger, submissions, others) if is_whole else []
     todo = ledger.prepare(submissions, run.forget, again=bool(run.again))
-    notes += ledger.notes + ledger.old_overrides(submissions, points_in(course))
+    notes += strange + ledger.notes + ledger.old_overrides(submissions, points_in(course))
     if isolated and ledger.has_earlier:
         notes += graded_without_isolation(ledger, todo)
     progress.begin(len(submissions), len(todo), [short(note, LONGEST_NOTE) for note in notes])
@@ -128,6 +134,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     rows = ledger.finish(course.exercise_names, submissions)
     if ledger.moves:
         progress.moved(ledger.moved())
+    progress.without_effect(strange)
     return rows
 
 
@@ -169,15 +176,17 @@ def points_in(course: Course) -> dict[tuple[str, str], float]:
     return {(c.name, e.name): float(e.points) for c in course.chapters for e in c.exercises}
 
 
-def notes_on_others(ledger: Ledger, submissions: list[SubmittedFiles], run: Run) -> list[str]:
-    """Return notes on earlier rows that stay, and on unknown learners in instructors' files."""
-    others = ledger.others(submissions, run.forget)
-    students = {submitted_files.student for submitted_files in submissions} | {
-        student for student, _ in others
-    }
-    notes = kept(ledger, others) if others else []
-    notes += unknown(EXTENSIONS, [student for student, _ in ledger.rules.extensions], students)
-    return notes + unknown(OVERRIDES, [student for student, *_ in ledger.rules.overrides], students)
+def unknown_learners(
+    ledger: Ledger, submissions: list[SubmittedFiles], others: set[About]
+) -> list[str]:
+    """Return notes on unknown learners in instructors' files.
+
+    others: (student, chapter) of earlier rows that stay.
+    """
+    students = {one.student for one in submissions} | {student for student, _ in others}
+    extended = [student for student, _ in ledger.rules.extensions]
+    decided = [student for student, *_ in ledger.rules.overrides]
+    return unknown(EXTENSIONS, extended, students) + unknown(OVERRIDES, decided, students)
 
 
 FEW, ENOUGH = 0.1, 10  # fewer than this share, of at least so many learners

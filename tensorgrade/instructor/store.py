@@ -27,6 +27,7 @@ from .overrides import as_found
 
 NAME = "results.sqlite"
 VERSION = 1
+MOVED = "moved"  # the kind of event for a row whose points or status changed
 About = tuple[str, str]  # student, chapter
 SECONDS_TO_WAIT = 60  # for another process that is reading or writing
 SCHEMA = (
@@ -195,7 +196,7 @@ class Store:
             told = json.dumps(record | {"moved": []})
             connection.execute("INSERT INTO runs VALUES (?, ?)", (number, told))
             for move in record["moved"]:
-                add_event(connection, number, "moved", move | {"at": record["at"]})
+                add_event(connection, number, MOVED, move | {"at": record["at"]})
 
     @contextmanager
     def connected(self) -> Iterator[sqlite3.Connection]:
@@ -424,7 +425,7 @@ def events_of(connection: sqlite3.Connection, run: int) -> list[dict]:
 
 def moved(events: list[dict]) -> list[dict]:
     """Return the changed rows among some events."""
-    own = [event for event in events if event["kind"] == "moved"]
+    own = [event for event in events if event["kind"] == MOVED]
     return [{name: told for name, told in e.items() if name not in ("kind", "at")} for e in own]
 
 

@@ -7,7 +7,7 @@ passes its public checks, so nothing hidden is needed.
 import csv
 import html
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -22,8 +22,9 @@ from ..attempts.in_child import InChild
 from ..attempts.maker import AttemptMaker
 from ..attempts.results import State, state_of
 from ..attempts.setup import Setup
+from ..course import CourseError
 from ..exchange.text import printable
-from ..sources.finding import find_submissions
+from ..sources.finding import EXPECTED, find_submissions
 from ..sources.submission import Submission
 from ..sources.submitted_files import SubmittedFiles
 from ..testing.collected import CollectedTests
@@ -90,6 +91,8 @@ def quizzes(
     by_student: dict[str, list[SubmittedFiles]] = {}
     for submitted_files in find_submissions(submitted, maker.course)[0]:
         by_student.setdefault(submitted_files.student, []).append(submitted_files)
+    if not by_student:
+        raise CourseError(f"{submitted} holds no submission for this course. {EXPECTED}")
     try:
         for student, submissions in by_student.items():
             tell(printable(student, 100))
@@ -130,6 +133,23 @@ def is_passed(attempt: Attempt, tests: CollectedTests, name: str) -> bool:
         return False
     results = [one for one in tests.results(attempt, name) if one.exercise == name]
     return bool(results) and state_of(results) == State.DONE
+
+
+def write_quizzes(found: Iterable[Quiz], out: Path) -> tuple[list[Quiz], list[str]]:
+    """Write all quizzes and their answers; return those written, and learners without a question.
+
+    A learner has no question if no exercise passes its public checks.
+    """
+    written, without = [], []
+    for quiz in found:
+        if quiz.questions:
+            write_quiz(quiz, out)
+            written.append(quiz)
+        else:
+            without.append(quiz.student)
+    if written:
+        write_answers(written, out / "answers.csv")
+    return written, without
 
 
 def write_quiz(quiz: Quiz, out: Path) -> None:

@@ -29,6 +29,11 @@ from .submitted_files import (
 SUFFIXES = (".py", ".ipynb")
 MOST_NAMED = 10
 TEAMS = "teams.csv"  # next to the learners' folders
+COURSES_OWN = ("course_config.py", "exercises/course.json", "course.json")
+EXPECTED = (
+    "Give the folder that holds a folder for each learner, with "
+    "<student>/<chapter>/<chapter>.py or .ipynb"
+)
 MOST_STRAY = 20  # notes on stray files, and on misplaced ones; further ones are only counted
 
 
@@ -85,8 +90,10 @@ def find_submissions(
     The notes name missing submissions, stray files and similar names of learners.
     rescue: accept files whose name or place is nearly right. roster: the learners of the class;
     each of them gets a submission. share: gives a team's submission to all its members. only: the
-    only chapters; all if empty. Raises CourseError if SUBMITTED cannot be read.
+    only chapters; all if empty. Raises CourseError if SUBMITTED cannot be read, or is a course.
     """
+    if own := [name for name in COURSES_OWN if (submitted / name).exists()]:
+        raise CourseError(f"{submitted} is a course, because it holds {own[0]}. {EXPECTED}")
     chapters = {chapter.name for chapter in course.chapters}
     learners, outside = find_learners(submitted, course, chapters)
     if rescue:

@@ -11,7 +11,7 @@ from tensorgrade.author import scaffolds
 from tensorgrade.course import CourseError
 from tensorgrade.project import Project
 
-from ..commands import points_in_nbgrader, run
+from ..commands import ROOT, points_in_nbgrader, run
 from .small_course import CHAPTER, GRADER, build, edit, make_course
 
 
@@ -27,6 +27,14 @@ def course(tmp_path_factory):
 def test_it_is_green_at_once_and_stays_so(course):
     built, wrote = build(course)
     assert built.wrong == () and built.said.endswith("derived files are fresh.") and wrote == []
+
+
+def test_what_commands_write_about_learners_is_not_committed():
+    new = ROOT / "tensorgrade" / "author" / "templates" / "course" / "gitignore.txt"
+    for path in (ROOT / ".gitignore", new):
+        ignored = path.read_text(encoding="utf-8").splitlines()
+        own = {"submitted/", "out/", "questions/", "/*-submission.zip", "/submission.html"}
+        assert own <= set(ignored)
 
 
 def test_its_settings_for_nbgrader_are_those_of_every_course(course, project):

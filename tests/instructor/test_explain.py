@@ -132,6 +132,14 @@ def test_where_checks_find_different_things_all_is_said(explained):
 
 
 @pytest.mark.slow
+def test_the_rule_behind_the_points_of_a_known_mistake_is_said(explained):
+    steps = "e = torch.exp(x - x.amax(dim, keepdim=True))\n    return e / e.sum()"
+    shown, _ = explained(body(steps))
+    why = "graders/checks.py sets the share of all_entries_share_one_sum to 40%: −4 of 10 points."
+    assert why in shown
+
+
+@pytest.mark.slow
 def test_no_line_of_a_learners_obeys_a_terminal(explained):
     shown, sent = explained(body("y = x * 2  # \x1b[31m\n    return y  # \x1b[31m"))
     assert "\nStages\n" in shown and "\x1b" not in shown + sent

@@ -13,9 +13,11 @@ from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor.collecting import plan
 from tensorgrade.instructor.exporting import export, in_a_cell
+from tensorgrade.instructor.ledger import with_time
 from tensorgrade.instructor.roster import Roster, in_csv, read_roster
 from tensorgrade.instructor.write_submissions import write
 from tensorgrade.lateness import Lateness
+from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..commands import ROOT, run
 from . import downloads
@@ -347,6 +349,13 @@ def test_what_no_cell_may_hold_is_shown_with_a_mark():
 
 
 @pytest.mark.slow
+def test_rows_say_that_a_notebook_was_graded_and_no_script():
+    script, notebook = (SubmittedFiles("ada", CH1, f"{CH1}.{kind}") for kind in ("py", "ipynb"))
+    assert "notebook" not in with_time({"notebook": True}, script)
+    assert with_time({}, notebook)["notebook"] is True
+    assert "notebook" not in with_time({}, replace(notebook, script=b"x = 1"))
+
+
 def test_the_command_says_what_it_wrote(monkeypatch, tmp_path):
     put(tmp_path / "in", "ada", CH1, 1.0)
     grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
@@ -372,7 +381,10 @@ def test_a_learners_page_has_the_total_the_line_and_a_link_to_the_lesson(tmp_pat
     text = path.read_text()
     points, most = (sum(one[name] for one in rows) for name in ("points", "max_points"))
     assert f"All chapters so far: {points:g} of {most:g} points." in text
-    assert "line 7 (in a notebook, of its cell)" in text
+    assert "; line 7;" in text
     assert f'<a href="{at}#{rows[0]["exercise"]}">lesson</a>' in text
+    put_rows(tmp_path, [one | {"notebook": True} for one in rows])
+    (path,), _ = export(tmp_path, COURSE, "html", "plain", Roster(), lessons=at)
+    assert "; line 7 of the cell;" in path.read_text()
     with pytest.raises(CourseError, match="--lessons must be an address"):
         export(tmp_path, COURSE, "html", "plain", Roster(), lessons="javascript:x")

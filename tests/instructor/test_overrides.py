@@ -4,18 +4,23 @@ import csv
 import io
 
 import pytest
+from rich.console import Console
 
 from tensorgrade.course import CourseError
+from tensorgrade.instructor.class_terminal import ClassProgress
 from tensorgrade.instructor.exporting import export
+from tensorgrade.instructor.extensions import read_extensions
 from tensorgrade.instructor.gradebook import write_gradebook
+from tensorgrade.instructor.learner_log import log_of
 from tensorgrade.instructor.overrides import read_overrides
 from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.instructor.store import Store
+from tensorgrade.instructor.teams import Teams, read_teams
 from tensorgrade.lateness import Lateness
 
 from . import downloads
-from .runs import grade_by_content, put
+from .runs import Silent, grade_by_content, put
 from .test_report import CHAPTER, COURSE
 
 CH1, MOST = CHAPTER.name, CHAPTER.points
@@ -165,6 +170,74 @@ def test_what_cannot_be_meant_is_a_sentence_before_anything_is_graded(term, text
     with pytest.raises(CourseError) as refused:
         term.grade()
     assert said in str(refused.value) and not (term.out / "results.jsonl").exists()
+
+
+def test_a_misspelt_learner_is_noted_with_a_similar_name_and_again_at_the_end(term, monkeypatch):
+    last = []
+    monkeypatch.setattr(
+        Silent, "without_effect", lambda self, notes: last.extend(notes), raising=False
+    )
+    term.grade(f"{HEADER}adda,{FIRST.name},1,x\nzoe,{FIRST.name},1,x\n")
+    said = "overrides.csv names learners without results: adda (did you mean ada?), zoe"
+    assert said in term.notes and last == [said]
+    console = Console(file=io.StringIO())
+    progress = ClassProgress(console)
+    progress.without_effect(last)
+    progress.end("3 rows")
+    assert console.file.getvalue().split("\n")[:2] == ["3 rows", f"note: {said}"]
+
+
+def test_a_changed_decision_is_the_cause_and_a_change_of_nothing_is_not_in_the_log(term):
+    def one(points: float) -> str:
+        return f"{HEADER}ada,{FIRST.name},{points},right but for a name\n"
+
+    def causes() -> list[tuple]:
+        moved = history(term.out)[-1]["moved"]
+        return [(*m["points"], m["why"]) for m in moved if m["exercise"] == FIRST.name]
+
+    term.grade()
+    term.grade(one(3))
+    term.grade(one(4))
+    assert causes() == [(3.0, 4.0, "an override")]
+    put(term.submitted, "ada", CH1, 1.0, text="another file")
+    term.grade()
+    assert causes() == [(4.0, 4.0, "another file")], "the status changed, and no points"
+    lines = [line for line in log_of(term.out, "ada", COURSE) if f" {FIRST.name} " in line]
+    assert [line.partition(FIRST.name)[2] for line in lines] == [
+        f" {FIRST.points / 2:g} → 3 (an override)",
+        " 3 → 4 (an override)",
+    ]
+
+
+READERS = {
+    "overrides.csv": read_overrides,
+    "extensions.csv": read_extensions,
+    "teams.csv": read_teams,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize(
+    "lines, said",
+    [
+        (["a,b,c,d,e"], "line 1: there is no column student"),
+        (["", "a,b,c,d,e"], "line 2: there is no column student"),
+        (
+            ["student,exercise,points,reason,team,chapter,due,hours", "", "ada" + ",x" * 9],
+            "line 3: ",
+        ),
+    ],
+)
+def test_a_file_without_a_header_or_with_too_many_cells_is_refused(tmp_path, name, lines, said):
+    (tmp_path / name).write_text("\n".join(lines))
+    with pytest.raises(CourseError, match=said):
+        READERS[name](tmp_path, COURSE)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_an_empty_file_says_nothing(tmp_path, name):
+    (tmp_path / name).write_text("")
+    assert READERS[name](tmp_path, COURSE) in ({}, Teams())
 
 
 @pytest.mark.slow

@@ -35,6 +35,8 @@ def test_the_column_that_names_learners_is_found(tmp_path, text, column, names):
         (b"colour,shape\nred,round\n", "none of the columns"),
         (b"", "none of the columns"),
         (b"id\nada\nada\n", "names ada twice"),
+        (b"ada\n", "none of the columns"),
+        (b"id,name\n", "has a header, but no learners"),
         (b"id,name\n,Ada\n", "has no names"),
         (b"id\n\xff\xfe\n", "is not UTF-8"),
     ],
@@ -54,7 +56,7 @@ def test_a_file_that_is_not_there_is_a_sentence_and_none_is_an_empty_roster(tmp_
 def test_what_is_written_is_read_again_and_is_no_formula():
     rows = [["ada", 'a, "b"\n;'], ["=1+1", "@x"], ["-", -1]]
     back = read_csv(in_csv(["Name", "Told"], rows))
-    assert [list(row.values()) for row in back] == [
+    assert [list(row.values()) for _, row in back] == [
         ["ada", 'a, "b"\n;'],
         ["'=1+1", "'@x"],
         ["-", "-1"],

@@ -2,10 +2,13 @@
 
 import csv
 import io
+from types import SimpleNamespace
 
 import pytest
 
-from tensorgrade.instructor.exporting import export
+from tensorgrade.course import CourseError
+from tensorgrade.instructor.exporting import export, not_graded
+from tensorgrade.instructor.results_folder import Lock
 from tensorgrade.instructor.roster import read_roster
 
 from .runs import grade_by_content, put
@@ -92,9 +95,20 @@ def test_separator_mark_and_other_cells_stay_as_they_were(term, separator, bom):
     assert f"{separator}  Submitted {separator}" in term.text
 
 
+def test_an_export_during_a_run_says_that_it_is_still_grading(tmp_path):
+    store = SimpleNamespace(out=tmp_path, pending=lambda: [("ada", CH1)])
+    lock = Lock(tmp_path / "in-use")
+    (note,) = not_graded(store, None, partial=True, learners=())
+    assert note.startswith("a run is still grading, with 1 submission left, so the export")
+    with pytest.raises(CourseError, match=f"left: ada/{CH1}; wait until it ends, or .*--partial"):
+        not_graded(store, None, partial=False, learners=())
+    lock.file.close()
+    (note,) = not_graded(store, None, partial=True, learners=())
+    assert note.startswith("the last run was interrupted before it graded 1 submission, so")
+
+
 @pytest.mark.slow
 def test_an_export_after_an_interrupted_run_names_what_is_not_graded(term, monkeypatch):
-    from tensorgrade.course import CourseError
     from tensorgrade.instructor import run as running
 
     for name in ("bao", "dan"):

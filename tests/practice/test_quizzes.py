@@ -7,7 +7,14 @@ import nbformat
 import pytest
 
 from tensorgrade.practice.questions import Question
-from tensorgrade.practice.quizzes import Quiz, page, quizzes, write_answers, write_quiz
+from tensorgrade.practice.quizzes import (
+    Quiz,
+    page,
+    quizzes,
+    write_answers,
+    write_quiz,
+    write_quizzes,
+)
 
 from ..needs import needs
 
@@ -53,6 +60,12 @@ def test_nbgrader_gets_valid_cells_whose_tests_hold_the_letter(tmp_path):
         exec(test.source, {"answer_1": "a"})
     others = [cell.source for cell in told.cells if cell.id != "test_1" and cell.id != "test_2"]
     assert not any('== "b"' in source for source in others)
+
+
+def test_a_learner_without_a_question_gets_no_quiz_and_is_named(tmp_path):
+    written, without = write_quizzes([Quiz("ada", [HOSTILE]), Quiz("bo", [])], tmp_path)
+    assert ([quiz.student for quiz in written], without) == (["ada"], ["bo"])
+    assert {path.name.partition(".")[0] for path in tmp_path.iterdir()} == {"ada", "answers"}
 
 
 def test_the_answers_are_a_table_of_their_own(tmp_path):

@@ -111,6 +111,15 @@ def test_a_folder_that_cannot_be_read_is_that_learners_trouble_alone(found, tmp_
     assert not submissions["ann", CH1].reason and not submissions["zoe", CH1].reason
 
 
+@pytest.mark.parametrize("own", finding.COURSES_OWN)
+def test_a_courses_own_folder_is_refused_before_its_folders_count_as_learners(found, tmp_path, own):
+    hand_in(tmp_path, "exercises")
+    (tmp_path / own).parent.mkdir(exist_ok=True)
+    (tmp_path / own).write_text("")
+    with pytest.raises(CourseError, match=f"is a course, because it holds {own}. Give the folder"):
+        found()
+
+
 @pytest.mark.parametrize("error", [MemoryError, RecursionError, ValueError("embedded null")])
 def test_whatever_reading_one_ends_in_the_others_are_found(found, tmp_path, monkeypatch, error):
     for student in ("ann", "odd", "zoe"):

@@ -82,6 +82,12 @@ def told(tab, name: str) -> str:
     return tab.locator(f'[data-picture="{name}"] output').inner_text()
 
 
+def test_two_columns_fit_beside_a_scrollbar(opened, page):
+    tab = opened(page, 1100)  # a bit wider than the two columns at least
+    body = "document.body.style.width = 'calc(100vw - 15px)'"
+    assert tab.evaluate(f"{body}; document.body.scrollWidth <= document.body.clientWidth")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_is_wider_than_the_screen_and_nothing_seriously_inaccessible(
