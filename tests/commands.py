@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from multiprocessing import reduction
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -142,12 +143,9 @@ SCRIPTS = {"tensorgrade": "tensorgrade.cli", "pytest": "pytest"}
 
 
 class Shell:
-    """Runs bash with scripts for `tensorgrade` and `pytest` that have this process forked."""
+    """Runs bash with scripts for `tensorgrade` and `pytest` that have the warm process forked."""
 
     def __init__(self, folder: Path):
-        import torch  # for the forks
-
-        torch.set_num_threads(1)  # a process with threads must not be forked
         self.scripts = folder / "scripts"
         self.scripts.mkdir()
         address = str(folder / "socket")
@@ -160,12 +158,12 @@ class Shell:
             (self.scripts / name).chmod(0o755)
 
     def run(self, commands: str, cwd: Path, environment: dict) -> subprocess.CompletedProcess:
-        """Run shell commands in a folder until the first one that fails."""
+        """Run shell commands in a folder; returns what they print, and the last one's status."""
         path = f"{self.scripts}{os.pathsep}{environment['PATH']}"
         told = {"cwd": cwd, "env": environment | {"PATH": path}, "text": True}
         with tempfile.TemporaryFile("w+", encoding="utf-8") as written:
             shell = subprocess.Popen(
-                ["bash", "-ec", commands], stdout=written, stderr=subprocess.STDOUT, **told
+                ["bash", "-c", commands], stdout=written, stderr=subprocess.STDOUT, **told
             )
             while shell.poll() is None:
                 if select.select([self.listener], [], [], 0.02)[0]:
@@ -175,17 +173,32 @@ class Shell:
 
 
 def serve(client: socket.socket) -> None:
-    """Fork this process for a script's command, and send the script the exit status."""
+    """Fork the warm process for a script's command, and send the script the exit status."""
     with client:
         _, places, _, _ = socket.recv_fds(client, 1, 3)
         command, cwd, environment = json.loads(b"".join(iter(lambda: client.recv(1 << 16), b"")))
-        told = (places, command, Path(cwd), environment)
-        process = multiprocessing.get_context("fork").Process(target=run_on, args=told)
+        told = ([*map(Passed, places)], command, Path(cwd), environment)
+        process = WARM.Process(target=run_on, args=told)
         process.start()
         for place in places:
             os.close(place)
         process.join()
         client.sendall(str(process.exitcode).encode())
+
+
+class Passed:
+    """An open file that a forked process gets as a number."""
+
+    def __init__(self, place: int):
+        self.place = place
+
+    def __reduce__(self) -> tuple:
+        return received, (reduction.DupFd(self.place),)
+
+
+def received(passed) -> int:
+    """Return the number of a passed file in this process."""
+    return passed.detach()
 
 
 def run_on(places: list[int], command: list[str], cwd: Path, environment: dict) -> None:

@@ -167,7 +167,7 @@ def run(commands: str, course: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "COLUMNS": "80", "PYTHONPATH": str(ROOT)}
     environment["PYTEST_ADDOPTS"] = "--no-plain"  # as on a terminal
-    done = shell().run(commands, course, environment)
+    done = shell().run(f"set -e\n{commands}", course, environment)
     if done.returncode and "pytest" not in commands:  # pytest fails if an exercise is not done
         raise SystemExit(f"{commands}{done.stdout}")
     for file in course.glob("submitted/*/*/*.py"):
