@@ -132,7 +132,7 @@ ACTING += [
 def graded(tmp_path_factory):
     """Points by learner, and the course in which they were given; one run for the whole class."""
     scratch = Scratch(tmp_path_factory.mktemp("hostile"))
-    scratch.run("generate_assignment", CH1)
+    scratch.release()
     for name in HONEST:
         scratch.hand_in(name, CH1, read("source", CH1))
     for name, content in (RIGHT | WRONG | MUTATED | {BROKEN: whole(), "code": CODE}).items():
