@@ -57,9 +57,7 @@ def parsed() -> argparse.Namespace:
     """Return the options from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--attempts", type=int, default=200, help="on each level, over all rounds")
-    parser.add_argument(
-        "--rounds", type=int, default=10, help="how often the all_levels take turns"
-    )
+    parser.add_argument("--rounds", type=int, default=10, help="how often the levels take turns")
     parser.add_argument("--json", metavar="FILE", help="write the numbers here too")
     return parser.parse_args()
 
@@ -130,7 +128,7 @@ def summary(times: dict[str, list[float]]) -> dict:
     names = list(rows)
     best, unlocked, fresh = rows[names[0]], rows["none"], rows[names[-1]]
     return {
-        "all_levels": rows,
+        "levels": rows,
         "isolation_milliseconds": round(best["milliseconds"] - unlocked["milliseconds"], 2),
         "isolation_ratio": round(best["milliseconds"] / unlocked["milliseconds"], 2),
         "faster_than_fresh_pytest": round(fresh["milliseconds"] / best["milliseconds"], 1),
@@ -140,7 +138,7 @@ def summary(times: dict[str, list[float]]) -> dict:
 def print_table(report: dict) -> None:
     """Print the numbers as a table."""
     print(f"{'':<22}{'median ms':>10}{'slowest tenth':>15}{'per second':>12}")
-    for name, row in report["all_levels"].items():
+    for name, row in report["levels"].items():
         numbers = row["milliseconds"], row["slowest_tenth"], row["per_second"]
         print(f"{name:<22}{numbers[0]:>10}{numbers[1]:>15}{numbers[2]:>12}")
     print(

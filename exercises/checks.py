@@ -33,7 +33,7 @@ from tensorgrade.recognition.dropout import (
 )
 from tensorgrade.recognition.imprints import Imprint, of_structure, of_use, weighted
 from tensorgrade.recognition.operations import PRODUCTS
-from tensorgrade.runner.names import as_asked, meant_parts
+from tensorgrade.runner.names import as_asked, match_parameters
 
 # Operations that must not be called in the exercises that implement softmax or dropout.
 FUSED = {name for name in PRODUCTS if name.startswith("_scaled_dot_product")}
@@ -877,7 +877,7 @@ def under_asked_names(tensors: dict, names: dict) -> dict:
     Masks are left out, because one with the shape of a weight could be taken for it.
     """
     kept = {as_asked(name, names): t for name, t in tensors.items() if not is_mask(t)}
-    renamed = meant_parts(SHAPES, {name: tuple(tensor.shape) for name, tensor in kept.items()})
+    renamed = match_parameters(SHAPES, {name: tuple(tensor.shape) for name, tensor in kept.items()})
     return {as_asked(name, renamed): tensor for name, tensor in kept.items()}
 
 

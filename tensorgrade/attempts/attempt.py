@@ -197,20 +197,22 @@ class Attempt:
             return self.backend_of(cases[0].exercise).run(cases) if cases else []
 
     def rerun(
-        self, name: str, case_name: str, *, trace: bool = False, aloud: bool = False
+        self, name: str, case_name: str, *, trace: bool = False, keep_prints: bool = False
     ) -> Observation | None:
         """Run a public case of an exercise again, and return the result with further data.
 
-        trace: record intermediate shapes. aloud: record printed lines. Return None if the attempt
-        has no such case, if the file did not load, or if the cases are hidden. On hidden cases, the
-        data come from the learner's process, so they could repeat hidden inputs.
+        trace: record intermediate shapes. keep_prints: record printed lines. Return None if the
+        attempt has no such case, if the file did not load, or if the cases are hidden. On hidden
+        cases, the data come from the learner's process, so they could repeat hidden inputs.
         """
         seen = self.exercises[name].seen
         case = next((one.case for one in seen if one.case.name == case_name), None)
         if case is None or self.loaded.status != Outcome.LOADED or self.references.hidden:
             return None
         with quietly():
-            (observed,) = self.backend_of(name).run([with_steps(case, trace=trace, aloud=aloud)])
+            (observed,) = self.backend_of(name).run(
+                [with_steps(case, trace=trace, keep_prints=keep_prints)]
+            )
         self.backend.close()
         return observed
 
@@ -387,11 +389,13 @@ def quietly() -> Iterator[None]:
 
 
 def with_steps(
-    case: Case, *, trace: bool = False, changes: bool = False, aloud: bool = False
+    case: Case, *, trace: bool = False, changes: bool = False, keep_prints: bool = False
 ) -> Case:
     """Return a copy of a case whose calls record further data; see `Call` in runner/steps.py."""
     more = (
-        replace(step, trace=trace, changes=changes, aloud=aloud) if isinstance(step, Call) else step
+        replace(step, trace=trace, changes=changes, keep_prints=keep_prints)
+        if isinstance(step, Call)
+        else step
         for step in case.steps
     )
     return replace(case, steps=tuple(more))

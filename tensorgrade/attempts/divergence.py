@@ -74,7 +74,7 @@ def has_size_one(case: Case) -> bool:
 
 def public_stages(part: ExerciseAttempt, public: References) -> list[Seen]:
     """Return the results of the public cases that request intermediate values."""
-    entries = [one for one in public.asked_for_stages if one[0].exercise == part.name]
+    entries = [one for one in public.traced_cases if one[0].exercise == part.name]
     observed = part.attempt.run_public([case for case, _ in entries])
     return [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
 
@@ -83,7 +83,7 @@ def divergence_on(
     part: ExerciseAttempt, seen: Seen, references: tuple[Trace, ...]
 ) -> Divergence | None:
     """Return where values diverge on one case; None if that is outside the exercise's own lines."""
-    trace = read_trace(seen.observed).told_in(part.is_own_line)
+    trace = read_trace(seen.observed).attributed_to(part.is_own_line)
     found = find_divergence(seen, trace, references)
     if not found or not part.is_own_line(found.line):
         return None

@@ -206,7 +206,7 @@ def must_be_installed(packages: Iterable[str]) -> None:
             raise CourseError(f"{said} here: `pip install {name}`") from None
 
 
-class NoDevice(Exception):
+class NoDevice(CourseError):
     """The requested device does not exist; the message says so."""
 
 

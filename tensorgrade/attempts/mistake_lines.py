@@ -87,7 +87,7 @@ class FirstEffects:
 
     def __init__(self, pairs: Pairs, public: References, exercise: str, names: Names):
         wrong, right = pairs.made(exercise, names), pairs.made(exercise, ())
-        entries = [one for one in public.asked_for_stages if one[0].exercise == exercise]
+        entries = [one for one in public.traced_cases if one[0].exercise == exercise]
         cases = [case for case, _ in entries]
         self.runs = [
             Run(Seen(case, asked, one), other, public.traces[case.id])
@@ -220,7 +220,7 @@ def place_on(
         return Divergence(line) if same and line else None
     if without_weights(seen.case, seen.observed):
         return line_making_one_of(part, seen, without_weights(seen.case, seen.observed))
-    trace = read_trace(seen.observed).told_in(part.is_own_line)
+    trace = read_trace(seen.observed).attributed_to(part.is_own_line)
     compared = Comparison(seen, trace, traces)
     at = first_same_value(trace, effect)
     if at is None and (named := first_named(trace, effect)) is not None:

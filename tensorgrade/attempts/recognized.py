@@ -48,14 +48,17 @@ def combinations(part: ExerciseAttempt) -> tuple[Names, ...]:
     """Return combinations of known mistakes that give the results of hidden cases.
 
     There are thousands of pairs, and learner code could choose one by hidden inputs. Therefore the
-    public cases select a few, and the hidden cases only confirm or reject them. If a stored pair
-    fits, only stored ones are looked for.
+    public cases select a few, and the hidden cases only confirm or reject them. If they select
+    more than MOST_SHOWN, none is tried: one that is left out could be the right one. If a stored
+    pair fits, only stored ones are looked for.
     """
     pairs = part.attempt.pairs()
     if pairs is None or part.attempt.loaded.status != Outcome.LOADED:
         return ()
     for shown in pairs.looked_up(part.name, lambda: seen_in_public(part)):
-        some = islice(shown, MOST_SHOWN)
+        some = list(islice(shown, MOST_SHOWN + 1))
+        if len(some) > MOST_SHOWN:
+            return ()
         if found := [names for names in some if pairs.proved(part.name, names, part.claimed)]:
             return tuple(found)
     return ()

@@ -18,7 +18,7 @@ from ..grader_files import bug_in
 from ..project import Project
 from ..views.words import plural
 from .building.parts import BuildOptions
-from .proofs.complaints import rebuild
+from .proofs.build_checks import rebuild
 
 FORKS = sys.platform == "linux"
 SECONDS_BETWEEN_LINES = 10
@@ -134,10 +134,8 @@ def say_built(root: Path, changed: list[Path]) -> None:
         with BuildProgress(console) as progress:
             project = Project(root)
             options = BuildOptions(exercises=concerned(project, changed) or frozenset())
-            built = rebuild(
-                project, options, progress.tell, lambda path: progress.say(f"wrote {path}")
-            )
-        lines = [f"✗ {complaint}" for complaint in built.wrong] or [f"✓ {built.said}"]
+            built = rebuild(project, options, progress.tell, progress.say)
+        lines = [f"✗ {error}" for error in built.wrong] or [f"✓ {built.said}"]
     except CourseError as error:
         lines = [f"✗ {line}" for line in str(error).splitlines()]
     for line in lines:

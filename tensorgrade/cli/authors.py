@@ -32,15 +32,15 @@ def build(
     from ..project import find_project
 
     project = find_project()
-    complain(commands_in_the_way(project.root))
+    print_errors(commands_in_the_way(project.root))
     if not (check or names):
         name, key = BUILT_WITH_PAIRS if pairs else BUILT, key_of(contents(project.root))
         if said := cached(project.root, name, key):
             typer.echo(said)
             return
     from ..author.building.parts import BuildOptions
-    from ..author.proofs.complaints import check as check_all
-    from ..author.proofs.complaints import exercises_of, rebuild
+    from ..author.proofs.build_checks import check as check_all
+    from ..author.proofs.build_checks import exercises_of, rebuild
     from ..author.terminal import BuildProgress
 
     again = "Finished chapters are written; the same command builds the rest."
@@ -50,12 +50,10 @@ def build(
             if check:
                 built = check_all(project, options, progress.tell)
             else:
-                built = rebuild(
-                    project, options, progress.tell, lambda path: progress.say(f"wrote {path}")
-                )
+                built = rebuild(project, options, progress.tell, progress.say)
     except CourseError as error:  # if the sources cannot be built
-        complain(str(error).splitlines())
-    complain(list(built.wrong))
+        print_errors(str(error).splitlines())
+    print_errors(list(built.wrong))
     typer.echo(built.said)
 
 
@@ -136,11 +134,11 @@ def say_written(paths: list[Path], root: Path) -> None:
         typer.echo(f"wrote {path.resolve().relative_to(root.resolve())}")
 
 
-def complain(complaints: list[str]) -> None:
-    """Print each complaint, and exit with 1 if there are any."""
-    for complaint in complaints:
-        typer.echo(f"✗ {complaint}")
-    if complaints:
+def print_errors(errors: list[str]) -> None:
+    """Print each error, and exit with 1 if there are any."""
+    for error in errors:
+        typer.echo(f"✗ {error}")
+    if errors:
         raise typer.Exit(1)
 
 
@@ -160,7 +158,7 @@ def kill_matrix(
     page, gaps = text_file(project.root / PAGE, text), unproved(matrices)
     if check and not page.fresh():
         gaps.append(f"{PAGE} is stale; run `tensorgrade kill-matrix`")
-    complain(gaps)
+    print_errors(gaps)
     if not check:
         page.write()
     typer.echo("Every mistake is detected, and every hidden test detects one or is a guard.")

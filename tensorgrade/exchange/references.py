@@ -133,7 +133,7 @@ class References:
         return {s.name for s in steps if not (isinstance(s, Construct) and s.given)}
 
     @cached_property
-    def asked_for_stages(self) -> list[tuple[Case, Observation]]:
+    def traced_cases(self) -> list[tuple[Case, Observation]]:
         """Return the cases with reference traces, changed so that they trace the attempt too.
 
         The result is cached, because requests are packed once for each Case object.

@@ -57,7 +57,7 @@ class Trace:
     unused: tuple[int, ...] = ()
     cut: bool = False
 
-    def told_in(self, is_own: Callable[[int], bool]) -> "Trace":
+    def attributed_to(self, is_own: Callable[[int], bool]) -> "Trace":
         """Return a copy that attributes values to the learner's own lines.
 
         If another line produced a value, the learner's line that called it counts instead.

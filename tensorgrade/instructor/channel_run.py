@@ -23,7 +23,7 @@ from ..course import Course, CourseError
 from ..lateness import Lateness, in_zone, is_released, read_time, written
 from ..sources.companion_files import companion_files
 from ..sources.near_misses import CODE, rescued, versions_in
-from ..sources.submitted_files import SubmittedFiles, as_meant, read_file
+from ..sources.submitted_files import SubmittedFiles, read_file, recognize_format
 from .channels import DATES
 from .grader import Grader
 
@@ -47,12 +47,12 @@ def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
     versions = versions_in(folder, {chapter}, limits, course.beside)
     if any(version.kind in CODE for version in versions):
         submitted_files, _ = rescued(LEARNER, versions, limits, course.beside)
-        return as_meant(submitted_files)[0]
+        return recognize_format(submitted_files)[0]
     files = sorted(p for kind in ("py", "ipynb") for p in folder.glob(f"*.{kind}"))
     if len(files) == 1 and (read := read_file(LEARNER, files[0], limits.source_bytes)):
         named = replace(read, chapter=chapter, filename=f"{chapter}{files[0].suffix}")
         beside = companion_files(course.chapter(chapter).beside, folder)
-        return replace(as_meant(named)[0], beside=beside)
+        return replace(recognize_format(named)[0], beside=beside)
     return SubmittedFiles(LEARNER, chapter, reason=f"There is no file {chapter}.py.", missing=True)
 
 

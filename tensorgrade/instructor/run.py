@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Protocol
 
 from ..attempts.answer_files import private_paths
+from ..attempts.maker import choose_device
 from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.text import short
-from ..isolation.levels import choose_level, must_be_closed
+from ..isolation.levels import CUDA, NONE, choose_level, must_be_closed
 from ..messages.not_graded import GRADERS_FAILED
 from ..project import check_seed
 from ..sources.finding import TEAMS, find_submissions, named
@@ -141,11 +142,11 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
     check_seed(run.setup.tests, course)
     if run.scheduler:
         return course, run.setup.isolation != "none"
-    level = choose_level(course.isolation, run.setup.isolation, run.setup.device)
+    level = choose_level(course.isolation, run.setup.isolation, choose_device(run.setup.device))
     must_be_closed(level, chain(private_paths(run.setup.tests), (submitted, out)))
     if "uid" in level.layers:
         os.umask(0o077)  # other users run learner code, so files written from now on are private
-    return course, level.name != "none"
+    return course, level not in (NONE, CUDA)
 
 
 def ledger_of(out: Path, course: Course, run: Run, teams: Teams, progress: Progress) -> Ledger:

@@ -103,13 +103,18 @@ def choose_level(wanted: str, isolation: str, device: str = "cpu") -> Level:
 
     It is `none` if `isolation` is `none`, and `cuda` on a GPU. wanted: the lowest level that the
     course accepts. isolation: the lowest level accepted in this run; `auto` for the course's.
-    Raises NotIsolated if the machine supports less.
+    Raises NotIsolated if the machine supports less, or if a GPU and a sandbox are asked for.
     """
     names = [level.name for level in LEVELS]
     if isolation not in ("auto", *names):
         raise CourseError(f"--isolation must be auto or one of {', '.join(names)}, not {isolation}")
     lowest = level_named(wanted if isolation == "auto" else isolation)
     if device != "cpu":
+        if isolation not in ("auto", "none"):
+            raise NotIsolated(
+                f"a sandbox hides the GPU. Grade with --device cpu, or without --isolation "
+                f"{isolation} if you trust the files"
+            )
         return CUDA
     if isolation == "none":
         return NONE

@@ -128,7 +128,7 @@ class CheckedExercise:
         actual: torch.Tensor | None,
     ) -> Observations:
         """Return remarks on a result that disagrees with the reference, and where it does."""
-        said = mixed_up(self, seen, case, name, actual)
+        said = swapped_result(self, seen, case, name, actual)
         said = said or remarks(case, actual, expected, self.attempt.references.hidden)
         # A nearly right result differs everywhere, so places that are equal by chance show nothing.
         if gap.differs is None or any(isinstance(one, NearlyRight) for one in said):
@@ -216,7 +216,7 @@ def is_handed_back(case: Case, result: torch.Tensor) -> bool:
     return equals_an_input(replace(case, tensors=tensors), result)
 
 
-def mixed_up(
+def swapped_result(
     exercise: CheckedExercise,
     seen: list[Seen],
     case: Case,

@@ -28,7 +28,7 @@ from .divergence import Divergence
 from .remarks import same
 from .right_values import is_nan, normal, tells
 from .trace_comparison import Comparison
-from .wrong_value import described, in_stretch, misnamed
+from .wrong_value import described, misnamed, with_all_lines
 
 DIGITS = {torch.float32: "seven", torch.float16: "three", torch.bfloat16: "two"}
 SAME_DIGITS = 1e-8  # the relative difference of results in float64 that counts as none
@@ -140,7 +140,7 @@ def divergence_before(compared: Comparison, roots: list[int]) -> Divergence | No
         return None  # it was computed from constants only, so an earlier step is missing
     if what := should_come_back(compared):
         return Divergence(stage.line, what=what, since=1)
-    return in_stretch(compared, lost, roots, described(compared, lost))
+    return with_all_lines(compared, lost, roots, described(compared, lost))
 
 
 def wrong_start(compared: Comparison, lost: int) -> int | None:
@@ -262,13 +262,13 @@ def before_error(compared: Comparison, line: int | None) -> Divergence | None:
         return None
     lost = [at for at, passes in enumerate(compared.passes) if not passes and compared.counts(at)]
     if misplaced := [at for at in lost if compared.is_misplaced(at)]:
-        return in_stretch(compared, misplaced[0], misplaced, described(compared, misplaced[0]))
+        return with_all_lines(compared, misplaced[0], misplaced, described(compared, misplaced[0]))
     cause = compared.first_lost([at for at in compared.trace.failed if at in lost])
     if cause is None or compared.stages[cause].line == line or not compared.is_misfit(cause):
         return Divergence(line, raised=True)
     if (start := misfit_start(compared, cause)) is not None:
         return Divergence(compared.stages[start].line, what=UnknownShape())
-    return in_stretch(compared, cause, [cause], described(compared, cause))
+    return with_all_lines(compared, cause, [cause], described(compared, cause))
 
 
 def holds_right_results(compared: Comparison) -> bool:

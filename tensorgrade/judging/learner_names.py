@@ -14,7 +14,7 @@ from ..exchange.observation import Observation
 from ..messages.message import Clauses, Message, Sentences
 from ..messages.names import AndMore, LibraryPart, NamesCost, Renamed
 from ..messages.verdicts import Right
-from ..runner.names import as_asked, meant_parts
+from ..runner.names import as_asked, match_parameters
 from .diagnosis import Diagnosis, Finding, Kind
 from .parameter_order import Order
 
@@ -152,7 +152,7 @@ def described_as_asked(name: str, expected: Observation, observed: Observation) 
     renamed: dict[str, str] = {}
     for kind in ("parameters", "buffers"):
         want, got = (shapes(seen.fact(name, kind, default={})) for seen in (expected, observed))
-        renamed |= meant_parts(want, got)
+        renamed |= match_parameters(want, got)
     if not renamed:
         return observed
     told = observed.facts[name]

@@ -163,7 +163,9 @@ def hides(value: torch.Tensor, right: torch.Tensor) -> Message | None:
     return HidesNothing() if close(seen, other) or constant(seen, other) else None
 
 
-def in_stretch(compared: Comparison, lost: int, ends: list[int], told: Divergence) -> Divergence:
+def with_all_lines(
+    compared: Comparison, lost: int, ends: list[int], told: Divergence
+) -> Divergence:
     """Return a divergence with all lines where the mistake may be, and the values before them.
 
     Lines before the first wrong value count if their values are only partly right or not

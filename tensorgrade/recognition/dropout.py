@@ -175,7 +175,7 @@ def counts_by_chance(totals: list[float]) -> bool:
     return len(totals) < 4 or float(torch.special.gammainc(half, squares)) > UNLIKELY
 
 
-def once(case: Case, tensor: torch.Tensor, halves: int) -> torch.Tensor:
+def first_share(case: Case, tensor: torch.Tensor, halves: int) -> torch.Tensor:
     """Split a tensor into its case's parts, and return the first share of each part.
 
     halves: the number of equal shares of each part.

@@ -17,7 +17,7 @@ from torch import nn
 
 from .binding import Parameters, bound, by_name, in_order, parameters_of
 from .errors import OutOfTime, describe_error
-from .names import as_asked, likeness, meant_parts
+from .names import as_asked, likeness, match_parameters
 from .torch_state import standard_torch
 from .tracing import StageRecorder
 from .values import (
@@ -327,7 +327,7 @@ def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[d
     an earlier name of the same tensor.
     """
     parameters = dict(module.named_parameters())
-    renamed = meant_parts(shapes(weights), shapes(parameters))
+    renamed = match_parameters(shapes(weights), shapes(parameters))
     parameters = {as_asked(name, renamed): value for name, value in parameters.items()}
     missing: list[str] = []
     misshapen: dict[str, list[int]] = {}

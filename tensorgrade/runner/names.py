@@ -87,17 +87,17 @@ def total(pairs: list[tuple[str, str]], fits: Fits) -> float:
 Shapes = Mapping[str, Sequence[int]]
 
 
-def meant_parts(asked: Shapes, there: Shapes) -> dict[str, str]:
+def match_parameters(asked: Shapes, there: Shapes) -> dict[str, str]:
     """Return, by requested name, the module's name of each part that is named differently.
 
     asked, there: the shapes of the requested and the module's tensors, by dotted name. Two parts
     match only if the tensors under the same names have the same shapes. If they share no names,
     they must have equally many tensors of each shape.
 
-    >>> meant_parts({"first.weight": (2, 3), "last.weight": (3, 3)},
+    >>> match_parameters({"first.weight": (2, 3), "last.weight": (3, 3)},
     ...             {"fst.weight": (2, 3), "out.weight": (3, 3)})
     {'first': 'fst', 'last': 'out'}
-    >>> meant_parts({"table.weight": (2, 3)}, {"table": (2, 3)})
+    >>> match_parameters({"table.weight": (2, 3)}, {"table": (2, 3)})
     {'table.weight': 'table'}
     """
     if asked.keys() == there.keys():  # nearly always true, and the rest is slow
@@ -118,7 +118,7 @@ def meant_parts(asked: Shapes, there: Shapes) -> dict[str, str]:
     alike = {part: part for part in wanted if part in found} | renamed
     for part, other in alike.items():
         if "" not in wanted[part] and "" not in found[other]:
-            inner = meant_parts(wanted[part], found[other])
+            inner = match_parameters(wanted[part], found[other])
             renamed |= {f"{part}.{name}": f"{other}.{own}" for name, own in inner.items()}
     return renamed | left_over(asked, there, renamed)
 

@@ -239,14 +239,14 @@ def bind_substitute(
     copy's parameter for each of the stub's, if their order differs.
     """
     if inspect.isclass(stand_in):
-        stand_in = understanding(stand_in, vars(module).get(name), assigned)
+        stand_in = accepting_own_names(stand_in, vars(module).get(name), assigned)
     if name not in vars(module):
         close = get_close_matches(name, defined_names(module), 1, 0.9)
         vars(module).update(dict.fromkeys(close, stand_in))
     vars(module)[name] = stand_in
 
 
-def understanding(stand_in: type, own: object, assigned: Mapping[str, str]) -> type:
+def accepting_own_names(stand_in: type, own: object, assigned: Mapping[str, str]) -> type:
     """Return a substitute that also accepts arguments by the names of a learner's class.
 
     own: the learner's class of that name, if there is one. Its parameters correspond to the

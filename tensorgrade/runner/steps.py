@@ -220,7 +220,7 @@ class Call(Passing):
     unkept: does not store the result.
 
     Further data for messages: `trace` records intermediate shapes. `changes` records the lines that
-    change inputs. `aloud` records the first printed lines.
+    change inputs. `keep_prints` records the first printed lines.
     """
 
     about = "either"
@@ -242,7 +242,7 @@ class Call(Passing):
     unkept: bool = False
     trace: bool = False
     changes: bool = False
-    aloud: bool = False
+    keep_prints: bool = False
 
     def describe(self, arguments: str) -> str:
         called = self.name or (f".{self.path}" if self.path else "its forward")
@@ -261,7 +261,13 @@ class Call(Passing):
         recorded, traced = runner.recorder or nullcontext(), self.tracer(runner, facts, before)
         learning = torch.no_grad() if self.no_grad else nullcontext()
         try:
-            with watcher or nullcontext(), recorded, traced, self.heard(runner, facts), learning:
+            with (
+                watcher or nullcontext(),
+                recorded,
+                traced,
+                self.record_output(runner, facts),
+                learning,
+            ):
                 target = runner.target(self)
                 returned = runner.call(target, arguments, runner.called_in(self))
                 kind = type(returned).__name__
@@ -331,13 +337,13 @@ class Call(Passing):
         return nullcontext()
 
     @contextmanager
-    def heard(self, runner: CaseRunner, facts: dict) -> Iterator[None]:
+    def record_output(self, runner: CaseRunner, facts: dict) -> Iterator[None]:
         """Capture what the code inside prints, and store what the step requests of it.
 
-        With `printed`, this is the whole output, without blanks at the ends of lines. With `aloud`,
-        it is the first lines, even if the call fails.
+        With `printed`, this is the whole output, without blanks at the ends of lines. With
+        `keep_prints`, it is the first lines, even if the call fails.
         """
-        if not self.printed and not self.aloud:
+        if not self.printed and not self.keep_prints:
             yield
             return
         lines: list[str] = []
@@ -346,7 +352,7 @@ class Call(Passing):
                 yield
             finally:
                 lines = said.getvalue()[: MOST_TEXT + 1].splitlines()
-                if self.aloud:
+                if self.keep_prints:
                     facts["said"] = [line[:LONGEST_LINE] for line in lines[: MOST_LINES + 1]]
         if self.printed:
             runner.keep(self.printed, "\n".join(line.rstrip() for line in lines).strip("\n"))

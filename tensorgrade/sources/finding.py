@@ -17,10 +17,10 @@ from .near_misses import CODE, Version, damaged_zips, rescued, unopened_archives
 from .submitted_files import (
     NOT_SUBMITTED,
     SubmittedFiles,
-    as_meant,
     escaped,
     is_seen,
     read_submission_folder,
+    recognize_format,
     rests_on_file,
     shown,
     submission_time,
@@ -127,7 +127,7 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
         why = f"the search for misplaced files failed ({type(error).__name__})"
         learner.told.append(f"{learner.name}: {why}")
     for chapter, submitted_files in learner.submissions.items():
-        learner.submissions[chapter], sentence = as_meant(submitted_files)
+        learner.submissions[chapter], sentence = recognize_format(submitted_files)
         learner.told += [f"{learner.name}: {sentence}"] if sentence else []
 
 

@@ -219,7 +219,7 @@ def stamp_in(folder: Path, name: str = STAMP) -> str | None:
         return None
 
 
-def as_meant(submitted_files: SubmittedFiles) -> tuple[SubmittedFiles, str]:
+def recognize_format(submitted_files: SubmittedFiles) -> tuple[SubmittedFiles, str]:
     """Recognize a `.py` that is a notebook or not UTF-8; return it with a sentence about that."""
     name, content = submitted_files.filename, submitted_files.content
     if not name.endswith(".py") or not content:

@@ -29,7 +29,7 @@ class Breakpoints:
         self.passed = True
 
     @contextmanager
-    def noted_for(self, exercise: str) -> Iterator[None]:
+    def record_for(self, exercise: str) -> Iterator[None]:
         """Add an exercise to `reached` if its code reaches a breakpoint in this context."""
         self.passed = False
         yield

@@ -148,7 +148,7 @@ def attempt(request: pytest.FixtureRequest) -> Attempt:
         pytest.skip(str(error))
     except NotIsolated as error:
         pytest.exit(str(error), returncode=2)
-    with request.config.stash[BREAKPOINTS].noted_for(test.exercise):
+    with request.config.stash[BREAKPOINTS].record_for(test.exercise):
         made.run([test.exercise])
     return made
 

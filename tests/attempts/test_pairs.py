@@ -5,6 +5,7 @@ import math
 import pytest
 
 from tensorgrade.attempts.maker import AttemptMaker
+from tensorgrade.attempts.pairs import MOST_SHOWN, Pairs
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.recognition.mistakes import make
 
@@ -34,6 +35,16 @@ def test_both_are_named_and_the_second_costs_its_share_of_what_is_left(
     most = project.course.chapter(CHAPTER).exercise(EXERCISE).points
     assert set(found.mistakes) == set(PAIR)
     assert found.points == pytest.approx(most * left) and found.points > 0
+
+
+@pytest.mark.parametrize("others, named", [(MOST_SHOWN - 1, set(PAIR)), (MOST_SHOWN, set())])
+def test_none_is_named_if_more_fit_in_public_than_can_be_tried(
+    judged, wrong, monkeypatch, others, named
+):
+    """The right one could be among those that are left out."""
+    fit = [PAIR, *[("softmax_over_columns", "scores_transposed")] * others]
+    monkeypatch.setattr(Pairs, "looked_up", lambda *_: iter([iter(fit)]))
+    assert set(judged(CHAPTER, EXERCISE, wrong, told=False).mistakes) == named
 
 
 @pytest.mark.slow

@@ -15,8 +15,8 @@ from tensorgrade.author.building.derive import script_for_learners
 from tensorgrade.author.building.notebooks import release_text
 from tensorgrade.author.building.script import stub_text
 from tensorgrade.author.bundle import files_of_kit
-from tensorgrade.author.proofs import complaints
-from tensorgrade.author.proofs.slips import slips
+from tensorgrade.author.proofs import build_checks
+from tensorgrade.author.proofs.course_errors import course_errors
 from tensorgrade.author.recording.bugs import candidates, drawn
 from tensorgrade.exchange.observation import Outcome
 from tensorgrade.exchange.references import load_references
@@ -162,14 +162,14 @@ def test_another_seed_draws_another_mistake(course):
 
 @pytest.mark.slow
 def test_a_build_proves_every_mistake_that_could_be_drawn(course):
-    assert list(complaints.unproved_bugs(course)) == []
-    assert list(complaints.unproved_bugs(course, frozenset({"scaled"}))) == []
+    assert list(build_checks.unproved_bugs(course)) == []
+    assert list(build_checks.unproved_bugs(course, frozenset({"scaled"}))) == []
 
 
 def test_a_build_finds_a_bug_that_is_none(course, monkeypatch):
     none = Mistake("none", "", {NAME: (("(entries, factors)", "(factors, entries)"),)})
-    monkeypatch.setattr(complaints, "candidates", lambda *names: [none])
-    said = list(complaints.unproved_bugs(course))
+    monkeypatch.setattr(build_checks, "candidates", lambda *names: [none])
+    said = list(build_checks.unproved_bugs(course))
     assert said == [
         f"{tests}: bug_scaled with none, as it is given, is not_attempted with 1 points; "
         "it should be not_attempted with 0"
@@ -179,9 +179,9 @@ def test_a_build_finds_a_bug_that_is_none(course, monkeypatch):
 
 @pytest.mark.slow
 def test_a_build_finds_a_solution_that_is_no_repair(course, monkeypatch):
-    monkeypatch.setattr(complaints, "rewritten", lambda project, right, *names: right)
-    said = list(complaints.unproved_bugs(course))
-    assert len(said) == 6 and all("written anew, is passed with 4 points" in one for one in said)
+    monkeypatch.setattr(build_checks, "rewritten", lambda project, right, *names: right)
+    said = list(build_checks.unproved_bugs(course))
+    assert len(said) == 6 and all("rewritten, is passed with 4 points" in one for one in said)
 
 
 SLIPS = [
@@ -213,7 +213,7 @@ def test_an_authors_slip_is_reported(tmp_path, path, old, new, said):
     edit(root, path, old, new)
     if "scaled(entries" in new:  # so that the edits fit
         edit(root, FILE, '("torch.mul(", "torch.add(")', '("reshape(-1)", "flatten()")')
-    found = slips(Project(root))
+    found = course_errors(Project(root))
     assert any(said in one for one in found) if said else found == [], found
 
 
@@ -222,7 +222,7 @@ def test_a_mistake_that_takes_a_rewrite_to_fix_is_reported(tmp_path):
     root = with_a_bug(tmp_path)
     whole = f"{RIGHT_LINE}  # one by one\\n    return products.reshape(x.shape)"
     edit(root, FILE, '"torch.mul(", "torch.add("', f'"{whole}", "return x"')
-    (said,) = slips(Project(root))
+    (said,) = course_errors(Project(root))
     assert "fixing scaled_factor_added changes 1" in said and "at most 6 are allowed" in said
 
 

@@ -13,14 +13,14 @@ from tensorgrade.author.building.parts import BuildOptions
 from tensorgrade.author.building.reference_files import reference_paths
 from tensorgrade.author.building.same import same_fingerprints, same_references, same_values
 from tensorgrade.author.building.script import read_script, stub_text, without_solutions
-from tensorgrade.author.proofs import complaints as checks
-from tensorgrade.author.proofs.complaints import (
+from tensorgrade.author.proofs import build_checks as checks
+from tensorgrade.author.proofs.build_checks import (
     proofs_of_a_release,
     stale,
     with_place,
     wrong_files,
 )
-from tensorgrade.author.proofs.slips import SMALLEST_SEED, chapter_slips
+from tensorgrade.author.proofs.course_errors import SMALLEST_SEED, chapter_errors
 from tensorgrade.course import Chapter, CourseError, Exercise
 from tensorgrade.exchange.references import load_references
 from tensorgrade.project import Project
@@ -128,14 +128,14 @@ def test_text_on_the_line_that_starts_a_cell_is_refused(tmp_path, marker):
 def test_a_missing_hint_point_or_mistake_is_found(project):
     script = read_script(project.solution(CHAPTER))
     chapter = next(c for c in with_hints(project).chapters if c.name == CHAPTER)
-    assert chapter_slips(project, chapter, script) == []
+    assert chapter_errors(project, chapter, script) == []
     bare = replace(
         chapter, exercises=tuple(replace(e, hints=(), points=0) for e in chapter.exercises)
     )
-    said = "\n".join(chapter_slips(project, bare, script))
+    said = "\n".join(chapter_errors(project, bare, script))
     assert "softmax has fewer than 2 hints" in said and "softmax has no points" in said
     other = Chapter(CHAPTER, "", (*chapter.exercises, Exercise("nobody_wrote_this", 1, ("a", "b"))))
-    said = "\n".join(chapter_slips(project, other, script))
+    said = "\n".join(chapter_errors(project, other, script))
     assert "nobody_wrote_this has no known mistake" in said
     assert "nobody_wrote_this: its cell defines nothing of that name" in said
 

@@ -6,7 +6,7 @@ import pytest
 
 from tensorgrade import grader_files
 from tensorgrade.author.building.learner_checks import learner_checks, take_tests
-from tensorgrade.author.proofs.slips import ExerciseFile
+from tensorgrade.author.proofs.course_errors import ExerciseFile
 from tensorgrade.course import CourseError
 from tensorgrade.grader_files import grader_path, marked_in
 from tensorgrade.judging.course_checks import load_checks

@@ -8,8 +8,8 @@ import pytest
 
 from tensorgrade.attempts.findings import finding_on
 from tensorgrade.attempts.results import first_failure
+from tensorgrade.author.proofs.course_errors import wrong_sentences
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
-from tensorgrade.author.proofs.slips import wrong_sentences
 from tensorgrade.exchange.observation import CaughtError, Outcome
 from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
 from tensorgrade.learner.notebook.checking import run_cases

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import Status
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
@@ -63,3 +64,34 @@ def test_options_that_cannot_be_are_one_sentence(monkeypatch, tmp_path):
     done = run("tensorgrade.cli", "grade", tmp_path / "in", *options)
     assert done.returncode == 2 and not (tmp_path / "out").exists()
     assert done.stderr == "tensorgrade: --device must be one of cpu, cuda, auto, not gpu\n"
+
+
+@pytest.mark.parametrize(
+    "isolation, device, gpu, said",
+    [
+        ("full", "cuda", True, "a sandbox hides the GPU"),
+        ("full", "auto", True, "a sandbox hides the GPU"),
+        ("auto", "cuda", False, "torch finds no CUDA device here"),
+    ],
+)
+def test_a_gpu_that_is_missing_or_hidden_is_one_sentence(
+    monkeypatch, tmp_path, isolation, device, gpu, said
+):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
+    setup = Setup(ROOT / "graders", isolation, device)
+    with pytest.raises(CourseError, match=said):
+        running.prepare_to_grade(tmp_path, tmp_path / "out", running.Run(setup))
+
+
+def test_auto_takes_the_isolation_of_the_device_that_it_finds(monkeypatch, tmp_path):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    level = SimpleNamespace(name="full", layers=())
+    monkeypatch.setattr(running, "choose_level", lambda *asked: (asked[-1] == "cpu") and level)
+    run_it = running.Run(Setup(ROOT / "graders", "auto", "auto"))
+    assert running.prepare_to_grade(tmp_path, tmp_path / "out", run_it)[1]
+
+
+def test_on_a_gpu_learner_code_is_not_isolated(monkeypatch, tmp_path):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    run_it = running.Run(Setup(ROOT / "graders", "auto", "cuda"))
+    assert not running.prepare_to_grade(tmp_path, tmp_path / "out", run_it)[1]

@@ -44,7 +44,7 @@ NO_BWRAP = dict.fromkeys(levels.OWN_NAMESPACES, "bwrap is not installed")
     ],
 )
 def test_best_level(missing, level):
-    """The highest level all of whose layers work; one missing layer takes its all_levels away."""
+    """The highest level all of whose layers work; one missing layer excludes all that need it."""
     assert best_level(ALL | missing) is level
 
 
@@ -94,7 +94,7 @@ def machine(monkeypatch):
 
 
 def test_refuses_below_what_the_course_asks(machine):
-    """A sentence that names both all_levels, what to install, and the way around."""
+    """A sentence that names both levels, what to install, and the way around."""
     machine(NO_BWRAP)
     with pytest.raises(NotIsolated) as refused:
         choose_level("namespaces", "auto")
@@ -107,7 +107,7 @@ def test_refuses_below_what_the_course_asks(machine):
 
 
 def test_takes_what_is_asked_for(machine):
-    """The messages on the wanted, the sufficient and the best level."""
+    """The level that the run asks for counts; a GPU has a level of its own."""
     machine(NO_LANDLOCK)
     assert choose_level("landlock", "uid").name == choose_level("uid", "auto").name == "uid"
     with pytest.raises(NotIsolated, match="--isolation uid` learner code runs as a user"):
@@ -123,6 +123,8 @@ def test_takes_what_is_asked_for(machine):
     assert choose_level("none", "auto") is FULL
     assert choose_level("full", "auto", "cuda") is CUDA
     assert choose_level("full", "none", "cuda") is CUDA, "a GPU needs more addresses than `none`"
+    with pytest.raises(NotIsolated, match="without --isolation landlock"):
+        choose_level("none", "landlock", "cuda")
 
 
 @pytest.mark.parametrize("wanted, isolation", [("safe", "auto"), ("full", "maybe")])

@@ -103,7 +103,7 @@ def parted(project, recorded, text, chapter=CHAPTER, own=None):
     backend.load()
     (observed,) = backend.run([with_stages(case)])
     trace = read_trace(observed)
-    trace = trace if own is None else trace.told_in(lambda line: line in own)
+    trace = trace if own is None else trace.attributed_to(lambda line: line in own)
     return find_divergence(Seen(case, expected, observed), trace, traces)
 
 
@@ -291,7 +291,7 @@ def test_what_weights_are_put_together_to_is_not_blamed_for_an_error(project, re
 def test_what_another_line_makes_counts_as_made_by_the_line_that_calls_it():
     steps = [[[3, 9], "add", [], []], [[9], "mul", [0], []], [[4], "sub", [1], []]]
     told = {"steps": steps, "raised": [3, 9]}
-    trace = read_trace(Observation(facts={"stages": told})).told_in(lambda line: line > 8)
+    trace = read_trace(Observation(facts={"stages": told})).attributed_to(lambda line: line > 8)
     assert [(one.line, one.inside) for one in trace.stages] == [(9, True), (9, False), (0, False)]
     assert trace.raised == (9,)
 

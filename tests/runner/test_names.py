@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorgrade.runner.names import as_asked, meant, meant_parts
+from tensorgrade.runner.names import as_asked, match_parameters, meant
 
 ASKED = ["W_query", "W_key", "W_value", "out_proj"]
 
@@ -48,9 +48,11 @@ def test_what_could_mean_anything_means_nothing(asked, there):
 
 def test_a_tensor_of_another_shape_is_meant_if_no_other_layer_can_be():
     asked = {"first.weight": [2, 3], "last.weight": [4, 4]}
-    assert meant_parts(asked, {"fst.weight": [9, 9], "last.weight": [4, 4]}) == {"first": "fst"}
-    assert meant_parts(asked, {"fst.table": [9, 9], "last.weight": [4, 4]}) == {}
-    assert meant_parts(asked, {"lst.weight": [4, 4], "fst.weight": [2, 3]}) == {
+    assert match_parameters(asked, {"fst.weight": [9, 9], "last.weight": [4, 4]}) == {
+        "first": "fst"
+    }
+    assert match_parameters(asked, {"fst.table": [9, 9], "last.weight": [4, 4]}) == {}
+    assert match_parameters(asked, {"lst.weight": [4, 4], "fst.weight": [2, 3]}) == {
         "first": "fst",
         "last": "lst",
     }
@@ -58,7 +60,7 @@ def test_a_tensor_of_another_shape_is_meant_if_no_other_layer_can_be():
 
 def test_parts_within_parts_and_parts_that_lack_something():
     asked = {"heads.0.proj.weight": [2, 3], "heads.0.proj.bias": [2]}
-    assert meant_parts(asked, {"heads.0.p.weight": [2, 3]}) == {"heads.0.proj": "heads.0.p"}
+    assert match_parameters(asked, {"heads.0.p.weight": [2, 3]}) == {"heads.0.proj": "heads.0.p"}
 
 
 FEED = {"layers.0.weight": [8, 2], "layers.0.bias": [8], "layers.2.weight": [2, 8]}
@@ -93,7 +95,7 @@ FEED = {"layers.0.weight": [8, 2], "layers.0.bias": [8], "layers.2.weight": [2, 
     ],
 )
 def test_tensors_that_are_left_over_are_meant_where_all_have_a_partner(there, renamed):
-    assert meant_parts(FEED, there) == renamed
+    assert match_parameters(FEED, there) == renamed
     understood = {as_asked(name, renamed) for name in there}
     assert bool(renamed) == (understood == set(FEED))
 
@@ -101,10 +103,10 @@ def test_tensors_that_are_left_over_are_meant_where_all_have_a_partner(there, re
 def test_of_several_with_one_shape_likeness_tells_first_and_then_the_order():
     asked = {"W_query.weight": [3, 3], "W_key.weight": [3, 3], "W_value.weight": [3, 3]}
     likely = {f"made.{name}.weight": [3, 3] for name in "vkq"}
-    found = meant_parts(asked, likely)
+    found = match_parameters(asked, likely)
     assert found == {"W_query": "made.q", "W_key": "made.k", "W_value": "made.v"}
     nameless = {f"made.{name}.weight": [3, 3] for name in range(3)}
-    found = meant_parts(asked, nameless)
+    found = match_parameters(asked, nameless)
     assert found == {"W_query": "made.0", "W_key": "made.1", "W_value": "made.2"}
 
 
@@ -114,12 +116,15 @@ def test_what_is_in_a_part_of_another_name_is_looked_at_too():
         name.replace("feed", "ff").replace("layers.0", "one").replace("layers.2", "two"): size
         for name, size in asked.items()
     }
-    renamed = meant_parts(asked, there)
+    renamed = match_parameters(asked, there)
     assert {as_asked(name, renamed) for name in there} == set(asked)
     assert renamed["blocks.1.feed.layers.2"] == "blocks.1.ff.two"
 
 
 def test_names_that_are_all_there_stand_for_themselves():
     asked = {"first.weight": (2, 3), "last.weight": (3, 2), "scale": (1,)}
-    assert meant_parts(asked, {"scale": (2,), "last.weight": (2, 3), "first.weight": (3, 2)}) == {}
-    assert meant_parts(asked, {"scale": (1,), "last.w": (3, 2), "first.weight": (2, 3)})
+    assert (
+        match_parameters(asked, {"scale": (2,), "last.weight": (2, 3), "first.weight": (3, 2)})
+        == {}
+    )
+    assert match_parameters(asked, {"scale": (1,), "last.w": (3, 2), "first.weight": (2, 3)})

@@ -33,7 +33,7 @@ def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
 def lines_in_place(part: ExerciseAttempt) -> list[int]:
     """Return the lines that write into a tensor when public cases run."""
     public = part.attempt.public()
-    entries = public.asked_for_stages if public else []
+    entries = public.traced_cases if public else []
     cases = [case for case, _ in entries if case.exercise == part.name]
     traces = map(read_trace, part.attempt.run_public(cases))
     stages = (stage for trace in traces for stage in trace.stages)

@@ -45,7 +45,6 @@ class Site:
     parent: ast.AST
     names: tuple[str, ...]
     own: tuple[str, ...]
-    text: str
 
     def of(self, node: ast.AST) -> str:
         """Return the text of a part, in parentheses unless it is a name or a plain number."""
@@ -159,7 +158,7 @@ def sites(
     Only code is edited: no types, messages, docstrings or decorators.
     """
     if isinstance(node, (ast.expr, ast.stmt)) and not isinstance(node, DEFINITIONS):
-        yield Site(node, parent, names, own, "")
+        yield Site(node, parent, names, own)
     if isinstance(node, (ast.FunctionDef, ast.Lambda)):
         names = (*names, *names_in(node))
     for part in parts(node):

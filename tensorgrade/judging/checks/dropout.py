@@ -41,9 +41,9 @@ def drops_entries(exercise: CheckedExercise, group: str, twice: bool = False) ->
                 _not_already_zero(exercise, case, expected, observed, plain)
                 problem = dropout.sentence(behaviour, p)
                 exercise.wrong("fact", problem, case=case, actual=run)
-        entries = dropout.once(case, filled, halves)
+        entries = dropout.first_share(case, filled, halves)
         drawn = dropout.chances(
-            torch.stack([dropout.once(case, run != 0, halves) for run in runs]), entries, p
+            torch.stack([dropout.first_share(case, run != 0, halves) for run in runs]), entries, p
         )
         if (dim := dropout.dependence(drawn, entries, p)) is not None:
             exercise.wrong("fact", say.DroppedTogether(calls=dim == 0), case=case, actual=runs[0])

@@ -1,8 +1,8 @@
 """A build from start to finish: validate the files, make, write and prove.
 
-slips.py finds the problems that are visible before anything runs. The proofs come afterwards:
-derived files are fresh, stubs are unsolved, the folders contain no other files, and the solutions
-pass their own tests.
+course_errors.py finds the errors that are visible before anything runs. The proofs come
+afterwards: derived files are fresh, stubs are unsolved, the folders contain no other files, and the
+solutions pass their own tests.
 """
 
 import gc
@@ -21,6 +21,7 @@ from ...attempts.pipeline import verdict
 from ...attempts.points import SMALL
 from ...attempts.verdict import Status
 from ...course import Chapter, CourseError, Exercise
+from ...originals import keep_answers, store_original
 from ...project import Project, made_from
 from ...recognition.mistakes import place_of
 from ...testing.collected import CollectedTests
@@ -32,8 +33,8 @@ from ..building.reference_files import without_pairs
 from ..cache import BUILT, BUILT_WITH_PAIRS, cache, contents, contents_of, key_of
 from ..recording.bugs import bug_with, candidates
 from ..recording.casebook import recorded_cases
+from .course_errors import course_errors, place_of_mistake
 from .made_attempts import MadeAttempts
-from .slips import place_of_mistake, slips
 
 
 @dataclass(frozen=True)
@@ -45,25 +46,30 @@ class Built:
 
 
 def rebuild(
-    project: Project, options: BuildOptions, tell: Tell, wrote: Callable[[str], object]
+    project: Project, options: BuildOptions, tell: Tell, say: Callable[[str], object]
 ) -> Built:
     """Make and write the files that are missing or stale.
 
-    wrote: called with the path of every file that was written. Raise CourseError if something
-    cannot be made.
+    say: called with a line for every file that was written, and for every copy of answers that
+    would have been lost. Raise CourseError if something cannot be made.
     """
     torch.set_num_threads(1)  # cases are small, and drawing them starts here
     gc.freeze()  # otherwise every garbage collection scans all imported modules
     found = contents(project.root)
-    if wrong := slips(project, options):
+    if wrong := course_errors(project, options):
         return Built(wrong=tuple(wrong))
     paths = []
+    stubs = [project.exercises / f"{chapter.name}.py" for chapter in project.course.chapters]
     for file in derived(project, options, tell):
         paths.append(file.path)
         if not file.fresh():
+            if file.path in stubs and (copy := keep_answers(project.root, file.path)):
+                say(f"answers are kept: {copy.relative_to(project.root)}")
             file.write()
             if file.path != made_from(project.graders):  # which is written after each chapter
-                wrote(str(file.path.relative_to(project.root)))
+                say(f"wrote {file.path.relative_to(project.root)}")
+        if file.path in stubs:
+            store_original(project.root, file.path)
     wrong = wrong_files(project, paths, options)
     said = last_line(project, options.exercises)
     if not wrong and not options.exercises:
@@ -80,7 +86,7 @@ def check(project: Project, options: BuildOptions, tell: Tell) -> Built:
     Pairs of mistakes that are not requested count as fresh if their sources are unchanged:
     the cases, the edits, the solution's code, and the results of each single mistake.
     """
-    if wrong := slips(project, options):
+    if wrong := course_errors(project, options):
         return Built(wrong=tuple(wrong))
     files = list(derived(project, replace(options, anew=True), tell))
     wrong = stale(project, files) + wrong_files(project, [file.path for file in files], options)
@@ -224,8 +230,8 @@ def judged_otherwise(
         bug = bug_with(made.project, chapter.name, name, mistake)
         for how, source, status, points in (
             ("as it is given", bug, Status.NOT_ATTEMPTED, 0.0),
-            ("mended", right, Status.PASSED, most),
-            ("written anew", anew, Status.PARTIAL, most * (1 - SMALL)),
+            ("repaired", right, Status.PASSED, most),
+            ("rewritten", anew, Status.PARTIAL, most * (1 - SMALL)),
         ):
             attempt = made.attempt(chapter.name, source, {name: bug})
             results = collected.results(attempt, name)

@@ -1,6 +1,6 @@
-"""Problems in a course's files that can be found before any of its code runs on a case.
+"""Errors in a course's files that can be found before any of its code runs on a case.
 
-The checks are cheap. They report all problems together, each as a sentence with file and line.
+The checks are cheap. They report all errors together, each as a sentence with file and line.
 """
 
 import ast
@@ -50,13 +50,13 @@ SMALLEST_SEED = 1 << 64
 GUESSABLE = "course_config.py: the seed can be guessed; take one of 20 digits or more, at random"
 
 
-def slips(project: Project, options: BuildOptions = BuildOptions()) -> list[str]:  # noqa: B008
+def course_errors(project: Project, options: BuildOptions = BuildOptions()) -> list[str]:  # noqa: B008
     """Return one sentence for each problem in the files of the requested chapters."""
     try:
         chapters, own = with_hints(project).chapters, load_checks(project.graders)
         mistakes, forms = project.mistakes, project.form_edits
     except Exception as error:
-        return slip_of(error, project.root).splitlines()
+        return error_sentence(error, project.root).splitlines()
     found = [GUESSABLE] if (project.course.seed or 0) < SMALLEST_SEED else []
     found += misplaced(project, mistakes + forms) + wrong_sentences(project, mistakes)
     for chapter in filter(options.is_about, chapters):
@@ -66,13 +66,13 @@ def slips(project: Project, options: BuildOptions = BuildOptions()) -> list[str]
             found.append(str(error))
             continue
         script = read_script(project.solution(chapter.name))
-        found += chapter_slips(project, chapter, script) + needed_but_off(project, chapter, script)
+        found += chapter_errors(project, chapter, script) + needed_but_off(project, chapter, script)
         for exercise in chapter.exercises:
-            found += ExerciseFile(project, chapter.name, exercise, own).slips()
+            found += ExerciseFile(project, chapter.name, exercise, own).errors()
     return list(dict.fromkeys(found))
 
 
-def slip_of(error: BaseException, root: Path, file: str = "") -> str:
+def error_sentence(error: BaseException, root: Path, file: str = "") -> str:
     """Return an error raised by a file of the course as a sentence with its place in that file.
 
     file: the place to report if the engine raised the error, for a value from that file.
@@ -131,7 +131,7 @@ def place_of_mistake(project: Project, name: str) -> str:
     return ""
 
 
-def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[str]:
+def chapter_errors(project: Project, chapter: Chapter, script: Script) -> list[str]:
     """Return the problems in a chapter's lesson."""
     path = project.solution(chapter.name)
     text = path.read_text(encoding="utf-8")
@@ -141,12 +141,12 @@ def chapter_slips(project: Project, chapter: Chapter, script: Script) -> list[st
     for exercise in chapter.exercises:
         known = any(exercise.name in mistake.edits for mistake in project.mistakes)
         known = known or bool(project.bug(chapter.name, exercise.name))
-        said = exercise_slips(exercise, script.exercises.get(exercise.name), known)
+        said = exercise_errors(exercise, script.exercises.get(exercise.name), known)
         found += [f"{path}: {exercise.name}{one}" for one in said]
     return found
 
 
-def exercise_slips(exercise: Exercise, cell: NotebookNode | None, known: bool) -> Iterator[str]:
+def exercise_errors(exercise: Exercise, cell: NotebookNode | None, known: bool) -> Iterator[str]:
     """Yield the problems of an exercise in a lesson. known: True if it has a known mistake."""
     if len(exercise.hints) < FEWEST_HINTS:
         yield f" has fewer than {FEWEST_HINTS} hints"
@@ -184,7 +184,7 @@ class ExerciseFile:
         self.project, self.chapter, self.exercise, self.own = project, chapter, exercise, own
         self.path = grader_path(project.graders, chapter, exercise.name)
 
-    def slips(self) -> list[str]:
+    def errors(self) -> list[str]:
         """Return the problems in the file. If an error ends the checks early, return it as well."""
         found: list[str] = []
         looks: list[Callable[[], Iterator[str]]] = [
@@ -198,7 +198,7 @@ class ExerciseFile:
             for look in looks:
                 found.extend(look())
         except Exception as error:
-            found += slip_of(error, self.project.root, f"{self.path}: ").splitlines()
+            found += error_sentence(error, self.project.root, f"{self.path}: ").splitlines()
         return found
 
     @property

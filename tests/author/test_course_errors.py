@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tensorgrade.author.proofs import complaints
-from tensorgrade.author.proofs.slips import slips
+from tensorgrade.author.proofs import build_checks
+from tensorgrade.author.proofs.course_errors import course_errors
 from tensorgrade.course import CourseError
 from tensorgrade.project import Project
 
@@ -197,7 +197,7 @@ SLIPS = [
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     """Looked through once and found good, and never built."""
-    return make_course(tmp_path_factory.mktemp("slips") / "small")
+    return make_course(tmp_path_factory.mktemp("errors") / "small")
 
 
 @pytest.fixture(autouse=True)
@@ -207,7 +207,7 @@ def nothing_is_made(monkeypatch):
     def derive(*_):
         raise LookupError("nothing is wrong")
 
-    monkeypatch.setattr(complaints, "derive", derive)
+    monkeypatch.setattr(build_checks, "derive", derive)
 
 
 def said_of(root) -> str:
@@ -265,13 +265,13 @@ def test_an_error_of_several_lines_is_one_sentence(course, monkeypatch):
     def cases(file):
         raise TypeError("eye() takes other arguments:\n * (int n)\n * (int n, int m)")
 
-    monkeypatch.setattr("tensorgrade.author.proofs.slips.ExerciseFile.wrong_cases", cases)
+    monkeypatch.setattr("tensorgrade.author.proofs.course_errors.ExerciseFile.wrong_cases", cases)
     said = said_of(course).splitlines()
     assert said and all(line.endswith("TypeError: eye() takes other arguments:") for line in said)
 
 
 @pytest.mark.slow
-def test_slips_of_several_files_are_reported_together(tmp_path):
+def test_errors_of_several_files_are_reported_together(tmp_path):
     root = make_course(tmp_path / "small")
     edit(root, GRADER, '"x * factor", "x + factor"', '"x * factro", "x + factor"')
     edit(root, SHIFT, "def cases(", "def casses(")
@@ -305,7 +305,7 @@ def test_an_adopted_mistake_has_a_name_of_its_own(tmp_path):
     ):
         kept = [{"name": name, "message": "It is.", "source": ""} for name in names]
         path.write_text(json.dumps(kept), encoding="utf-8")
-        told = slips(Project(root))
+        told = course_errors(Project(root))
         assert told == ([f"{path}: another mistake is named {taken}, too"] if taken else [])
 
 
@@ -315,9 +315,9 @@ def test_an_adopted_mistake_has_a_name_of_its_own(tmp_path):
 )
 def test_a_name_that_nothing_has_is_reported_with_those_that_there_are(project, name, close):
     with pytest.raises(CourseError, match=f"there is no {name}; there is {close}"):
-        complaints.exercises_of(project, ["softmax", name])
+        build_checks.exercises_of(project, ["softmax", name])
 
 
 def test_chapters_and_exercises_are_built_by_name(project):
-    named = complaints.exercises_of(project, ["ch3_causal_attention", "softmax"])
+    named = build_checks.exercises_of(project, ["ch3_causal_attention", "softmax"])
     assert named > {"softmax", "causal_mask"} and "context_vector" not in named
