@@ -18,7 +18,6 @@ import re
 import shutil
 import signal
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
@@ -39,6 +38,10 @@ from tensorgrade.instructor.store import Store
 from tensorgrade.project import Project
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.commands import Begun, run  # noqa: E402
+
 MOODLE, CANVAS, NBGRADER = SYSTEMS = ("moodle", "canvas", "nbgrader")
 ZONE, SHARE_A_DAY = "Europe/Berlin", 0.2
 # Appended to the course's settings. The first chapters are a course of their own.
@@ -100,8 +103,7 @@ class Term:
     def command(self, *arguments: object) -> str:
         """Run a command of tensorgrade, and return its output."""
         self.commands += 1
-        told = [sys.executable, "-m", "tensorgrade.cli", *map(str, arguments)]
-        done = subprocess.run(told, cwd=self.course, capture_output=True, text=True, check=False)
+        done = run("tensorgrade.cli", *arguments, cwd=self.course, timeout=3600)
         print(f"$ tensorgrade {' '.join(map(str, arguments))}".replace(f"{self.folder}/", ""))
         if done.returncode:
             raise SystemExit(f"{done.stdout}{done.stderr}\nexit code {done.returncode}")
@@ -239,15 +241,9 @@ class Term:
 
     def cut_power(self) -> int:
         """Kill a run, with all its processes, after its first new results; return their number."""
-        told = [sys.executable, "-m", "tensorgrade.cli", "grade", self.submitted, "--out", self.out]
+        told = ("grade", self.submitted, "--out", self.out, *OPEN)
         before = self.judged()
-        process = subprocess.Popen(
-            [*map(str, told), *OPEN],
-            cwd=self.course,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        process = Begun("tensorgrade.cli", *map(str, told), cwd=self.course)
         while self.judged() == before and process.poll() is None:
             time.sleep(0.01)
         if process.poll() is not None:

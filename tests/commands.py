@@ -5,15 +5,19 @@ A fresh interpreter spends seconds on importing torch before a command says its 
 
 import csv
 import gc
+import json
 import multiprocessing
 import os
 import runpy
+import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+from multiprocessing import reduction
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -109,6 +113,11 @@ def run_here(command: list[str], cwd: Path, environment: dict, written: list[Pat
     """Be the command: its folder, its environment, its output; what a new interpreter would set."""
     for number, path in enumerate(written, 1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
+    run_in(command, cwd, environment)
+
+
+def run_in(command: list[str], cwd: Path, environment: dict) -> None:
+    """Be the command in a folder and an environment, as in a new interpreter."""
     gc.freeze()  # else every collection goes through all of torch
     os.chdir(cwd)
     os.environ.clear()
@@ -118,6 +127,85 @@ def run_here(command: list[str], cwd: Path, environment: dict, written: list[Pat
         runpy.run_module(command[0], run_name="__main__", alter_sys=True)
     finally:
         threading._shutdown()  # ends pools of processes, before anybody waits for their processes
+
+
+CLIENT = """#!{python} -IS
+import json, os, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.connect({address!r})
+told = [[{module!r}, *sys.argv[1:]], os.getcwd(), dict(os.environ)]
+socket.send_fds(server, [b"."], [0, 1, 2])
+server.sendall(json.dumps(told).encode())
+server.shutdown(socket.SHUT_WR)
+sys.exit(int(server.recv(9) or 1))
+"""
+SCRIPTS = {"tensorgrade": "tensorgrade.cli", "pytest": "pytest"}
+
+
+class Shell:
+    """Runs bash with scripts for `tensorgrade` and `pytest` that have the warm process forked."""
+
+    def __init__(self, folder: Path):
+        self.scripts = folder / "scripts"
+        self.scripts.mkdir()
+        address = str(folder / "socket")
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(address)
+        self.listener.listen()
+        for name, module in SCRIPTS.items():
+            client = CLIENT.format(python=sys.executable, address=address, module=module)
+            (self.scripts / name).write_text(client, encoding="utf-8")
+            (self.scripts / name).chmod(0o755)
+
+    def run(self, commands: str, cwd: Path, environment: dict) -> subprocess.CompletedProcess:
+        """Run shell commands in a folder; returns what they print, and the last one's status."""
+        path = f"{self.scripts}{os.pathsep}{environment['PATH']}"
+        told = {"cwd": cwd, "env": environment | {"PATH": path}, "text": True}
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as written:
+            shell = subprocess.Popen(
+                ["bash", "-c", commands], stdout=written, stderr=subprocess.STDOUT, **told
+            )
+            while shell.poll() is None:
+                if select.select([self.listener], [], [], 0.02)[0]:
+                    serve(self.listener.accept()[0])
+            written.seek(0)
+            return subprocess.CompletedProcess(commands, shell.returncode, written.read())
+
+
+def serve(client: socket.socket) -> None:
+    """Fork the warm process for a script's command, and send the script the exit status."""
+    with client:
+        _, places, _, _ = socket.recv_fds(client, 1, 3)
+        command, cwd, environment = json.loads(b"".join(iter(lambda: client.recv(1 << 16), b"")))
+        told = ([*map(Passed, places)], command, Path(cwd), environment)
+        process = WARM.Process(target=run_on, args=told)
+        process.start()
+        for place in places:
+            os.close(place)
+        process.join()
+        client.sendall(str(process.exitcode).encode())
+
+
+class Passed:
+    """An open file that a forked process gets as a number."""
+
+    def __init__(self, place: int):
+        self.place = place
+
+    def __reduce__(self) -> tuple:
+        return received, (reduction.DupFd(self.place),)
+
+
+def received(passed) -> int:
+    """Return the number of a passed file in this process."""
+    return passed.detach()
+
+
+def run_on(places: list[int], command: list[str], cwd: Path, environment: dict) -> None:
+    """Be the command that reads and writes at these three places."""
+    for number, place in enumerate(places):
+        os.dup2(place, number)
+    run_in(command, cwd, environment)
 
 
 def points_in_nbgrader(course: Path, chapter: str) -> dict[str, float]:

@@ -107,21 +107,25 @@ def number_in(text: str) -> float | None:
 
 LONGEST_TEXT = 10_000  # longest cell text in characters that is rendered
 SECONDS_OF_TEXT = 5.0  # processor time for the text of a page; later cells are plain text
-SPENT = "seconds of text"
+MOST_TAGS = 50_000  # HTML tags in the text of a page; later cells are plain text
+SPENT, TAGGED = "seconds of text", "tags of text"
 
 
 def rendered(context: Context, source: str, render: Callable[[], str]) -> str:
     """Render a cell's text as HTML; show it as plain text if that fails or takes too long.
 
     Some texts of a megabyte take hours to render, and the rest of the class would wait. Rendering
-    also fails for some texts, such as those with a missing picture.
+    also fails for some texts, such as those with a missing picture. nbconvert parses the
+    whole page again, which takes longer than to render it if there are many tags.
     """
     page = context.get("resources") or {}
-    spent = page.get(SPENT) or 0.0
+    spent, tags = page.get(SPENT) or 0.0, page.get(TAGGED) or 0
     began = time.process_time()
     try:
-        if len(source) <= LONGEST_TEXT and spent < SECONDS_OF_TEXT:
-            return render()
+        if len(source) <= LONGEST_TEXT and spent < SECONDS_OF_TEXT and tags < MOST_TAGS:
+            html = render()
+            page[TAGGED] = tags + html.count("<")
+            return html
     except Exception:  # renderers fail in many ways
         pass
     finally:

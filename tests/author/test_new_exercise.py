@@ -2,13 +2,12 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from ..commands import ROOT, run
+
 CHAPTER = "ch3_causal_attention"
 LESSON = '''
 
@@ -61,10 +60,9 @@ MISTAKES = [
 
 def tensorgrade(course: Path, *arguments: str) -> str:
     """A command in the copy of the course; returns what it said."""
-    command = [sys.executable, "-m", "tensorgrade.cli", *arguments]
-    run = subprocess.run(command, cwd=course, capture_output=True, text=True)
-    assert run.returncode == 0, run.stdout + run.stderr
-    return run.stdout
+    done = run("tensorgrade.cli", *arguments, cwd=course)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.fixture(scope="module")

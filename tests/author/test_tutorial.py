@@ -2,13 +2,12 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from ..commands import ROOT
+from ..commands import ROOT, Shell
 
 PAGE = ROOT / "docs" / "tutorial" / "author.md"
 BLOCK = re.compile(
@@ -16,17 +15,11 @@ BLOCK = re.compile(
 )
 
 
-def run(commands: str, folder: Path) -> tuple[str, Path]:
+def run(shell: Shell, commands: str, folder: Path) -> tuple[str, Path]:
     """Run shell commands in a folder; return what they print, and the folder they end in."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", f"{commands}pwd"],
-        cwd=folder,
-        env=os.environ | {"PATH": path, "COLUMNS": "80", "PYTEST_ADDOPTS": "--no-plain"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    environment = os.environ | {"PATH": path, "COLUMNS": "80", "PYTEST_ADDOPTS": "--no-plain"}
+    done = shell.run(f"{commands}pwd", folder, environment)
     printed, _, last = done.stdout.rstrip("\n").rpartition("\n")
     return printed.replace(last, "…"), Path(last)
 
@@ -62,12 +55,12 @@ def missing(shown: str, printed: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_commands_print_what_the_tutorial_shows(tmp_path):
-    folder, printed, compared = tmp_path, "", 0
+    shell, folder, printed, compared = Shell(tmp_path), tmp_path, "", 0
     blocks = [*BLOCK.finditer(PAGE.read_text(encoding="utf-8"))][1:]  # the first one installs
     for block in blocks:
         kind, file, body = block.groups()
         if kind == "sh":
-            printed, folder = run(body, folder)
+            printed, folder = run(shell, body, folder)
         elif kind == "text":
             assert missing(body, printed) == [], printed
             compared += 1

@@ -15,7 +15,7 @@ from .runs import begin, end_of, graded_in, wait_for
 CHAPTER = "ch1_simplified_attention"
 SOLUTION = (ROOT / "solutions" / f"{CHAPTER}.py").read_text(encoding="utf-8")
 LEARNERS, DISTURBED_AT = 16, 3
-LONG = "import time\ntime.sleep(1)\n"  # the last ones take their time: it is not over too soon
+LONG = "import time\ntime.sleep(0.3)\n"  # the last ones take their time: it is not over too soon
 JOBS = ("--jobs", "2")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -14,6 +14,7 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from tensorgrade.course_sources import load_course
 from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card
+from tensorgrade.nbgrader_plugin.feedback import MOST_TAGS
 
 from ..commands import ROOT
 from .test_nbgrader_cycle import CH1, MOST, Scratch, read
@@ -132,7 +133,7 @@ ACTING += [
 def graded(tmp_path_factory):
     """Points by learner, and the course in which they were given; one run for the whole class."""
     scratch = Scratch(tmp_path_factory.mktemp("hostile"))
-    scratch.run("generate_assignment", CH1)
+    scratch.release()
     for name in HONEST:
         scratch.hand_in(name, CH1, read("source", CH1))
     for name, content in (RIGHT | WRONG | MUTATED | {BROKEN: whole(), "code": CODE}).items():
@@ -178,6 +179,7 @@ def test_what_takes_long_to_render_is_shown_as_it_was_written(graded):
     scratch, _ = graded
     assert "<pre>[[[[[" in page(scratch, "brackets")
     assert "<pre>a.a.a." in page(scratch, "code") and "<h1" in page(scratch, "headings")
+    assert page(scratch, "code").count("<") < 1.5 * MOST_TAGS, "to parse more takes a minute"
 
 
 def test_files_that_are_no_notebooks_show_a_reason(graded):

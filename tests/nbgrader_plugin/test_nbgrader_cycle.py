@@ -1,5 +1,6 @@
 """The whole nbgrader cycle with nbgrader's own commands, in a scratch course and exchange."""
 
+import atexit
 import csv
 import json
 import os
@@ -8,7 +9,9 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import zipfile
+from functools import cache
 from itertools import cycle
 from pathlib import Path
 
@@ -86,6 +89,12 @@ class Scratch:
         assert (done.returncode == 0) == succeed, said
         return said
 
+    def release(self) -> None:
+        """Copy what `nbgrader generate_assignment` makes of chapter 1: files, and the gradebook."""
+        made = released_first_chapter()
+        shutil.copytree(made / "release", self.root / "release")
+        shutil.copy(made / "gradebook.db", self.root)
+
     def learner(self, name: str, command: str, chapter: str) -> Path:
         """`fetch_assignment` or `submit` as a learner, who has no course folder."""
         home = self.homes / name
@@ -133,6 +142,16 @@ class Scratch:
             for (s, c), r in self.export().items()
             if c == chapter and r["raw_score"]
         }
+
+
+@cache
+def released_first_chapter() -> Path:
+    """A course in which chapter 1 is released, for all tests that only need it to be."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    made = Scratch(folder)
+    made.run("generate_assignment", CH1)
+    return made.root
 
 
 def isolation() -> str:
@@ -242,7 +261,7 @@ def test_late_penalties_go_on_working(tmp_path):
         f"""c.HiddenGraders.deadlines = {{"{CH1}": "2026-01-15 23:59 UTC"}}
     c.LateSubmissionPlugin.penalty_method = "zero\"""",
     )
-    scratch.run("generate_assignment", CH1)
+    scratch.release()
     for name, when in (("early", "2026-01-15 10:00:00 UTC"), ("late", "2026-01-16 10:00:00 UTC")):
         path = scratch.hand_in(name, CH1, read("source", CH1))
         (path.parent / "timestamp.txt").write_text(when)
@@ -262,7 +281,7 @@ def test_late_work_loses_the_same_by_both_commands(tmp_path):
     text = config.read_text(encoding="utf-8")
     assert text.count("deadlines={})") == 1
     config.write_text(text.replace("deadlines={})", f"{rule})"), encoding="utf-8")
-    scratch.run("generate_assignment", CH1)
+    scratch.release()
     for name, day in (("early", 15), ("late", 16), ("later", 17)):
         path = scratch.hand_in(name, CH1, changed(CH1, WRONG, "source"))
         (path.parent / "timestamp.txt").write_text(f"2025-01-{day} 10:00:00 UTC\n")
@@ -284,7 +303,7 @@ def test_late_work_loses_the_same_by_both_commands(tmp_path):
 def test_a_chapter_that_was_released_again_keeps_old_submissions_gradable(tmp_path):
     """Lessons and points may change; where cells come or go, nbgrader refuses and says why."""
     scratch = Scratch(tmp_path)
-    scratch.run("generate_assignment", CH1)
+    scratch.release()
     scratch.hand_in("ada", CH1, read("source", CH1))
     scratch.grade(CH1)
     source = scratch.root / "source" / CH1 / f"{CH1}.ipynb"
@@ -393,9 +412,9 @@ def cheats(scratch: Scratch) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def cheating(tmp_path_factory):
-    """A graded class of cheats, with one honest learner among them."""
+    """A graded class of cheats and spoilt notebooks, with honest learners among them."""
     scratch = Scratch(tmp_path_factory.mktemp("cheats"))
-    scratch.run("generate_assignment", CH1)
+    scratch.release()
     for name, nb in cheats(scratch).items():
         scratch.hand_in(name, CH1, nb)
     honest = read("source", CH1)
@@ -411,8 +430,9 @@ def cheating(tmp_path_factory):
             )
     honest.cells.append(nbformat.v4.new_code_cell("for step in range(10**12):\n    train()"))
     scratch.hand_in("noisy", CH1, honest)
-    scratch.grade(CH1)
-    return scratch, scratch.scores(CH1)
+    hand_in_spoilt(scratch)
+    said = scratch.grade(CH1)
+    return scratch, scratch.scores(CH1), said
 
 
 @pytest.mark.parametrize(
@@ -434,7 +454,7 @@ def cheating(tmp_path_factory):
 def test_a_cheat_scores_as_the_wrong_answer_that_it_is(cheating, name):
     if name == "reader":  # without isolation, learner code can read what the grader can read
         require("isolation 'namespaces'")
-    _, scores = cheating
+    _, scores, _ = cheating
     assert scores["plain"] < 5 and scores[name] == scores["plain"]
 
 
@@ -444,14 +464,14 @@ def test_a_right_notebook_that_prints_and_warns_gets_full_points(cheating):
 
 def test_no_kernel_ran(cheating):
     """Only graded cells have outputs: nothing else was executed."""
-    scratch, _ = cheating
+    scratch, *_ = cheating
     nb = nbformat.read(scratch.root / "autograded" / "noisy" / CH1 / f"{CH1}.ipynb", as_version=4)
     with_outputs = {cell.id for cell in nb.cells if cell.get("outputs")}
     assert with_outputs == {f"points-{exercise.name}" for exercise in COURSE.chapter(CH1).exercises}
 
 
 def test_feedback_shows_code_cards_and_points_and_reveals_nothing(cheating):
-    scratch, scores = cheating
+    scratch, scores, _ = cheating
     scratch.run("generate_feedback", CH1, "--student", "plain")
     page = (scratch.root / "feedback" / "plain" / CH1 / f"{CH1}.html").read_text()
     assert "torch" in page and "not written yet" in page and f"Score: {scores['plain']}" in page
@@ -485,7 +505,7 @@ def test_feedback_shows_code_cards_and_points_and_reveals_nothing(cheating):
 
 def test_the_button_of_the_formgrader_gives_the_same(cheating):
     """The formgrader calls nbgrader's Python interface from inside a server."""
-    scratch, scores = cheating
+    scratch, scores, _ = cheating
     scratch.ask(("autograde", CH1, "plain"))
     assert scratch.scores(CH1)["plain"] == scores["plain"]
 
@@ -505,36 +525,31 @@ SPOILT = {
 }
 
 
-@pytest.fixture(scope="module")
-def spoilt(tmp_path_factory):
-    """A class with a spoilt notebook of every kind, graded; what that said, and the scores."""
-    scratch = Scratch(tmp_path_factory.mktemp("spoilt"))
-    scratch.run("generate_assignment", CH1)
+def hand_in_spoilt(scratch: Scratch) -> None:
+    """Add a spoilt notebook of every kind to a class."""
     for name, spoil in SPOILT.items():
         nb = read("source", CH1)
         spoil(nb)
         scratch.hand_in(name, CH1, nb)
     scratch.hand_in("bad", CH1, "this is no notebook")
     scratch.hand_in("good", CH1, read("source", CH1))
-    said = scratch.grade(CH1)
-    return said, scratch.scores(CH1)
 
 
 @pytest.mark.parametrize("name", SPOILT)
-def test_a_spoilt_notebook_keeps_what_is_right_in_it(spoilt, name):
-    _, scores = spoilt
+def test_a_spoilt_notebook_keeps_what_is_right_in_it(cheating, name):
+    _, scores, _ = cheating
     assert scores[name] == MOST[CH1] - 10 * (name == "broken_cell")
 
 
-def test_a_file_that_is_no_notebook_costs_no_other_learner_anything(spoilt):
-    said, scores = spoilt
+def test_a_file_that_is_no_notebook_costs_no_other_learner_anything(cheating):
+    _, scores, said = cheating
     assert f"bad/{CH1}/{CH1}.ipynb: {CH1}.ipynb is not a notebook" in said
     assert (scores["bad"], scores["good"]) == (0.0, MOST[CH1])
 
 
 def test_without_isolation_grading_refuses(tmp_path, monkeypatch):
     scratch = Scratch(tmp_path)
-    scratch.run("generate_assignment", CH1)
+    scratch.release()
     scratch.hand_in("ada", CH1, read("source", CH1))
     config = scratch.root / "course_config.py"
     (scratch.root / "graders").unlink()

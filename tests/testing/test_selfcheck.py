@@ -143,10 +143,10 @@ def test_a_syntax_error_names_the_line_and_costs_only_itself(answers):
 def test_an_endless_loop_ends_in_a_sentence(answers):
     spoil(answers, "ch1", "    return inputs @ query", "    while True:\n        pass")
     run = run_pytest(
-        "exercises/test_ch1_simplified_attention.py", "--attempt", str(answers), "-o", "timeout=8"
+        "exercises/test_ch1_simplified_attention.py", "--attempt", str(answers), "-o", "timeout=3"
     )
     text = " ".join(run.stdout.split())
-    assert "It did not finish within 8 seconds (line " in text and "infinite loop?" in text
+    assert "It did not finish within 3 seconds (line " in text and "infinite loop?" in text
     assert "Stack of" not in text + run.stderr
     assert run.stdout.count("done") >= 4
 
