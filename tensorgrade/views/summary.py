@@ -12,10 +12,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
-from ..attempts.inherited_errors import deduct_once
 from ..attempts.maker import AttemptMaker
-from ..attempts.points import scored
-from ..attempts.results import CheckResult, Results, State, first_failure, state_of
+from ..attempts.results import CheckResult, Results, Settled, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.errors import raised
@@ -24,7 +22,7 @@ from ..messages.message import Clauses, render, sentence
 from ..messages.verdicts import CheckFailed, WriteThatFirst
 from .hints import print_hints
 from .note import Note
-from .points import earned, how_earned, what_comes_back
+from .points import earned, how_earned, how_many_ran, what_comes_back
 from .words import in_tenths, line_of, path_here, place_in_file, plural
 
 MARKS = {
@@ -37,6 +35,8 @@ START = "Read its docstring, replace `raise NotImplementedError` with your code,
 FIX = "The given code has a mistake: find it, fix it, and save."
 MOST_WARNINGS = 3
 PART_DONE = "All selected exercises are done; `pytest exercises/` runs all exercises."
+CHECKS_DONE = "All selected checks passed; `pytest exercises/` runs all exercises."
+NO_POINTS = "Points are shown only for exercises whose checks all ran."
 AGAIN = "Then run this again. `tensorgrade watch` does that each time you save."
 AT_THE_END = (
     "You have written every exercise of the course. Next: submit your files, and read the lessons "
@@ -46,32 +46,32 @@ OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, CheckFailed()))
 
 
 def print_summary(
-    terminal: TerminalReporter, results: list[CheckResult], maker: AttemptMaker, config: Config
-) -> Results:
+    terminal: TerminalReporter, settled: Settled, maker: AttemptMaker, config: Config
+) -> None:
     """Write the summary to pytest's terminal.
 
-    In plain text the exercise to work on comes before the list of all. Return the results, scored
-    and by exercise.
+    In plain text the exercise to work on comes before the list of all.
     """
     console, plain = console_on(terminal), is_plain(terminal, config)
-    course, by_exercise = maker.course, settle(group(results), maker)
+    course, by_exercise = maker.course, settled.whole
     folder = Path(config.getoption("attempt") or maker.tests)
-    first = first_to_work_on(course, by_exercise)
+    first = first_to_work_on(course, settled.whole | settled.partial)
     console.print()
     if not plain:
         print_progress(console, course, by_exercise)
+        print_partial(console, settled)
     print_left_out(console, maker.attempts.values())
     if first is not None:
         hints = config.getoption("hint")
-        print_first(console, course, first, by_exercise, folder, hints, plain)
+        print_first(console, course, first, settled, folder, hints, plain)
     elif is_whole(course, by_exercise, config):
         print_end_of_course(console, course)
     else:
-        console.print(f"\n[bold green]{PART_DONE}[/]\n")
+        console.print(f"\n[bold green]{CHECKS_DONE if settled.partial else PART_DONE}[/]\n")
     if plain:
         console.print()
         print_progress(console, course, by_exercise, plain=True)
-    return by_exercise
+        print_partial(console, settled, plain=True)
 
 
 def is_plain(terminal: TerminalReporter, config: Config) -> bool:
@@ -143,16 +143,6 @@ def group(results: list[CheckResult]) -> Results:
     return grouped
 
 
-def settle(by_exercise: Results, maker: AttemptMaker) -> Results:
-    """Return the results with each check's points, and the earlier exercise to fix first."""
-    again = by_exercise.__getitem__  # on public cases nothing is judged a second time
-    for attempt in maker.attempts.values():
-        by_exercise = deduct_once(attempt, by_exercise, again, maker.tests)
-        own = by_exercise.keys() & attempt.exercises.keys()
-        by_exercise |= {name: scored(attempt.exercises[name], by_exercise[name]) for name in own}
-    return by_exercise
-
-
 def print_progress(
     console: Console,
     course: Course,
@@ -190,6 +180,19 @@ def print_chapter(
         for exercise in shown:
             print_exercise(console, exercise, by_exercise[exercise.name], column, plain)
     return points, most
+
+
+def print_partial(console: Console, settled: Settled, plain: bool = False) -> None:
+    """Print a line for each exercise of which only some checks ran, without points."""
+    for name, checks in settled.partial.items():
+        state, ran = state_of(checks), how_many_ran(checks, settled.counts[name])
+        said = f"{ran}: {why(checks)}" if state == State.WRONG else ran
+        mark, style = MARKS[state]
+        start = Text(f"{name}: {state}, ") if plain else Text.assemble((f"  {mark} ", style), name)
+        line = start.append(said if plain else f"  {said}", "" if plain else style)
+        console.print(line, soft_wrap=plain)
+    if settled.partial:
+        console.print(Text(NO_POINTS, "dim"))
 
 
 def print_line(
@@ -291,18 +294,22 @@ def print_first(
     console: Console,
     course: Course,
     name: str,
-    by_exercise: Results,
+    settled: Settled,
     folder: Path,
     hints: int,
     plain: bool,
 ) -> None:
     """Print the one exercise to work on: its points, its problem, and hints if requested."""
     chapter, exercise = course.exercise(name)
-    path, checks = folder / f"{chapter.name}.py", by_exercise[name]
+    path, checks = folder / f"{chapter.name}.py", (settled.whole | settled.partial)[name]
     console.print()
     if state_of(checks) == State.WRONG:
         console.print(Text(f"Work on this first: {name}", "bold"))
-        console.print(Text(points_of(exercise, checks, course, by_exercise), "dim"))
+        if name in settled.partial:
+            told = f"{how_many_ran(checks, settled.counts[name])}. {NO_POINTS}"
+        else:
+            told = points_of(exercise, checks, course, settled.whole)
+        console.print(Text(told, "dim"))
         console.print()
         note_on(name, checks, path).print(console, plain)
     else:

@@ -97,10 +97,22 @@ def check(exercises: Path, name: str, source: Source) -> Checked:
     with undisturbed(maker, chapter.name):
         run_cases(attempt, name, maker.course.limits.load_seconds)
         begins = next(iter(attempt.exercises[name].own_lines), (None,))[0]
-        found = Checked(exercise, tests.results(attempt, name), begins)
+        found = Checked(exercise, results_on(attempt, name, tests), begins)
         if found.note:
             found.note.sections  # noqa: B018 - runs the code again, so read it in this context
     return found
+
+
+def results_on(attempt: Attempt, name: str, tests: CollectedTests) -> list[CheckResult]:
+    """Return the results of an exercise's checks.
+
+    If one fails, the earlier exercises that it calls are checked too: one of them may be the cause.
+    """
+    results = tests.results(attempt, name)
+    called = attempt.called_before(name) if state_of(results) == State.WRONG else []
+    if called:
+        results = tests.results(attempt, name, *called)
+    return [one for one in results if one.exercise == name]
 
 
 @functools.lru_cache(maxsize=2)
