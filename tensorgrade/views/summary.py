@@ -16,7 +16,7 @@ from ..attempts.maker import AttemptMaker
 from ..attempts.results import CheckResult, Results, Settled, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..judging.errors import raised
+from ..judging.errors import own_words, raised
 from ..messages.errors import NotWritten
 from ..messages.message import Clauses, render, sentence
 from ..messages.verdicts import CheckFailed, WriteThatFirst
@@ -269,7 +269,7 @@ def in_short(diagnosis: Diagnosis) -> str:
         return render(diagnosis.problem)
     # A KeyError's own words are only the key; those of `sys.exit(1)` are a number.
     typed = not error.line or error.type in ("KeyError", "SystemExit")
-    said = f"{error.type}: {error.text}" if typed else error.text
+    said = f"{error.type}: {own_words(error)}" if typed else own_words(error)
     return f"line {error.line}: {said}" if error.line else said
 
 

@@ -15,9 +15,10 @@ from tensorgrade.attempts.results import CheckResult, Rule
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.course import Chapter, Exercise
 from tensorgrade.course_sources import load_course
-from tensorgrade.exchange.observation import Observation
+from tensorgrade.exchange.observation import CaughtError, Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
 from tensorgrade.judging.divergence import Divergence
+from tensorgrade.judging.errors import raised
 from tensorgrade.messages.message import Plain, Sentences
 from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.recognition.mistakes import make
@@ -26,7 +27,7 @@ from tensorgrade.views.comparison import MOST, Block, Cell, drawn, window
 from tensorgrade.views.hints import print_where_hints_are
 from tensorgrade.views.note import Note
 from tensorgrade.views.points import how_earned
-from tensorgrade.views.summary import points_of, print_chapter, print_line
+from tensorgrade.views.summary import in_short, points_of, print_chapter, print_line
 from tensorgrade.views.words import place_in_file
 
 from ..commands import run as run_module
@@ -425,6 +426,13 @@ def test_the_rule_behind_the_points_is_told(rule, words):
         CheckResult("mean", 2.0, False, earned_points=1.5, rule=rule),
     ]
     assert how_earned(checks, 4.0) == f"1 of 2 checks passed{words}"
+
+
+def test_the_short_line_gives_no_advice_that_contradicts_the_note():
+    text = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+    error = CaughtError("RuntimeError", text, line=4)
+    said = in_short(Diagnosis(Kind.ERROR, raised(error, str), error=error))
+    assert said == "line 4: Can't call numpy() on Tensor that requires grad"
 
 
 def test_the_line_on_points_says_how_they_came_about(project):
