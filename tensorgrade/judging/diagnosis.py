@@ -60,7 +60,9 @@ class Diagnosis:
     problem: what is wrong. called: the call, with shapes. case: the name of the case. actual: the
     learner's own result. error: the error of the learner's code. line: the place of the fault, if
     it is known. share: at least this share of the exercise's points is lost; 0 if only the check's
-    own points are. observe: returns remarks on the result; called only if a message needs them.
+    own points are. forbidden: names that the exercise rules out and this code uses. call: the
+    forbidden code on that line, such as `torch.softmax`. observe: returns remarks on the result;
+    called only if a message needs them.
     """
 
     kind: Kind
@@ -71,6 +73,8 @@ class Diagnosis:
     error: CaughtError | None = None
     line: int | None = None
     share: float = 0.0
+    forbidden: frozenset[str] = frozenset()
+    call: str = ""
     observe: Callable[[], Observations] = Observations
 
     @cached_property

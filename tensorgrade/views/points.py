@@ -21,7 +21,7 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
     others = [check for check in checks if check.about != Topic.ANSWER]
     passed = sum(check.passed for check in answers)
     parts = [f"{passed} of {plural(len(answers), 'check')} passed"]
-    if passed < len(answers) and (reason := other_rule(answers)):
+    if passed < len(answers) and (reason := forbidden_call(answers) or other_rule(answers)):
         parts.append(f"{reason}: {lost(most - earned(answers))}")
     if any(check.about == Topic.NAMES and not check.passed for check in others):
         parts.append(f"names other than the given ones: {lost(-earned(others))}")
@@ -40,7 +40,7 @@ def how_many_ran(checks: list[CheckResult], count: int) -> str:
 # Why points differ from those of the passed checks. A mistake is counted, so it is not listed.
 RULES = {
     Rule.LOST_DIMENSIONS: "dimensions of size 1 lost",
-    Rule.FORBIDDEN: "a name that is not allowed",
+    Rule.FORBIDDEN: "a forbidden call",
     Rule.EARLIER: "only an earlier exercise is wrong",
     Rule.REPAIR: "only what you fixed counts",
 }
@@ -53,6 +53,15 @@ def other_rule(answers: list[CheckResult]) -> str:
         found = [check.finding.mistakes for check in answers if check.finding]
         return "known mistakes" if any(len(names) > 1 for names in found) else "known mistake"
     return next((words for rule, words in RULES.items() if rule in rules), "")
+
+
+def forbidden_call(answers: list[CheckResult]) -> str:
+    """Return the forbidden call that costs points and its line, if both are known; else ""."""
+    found = [one.finding for one in answers if one.finding and one.rule == Rule.FORBIDDEN]
+    first = next((one for one in found if one.diagnosis.call and one.line), None)
+    if first is None or first.line is None:
+        return ""
+    return f"a forbidden call ({first.diagnosis.call}, {first.place(first.line)})"
 
 
 def lost(points: float) -> str:

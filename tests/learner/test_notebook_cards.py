@@ -97,6 +97,13 @@ def test_a_misspelt_name_is_said():
     assert "<code>casual_mask</code> should be called" in Card(found)._repr_html_()
 
 
+def test_a_forbidden_call_is_named_with_its_line():
+    own = "def softmax_naive(x):\n    total = x.exp().sum()\n    return torch.softmax(x, dim=0)"
+    said = " ".join(repr(Card(checked("softmax_naive", f"import torch\n{own}"))).split())
+    assert "a forbidden call (torch.softmax, cell 2, line 4): −2.5" in said, said
+    assert "Where: cell 2, line 4" in said, said
+
+
 def test_a_right_exercise_is_right_although_it_calls_a_wrong_earlier_one():
     wrong = "def causal_mask(n):\n    return torch.tril(torch.ones(n, n)).bool()"
     calls = """

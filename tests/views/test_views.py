@@ -414,7 +414,7 @@ def test_what_may_be_sent_to_a_learner_shows_their_code_and_nothing_hidden(grade
     [
         (None, ""),
         (Rule.LOST_DIMENSIONS, "; dimensions of size 1 lost: −1"),
-        (Rule.FORBIDDEN, "; a name that is not allowed: −1"),
+        (Rule.FORBIDDEN, "; a forbidden call: −1"),
         (Rule.EARLIER, "; only an earlier exercise is wrong: −1"),
         (Rule.REPAIR, "; only what you fixed counts: −1"),
         (Rule.MISTAKE, "; known mistake: −1"),
