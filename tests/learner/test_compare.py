@@ -9,7 +9,7 @@ from rich.console import Console
 
 from tensorgrade.author.bundle import files_of_kit, files_of_solutions, write_solutions
 from tensorgrade.course import CourseError
-from tensorgrade.learner.commands.compare import compare, shown
+from tensorgrade.learner.commands.compare import Version, compare, print_version, shown
 from tensorgrade.learner.commands.quiz import quiz
 from tensorgrade.learner.kit import Kit
 from tensorgrade.project import Project
@@ -33,6 +33,13 @@ def with_zip(project, kit, tmp_path):
 
 def console() -> Console:
     return Console(file=io.StringIO(), width=100, highlight=False)
+
+
+def test_a_long_line_of_code_is_wrapped_and_not_cut():
+    line = "def f(a_long_name, another_long_name) -> torch.Tensor: return a_long_name"
+    out = Console(file=io.StringIO(), width=40, highlight=False)
+    print_version(out, Version("yours", line, line), None)
+    assert "".join(line.split()) in "".join(out.file.getvalue().split())
 
 
 def test_without_solutions_it_says_where_they_come_from(kit):
