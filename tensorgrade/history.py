@@ -1,7 +1,8 @@
 """A learner's history: the outcome of each exercise, whenever a self-check found another one.
 
-The self-check appends to `.tensorgrade/history.jsonl` in the kit. The file never leaves the
-learner's machine. A folder that cannot be written has no history, and nothing else changes.
+The self-check appends to `.tensorgrade/history.jsonl` in the kit, or in a course's repository. The
+file never leaves the learner's machine. A folder that cannot be written has no history, and nothing
+else changes.
 """
 
 import json
@@ -77,10 +78,8 @@ def read_entry(line: str) -> Entry | None:
 
 
 def is_learners(tests: Path, folder: Path) -> bool:
-    """Return True if the checked files are a learner's own, and not those of a course's author."""
-    root = tests.resolve().parent
-    own = folder.resolve() == tests.resolve() and (tests / "course.json").is_file()
-    return own and not (root / "course_config.py").exists()
+    """Return True if the checked files are the learner's own, beside the public tests."""
+    return folder.resolve() == tests.resolve() and (tests / "course.json").is_file()
 
 
 def remember(tests: Path, folder: Path, results: dict[str, list[CheckResult]]) -> None:

@@ -11,11 +11,14 @@ from hashlib import sha256
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
-from ..course import Course, CourseError
+from ..course import Chapter, Course, CourseError
 from ..exchange.references import refuse_missing
 from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below
+from ..originals import original_of
 from ..project import Project, check_seed
 from ..views.lessons import lessons_page
+from .building.derive import script_for_learners
+from .building.script import stub_text
 
 NOTHING_PINNED = "# The course has no requirements.lock: any versions will do.\n"
 STAMP = (2020, 1, 1, 0, 0, 0)  # a constant date, so that the same kit has the same bytes
@@ -29,9 +32,10 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
     files = {}
     for path in sorted(files_below(project.exercises)):
         files[path.relative_to(project.root).as_posix()] = path.read_bytes()
-    for chapter in project.course.chapters:  # for `tensorgrade reset`
-        stub = (project.exercises / f"{chapter.name}.py").read_bytes()
-        files[f"{OWN_FOLDER}/originals/{chapter.name}.py"] = stub
+    for chapter in project.course.chapters:
+        stub = stub_of(project, chapter)
+        files[f"exercises/{chapter.name}.py"] = stub
+        files[f"{OWN_FOLDER}/originals/{chapter.name}.py"] = stub  # for `tensorgrade reset`
     if project.course.solutions_in_kit:
         files |= files_of_solutions(project)
     wheel, files_of_engine = engine_wheel()
@@ -49,6 +53,14 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
     for path in sorted(files_below(kit, hidden=True)):  # such as .devcontainer
         files[path.relative_to(kit).as_posix()] = path.read_bytes()
     return files
+
+
+def stub_of(project: Project, chapter: Chapter) -> bytes:
+    """Return a chapter's stub as it was built. In `exercises/`, somebody may have tried it."""
+    original = original_of(project.root, chapter.name)
+    if original.is_file():
+        return original.read_bytes()
+    return stub_text(script_for_learners(project, chapter)).encode()
 
 
 def files_of_solutions(project: Project) -> dict[str, bytes]:

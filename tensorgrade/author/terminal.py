@@ -134,9 +134,7 @@ def say_built(root: Path, changed: list[Path]) -> None:
         with BuildProgress(console) as progress:
             project = Project(root)
             options = BuildOptions(exercises=concerned(project, changed) or frozenset())
-            built = rebuild(
-                project, options, progress.tell, lambda path: progress.say(f"wrote {path}")
-            )
+            built = rebuild(project, options, progress.tell, progress.say)
         lines = [f"✗ {error}" for error in built.wrong] or [f"✓ {built.said}"]
     except CourseError as error:
         lines = [f"✗ {line}" for line in str(error).splitlines()]

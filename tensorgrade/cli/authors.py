@@ -50,9 +50,7 @@ def build(
             if check:
                 built = check_all(project, options, progress.tell)
             else:
-                built = rebuild(
-                    project, options, progress.tell, lambda path: progress.say(f"wrote {path}")
-                )
+                built = rebuild(project, options, progress.tell, progress.say)
     except CourseError as error:  # if the sources cannot be built
         print_errors(str(error).splitlines())
     print_errors(list(built.wrong))

@@ -89,7 +89,8 @@ def reset(
 
     kit = find_kit()
     copy = put_back(kit, exercise)
-    typer.echo(f"{exercise} is as it was at the start. Your file is kept: {shown(copy)}")
+    kept = f"Your file is kept: {shown(copy)}" if copy else "The chapter's file was missing."
+    typer.echo(f"{exercise} is as it was at the start. {kept}")
 
 
 @app.command(rich_help_panel=LEARNERS)

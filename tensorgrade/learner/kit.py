@@ -6,13 +6,13 @@ import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
 from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..folders import OWN_FOLDER
+from ..originals import keep_copy, original_of
 from ..runner.edits import definition_of
 from ..runner.source import Unreadable, decode
 
@@ -56,17 +56,27 @@ class Kit:
     def text(self, chapter: str) -> str:
         """Return the text of the learner's script. Raises CourseError if it cannot be read."""
         path = self.path(chapter)
+        if not path.exists():
+            raise self.missing(chapter)
         try:
             return decode(path.read_bytes(), path.name)
         except (OSError, Unreadable) as error:
             raise CourseError(str(error)) from None
 
+    def missing(self, chapter: str) -> CourseError:
+        """Return the error for a chapter's script that is missing, with the remedy."""
+        return CourseError(
+            f"there is no file exercises/{chapter}.py; `tensorgrade reset {chapter}` restores it"
+        )
+
     def original(self, chapter: str) -> str:
         """Return a chapter's original script. Raises CourseError if it is missing."""
-        path = self.own / "originals" / f"{chapter}.py"
+        path = original_of(self.root, chapter)
         if not path.is_file():
+            is_kit = not (self.root / "course_config.py").exists()
+            again = "unpack the kit again in another folder and copy it from there"
             raise CourseError(
-                f"{path} is missing; unpack the kit again in another folder and copy it from there"
+                f"{path} is missing; {again if is_kit else '`tensorgrade build` makes it'}"
             )
         return path.read_text(encoding="utf-8")
 
@@ -98,18 +108,20 @@ def definition_in(text: str, name: str) -> str:
     return found[-1].rstrip() if found else ""
 
 
-def reset(kit: Kit, name: str) -> Path:
+def reset(kit: Kit, name: str) -> Path | None:
     """Restore the original of an exercise or of a chapter. Return the path of a backup copy.
 
-    Without an old file, return the path of the new one. Raises CourseError if the name is unknown,
-    or if the file no longer defines the exercise.
+    If the file is missing, restore its chapter and return None. Raises CourseError if the name is
+    unknown, or if the file no longer defines the exercise.
     """
     chapters = [chapter.name for chapter in kit.course.chapters]
     chapter = name if name in chapters else kit.course.exercise(name)[0].name
     original, path = kit.original(chapter), kit.path(chapter)
-    now = kit.text(chapter) if path.exists() else ""
-    new = original if name == chapter else with_original(now, original, name, path.name)
-    saved = copied(kit, path) if path.exists() else path
+    saved, new = None, original
+    if path.exists():
+        now = kit.text(chapter)
+        new = original if name == chapter else with_original(now, original, name, path.name)
+        saved = keep_copy(kit.root, path)
     path.write_text(new, encoding="utf-8")
     return saved
 
@@ -123,18 +135,6 @@ def with_original(text: str, original: str, name: str, file: str) -> str:
             f"`tensorgrade reset {file.removesuffix('.py')}` puts the whole chapter back"
         )
     return text.replace(own, stub)
-
-
-def copied(kit: Kit, path: Path) -> Path:
-    """Copy a file into the kit's own folder, under a name with the time; return the copy."""
-    folder = kit.own / "copies"
-    folder.mkdir(parents=True, exist_ok=True)
-    stamp, number = f"{datetime.now():%Y-%m-%d_%H-%M-%S}", 1
-    copy = folder / f"{path.stem}_{stamp}{path.suffix}"
-    while copy.exists():
-        number += 1
-        copy = folder / f"{path.stem}_{stamp}_{number}{path.suffix}"
-    return Path(shutil.copy2(path, copy))
 
 
 def line_to_edit(text: str, name: str) -> int:

@@ -30,10 +30,11 @@ def make_course(root: Path) -> Path:
 def build(root: Path, **options) -> tuple[Built, list[str]]:
     """A build of the course as it is now; how it came out, and what it wrote."""
     sys.dont_write_bytecode = True
-    package, wrote = package_of(root / "graders"), []
+    package, said = package_of(root / "graders"), []
     for name in [name for name in sys.modules if name.split(".")[0] == package]:
         del sys.modules[name]
-    return rebuild(Project(root), BuildOptions(**options), lambda *_: None, wrote.append), wrote
+    built = rebuild(Project(root), BuildOptions(**options), lambda *_: None, said.append)
+    return built, [line.removeprefix("wrote ") for line in said]
 
 
 def build_exercise(

@@ -13,11 +13,13 @@ from tensorgrade import folders
 from tensorgrade.author.building import derive, parts
 from tensorgrade.author.building.parts import BuildOptions
 from tensorgrade.author.building.reference_files import without_pairs
+from tensorgrade.author.bundle import files_of_kit, stub_of
 from tensorgrade.author.cache import BUILT, BUILT_WITH_PAIRS, FOLDER, cached, contents, key_of
 from tensorgrade.author.proofs.build_checks import check
 from tensorgrade.author.recording.references import Recording
 from tensorgrade.author.terminal import BuildProgress, concerned, look
 from tensorgrade.course import CourseError
+from tensorgrade.learner.kit import Kit, reset
 from tensorgrade.project import Project, check_seed
 from tensorgrade.recognition.fingerprints import load_fingerprints
 
@@ -200,6 +202,34 @@ def test_a_file_from_elsewhere_is_not_taken_for_a_built_one(course, path, runs):
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
+def test_answers_in_a_stub_are_kept_and_no_kit_gets_them(course):
+    """A learner without a kit works in `exercises/`, and so does an instructor who tries one."""
+    stub = course / "exercises" / f"{CHAPTER}.py"
+    before, answer = stub.read_bytes(), b"def scaled(x): return 0 * x  # mine\n"
+    stub.write_bytes(answer)
+    kit = files_of_kit(Project(course))
+    places = f"exercises/{CHAPTER}.py", f".tensorgrade/originals/{CHAPTER}.py"
+    assert {kit[place] for place in places} == {before}
+    built, said = build(course)
+    (line,) = [line for line in said if line.startswith("answers are kept: ")]
+    assert built.wrong == () and stub.read_bytes() == before
+    assert (course / line.removeprefix("answers are kept: ")).read_bytes() == answer
+    edit(course, LESSON, "# %% [markdown]", "# %% [markdown]\n# More.")
+    assert not [line for line in build(course)[1] if line.startswith("answers")]
+
+
+def test_a_stub_comes_back_where_the_course_is_written(course):
+    stub = course / "exercises" / f"{CHAPTER}.py"
+    before = stub.read_bytes()
+    stub.write_bytes(b"nothing")
+    reset(Kit(course), CHAPTER)
+    assert stub.read_bytes() == before
+    shutil.rmtree(course / FOLDER)
+    with pytest.raises(CourseError, match="is missing; `tensorgrade build` makes it"):
+        reset(Kit(course), CHAPTER)
+    assert stub_of(Project(course), Project(course).course.chapters[0]) == before
+
+
 def test_a_check_names_every_file_that_is_missing_cut_or_changed(course):
     before = derived(course)
     everything = {path for path in before if not path.endswith("made_from.json")}

@@ -16,7 +16,7 @@ LAYERS = [
     {"project", "recognition"},
     {"judging"},
     {"attempts"},
-    {"views", "history"},
+    {"views", "history", "originals"},
     {"testing"},
     {"practice"},
     {"learner", "instructor", "author"},

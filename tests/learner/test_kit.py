@@ -8,7 +8,9 @@ from dataclasses import replace
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
+from tensorgrade.cli.program import app
 from tensorgrade.course import Course, CourseError
 from tensorgrade.history import Entry, History, is_learners, remember
 from tensorgrade.learner.commands.progress import show_progress
@@ -70,6 +72,17 @@ def test_reset_of_an_exercise_whose_definition_is_gone_names_the_chapter(kit):
 def test_reset_works_in_a_file_that_is_not_valid_python(kit):
     write(kit, "raise NotImplementedError", "return (inputs @")
     reset(kit, "attention_scores")
+    assert kit.text(CHAPTER) == kit.original(CHAPTER)
+
+
+def test_a_missing_file_is_named_with_the_command_that_restores_it(kit, monkeypatch):
+    kit.path(CHAPTER).unlink()
+    for ask in (lambda: kit.text(CHAPTER), lambda: submit(kit, [CHAPTER], console())):
+        with pytest.raises(CourseError, match=f"there is no file exercises/{CHAPTER}.py; `tens"):
+            ask()
+    monkeypatch.chdir(kit.root)
+    said = CliRunner().invoke(app, ["reset", "softmax"]).stdout
+    assert said == "softmax is as it was at the start. The chapter's file was missing.\n"
     assert kit.text(CHAPTER) == kit.original(CHAPTER)
 
 
@@ -148,8 +161,9 @@ def test_an_outcome_that_is_the_same_is_not_recorded_again(tmp_path):
 
 def test_only_a_learners_own_files_are_recorded(project, kit, tmp_path):
     assert is_learners(kit.exercises, kit.exercises)
+    assert is_learners(project.exercises, project.exercises), "a learner may work in a clone"
     assert not is_learners(kit.exercises, tmp_path)
-    assert not is_learners(project.exercises, project.exercises)
+    assert not is_learners(project.graders, project.graders)
 
 
 def test_a_folder_that_cannot_be_written_stops_nothing(kit):

@@ -21,6 +21,7 @@ from ...attempts.pipeline import verdict
 from ...attempts.points import SMALL
 from ...attempts.verdict import Status
 from ...course import Chapter, CourseError, Exercise
+from ...originals import keep_answers, store_original
 from ...project import Project, made_from
 from ...recognition.mistakes import place_of
 from ...testing.collected import CollectedTests
@@ -45,12 +46,12 @@ class Built:
 
 
 def rebuild(
-    project: Project, options: BuildOptions, tell: Tell, wrote: Callable[[str], object]
+    project: Project, options: BuildOptions, tell: Tell, say: Callable[[str], object]
 ) -> Built:
     """Make and write the files that are missing or stale.
 
-    wrote: called with the path of every file that was written. Raise CourseError if something
-    cannot be made.
+    say: called with a line for every file that was written, and for every copy of answers that
+    would have been lost. Raise CourseError if something cannot be made.
     """
     torch.set_num_threads(1)  # cases are small, and drawing them starts here
     gc.freeze()  # otherwise every garbage collection scans all imported modules
@@ -58,12 +59,17 @@ def rebuild(
     if wrong := course_errors(project, options):
         return Built(wrong=tuple(wrong))
     paths = []
+    stubs = [project.exercises / f"{chapter.name}.py" for chapter in project.course.chapters]
     for file in derived(project, options, tell):
         paths.append(file.path)
         if not file.fresh():
+            if file.path in stubs and (copy := keep_answers(project.root, file.path)):
+                say(f"answers are kept: {copy.relative_to(project.root)}")
             file.write()
             if file.path != made_from(project.graders):  # which is written after each chapter
-                wrote(str(file.path.relative_to(project.root)))
+                say(f"wrote {file.path.relative_to(project.root)}")
+        if file.path in stubs:
+            store_original(project.root, file.path)
     wrong = wrong_files(project, paths, options)
     said = last_line(project, options.exercises)
     if not wrong and not options.exercises:

@@ -70,9 +70,12 @@ class Part:
 def submit(kit: Kit, chapters: list[str], console: Console) -> None:
     """Check the chapters (default: those that are begun) and write the archive and a page.
 
-    Raises CourseError if nothing is begun.
+    Raises CourseError if nothing is begun, or if a named chapter has no file.
     """
     asked = [kit.course.chapter(name) for name in chapters] or list(kit.course.chapters)
+    gone = [chapter.name for chapter in asked if not candidates(kit, chapter.name)]
+    if gone and (chapters or len(gone) == len(asked)):
+        raise kit.missing(gone[0])
     checker = Checker(kit.exercises, kit.exercises)
     try:
         found = [part_of(kit, checker, chapter, bool(chapters)) for chapter in asked]
