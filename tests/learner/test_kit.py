@@ -5,11 +5,13 @@ import json
 import shutil
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from tensorgrade.cli.learners import EXERCISES, here_if_inside, tests_in
 from tensorgrade.cli.program import app
 from tensorgrade.course import Course, CourseError
 from tensorgrade.history import Entry, History, is_learners, remember
@@ -239,3 +241,23 @@ def test_vs_code_and_coding_assistants_find_their_files(fresh):
     assert settings["editor.inlineSuggest.enabled"] is False
     for name in ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"):
         assert "Explain, do not solve" in (fresh.root / name).read_text(encoding="utf-8")
+
+
+def test_the_commands_find_the_tests_from_inside_the_exercises_too(kit, monkeypatch):
+    monkeypatch.chdir(kit.exercises)
+    assert (tests_in(EXERCISES), here_if_inside(EXERCISES)) == (Path("."), Path("."))
+    monkeypatch.chdir(kit.root)
+    assert (tests_in(EXERCISES), here_if_inside(EXERCISES)) == (EXERCISES, EXERCISES)
+    monkeypatch.chdir(kit.root.parent)
+    with pytest.raises(CourseError, match="no tests in exercises"):
+        tests_in(EXERCISES)
+
+
+@pytest.mark.slow
+def test_submit_says_where_the_file_is_from_inside_the_exercises(kit, monkeypatch):
+    write(kit, "raise NotImplementedError", "return inputs @ query")
+    monkeypatch.chdir(kit.exercises)
+    out = console()
+    submit(kit, [CHAPTER], out)
+    said = "".join(out.file.getvalue().split())
+    assert f"Toupload:{kit.root}/{kit.course.name}-submission.zip" in said

@@ -15,7 +15,7 @@ from ...course import Chapter, CourseError
 from ...sources.companion_files import companion_files
 from ...sources.submitted_files import SubmittedFiles
 from ...views.summary import Results, earned, group
-from ...views.words import in_tenths, plural
+from ...views.words import in_tenths, path_here, plural
 from ..kit import Kit
 from ..watch.checker import Checker
 
@@ -89,8 +89,8 @@ def submit(kit: Kit, chapters: list[str], console: Console) -> None:
     written = write(kit, parts)
     page = kit.root / "submission.html"
     page.write_text(page_of(kit, parts), encoding="utf-8")
-    console.print(Text.assemble("\nTo upload: ", (str(written.relative_to(kit.root)), "bold")))
-    console.print(f"A summary to keep: {page.name}")
+    console.print(Text.assemble("\nTo upload: ", (path_here(written), "bold")))
+    console.print(f"A summary to keep: {path_here(page)}")
 
 
 def part_of(kit: Kit, checker: Checker, chapter: Chapter, asked: bool) -> Part | None:
