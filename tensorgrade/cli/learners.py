@@ -76,7 +76,7 @@ def read(
 @app.command(rich_help_panel=LEARNERS)
 def hint(
     exercise: Annotated[
-        str, typer.Argument(help="Its name; without one, list the exercises that have hints.")
+        str, typer.Argument(help="Its name; without one or for a chapter, list the exercises.")
     ] = "",
     count: Annotated[int, typer.Option("-n", "--count", help="Number of hints to show.")] = 1,
 ) -> None:
@@ -90,8 +90,9 @@ def hint(
     if folder is None:
         raise CourseError("there is no exercises/course.json here; go to the course's folder first")
     course, console = load_course(folder), Console(highlight=False)
-    if not exercise:
-        print_where_hints_are(console, course)
+    whole = course.chapter_called(exercise)
+    if whole or not exercise:
+        print_where_hints_are(console, (whole,) if whole else course.chapters)
         return
     again = f"tensorgrade hint {exercise} -n {count + 1}"
     print_hints(console, course.exercise(exercise)[1].hints, count, again)

@@ -258,6 +258,35 @@ def test_submit_says_where_the_file_is_from_inside_the_exercises(kit, monkeypatc
     write(kit, "raise NotImplementedError", "return inputs @ query")
     monkeypatch.chdir(kit.exercises)
     out = console()
-    submit(kit, [CHAPTER], out)
+    submit(kit, ["ch1"], out)
     said = "".join(out.file.getvalue().split())
     assert f"Toupload:{kit.root}/{kit.course.name}-submission.zip" in said
+
+
+def test_a_chapter_has_a_short_name_unless_an_exercise_has_it(kit):
+    course = kit.course
+    assert course.chapter_called("ch1").name == course.chapter_called(CHAPTER).name == CHAPTER
+    assert course.chapter_called("ch") is None and course.chapter_called("softmax") is None
+    first = course.chapters[0]
+    other = replace(first, exercises=(replace(first.exercises[0], name="ch1"),))
+    assert replace(course, chapters=(other,)).chapter_called("ch1") is None
+
+
+def test_an_unknown_exercise_is_answered_with_few_names(kit):
+    with pytest.raises(CourseError, match=f"the exercises of {CHAPTER} are attention_scores, "):
+        kit.course.exercise("ch1")
+    with pytest.raises(CourseError, match="named zzz; `tensorgrade hint` lists them"):
+        kit.course.exercise("zzz")
+
+
+def test_hint_lists_the_exercises_of_a_chapter_with_its_short_name(kit, monkeypatch):
+    monkeypatch.chdir(kit.root)
+    said = CliRunner().invoke(app, ["hint", "ch1"]).output
+    assert "tensorgrade hint attention_scores" in said and "causal_mask" not in said
+
+
+def test_reset_takes_the_short_name_of_a_chapter(kit):
+    before = kit.text(CHAPTER)
+    write(kit, "raise NotImplementedError", "return inputs @ query")
+    reset(kit, "ch1")
+    assert kit.text(CHAPTER) == before

@@ -156,13 +156,13 @@ def test_hints_grow(project):
 def test_without_a_name_hint_tells_where_hints_are(project):
     said = io.StringIO()
     course = load_course(project.exercises)
-    print_where_hints_are(Console(file=said, width=80), course)
+    print_where_hints_are(Console(file=said, width=80), course.chapters)
     for chapter in course.chapters:
         assert chapter.title in said.getvalue()
     assert re.search(r"project_qkv +\d hints?\n", said.getvalue())
     assert "tensorgrade hint attention_scores" in said.getvalue()
     bare = project.course  # an author has the hints next to the answers
-    print_where_hints_are(Console(file=(nothing := io.StringIO())), bare)
+    print_where_hints_are(Console(file=(nothing := io.StringIO())), bare.chapters)
     assert nothing.getvalue() == "There are no hints here.\n"
 
 

@@ -72,7 +72,9 @@ def submit(kit: Kit, chapters: list[str], console: Console) -> None:
 
     Raises CourseError if nothing is begun, or if a named chapter has no file.
     """
-    asked = [kit.course.chapter(name) for name in chapters] or list(kit.course.chapters)
+    course = kit.course
+    asked = [course.chapter_called(name) or course.chapter(name) for name in chapters]
+    asked = asked or list(course.chapters)
     gone = [chapter.name for chapter in asked if not candidates(kit, chapter.name)]
     if gone and (chapters or len(gone) == len(asked)):
         raise kit.missing(gone[0])
