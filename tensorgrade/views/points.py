@@ -1,6 +1,6 @@
 """Explain the points of an exercise in one line, the same in every view."""
 
-from ..attempts.results import CheckResult, Results, Rule, Topic
+from ..attempts.results import CheckResult, Results, Rule, Topic, state_of
 from ..course import Course
 from ..messages.message import parts_of
 from ..messages.verdicts import EarlierIsWrong
@@ -22,12 +22,32 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
     passed = sum(check.passed for check in answers)
     parts = [f"{passed} of {plural(len(answers), 'check')} passed"]
     if passed < len(answers) and (reason := forbidden_call(answers) or other_rule(answers)):
-        parts.append(f"{reason}: {lost(most - earned(answers))}")
+        costs = most - earned(answers)
+        parts.append(f"{reason}: {lost(costs)}" if costs else reason)
     if any(check.about == Topic.NAMES and not check.passed for check in others):
         parts.append(f"names other than the given ones: {lost(-earned(others))}")
     if any(check.about == Topic.REPAIR_SIZE and not check.passed for check in others):
         parts.append(f"more changed than needed: {lost(most - earned(answers))}")
     return "; ".join(parts)
+
+
+def standing(checks: list[CheckResult]) -> str:
+    """Return the state of an exercise in words: `done`, `wrong`, `misnamed` and so on."""
+    if root := waits_for(checks):
+        return f"right, but waits for `{root}`"
+    return "misnamed" if is_misnamed(checks) else str(state_of(checks))
+
+
+def waits_for(checks: list[CheckResult]) -> str:
+    """Return the earlier exercise that is the only reason for failed checks, or ""."""
+    excused = [check for check in checks if check.rule == Rule.EARLIER]
+    return next(iter(blamed(excused)), "")
+
+
+def is_misnamed(checks: list[CheckResult]) -> bool:
+    """Return True if only names differ from the given ones."""
+    failed = [check.about for check in checks if not check.passed]
+    return bool(failed) and set(failed) == {Topic.NAMES}
 
 
 def how_many_ran(checks: list[CheckResult], count: int) -> str:

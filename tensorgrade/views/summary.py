@@ -18,11 +18,20 @@ from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.errors import own_words, raised
 from ..messages.errors import NotWritten
-from ..messages.message import Clauses, render, sentence
+from ..messages.message import Clauses, parts_of, render, sentence
+from ..messages.names import NamesCost
 from ..messages.verdicts import CheckFailed, WriteThatFirst
 from .hints import print_hints
 from .note import Note
-from .points import earned, how_earned, how_many_ran, what_comes_back
+from .points import (
+    earned,
+    how_earned,
+    how_many_ran,
+    is_misnamed,
+    standing,
+    waits_for,
+    what_comes_back,
+)
 from .words import in_tenths, line_of, path_here, place_in_file, plural
 
 MARKS = {
@@ -240,14 +249,16 @@ def print_exercise(
     """
     state = state_of(results)
     mark, style = MARKS[state]
+    said = standing(results)
     if plain:
-        wrong = f", {why(results)}" if state == State.WRONG else ""
         sums = f"{in_tenths(earned(results))} of {exercise.points:g} points"
-        console.print(Text(f"{exercise.name}: {state}, {sums}{wrong}"), soft_wrap=True)
+        wrong = f": {why(results)}" if state == State.WRONG and not waits_for(results) else ""
+        console.print(Text(f"{exercise.name}: {said}, {sums}{wrong}"), soft_wrap=True)
         return
     points = f"{in_tenths(earned(results)):>4} / {exercise.points:<3g}"
     line = Text.assemble((f"  {mark} ", style), f"{exercise.name:<{column}} {points}  ")
-    line.append(state if state != State.WRONG else why(results), style)
+    known = state != State.WRONG or waits_for(results)
+    line.append(said if known else why(results), style)
     line.truncate(console.width - 1, overflow="ellipsis")
     console.print(line)
 
@@ -259,6 +270,9 @@ def why(results: list[CheckResult]) -> str:
         return "the check itself failed"
     if names := list(first.finding.mistakes):
         return names[0] + (f", and {len(names) - 1} more" if names[1:] else "")
+    if is_misnamed(results):
+        parts = parts_of(first.finding.diagnosis.problem)
+        return next(render(part.names) for part in parts if isinstance(part, NamesCost))
     return in_short(first.finding.diagnosis)
 
 
@@ -304,7 +318,8 @@ def print_first(
     path, checks = folder / f"{chapter.name}.py", (settled.whole | settled.partial)[name]
     console.print()
     if state_of(checks) == State.WRONG:
-        console.print(Text(f"Work on this first: {name}", "bold"))
+        waits = waits_for(checks) and f"{name} is {standing(checks)}"
+        console.print(Text(waits or f"Work on this first: {name}", "bold"))
         if name in settled.partial:
             told = f"{how_many_ran(checks, settled.counts[name])}. {NO_POINTS}"
         else:

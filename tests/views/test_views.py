@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tensorgrade.attempts.public_side import read_trace
 from tensorgrade.attempts.recognized import mistakes
-from tensorgrade.attempts.results import CheckResult, Rule
+from tensorgrade.attempts.results import CheckResult, Rule, Topic
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.course import Chapter, Exercise
 from tensorgrade.course_sources import load_course
@@ -19,6 +19,7 @@ from tensorgrade.exchange.observation import CaughtError, Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
 from tensorgrade.judging.divergence import Divergence
 from tensorgrade.judging.errors import raised
+from tensorgrade.judging.learner_names import Names
 from tensorgrade.messages.message import Plain, Sentences
 from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.recognition.mistakes import make
@@ -433,6 +434,28 @@ def test_the_short_line_gives_no_advice_that_contradicts_the_note():
     error = CaughtError("RuntimeError", text, line=4)
     said = in_short(Diagnosis(Kind.ERROR, raised(error, str), error=error))
     assert said == "line 4: Can't call numpy() on Tensor that requires grad"
+
+
+def printed(project, *checks: CheckResult) -> str:
+    """Return the plain lines on a chapter in which one exercise has these checks."""
+    console = Console(file=(file := io.StringIO()), width=80)
+    print_chapter(console, project.course.chapters[0], {checks[0].exercise: [*checks]}, plain=True)
+    return file.getvalue()
+
+
+def test_a_right_exercise_that_calls_a_wrong_one_is_said_to_wait(project):
+    found = Finding("", Diagnosis(Kind.FACT, EarlierIsWrong("softmax_naive")))
+    check = CheckResult("softmax", 10.0, False, "", found, 10.0, Rule.EARLIER)
+    said = "softmax: right, but waits for `softmax_naive`, 10 of 10 points\n"
+    assert said in printed(project, check)
+    assert how_earned([check], 10) == "0 of 1 check passed; only an earlier exercise is wrong"
+
+
+def test_a_right_exercise_with_another_name_is_said_to_be_misnamed(project):
+    finding = Names({"softmax": "soft_max"}).finding(1.0, right=True)
+    names = CheckResult("softmax", 0.0, False, "", finding, -1.0, about=Topic.NAMES)
+    said = "softmax: misnamed, 9 of 10 points: `soft_max` should be called `softmax`\n"
+    assert said in printed(project, CheckResult("softmax", 10.0, True), names)
 
 
 def test_the_line_on_points_says_how_they_came_about(project):

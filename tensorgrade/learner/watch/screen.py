@@ -21,7 +21,7 @@ from ...course import Chapter, Course, Exercise
 from ...views.comparison import MOST
 from ...views.hints import print_hints
 from ...views.note import Note
-from ...views.points import earned
+from ...views.points import earned, standing
 from ...views.summary import (
     note_on,
     points_of,
@@ -143,7 +143,7 @@ class Page:
     def title(self) -> str:
         """Return the exercise and its state."""
         assert self.name is not None
-        return f"{self.name}: {state_of(self.by_exercise[self.name])}"
+        return f"{self.name}: {standing(self.by_exercise[self.name])}"
 
     def points(self) -> str:
         """Return a line that explains the exercise's points."""
