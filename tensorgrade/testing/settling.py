@@ -29,6 +29,18 @@ def settle(by_exercise: Results, maker: AttemptMaker) -> Settled:
     return settled
 
 
+def results_on(attempt: Attempt, name: str, tests: CollectedTests) -> list[CheckResult]:
+    """Return the results of an exercise's checks.
+
+    If one fails, the earlier exercises that it calls are checked too: one of them may be the cause.
+    """
+    results = tests.results(attempt, name)
+    called = attempt.called_before(name) if state_of(results) == State.WRONG else []
+    if called:
+        results = tests.results(attempt, name, *called)
+    return [one for one in results if one.exercise == name]
+
+
 def is_whole(attempt: Attempt, name: str, checks: list[CheckResult]) -> bool:
     """Return True if all checks of an exercise ran: together they are worth all its points."""
     return abs(sums(checks)[1] - attempt.chapter.exercise(name).points) < 1e-6

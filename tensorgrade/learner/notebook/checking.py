@@ -24,6 +24,7 @@ from ...runner.source import Source
 from ...testing.collected import CollectedTests
 from ...testing.guards import Breakpoints, guarded
 from ...testing.interrupting import Interrupter
+from ...testing.settling import results_on
 from ...views.note import Note
 from ...views.points import earned
 from ...views.summary import OF_THE_TEST
@@ -101,18 +102,6 @@ def check(exercises: Path, name: str, source: Source) -> Checked:
         if found.note:
             found.note.sections  # noqa: B018 - runs the code again, so read it in this context
     return found
-
-
-def results_on(attempt: Attempt, name: str, tests: CollectedTests) -> list[CheckResult]:
-    """Return the results of an exercise's checks.
-
-    If one fails, the earlier exercises that it calls are checked too: one of them may be the cause.
-    """
-    results = tests.results(attempt, name)
-    called = attempt.called_before(name) if state_of(results) == State.WRONG else []
-    if called:
-        results = tests.results(attempt, name, *called)
-    return [one for one in results if one.exercise == name]
 
 
 @functools.lru_cache(maxsize=2)
