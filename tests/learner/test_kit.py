@@ -11,12 +11,14 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from tensorgrade.attempts.results import CheckResult, Topic
 from tensorgrade.cli.learners import EXERCISES, here_if_inside, tests_in
 from tensorgrade.cli.program import app
 from tensorgrade.course import Course, CourseError
 from tensorgrade.history import Entry, History, is_learners, remember
+from tensorgrade.judging.learner_names import Names
 from tensorgrade.learner.commands.progress import show_progress
-from tensorgrade.learner.commands.submit import submit
+from tensorgrade.learner.commands.submit import Part, print_part, submit
 from tensorgrade.learner.kit import Kit, editor_command, find_kit, line_to_edit, reset
 from tensorgrade.views.summary import group
 
@@ -290,3 +292,12 @@ def test_reset_takes_the_short_name_of_a_chapter(kit):
     write(kit, "raise NotImplementedError", "return inputs @ query")
     reset(kit, "ch1")
     assert kit.text(CHAPTER) == before
+
+
+def test_submit_calls_only_wrong_exercises_wrong(kit):
+    finding = Names({"softmax": "soft_max"}).finding(1.0, right=True)
+    names = CheckResult("softmax", 0.0, False, "", finding, -1.0, about=Topic.NAMES)
+    checks = [CheckResult("softmax", 10.0, True), names]
+    out = console()
+    print_part(out, Part(kit.course.chapters[0], [], {"softmax": checks}, []))
+    assert "softmax: misnamed" in out.file.getvalue() and "wrong" not in out.file.getvalue()

@@ -14,7 +14,8 @@ from ...attempts.results import State, state_of
 from ...course import Chapter, CourseError
 from ...sources.companion_files import companion_files
 from ...sources.submitted_files import SubmittedFiles
-from ...views.summary import Results, earned, group
+from ...views.points import earned, standing
+from ...views.summary import Results, group
 from ...views.words import in_tenths, path_here, plural
 from ..kit import Kit
 from ..watch.checker import Checker
@@ -143,11 +144,15 @@ def print_part(console: Console, part: Part) -> None:
     """Print a chapter's line and its missing parts."""
     points = f"{in_tenths(part.points)} of {part.chapter.points:g} points"
     console.print(Text.assemble((part.chapter.title, "bold"), f"  {points}"))
-    wrong, to_do = part.in_state(State.WRONG), part.in_state(State.TO_DO)
+    states = {name: standing(part.results[name]) for name in part.in_state(State.WRONG)}
+    wrong = [name for name, state in states.items() if state == State.WRONG]
+    to_do = part.in_state(State.TO_DO)
     for said, names in (("still wrong", wrong), ("not written", to_do)):
         if names:
             shown = ", ".join(names)
             console.print(f"  {plural(len(names), 'exercise')} {said}: {shown}", style="yellow")
+    for name in [name for name in states if name not in wrong]:
+        console.print(f"  {name}: {states[name]}", style="yellow", markup=False)
     for sentence in part.missing:
         console.print(f"  {sentence}", style="yellow", markup=False)
 
@@ -177,4 +182,4 @@ def page_of(kit: Kit, parts: list[Part]) -> str:
     pages.filters["in_tenths"] = in_tenths
     at = f"{datetime.now():%Y-%m-%d %H:%M}"
     told = {"course": kit.course, "parts": parts, "at": at}
-    return pages.from_string(PAGE).render(**told, state=state_of, earned=earned)
+    return pages.from_string(PAGE).render(**told, state=standing, earned=earned)
