@@ -247,18 +247,18 @@ def print_exercise(
 
     column: the width of the names.
     """
-    state = state_of(results)
-    mark, style = MARKS[state]
-    said = standing(results)
+    said, is_wrong = standing(results), state_of(results) == State.WRONG
+    mark, style = MARKS[state_of(results)]
+    if waits_for(results):  # the earlier exercise has the cross
+        is_wrong, (mark, style) = False, MARKS[State.TO_DO]
     if plain:
         sums = f"{in_tenths(earned(results))} of {exercise.points:g} points"
-        wrong = f": {why(results)}" if state == State.WRONG and not waits_for(results) else ""
+        wrong = f": {why(results)}" if is_wrong else ""
         console.print(Text(f"{exercise.name}: {said}, {sums}{wrong}"), soft_wrap=True)
         return
     points = f"{in_tenths(earned(results)):>4} / {exercise.points:<3g}"
     line = Text.assemble((f"  {mark} ", style), f"{exercise.name:<{column}} {points}  ")
-    known = state != State.WRONG or waits_for(results)
-    line.append(said if known else why(results), style)
+    line.append(why(results) if is_wrong else said, style)
     line.truncate(console.width - 1, overflow="ellipsis")
     console.print(line)
 
@@ -330,7 +330,8 @@ def print_first(
     else:
         for line in start_of(name, place_in_file(path, name), first_failure(checks), AGAIN):
             console.print(Padding(line, (0, 2)))
-    print_hints(console, exercise.hints, hints, f"tensorgrade hint {name} -n {hints + 1}")
+    stuck = course.exercise(waits_for(checks) or name)[1]
+    print_hints(console, stuck.hints, hints, f"tensorgrade hint {stuck.name} -n {hints + 1}")
 
 
 def points_of(
