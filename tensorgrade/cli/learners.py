@@ -17,7 +17,7 @@ def here_if_inside(folder: Path) -> Path:
     return Path(".") if inside else folder
 
 
-def tests_in(folder: Path) -> Path:
+def folder_of_tests(folder: Path) -> Path:
     """Return the folder with the tests. Raises CourseError if it has none."""
     found = here_if_inside(folder)
     if not (found / "references").is_dir():
@@ -34,7 +34,7 @@ def watch(
     ] = None,
 ) -> None:
     """Check each file when you save it, with keys for hints and more."""
-    folder, tests = here_if_inside(folder), tests_in(tests)
+    folder, tests = here_if_inside(folder), folder_of_tests(tests)
     typer.echo("getting ready …")
     from ..learner.watch.loop import watch as run
 
@@ -54,7 +54,7 @@ def read(
 
     from ..views.words import path_here
 
-    folder, tests = here_if_inside(folder), tests_in(tests)
+    folder, tests = here_if_inside(folder), folder_of_tests(tests)
     if out == LESSONS:
         out = Path(path_here(tests.resolve().parent / out))
     typer.echo("checking your progress …")

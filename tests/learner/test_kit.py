@@ -12,7 +12,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from tensorgrade.attempts.results import CheckResult, Topic
-from tensorgrade.cli.learners import EXERCISES, here_if_inside, tests_in
+from tensorgrade.cli.learners import EXERCISES, folder_of_tests, here_if_inside
 from tensorgrade.cli.program import app
 from tensorgrade.course import Course, CourseError
 from tensorgrade.history import Entry, History, is_learners, remember
@@ -247,12 +247,12 @@ def test_vs_code_and_coding_assistants_find_their_files(fresh):
 
 def test_the_commands_find_the_tests_from_inside_the_exercises_too(kit, monkeypatch):
     monkeypatch.chdir(kit.exercises)
-    assert (tests_in(EXERCISES), here_if_inside(EXERCISES)) == (Path("."), Path("."))
+    assert (folder_of_tests(EXERCISES), here_if_inside(EXERCISES)) == (Path("."), Path("."))
     monkeypatch.chdir(kit.root)
-    assert (tests_in(EXERCISES), here_if_inside(EXERCISES)) == (EXERCISES, EXERCISES)
+    assert (folder_of_tests(EXERCISES), here_if_inside(EXERCISES)) == (EXERCISES, EXERCISES)
     monkeypatch.chdir(kit.root.parent)
     with pytest.raises(CourseError, match="no tests in exercises"):
-        tests_in(EXERCISES)
+        folder_of_tests(EXERCISES)
 
 
 @pytest.mark.slow
