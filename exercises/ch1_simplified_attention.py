@@ -137,8 +137,8 @@ def softmax_naive(x: torch.Tensor) -> torch.Tensor:
     """Return the softmax of a vector, computed just as the formula says.
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax, any log_softmax
-    or torch.logsumexp: the exercise is to write softmax yourself. If your code names one of them,
-    you lose half of the points; a call that is found only when the code runs costs a tenth.
+    or torch.logsumexp: the exercise is to write softmax yourself. Using one of them costs half of
+    the points, or a tenth if your code does not show it and only a run does.
 
     Shapes:
         x: (n,)
@@ -229,8 +229,8 @@ def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Return the softmax of a tensor along one dimension, safe for scores of any size.
 
     Must not call torch.softmax, torch.nn.functional.softmax, torch.nn.Softmax, any log_softmax
-    or torch.logsumexp: the exercise is to write softmax yourself. If your code names one of them,
-    you lose half of the points; a call that is found only when the code runs costs a tenth.
+    or torch.logsumexp: the exercise is to write softmax yourself. Using one of them costs half of
+    the points, or a tenth if your code does not show it and only a run does.
 
     Shapes:
         x: any shape; entries may be as large as 1e4 or more, or -inf (but not all along `dim`)

@@ -68,7 +68,7 @@ def avoids_softmax(exercise, group: str) -> None:
         (x,) = case.tensors.values()
         same = (torch.equal(result, torch.softmax(x.to(d), dim=-1).to(result)) for d in FLOATS)
         if x.numel() >= TELLING and any(same):
-            exercise.wrong("fact", OWN, case=case, actual=result)
+            exercise.wrong("fact", OWN, case=case, actual=result, forbidden=frozenset(NAMED))
 
 
 TELLING = 300  # on this many numbers, no hand-written softmax was bit-identical to torch's own
@@ -81,7 +81,9 @@ def avoids_attention(exercise, group: str) -> None:
     for case, _, observed in exercise.answered(group):
         if observed.uses(ATTENTION):
             said = "it calls torch's own attention; the exercise is to write it yourself"
-            raise Wrong(Diagnosis(Kind.FACT, Plain(said), case=case.name, share=0.5))
+            names = frozenset(name.removeprefix("call:") for name in ATTENTION)
+            told = Diagnosis(Kind.FACT, Plain(said), case=case.name, share=0.5, forbidden=names)
+            raise Wrong(told)
 
 
 @check

@@ -240,6 +240,16 @@ class Course:
         names = ", ".join(chapter.name for chapter in self.chapters)
         raise CourseError(f"there is no chapter named {name}; the course has {names}")
 
+    def chapter_called(self, name: str) -> Chapter | None:
+        """Return the chapter that a learner calls by its name or by the part before the first `_`.
+
+        None if there is none or more than one, or if an exercise has that name.
+        """
+        short = [one for one in self.chapters if one.name.partition("_")[0] == name]
+        if len(short) == 1 and name not in self.exercise_names:
+            return short[0]
+        return next((one for one in self.chapters if one.name == name), None)
+
     @property
     def exercise_names(self) -> list[str]:
         """Return the names of all exercises, in the course's order."""
@@ -260,9 +270,16 @@ class Course:
             for exercise in chapter.exercises:
                 if exercise.name == name:
                     return chapter, exercise
-        names = self.exercise_names
-        close = get_close_matches(name, names, 3, 0.5) or names
-        raise CourseError(f"no exercise is named {name}; there is {', '.join(close)}")
+        raise CourseError(f"no exercise is named {name}; {self.instead_of(name)}")
+
+    def instead_of(self, name: str) -> str:
+        """Return a clause on the exercises that may be meant by a name that none has."""
+        if chapter := self.chapter_called(name):
+            names = ", ".join(exercise.name for exercise in chapter.exercises)
+            return f"the exercises of {chapter.name} are {names}"
+        if close := get_close_matches(name, self.exercise_names, 3, 0.5):
+            return f"there is {', '.join(close)}"
+        return "`tensorgrade hint` lists them"
 
     def public_json(self) -> str:
         """Return the data for learners' checks as JSON, without the seed.

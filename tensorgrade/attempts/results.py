@@ -1,7 +1,7 @@
 """The results of the checks on an exercise, and the learner's progress that they show."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 
 from ..judging.diagnosis import LEAST_TELLING, Finding
@@ -60,6 +60,19 @@ class CheckResult:
 
 
 Results = dict[str, list[CheckResult]]  # by exercise
+
+
+@dataclass
+class Settled:
+    """The scored results of a run, by exercise.
+
+    whole: the exercises whose checks all ran. partial: those with only some results, which do not
+    decide the points. counts: the number of checks that each exercise in `partial` has.
+    """
+
+    whole: Results = field(default_factory=dict)
+    partial: Results = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
 
 
 class State(StrEnum):

@@ -8,18 +8,33 @@ import typer
 from ..course import CourseError
 from .shared import LEARNERS, app
 
+EXERCISES, LESSONS = Path("exercises"), Path("lessons.html")  # in the course's folder
+
+
+def here_if_inside(folder: Path) -> Path:
+    """Return the current folder if it is the folder `exercises` that was meant."""
+    inside = folder == EXERCISES and not folder.exists() and Path("course.json").exists()
+    return Path(".") if inside else folder
+
+
+def folder_of_tests(folder: Path) -> Path:
+    """Return the folder with the tests. Raises CourseError if it has none."""
+    found = here_if_inside(folder)
+    if not (found / "references").is_dir():
+        raise CourseError(f"there are no tests in {folder}; go to the course's folder first")
+    return found
+
 
 @app.command(rich_help_panel=LEARNERS)
 def watch(
-    folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = Path("exercises"),
-    tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = Path("exercises"),
+    folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = EXERCISES,
+    tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = EXERCISES,
     plain: Annotated[
         bool | None, typer.Option(help="Print sentences without drawings. [default: no terminal]")
     ] = None,
 ) -> None:
     """Check each file when you save it, with keys for hints and more."""
-    if not (tests / "references").is_dir():
-        raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
+    folder, tests = here_if_inside(folder), folder_of_tests(tests)
     typer.echo("getting ready …")
     from ..learner.watch.loop import watch as run
 
@@ -28,17 +43,20 @@ def watch(
 
 @app.command(rich_help_panel=LEARNERS)
 def read(
-    folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = Path("exercises"),
-    tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = Path("exercises"),
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("lessons.html"),
+    folder: Annotated[Path, typer.Argument(help="Folder with your files.")] = EXERCISES,
+    tests: Annotated[Path, typer.Option(help="Folder with the tests.")] = EXERCISES,
+    out: Annotated[Path, typer.Option(help="The page to write.")] = LESSONS,
     show: Annotated[bool, typer.Option(help="Open it in a browser.")] = True,
     live: Annotated[bool, typer.Option("--live", help="Check and reload after each save.")] = False,
 ) -> None:
     """Open the lessons as one page, with your own progress."""
     import webbrowser
 
-    if not (tests / "references").is_dir():
-        raise CourseError(f"there are no tests in {tests}; go to the course's folder first")
+    from ..views.words import path_here
+
+    folder, tests = here_if_inside(folder), folder_of_tests(tests)
+    if out == LESSONS:
+        out = Path(path_here(tests.resolve().parent / out))
     typer.echo("checking your progress …")
     if live:
         from ..learner.live_page import read_live
@@ -58,7 +76,7 @@ def read(
 @app.command(rich_help_panel=LEARNERS)
 def hint(
     exercise: Annotated[
-        str, typer.Argument(help="Its name; without one, list the exercises that have hints.")
+        str, typer.Argument(help="Its name; without one or for a chapter, list the exercises.")
     ] = "",
     count: Annotated[int, typer.Option("-n", "--count", help="Number of hints to show.")] = 1,
 ) -> None:
@@ -72,8 +90,9 @@ def hint(
     if folder is None:
         raise CourseError("there is no exercises/course.json here; go to the course's folder first")
     course, console = load_course(folder), Console(highlight=False)
-    if not exercise:
-        print_where_hints_are(console, course)
+    whole = course.chapter_called(exercise)
+    if whole or not exercise:
+        print_where_hints_are(console, (whole,) if whole else course.chapters)
         return
     again = f"tensorgrade hint {exercise} -n {count + 1}"
     print_hints(console, course.exercise(exercise)[1].hints, count, again)

@@ -178,13 +178,14 @@ class CheckedExercise:
         expected: torch.Tensor | None = None,
         differs: torch.Tensor | None = None,
         texts: tuple[str, str] | None = None,
+        forbidden: frozenset[str] = frozenset(),
         observe: Callable[[], Observations] = Observations,
     ) -> NoReturn:
         """Raise Wrong, with the expected values only if the case is public.
 
         kind: a value of Kind. problem: a message, or a sentence of the course's own checks.
-        differs: a mask of the wrong places. texts: see PublicDiagnosis. observe: returns remarks on
-        the result; called only if a message needs them.
+        differs: a mask of the wrong places. texts: see PublicDiagnosis. forbidden: see Diagnosis.
+        observe: returns remarks on the result; called only if a message needs them.
         """
         outside = read_outside(self.attempt.loaded, self.name, case)
         hidden = self.attempt.references.hidden
@@ -195,6 +196,7 @@ class CheckedExercise:
             partial(spoken, case, hidden),
             case.name,
             actual,
+            forbidden=forbidden,
             observe=lambda: observe().after(outside),
         )
         if hidden:

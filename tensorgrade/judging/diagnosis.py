@@ -60,8 +60,9 @@ class Diagnosis:
     problem: what is wrong. describe_call: returns the call in words, with shapes. case: the name of
     the case. actual: the learner's own result. error: the error of the learner's code. line: the
     place of the fault, if it is known. share: at least this share of the exercise's points is lost;
-    0 if only the check's own points are. observe: returns remarks on the result. The two functions
-    are called only if a reader sees what they return.
+    0 if only the check's own points are. forbidden: names that the exercise rules out and this code
+    uses. call: the forbidden code on that line, such as `torch.softmax`. observe: returns remarks on
+    the result. The two functions are called only if a reader sees what they return.
     """
 
     kind: Kind
@@ -72,6 +73,8 @@ class Diagnosis:
     error: CaughtError | None = None
     line: int | None = None
     share: float = 0.0
+    forbidden: frozenset[str] = frozenset()
+    call: str = ""
     observe: Callable[[], Observations] = Observations
 
     @property

@@ -83,9 +83,20 @@ def is_of_another(error: CaughtError, exercise: str) -> bool:
 
 def raised(error: CaughtError, place: Place) -> Message:
     """Return an error's own words, with the learner's line and the usual cause."""
-    text = ENOUGH.sub(r"\1", error.text).rstrip(".")
-    said = errors.Raised(error.type, text, at_line(error, place))
+    said = errors.Raised(error.type, own_words(error), at_line(error, place))
     return Clauses((said, usual_cause(error)))
+
+
+def own_words(error: CaughtError) -> str:
+    """Return an error's text without the parts that do not help in this course.
+
+    Some are advice that contradicts ours.
+
+    >>> text = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy()"
+    >>> own_words(CaughtError("RuntimeError", text))
+    "Can't call numpy() on Tensor that requires grad"
+    """
+    return ENOUGH.sub(r"\1", error.text).rstrip(".")
 
 
 # torch's longest sentences: the text after these words is about torch's internals.

@@ -159,6 +159,29 @@ class SubmittedText:
         some = islice(((at, cut) for at, cut in found if cut), MOST_CUTS)
         return [(at, cut[cut.lastindex or 0]) for at, cut in some if not self.is_making(at)]
 
+    def using(self, names: Iterable[str], lines: Iterable[int]) -> tuple[int, str] | None:
+        """Return (line, code) of the first use of a name as an attribute or by `getattr`, if any.
+
+        Other words are left out: a name alone, or behind `self`, may be the learner's own.
+
+        >>> text = SubmittedText("softmax = 'x.softmax'\\ny = nn.Softmax(0)\\nz = x.T.softmax(0)")
+        >>> text.using(["softmax"], [1, 2, 3]), text.using(["Softmax"], [1, 2, 3])
+        ((3, 'x.T.softmax'), (2, 'nn.Softmax'))
+        >>> SubmittedText("self.norm = x.sum().norm()").using(["norm"], [1])
+        (1, '.norm')
+        """
+        name = "|".join(map(re.escape, sorted(names)))
+        used = re.compile(
+            rf"(?<![\w.])(?!self\.)[\w.]*\.(?:{name})\b|getattr\([^()]*[\"'](?:{name})[\"']\)"
+        )
+        for line in lines:
+            code = self.code(line)
+            without_texts = TEXT.sub(lambda text: " " * len(text[0]), code)
+            for found in used.finditer(code):
+                if without_texts[found.start()] != " ":
+                    return line, found[0]
+        return None
+
     def goes_on_below(self, line: int) -> bool:
         """Return True if code with the same indentation follows, which `raise` makes unreachable.
 

@@ -114,13 +114,13 @@ def reset(kit: Kit, name: str) -> Path | None:
     If the file is missing, restore its chapter and return None. Raises CourseError if the name is
     unknown, or if the file no longer defines the exercise.
     """
-    chapters = [chapter.name for chapter in kit.course.chapters]
-    chapter = name if name in chapters else kit.course.exercise(name)[0].name
+    whole = kit.course.chapter_called(name)
+    chapter = (whole or kit.course.exercise(name)[0]).name
     original, path = kit.original(chapter), kit.path(chapter)
     saved, new = None, original
     if path.exists():
         now = kit.text(chapter)
-        new = original if name == chapter else with_original(now, original, name, path.name)
+        new = original if whole else with_original(now, original, name, path.name)
         saved = keep_copy(kit.root, path)
     path.write_text(new, encoding="utf-8")
     return saved

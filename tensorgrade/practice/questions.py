@@ -177,8 +177,8 @@ class Asker:
             names = " and ".join(f"`{name}`" for name in changed)
             text = (
                 f"In the call `{spoken(case, hidden=False)}`, only the last row of {names} is "
-                "changed. With which of these edits do earlier rows of the result change too, so "
-                f"that they see what comes later?\n{shown[0]}\n{shown[1]}"
+                "changed. With which of these edits do earlier rows of the result change too?"
+                f"\n{shown[0]}\n{shown[1]}"
             )
             wrong = [f"only edit {n}" for n in (1, 2)] + ["both edits", "neither edit"]
             more = {"case": case.name, "leaks": bad, "safe": good}

@@ -43,6 +43,7 @@ DETAILS: tuple[Callable[[ExerciseAttempt, Diagnosis], Diagnosis], ...] = (
     in_place.add,
     in_text.still_raises,
     in_text.stops_gradients,
+    in_text.shows_forbidden_call,
     state_between_calls.add,
 )
 

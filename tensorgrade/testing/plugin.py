@@ -27,12 +27,13 @@ from ..isolation.levels import NotIsolated
 from ..judging.diagnosis import Finding, Wrong
 from ..runner.errors import OutOfTime
 from ..views.note import Note
-from ..views.summary import print_nothing_found, print_summary, why_skipped
+from ..views.summary import group, print_nothing_found, print_summary, why_skipped
 from . import collecting
 from .collected import result_of
 from .collecting import TEST, judges, tests_folder
 from .guards import Breakpoints, guarded
 from .interrupting import Interrupter
+from .settling import settle
 
 BREAKPOINTS = pytest.StashKey[Breakpoints]()
 EXERCISES = pytest.StashKey[list[str]]()  # the names that `-k` can select, in order
@@ -327,8 +328,13 @@ def pytest_terminal_summary(
             terminalreporter.write_line(f"\nBy the tests in {tests.name}/", bold=True)
         folder = config.invocation_params.dir / (config.getoption("attempt") or tests)
         with guarded(config.stash[BREAKPOINTS]):  # a note runs cases again
-            by_exercise = print_summary(terminalreporter, results[tests], maker, config)
-        remember(tests, folder, by_exercise)
+            try:
+                settled = settle(group(results[tests]), maker)
+            except CourseError as error:  # a file of tests that was not selected is broken
+                terminalreporter.write_line(f"\nThere is no summary: {error}")
+                continue
+            print_summary(terminalreporter, settled, maker, config)
+        remember(tests, folder, settled.whole)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

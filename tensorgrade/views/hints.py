@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ..course import Course
+from ..course import Chapter
 from .words import plural
 
 
@@ -21,9 +21,9 @@ def print_hints(console: Console, hints: tuple[str, ...], count: int, more: str)
         console.print(Text("  That was the last hint.", "dim"))
 
 
-def print_where_hints_are(console: Console, course: Course) -> None:
-    """List the exercises that have hints, and say how to get one."""
-    having = {c.title: [one for one in c.exercises if one.hints] for c in course.chapters}
+def print_where_hints_are(console: Console, chapters: tuple[Chapter, ...]) -> None:
+    """List the exercises of chapters that have hints, and say how to get one."""
+    having = {c.title: [one for one in c.exercises if one.hints] for c in chapters}
     first = next((one for ones in having.values() for one in ones), None)
     if first is None:
         console.print("There are no hints here.")

@@ -25,7 +25,7 @@ from .comparison import LEGEND, Pair, labelled, pair_of
 from .formulas import in_mathml
 from .note import Sections
 from .pages import VIEWS, pages_in
-from .points import earned, how_earned
+from .points import earned, how_earned, standing
 from .summary import first_to_work_on, note_on
 
 MARKS = {State.DONE: "✓", State.WRONG: "✗", State.TO_DO: "○"}
@@ -55,7 +55,7 @@ class Block:
 
     own: the learner's code, if the exercise is done. came_about: how its points came about. told:
     the note on the first failed check. labelled, pair: the expected and the actual texts, shapes or
-    values in it.
+    values in it. standing: the state in words.
     """
 
     text: str = ""
@@ -68,6 +68,7 @@ class Block:
     told: Sections | None = None
     labelled: list[tuple[str, str]] = field(default_factory=list)
     pair: Pair | None = None
+    standing: str = ""
 
     @property
     def mark(self) -> str:
@@ -201,11 +202,11 @@ def exercise_block(exercise: Exercise, stub: str, checks: list[CheckResult], pat
     if state != State.WRONG:
         own = own_code(path, exercise.name) if state == State.DONE else ""
         return Block("", stub, own, exercise, state, points, came_about)
-    note = note_on(exercise.name, checks, path)
+    note, said = note_on(exercise.name, checks, path), standing(checks)
     diagnosis = note.finding.diagnosis
     public = diagnosis if isinstance(diagnosis, PublicDiagnosis) else None
     values = (labelled(public), pair_of(public)) if public else ([], None)
-    return Block("", stub, "", exercise, state, points, came_about, note.sections, *values)
+    return Block("", stub, "", exercise, state, points, came_about, note.sections, *values, said)
 
 
 def own_code(path: Path, name: str) -> str:

@@ -1,6 +1,6 @@
 """Explain the points of an exercise in one line, the same in every view."""
 
-from ..attempts.results import CheckResult, Results, Rule, Topic
+from ..attempts.results import CheckResult, Results, Rule, Topic, state_of
 from ..course import Course
 from ..messages.message import parts_of
 from ..messages.verdicts import EarlierIsWrong
@@ -21,8 +21,9 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
     others = [check for check in checks if check.about != Topic.ANSWER]
     passed = sum(check.passed for check in answers)
     parts = [f"{passed} of {plural(len(answers), 'check')} passed"]
-    if passed < len(answers) and (reason := other_rule(answers)):
-        parts.append(f"{reason}: {lost(most - earned(answers))}")
+    if passed < len(answers) and (reason := forbidden_call(answers) or other_rule(answers)):
+        costs = most - earned(answers)
+        parts.append(f"{reason}: {lost(costs)}" if costs else reason)
     if any(check.about == Topic.NAMES and not check.passed for check in others):
         parts.append(f"names other than the given ones: {lost(-earned(others))}")
     if any(check.about == Topic.REPAIR_SIZE and not check.passed for check in others):
@@ -30,10 +31,36 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
     return "; ".join(parts)
 
 
+def standing(checks: list[CheckResult]) -> str:
+    """Return the state of an exercise in words: `done`, `wrong`, `misnamed` and so on."""
+    if root := waits_for(checks):
+        return f"right, but waits for `{root}`"
+    return "misnamed" if is_misnamed(checks) else str(state_of(checks))
+
+
+def waits_for(checks: list[CheckResult]) -> str:
+    """Return the earlier exercise that is the only reason for failed checks, or ""."""
+    excused = [check for check in checks if check.rule == Rule.EARLIER]
+    return next(iter(blamed(excused)), "")
+
+
+def is_misnamed(checks: list[CheckResult]) -> bool:
+    """Return True if only names differ from the given ones."""
+    failed = [check.about for check in checks if not check.passed]
+    return bool(failed) and set(failed) == {Topic.NAMES}
+
+
+def how_many_ran(checks: list[CheckResult], count: int) -> str:
+    """Return how many of an exercise's checks ran, such as `2 of 5 checks ran, 1 passed`."""
+    answers = [check for check in checks if check.about == Topic.ANSWER]
+    passed = sum(check.passed for check in answers)
+    return f"{len(answers)} of {plural(count, 'check')} ran, {passed} passed"
+
+
 # Why points differ from those of the passed checks. A mistake is counted, so it is not listed.
 RULES = {
     Rule.LOST_DIMENSIONS: "dimensions of size 1 lost",
-    Rule.FORBIDDEN: "a name that is not allowed",
+    Rule.FORBIDDEN: "a forbidden call",
     Rule.EARLIER: "only an earlier exercise is wrong",
     Rule.REPAIR: "only what you fixed counts",
 }
@@ -46,6 +73,15 @@ def other_rule(answers: list[CheckResult]) -> str:
         found = [check.finding.mistakes for check in answers if check.finding]
         return "known mistakes" if any(len(names) > 1 for names in found) else "known mistake"
     return next((words for rule, words in RULES.items() if rule in rules), "")
+
+
+def forbidden_call(answers: list[CheckResult]) -> str:
+    """Return the forbidden call that costs points and its line, if both are known; else ""."""
+    found = [one.finding for one in answers if one.finding and one.rule == Rule.FORBIDDEN]
+    first = next((one for one in found if one.diagnosis.call and one.line), None)
+    if first is None or first.line is None:
+        return ""
+    return f"a forbidden call ({first.diagnosis.call}, {first.place(first.line)})"
 
 
 def lost(points: float) -> str:

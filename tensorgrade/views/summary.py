@@ -12,19 +12,26 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
-from ..attempts.inherited_errors import deduct_once
 from ..attempts.maker import AttemptMaker
-from ..attempts.points import scored
-from ..attempts.results import CheckResult, Results, State, first_failure, state_of
+from ..attempts.results import CheckResult, Results, Settled, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..judging.errors import raised
+from ..judging.errors import own_words, raised
 from ..messages.errors import NotWritten
-from ..messages.message import Clauses, render, sentence
+from ..messages.message import Clauses, parts_of, render, sentence
+from ..messages.names import NamesCost
 from ..messages.verdicts import CheckFailed, WriteThatFirst
 from .hints import print_hints
 from .note import Note
-from .points import earned, how_earned, what_comes_back
+from .points import (
+    earned,
+    how_earned,
+    how_many_ran,
+    is_misnamed,
+    standing,
+    waits_for,
+    what_comes_back,
+)
 from .words import in_tenths, line_of, path_here, place_in_file, plural
 
 MARKS = {
@@ -37,6 +44,8 @@ START = "Read its docstring, replace `raise NotImplementedError` with your code,
 FIX = "The given code has a mistake: find it, fix it, and save."
 MOST_WARNINGS = 3
 PART_DONE = "All selected exercises are done; `pytest exercises/` runs all exercises."
+CHECKS_DONE = "All selected checks passed; `pytest exercises/` runs all exercises."
+NO_POINTS = "Points are shown only for exercises whose checks all ran."
 AGAIN = "Then run this again. `tensorgrade watch` does that each time you save."
 AT_THE_END = (
     "You have written every exercise of the course. Next: submit your files, and read the lessons "
@@ -46,32 +55,32 @@ OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, CheckFailed()))
 
 
 def print_summary(
-    terminal: TerminalReporter, results: list[CheckResult], maker: AttemptMaker, config: Config
-) -> Results:
+    terminal: TerminalReporter, settled: Settled, maker: AttemptMaker, config: Config
+) -> None:
     """Write the summary to pytest's terminal.
 
-    In plain text the exercise to work on comes before the list of all. Return the results, scored
-    and by exercise.
+    In plain text the exercise to work on comes before the list of all.
     """
     console, plain = console_on(terminal), is_plain(terminal, config)
-    course, by_exercise = maker.course, settle(group(results), maker)
+    course, by_exercise = maker.course, settled.whole
     folder = Path(config.getoption("attempt") or maker.tests)
-    first = first_to_work_on(course, by_exercise)
+    first = first_to_work_on(course, settled.whole | settled.partial)
     console.print()
     if not plain:
         print_progress(console, course, by_exercise)
+        print_partial(console, settled)
     print_left_out(console, maker.attempts.values())
     if first is not None:
         hints = config.getoption("hint")
-        print_first(console, course, first, by_exercise, folder, hints, plain)
+        print_first(console, course, first, settled, folder, hints, plain)
     elif is_whole(course, by_exercise, config):
         print_end_of_course(console, course)
     else:
-        console.print(f"\n[bold green]{PART_DONE}[/]\n")
+        console.print(f"\n[bold green]{CHECKS_DONE if settled.partial else PART_DONE}[/]\n")
     if plain:
         console.print()
         print_progress(console, course, by_exercise, plain=True)
-    return by_exercise
+        print_partial(console, settled, plain=True)
 
 
 def is_plain(terminal: TerminalReporter, config: Config) -> bool:
@@ -143,16 +152,6 @@ def group(results: list[CheckResult]) -> Results:
     return grouped
 
 
-def settle(by_exercise: Results, maker: AttemptMaker) -> Results:
-    """Return the results with each check's points, and the earlier exercise to fix first."""
-    again = by_exercise.__getitem__  # on public cases nothing is judged a second time
-    for attempt in maker.attempts.values():
-        by_exercise = deduct_once(attempt, by_exercise, again, maker.tests)
-        own = by_exercise.keys() & attempt.exercises.keys()
-        by_exercise |= {name: scored(attempt.exercises[name], by_exercise[name]) for name in own}
-    return by_exercise
-
-
 def print_progress(
     console: Console,
     course: Course,
@@ -190,6 +189,19 @@ def print_chapter(
         for exercise in shown:
             print_exercise(console, exercise, by_exercise[exercise.name], column, plain)
     return points, most
+
+
+def print_partial(console: Console, settled: Settled, plain: bool = False) -> None:
+    """Print a line for each exercise of which only some checks ran, without points."""
+    for name, checks in settled.partial.items():
+        state, ran = state_of(checks), how_many_ran(checks, settled.counts[name])
+        said = f"{ran}: {why(checks)}" if state == State.WRONG else ran
+        mark, style = MARKS[state]
+        start = Text(f"{name}: {state}, ") if plain else Text.assemble((f"  {mark} ", style), name)
+        line = start.append(said if plain else f"  {said}", "" if plain else style)
+        console.print(line, soft_wrap=plain)
+    if settled.partial:
+        console.print(Text(NO_POINTS, "dim"))
 
 
 def print_line(
@@ -235,16 +247,18 @@ def print_exercise(
 
     column: the width of the names.
     """
-    state = state_of(results)
-    mark, style = MARKS[state]
+    said, is_wrong = standing(results), state_of(results) == State.WRONG
+    mark, style = MARKS[state_of(results)]
+    if waits_for(results):  # the earlier exercise has the cross
+        is_wrong, (mark, style) = False, MARKS[State.TO_DO]
     if plain:
-        wrong = f", {why(results)}" if state == State.WRONG else ""
         sums = f"{in_tenths(earned(results))} of {exercise.points:g} points"
-        console.print(Text(f"{exercise.name}: {state}, {sums}{wrong}"), soft_wrap=True)
+        wrong = f": {why(results)}" if is_wrong else ""
+        console.print(Text(f"{exercise.name}: {said}, {sums}{wrong}"), soft_wrap=True)
         return
     points = f"{in_tenths(earned(results)):>4} / {exercise.points:<3g}"
     line = Text.assemble((f"  {mark} ", style), f"{exercise.name:<{column}} {points}  ")
-    line.append(state if state != State.WRONG else why(results), style)
+    line.append(why(results) if is_wrong else said, style)
     line.truncate(console.width - 1, overflow="ellipsis")
     console.print(line)
 
@@ -256,6 +270,9 @@ def why(results: list[CheckResult]) -> str:
         return "the check itself failed"
     if names := list(first.finding.mistakes):
         return names[0] + (f", and {len(names) - 1} more" if names[1:] else "")
+    if is_misnamed(results):
+        parts = parts_of(first.finding.diagnosis.problem)
+        return next(render(part.names) for part in parts if isinstance(part, NamesCost))
     return in_short(first.finding.diagnosis)
 
 
@@ -266,7 +283,7 @@ def in_short(diagnosis: Diagnosis) -> str:
         return render(diagnosis.problem)
     # A KeyError's own words are only the key; those of `sys.exit(1)` are a number.
     typed = not error.line or error.type in ("KeyError", "SystemExit")
-    said = f"{error.type}: {error.text}" if typed else error.text
+    said = f"{error.type}: {own_words(error)}" if typed else own_words(error)
     return f"line {error.line}: {said}" if error.line else said
 
 
@@ -291,24 +308,30 @@ def print_first(
     console: Console,
     course: Course,
     name: str,
-    by_exercise: Results,
+    settled: Settled,
     folder: Path,
     hints: int,
     plain: bool,
 ) -> None:
     """Print the one exercise to work on: its points, its problem, and hints if requested."""
     chapter, exercise = course.exercise(name)
-    path, checks = folder / f"{chapter.name}.py", by_exercise[name]
+    path, checks = folder / f"{chapter.name}.py", (settled.whole | settled.partial)[name]
     console.print()
     if state_of(checks) == State.WRONG:
-        console.print(Text(f"Work on this first: {name}", "bold"))
-        console.print(Text(points_of(exercise, checks, course, by_exercise), "dim"))
+        waits = waits_for(checks) and f"{name} is {standing(checks)}"
+        console.print(Text(waits or f"Work on this first: {name}", "bold"))
+        if name in settled.partial:
+            told = f"{how_many_ran(checks, settled.counts[name])}. {NO_POINTS}"
+        else:
+            told = points_of(exercise, checks, course, settled.whole)
+        console.print(Text(told, "dim"))
         console.print()
         note_on(name, checks, path).print(console, plain)
     else:
         for line in start_of(name, place_in_file(path, name), first_failure(checks), AGAIN):
             console.print(Padding(line, (0, 2)))
-    print_hints(console, exercise.hints, hints, f"tensorgrade hint {name} -n {hints + 1}")
+    stuck = course.exercise(waits_for(checks) or name)[1]
+    print_hints(console, stuck.hints, hints, f"tensorgrade hint {stuck.name} -n {hints + 1}")
 
 
 def points_of(

@@ -478,6 +478,26 @@ def test_the_caller_settles_what_it_is():
     assert "no_mask" in names(audited(text, **{"as": "causal_attention"}))
 
 
+INVERTED = """def attention(q, k, v):
+    mask = torch.tril(torch.ones(q.shape[-2], q.shape[-2])).bool()
+    scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(mask, -torch.inf)
+    return torch.softmax(scores, dim=-1) @ v
+"""
+
+
+def test_results_that_are_never_finite_say_nothing_about_large_scores():
+    found = audited(INVERTED)
+    assert "finite results" in failing(found) and "maximum" not in report_on(found)
+
+
+@pytest.mark.parametrize(
+    "largest, known", [("x.max()", False), ("x.amax(dim, keepdim=True)", False), ("0", True)]
+)
+def test_a_softmax_that_subtracts_some_maximum_is_not_said_to_subtract_none(largest, known):
+    text = f"def softmax(x, dim=-1):\n    e = (x - {largest}).exp()\n    return e / e.sum()\n"
+    assert ("no_maximum" in names(audited(text))) == known
+
+
 PART = {
     "softmax": (
         "def softmax(x, dim=-1):\n    e = x.exp()\n    return e / e.sum(dim, keepdim=True)\n",

@@ -9,9 +9,10 @@ from rich.console import Console
 
 from tensorgrade.author.bundle import files_of_kit, files_of_solutions, write_solutions
 from tensorgrade.course import CourseError
-from tensorgrade.learner.commands.compare import compare, shown
-from tensorgrade.learner.commands.quiz import quiz
+from tensorgrade.learner.commands.compare import Version, compare, print_version, shown
+from tensorgrade.learner.commands.quiz import ask, quiz
 from tensorgrade.learner.kit import Kit
+from tensorgrade.practice.questions import Question
 from tensorgrade.project import Project
 
 from ..kits import unpacked
@@ -35,9 +36,24 @@ def console() -> Console:
     return Console(file=io.StringIO(), width=100, highlight=False)
 
 
+def test_a_long_line_of_code_is_wrapped_and_not_cut():
+    line = "def f(a_long_name, another_long_name) -> torch.Tensor: return a_long_name"
+    out = Console(file=io.StringIO(), width=40, highlight=False)
+    print_version(out, Version("yours", line, line), None)
+    assert "".join(line.split()) in "".join(out.file.getvalue().split())
+
+
 def test_without_solutions_it_says_where_they_come_from(kit):
     with pytest.raises(CourseError, match=r"solutions\.zip"):
         compare(kit, "softmax", console())
+
+
+def test_an_answer_that_is_no_letter_of_the_question_is_answered_with_the_letters(monkeypatch):
+    question = Question("mean", "shape", "Which shape?", ("(2,)", "(3,)"), right=0)
+    out, typed = console(), iter(["7", question.letter])
+    monkeypatch.setattr(out, "input", lambda prompt: next(typed))
+    assert ask(question, 1, out) == question.letter
+    assert "Type one of the letters a, b, or q to stop." in out.file.getvalue()
 
 
 @pytest.mark.slow
@@ -53,10 +69,10 @@ def test_it_shows_four_forms_with_their_times(with_zip):
 
 @pytest.mark.slow
 def test_an_exercise_that_does_not_pass_is_not_shown(with_zip):
-    for ask in (compare, quiz):
+    for command in (compare, quiz):
         out = console()
         with pytest.raises(CourseError, match="does not pass yet"):
-            ask(with_zip, "causal_mask", out)
+            command(with_zip, "causal_mask", out)
         assert "def " not in out.file.getvalue()
 
 

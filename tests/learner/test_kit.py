@@ -5,16 +5,20 @@ import json
 import shutil
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from tensorgrade.attempts.results import CheckResult, Topic
+from tensorgrade.cli.learners import EXERCISES, folder_of_tests, here_if_inside
 from tensorgrade.cli.program import app
 from tensorgrade.course import Course, CourseError
 from tensorgrade.history import Entry, History, is_learners, remember
+from tensorgrade.judging.learner_names import Names
 from tensorgrade.learner.commands.progress import show_progress
-from tensorgrade.learner.commands.submit import submit
+from tensorgrade.learner.commands.submit import Part, print_part, submit
 from tensorgrade.learner.kit import Kit, editor_command, find_kit, line_to_edit, reset
 from tensorgrade.views.summary import group
 
@@ -239,3 +243,61 @@ def test_vs_code_and_coding_assistants_find_their_files(fresh):
     assert settings["editor.inlineSuggest.enabled"] is False
     for name in ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"):
         assert "Explain, do not solve" in (fresh.root / name).read_text(encoding="utf-8")
+
+
+def test_the_commands_find_the_tests_from_inside_the_exercises_too(kit, monkeypatch):
+    monkeypatch.chdir(kit.exercises)
+    assert (folder_of_tests(EXERCISES), here_if_inside(EXERCISES)) == (Path("."), Path("."))
+    monkeypatch.chdir(kit.root)
+    assert (folder_of_tests(EXERCISES), here_if_inside(EXERCISES)) == (EXERCISES, EXERCISES)
+    monkeypatch.chdir(kit.root.parent)
+    with pytest.raises(CourseError, match="no tests in exercises"):
+        folder_of_tests(EXERCISES)
+
+
+@pytest.mark.slow
+def test_submit_says_where_the_file_is_from_inside_the_exercises(kit, monkeypatch):
+    write(kit, "raise NotImplementedError", "return inputs @ query")
+    monkeypatch.chdir(kit.exercises)
+    out = console()
+    submit(kit, ["ch1"], out)
+    said = "".join(out.file.getvalue().split())
+    assert f"Toupload:{kit.root}/{kit.course.name}-submission.zip" in said
+
+
+def test_a_chapter_has_a_short_name_unless_an_exercise_has_it(kit):
+    course = kit.course
+    assert course.chapter_called("ch1").name == course.chapter_called(CHAPTER).name == CHAPTER
+    assert course.chapter_called("ch") is None and course.chapter_called("softmax") is None
+    first = course.chapters[0]
+    other = replace(first, exercises=(replace(first.exercises[0], name="ch1"),))
+    assert replace(course, chapters=(other,)).chapter_called("ch1") is None
+
+
+def test_an_unknown_exercise_is_answered_with_few_names(kit):
+    with pytest.raises(CourseError, match=f"the exercises of {CHAPTER} are attention_scores, "):
+        kit.course.exercise("ch1")
+    with pytest.raises(CourseError, match="named zzz; `tensorgrade hint` lists them"):
+        kit.course.exercise("zzz")
+
+
+def test_hint_lists_the_exercises_of_a_chapter_with_its_short_name(kit, monkeypatch):
+    monkeypatch.chdir(kit.root)
+    said = CliRunner().invoke(app, ["hint", "ch1"]).output
+    assert "tensorgrade hint attention_scores" in said and "causal_mask" not in said
+
+
+def test_reset_takes_the_short_name_of_a_chapter(kit):
+    before = kit.text(CHAPTER)
+    write(kit, "raise NotImplementedError", "return inputs @ query")
+    reset(kit, "ch1")
+    assert kit.text(CHAPTER) == before
+
+
+def test_submit_calls_only_wrong_exercises_wrong(kit):
+    finding = Names({"softmax": "soft_max"}).finding(1.0, right=True)
+    names = CheckResult("softmax", 0.0, False, "", finding, -1.0, about=Topic.NAMES)
+    checks = [CheckResult("softmax", 10.0, True), names]
+    out = console()
+    print_part(out, Part(kit.course.chapters[0], [], {"softmax": checks}, []))
+    assert "softmax: misnamed" in out.file.getvalue() and "wrong" not in out.file.getvalue()

@@ -97,6 +97,24 @@ def test_a_misspelt_name_is_said():
     assert "<code>casual_mask</code> should be called" in Card(found)._repr_html_()
 
 
+def test_a_forbidden_call_is_named_with_its_line():
+    own = "def softmax_naive(x):\n    total = x.exp().sum()\n    return torch.softmax(x, dim=0)"
+    said = " ".join(repr(Card(checked("softmax_naive", f"import torch\n{own}"))).split())
+    assert "a forbidden call (torch.softmax, cell 2, line 4): −2.5" in said, said
+    assert "Where: cell 2, line 4" in said, said
+
+
+def test_a_right_exercise_is_right_although_it_calls_a_wrong_earlier_one():
+    wrong = "def causal_mask(n):\n    return torch.tril(torch.ones(n, n)).bool()"
+    calls = """
+def causal_attention_weights(attn_scores, d_k):
+    masked = attn_scores.masked_fill(causal_mask(attn_scores.shape[-1]), -torch.inf)
+    return torch.softmax(masked / d_k**0.5, dim=-1)
+"""
+    found = checked("causal_attention_weights", f"import torch\n{wrong}\n{calls}")
+    assert found.points == 10 and "your own `causal_mask`, which is wrong" in repr(Card(found))
+
+
 def test_an_error_is_reported_with_its_cell_and_line():
     found = checked(
         "causal_mask", "x = 1", "def causal_mask(context_length):\n    return undefined"

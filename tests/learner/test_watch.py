@@ -8,8 +8,11 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
+from tensorgrade.attempts.results import CheckResult
+from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, Observations
 from tensorgrade.learner.watch.loop import WAIT_FOR_END, Watch
-from tensorgrade.learner.watch.screen import Keys, Page
+from tensorgrade.learner.watch.screen import Keys, Page, View
+from tensorgrade.messages.message import Plain
 
 CHAPTER = "ch1_simplified_attention"
 
@@ -61,7 +64,7 @@ def with_answer(project, line: str) -> str:
 def test_it_starts_with_where_to_begin(session, project, folder):
     text = save(session, folder, with_answer(project, "raise NotImplementedError  # soon"))
     assert "Start here: attention_scores" in text
-    assert "h hint   n next   e evidence   o open   l list   q quit" in text
+    assert "h hint   n next   o open   l list   q quit" in text
 
 
 @pytest.mark.slow
@@ -163,6 +166,29 @@ def test_a_page_fits_its_window_with_what_is_wrong_where_and_what_is_next(
         assert " ".join(note.sections.problem.split()) in text
         assert f"{CHAPTER}.py:" in "".join(one.strip() for one in lines)
         assert "Stuck? A hint: press h" in text
+
+
+def failed(name: str, kind: Kind, remarks: int = 0) -> dict[str, list[CheckResult]]:
+    """The results of an exercise with one failed check. remarks: the number of its remarks."""
+    told = Observations(tuple(Plain(f"remark {n}") for n in range(remarks)))
+    found = Finding("", Diagnosis(kind, Plain("it is wrong"), observe=lambda: told))
+    return {name: [CheckResult(name, 5.0, False, finding=found)]}
+
+
+def test_the_key_for_more_is_shown_only_if_the_page_is_longer_than_the_window(project, folder):
+    for remarks, fits in ((1, True), (40, False)):
+        results = failed("attention_scores", Kind.ERROR, remarks)
+        page = Page(project.course, "attention_scores", results, folder)
+        assert page.fits(View(), [Text("")], 80, 24) == fits
+        shown = [page.lines(View(turns=n), [], 80, 24, False) for n in (0, 1)]
+        assert (shown[0] == shown[1]) == fits
+
+
+def test_for_a_missing_file_it_says_how_to_get_it_back_and_gives_no_hint(project, tmp_path):
+    results = failed("attention_scores", Kind.ERROR)
+    page = Page(project.course, "attention_scores", results, tmp_path)
+    said = " ".join(page.sentences(View()))
+    assert f"tensorgrade reset {CHAPTER}" in said and "hint" not in said
 
 
 @pytest.mark.slow

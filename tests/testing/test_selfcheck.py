@@ -68,6 +68,31 @@ def test_it_runs_inside_the_folder_too():
     assert run.returncode == 0, run.stdout
 
 
+MASK = "torch.triu(torch.ones_like(attn_scores), diagonal=1).bool()"
+INVERTED = ("torch.triu(ones, diagonal=1).bool()", "torch.tril(ones).bool()")
+
+
+def test_a_right_exercise_is_right_although_the_wrong_one_that_it_calls_is_not_selected(answers):
+    spoil(answers, "ch3", *INVERTED)
+    spoil(answers, "ch3", MASK, "causal_mask(attn_scores.shape[-1])")
+    asked = ("exercises/ch3_causal_attention.py", "-k", "causal_attention_weights")
+    said = " ".join(run_pytest(*asked, "--attempt", answers).stdout.split())
+    assert "your own `causal_mask`, which is wrong: fix that first" in said, said
+    assert "Causal attention: 10 of 10 points" in said and "[mask_inverted]" not in said
+
+
+def test_some_checks_of_an_exercise_earn_no_points_and_are_counted(answers):
+    old = "attn_weights = torch.softmax(attn_scores, dim=-1)\n    context_vecs"
+    spoil(answers, "ch1", old, old.replace("-1", "0"))
+    chapter, here = "exercises/ch1_simplified_attention.py", ("--attempt", answers)
+    tests = chapter.replace("ch1", "test_ch1")
+    first = run_pytest(tests, "--collect-only", "-q", "-k", "simplified_self").stdout.split()[0]
+    for asked, ran in (((chapter, "-k", "attention_weights"), 2), ((first,), 1)):
+        said = " ".join(run_pytest(*asked, *here).stdout.split())
+        assert f"simplified_self_attention: wrong, {ran} of 8 checks ran, 0 passed" in said, said
+        assert "points:" not in said and " of 10 points" not in said
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "old, new, name",

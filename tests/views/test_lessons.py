@@ -7,14 +7,15 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tensorgrade.attempts.results import CheckResult
+from tensorgrade.attempts.results import CheckResult, Rule
 from tensorgrade.author.building.notebooks import notebook_text
 from tensorgrade.author.building.script import read_script, readable, stub_text
 from tensorgrade.course import CourseError
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
 from tensorgrade.messages.message import Plain
+from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.views.formulas import in_mathml
-from tensorgrade.views.lessons import lessons_page
+from tensorgrade.views.lessons import exercise_block, lessons_page
 
 from ..commands import run
 
@@ -174,6 +175,14 @@ def test_the_page_says_where_to_go_on_and_what_is_wrong_there(project, root):
     assert 'href="#top"' in page and 'id="top"' in page
     untried = lessons_page(project.course, root, {})
     assert "Go on here" not in untried and '<div class="note' not in untried
+
+
+def test_a_right_exercise_that_waits_for_an_earlier_one_is_not_called_wrong(project, tmp_path):
+    exercise = project.course.chapters[0].exercises[0]
+    found = Finding("", Diagnosis(Kind.FACT, EarlierIsWrong("softmax")))
+    check = CheckResult(exercise.name, 5.0, False, "", found, 5.0, Rule.EARLIER)
+    block = exercise_block(exercise, "", [check], tmp_path / "ch1.py")
+    assert block.standing == "right, but waits for `softmax`"
 
 
 def test_a_formula_is_cut_at_wide_gaps_only():

@@ -11,13 +11,15 @@ from rich.console import Console
 
 from tensorgrade.attempts.public_side import read_trace
 from tensorgrade.attempts.recognized import mistakes
-from tensorgrade.attempts.results import CheckResult, Rule
+from tensorgrade.attempts.results import CheckResult, Rule, Topic
 from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.course import Chapter, Exercise
 from tensorgrade.course_sources import load_course
-from tensorgrade.exchange.observation import Observation
+from tensorgrade.exchange.observation import CaughtError, Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
 from tensorgrade.judging.divergence import Divergence
+from tensorgrade.judging.errors import raised
+from tensorgrade.judging.learner_names import Names
 from tensorgrade.messages.message import Plain, Sentences
 from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.recognition.mistakes import make
@@ -26,7 +28,7 @@ from tensorgrade.views.comparison import MOST, Block, Cell, drawn, window
 from tensorgrade.views.hints import print_where_hints_are
 from tensorgrade.views.note import Note
 from tensorgrade.views.points import how_earned
-from tensorgrade.views.summary import points_of, print_chapter, print_line
+from tensorgrade.views.summary import in_short, points_of, print_chapter, print_line
 from tensorgrade.views.words import place_in_file
 
 from ..commands import run as run_module
@@ -155,13 +157,13 @@ def test_hints_grow(project):
 def test_without_a_name_hint_tells_where_hints_are(project):
     said = io.StringIO()
     course = load_course(project.exercises)
-    print_where_hints_are(Console(file=said, width=80), course)
+    print_where_hints_are(Console(file=said, width=80), course.chapters)
     for chapter in course.chapters:
         assert chapter.title in said.getvalue()
     assert re.search(r"project_qkv +\d hints?\n", said.getvalue())
     assert "tensorgrade hint attention_scores" in said.getvalue()
     bare = project.course  # an author has the hints next to the answers
-    print_where_hints_are(Console(file=(nothing := io.StringIO())), bare)
+    print_where_hints_are(Console(file=(nothing := io.StringIO())), bare.chapters)
     assert nothing.getvalue() == "There are no hints here.\n"
 
 
@@ -416,7 +418,7 @@ def test_what_may_be_sent_to_a_learner_shows_their_code_and_nothing_hidden(grade
     [
         (None, ""),
         (Rule.LOST_DIMENSIONS, "; dimensions of size 1 lost: −1"),
-        (Rule.FORBIDDEN, "; a name that is not allowed: −1"),
+        (Rule.FORBIDDEN, "; a forbidden call: −1"),
         (Rule.EARLIER, "; only an earlier exercise is wrong: −1"),
         (Rule.REPAIR, "; only what you fixed counts: −1"),
         (Rule.MISTAKE, "; known mistake: −1"),
@@ -428,6 +430,35 @@ def test_the_rule_behind_the_points_is_told(rule, words):
         CheckResult("mean", 2.0, False, earned_points=1.5, rule=rule),
     ]
     assert how_earned(checks, 4.0) == f"1 of 2 checks passed{words}"
+
+
+def test_the_short_line_gives_no_advice_that_contradicts_the_note():
+    text = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+    error = CaughtError("RuntimeError", text, line=4)
+    said = in_short(Diagnosis(Kind.ERROR, raised(error, str), error=error))
+    assert said == "line 4: Can't call numpy() on Tensor that requires grad"
+
+
+def printed(project, *checks: CheckResult) -> str:
+    """Return the plain lines on a chapter in which one exercise has these checks."""
+    console = Console(file=(file := io.StringIO()), width=80)
+    print_chapter(console, project.course.chapters[0], {checks[0].exercise: [*checks]}, plain=True)
+    return file.getvalue()
+
+
+def test_a_right_exercise_that_calls_a_wrong_one_is_said_to_wait(project):
+    found = Finding("", Diagnosis(Kind.FACT, EarlierIsWrong("softmax_naive")))
+    check = CheckResult("softmax", 10.0, False, "", found, 10.0, Rule.EARLIER)
+    said = "softmax: right, but waits for `softmax_naive`, 10 of 10 points\n"
+    assert said in printed(project, check)
+    assert how_earned([check], 10) == "0 of 1 check passed; only an earlier exercise is wrong"
+
+
+def test_a_right_exercise_with_another_name_is_said_to_be_misnamed(project):
+    finding = Names({"softmax": "soft_max"}).finding(1.0, right=True)
+    names = CheckResult("softmax", 0.0, False, "", finding, -1.0, about=Topic.NAMES)
+    said = "softmax: misnamed, 9 of 10 points: `soft_max` should be called `softmax`\n"
+    assert said in printed(project, CheckResult("softmax", 10.0, True), names)
 
 
 def test_the_line_on_points_says_how_they_came_about(project):

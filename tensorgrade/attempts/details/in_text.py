@@ -40,6 +40,15 @@ def stops_gradients(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
     return replace(diagnosis, problem=replace(problem, came=came), line=line)
 
 
+def shows_forbidden_call(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
+    """Name the first line of the exercise with a forbidden call, and the call."""
+    lines = chain(*(range(first, last + 1) for first, last in part.own_lines))
+    found = (
+        part.attempt.submitted.using(diagnosis.forbidden, lines) if diagnosis.forbidden else None
+    )
+    return replace(diagnosis, line=found[0], call=found[1]) if found else diagnosis
+
+
 @cached_for_file
 def plain_fact(part: ExerciseAttempt) -> tuple[Message, int | None] | None:
     """Return a message about a fault that the exercise's text shows, and its line.

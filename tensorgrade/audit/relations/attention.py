@@ -1,5 +1,6 @@
 """Relations on which result depends on which input: batch, tokens, masks and caches."""
 
+import re
 from dataclasses import replace
 from typing import ClassVar
 
@@ -8,7 +9,7 @@ from torch import Tensor, nn
 
 from ..errors import CannotRun, known_errors, line_raising, raised
 from ..mapping import mapping_of
-from ..other_formulas import knows_positions, own_formula
+from ..other_formulas import attributes_read, knows_positions, own_formula
 from ..reference import Cause
 from ..subject import Output, Subject, dependence, moved
 from .base import (
@@ -111,6 +112,7 @@ class LargeScores(Finite):
     sentence = "Results are finite even if scores are large."
     source = "Milakov & Gimelshein 2018: subtract the maximum before the exponential"
     draws: ClassVar[tuple[Sizes, ...]] = DRAWS
+    follows_from = ("finite results",)
     factor = 30.0
     advice = True  # exponentials of plain scores are right for scores below 700
 
@@ -120,10 +122,21 @@ class LargeScores(Finite):
         return super().check(sizes)
 
     def broken(self, said: str) -> Broken:
-        return Broken(
-            f"{said} if the inputs are 30 times as large.",
-            causes=(NO_MAXIMUM,),
-        )
+        causes = (NO_MAXIMUM,) if takes_plain_exponential(self.subject.text) else ()
+        return Broken(f"{said} if the inputs are 30 times as large.", causes=causes)
+
+
+def takes_plain_exponential(text: str) -> bool:
+    """Return True if a definition calls `exp`, and nothing that may find the largest score.
+
+    >>> takes_plain_exponential("p = s.exp()"), takes_plain_exponential("p = s.softmax(-1).exp()")
+    (True, False)
+    """
+    names = attributes_read(text)
+    return bool(names & {"exp", "exp_"}) and not any(map(FINDS_LARGEST.search, names))
+
+
+FINDS_LARGEST = re.compile("max|sumexp|sort|topk|kthvalue|quantile|large|norm|stab|safe")
 
 
 def listed(numbers: list[int]) -> str:

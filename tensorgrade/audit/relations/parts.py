@@ -63,9 +63,12 @@ class LargeNumbers(Relation):
         name = next(iter(inputs))
         with torch.no_grad():
             value = part.run(made, inputs | {name: inputs[name] * 1000})
+            # Subtracting any maximum would remove the shift.
+            shifted = part.run(made, inputs | {name: inputs[name] + 1000})
         if value.isfinite().all():
             return None
-        return Broken("Numbers of a thousand give NaN or infinity.", sizes, (NO_MAXIMUM,))
+        causes = () if shifted.isfinite().all() else (NO_MAXIMUM,)
+        return Broken("Numbers of a thousand give NaN or infinity.", sizes, causes)
 
 
 class PartInputs(Relation):

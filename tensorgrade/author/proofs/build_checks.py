@@ -64,7 +64,8 @@ def rebuild(
         paths.append(file.path)
         if not file.fresh():
             if file.path in stubs and (copy := keep_answers(project.root, file.path)):
-                say(f"answers are kept: {copy.relative_to(project.root)}")
+                kept = copy.relative_to(project.root)
+                say(f"{file.path.name} was changed here or is older; a copy is kept: {kept}")
             file.write()
             if file.path != made_from(project.graders):  # which is written after each chapter
                 say(f"wrote {file.path.relative_to(project.root)}")

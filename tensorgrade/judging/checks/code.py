@@ -16,7 +16,8 @@ def avoids(exercise: CheckedExercise, group: str, calls: set[str], problem: str)
     """Check that a watched call used none of these operations."""
     for case, _, observed in exercise.answered(group):
         if observed.uses(calls):
-            exercise.wrong("fact", problem, case=case)
+            names = frozenset(name.removeprefix("call:") for name in calls)
+            exercise.wrong("fact", problem, case=case, forbidden=names)
 
 
 @check
@@ -28,8 +29,8 @@ def names_none(
     If it does, at most `1 - share` of the exercise is earned. The text is parsed before it runs, so
     no code can hide the names that it uses.
     """
-    if set(names) & set(exercise.attempt.names.get(exercise.name, ())):
-        raise Wrong(Diagnosis(Kind.FACT, Plain(problem), share=share))
+    if found := set(names) & set(exercise.attempt.names.get(exercise.name, ())):
+        raise Wrong(Diagnosis(Kind.FACT, Plain(problem), share=share, forbidden=frozenset(found)))
 
 
 @check

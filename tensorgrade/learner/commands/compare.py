@@ -159,6 +159,5 @@ def print_version(console: Console, version: Version, seconds: float | None) -> 
     if seconds is not None:
         title.append(f"  {1e6 * seconds:.0f} µs", "not bold")
     console.print(title)
-    console.print(
-        Syntax(without_docstrings(version.code), "python", theme="ansi_dark", padding=(0, 2))
-    )
+    code = without_docstrings(version.code)
+    console.print(Syntax(code, "python", theme="ansi_dark", padding=(0, 2), word_wrap=True))

@@ -49,8 +49,10 @@ def ask(question: Question, number: int, console: Console) -> str:
     letters = lettered(question)
     for letter, option in letters:
         console.print(f"  {letter}  {option}", markup=False)
-    answer = ""
-    while answer not in [letter for letter, _ in letters]:
+    answer, valid = "", [letter for letter, _ in letters]
+    while answer not in valid:
+        if answer:
+            console.print(f"Type one of the letters {', '.join(valid)}, or q to stop.")
         try:
             answer = console.input("a letter (q stops) > ").strip().lower()
         except (EOFError, KeyboardInterrupt):

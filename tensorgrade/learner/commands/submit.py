@@ -14,8 +14,9 @@ from ...attempts.results import State, state_of
 from ...course import Chapter, CourseError
 from ...sources.companion_files import companion_files
 from ...sources.submitted_files import SubmittedFiles
-from ...views.summary import Results, earned, group
-from ...views.words import in_tenths, plural
+from ...views.points import earned, standing
+from ...views.summary import Results, group
+from ...views.words import in_tenths, path_here, plural
 from ..kit import Kit
 from ..watch.checker import Checker
 
@@ -72,7 +73,9 @@ def submit(kit: Kit, chapters: list[str], console: Console) -> None:
 
     Raises CourseError if nothing is begun, or if a named chapter has no file.
     """
-    asked = [kit.course.chapter(name) for name in chapters] or list(kit.course.chapters)
+    course = kit.course
+    asked = [course.chapter_called(name) or course.chapter(name) for name in chapters]
+    asked = asked or list(course.chapters)
     gone = [chapter.name for chapter in asked if not candidates(kit, chapter.name)]
     if gone and (chapters or len(gone) == len(asked)):
         raise kit.missing(gone[0])
@@ -89,8 +92,8 @@ def submit(kit: Kit, chapters: list[str], console: Console) -> None:
     written = write(kit, parts)
     page = kit.root / "submission.html"
     page.write_text(page_of(kit, parts), encoding="utf-8")
-    console.print(Text.assemble("\nTo upload: ", (str(written.relative_to(kit.root)), "bold")))
-    console.print(f"A summary to keep: {page.name}")
+    console.print(Text.assemble("\nTo upload: ", (path_here(written), "bold")))
+    console.print(f"A summary to keep: {path_here(page)}")
 
 
 def part_of(kit: Kit, checker: Checker, chapter: Chapter, asked: bool) -> Part | None:
@@ -141,11 +144,15 @@ def print_part(console: Console, part: Part) -> None:
     """Print a chapter's line and its missing parts."""
     points = f"{in_tenths(part.points)} of {part.chapter.points:g} points"
     console.print(Text.assemble((part.chapter.title, "bold"), f"  {points}"))
-    wrong, to_do = part.in_state(State.WRONG), part.in_state(State.TO_DO)
+    states = {name: standing(part.results[name]) for name in part.in_state(State.WRONG)}
+    wrong = [name for name, state in states.items() if state == State.WRONG]
+    to_do = part.in_state(State.TO_DO)
     for said, names in (("still wrong", wrong), ("not written", to_do)):
         if names:
             shown = ", ".join(names)
             console.print(f"  {plural(len(names), 'exercise')} {said}: {shown}", style="yellow")
+    for name in [name for name in states if name not in wrong]:
+        console.print(f"  {name}: {states[name]}", style="yellow", markup=False)
     for sentence in part.missing:
         console.print(f"  {sentence}", style="yellow", markup=False)
 
@@ -175,4 +182,4 @@ def page_of(kit: Kit, parts: list[Part]) -> str:
     pages.filters["in_tenths"] = in_tenths
     at = f"{datetime.now():%Y-%m-%d %H:%M}"
     told = {"course": kit.course, "parts": parts, "at": at}
-    return pages.from_string(PAGE).render(**told, state=state_of, earned=earned)
+    return pages.from_string(PAGE).render(**told, state=standing, earned=earned)

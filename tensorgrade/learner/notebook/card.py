@@ -9,7 +9,7 @@ from ...attempts.results import State
 from ...judging.diagnosis import Diagnosis, PublicDiagnosis
 from ...views.comparison import digits_for, labelled
 from ...views.pages import pages_in
-from ...views.points import earned, how_earned
+from ...views.points import earned, how_earned, standing
 from ...views.words import in_tenths
 from ..pictures import as_image, draw_heatmaps
 from .checking import Checked
@@ -31,7 +31,7 @@ class Card:
     def __repr__(self) -> str:
         checked = self.checked
         points = f"{in_tenths(earned(checked.results))} of {checked.exercise.points:g} points"
-        title = f"{checked.exercise.name}: {checked.state}, {points}"
+        title = f"{checked.exercise.name}: {standing(checked.results)}, {points}"
         if checked.note is None:
             return title
         return f"{title}: {self.points}.\n\n{checked.note}"
@@ -51,6 +51,7 @@ class Card:
             told=note.sections if note else None,
             labelled=labelled(diagnosis) if isinstance(diagnosis, PublicDiagnosis) else [],
             state=checked.state,
+            standing=standing(checked.results),
             mark=mark,
             colour=colour,
             points=self.points,

@@ -24,6 +24,7 @@ from ...runner.source import Source
 from ...testing.collected import CollectedTests
 from ...testing.guards import Breakpoints, guarded
 from ...testing.interrupting import Interrupter
+from ...testing.settling import results_on
 from ...views.note import Note
 from ...views.points import earned
 from ...views.summary import OF_THE_TEST
@@ -97,7 +98,7 @@ def check(exercises: Path, name: str, source: Source) -> Checked:
     with undisturbed(maker, chapter.name):
         run_cases(attempt, name, maker.course.limits.load_seconds)
         begins = next(iter(attempt.exercises[name].own_lines), (None,))[0]
-        found = Checked(exercise, tests.results(attempt, name), begins)
+        found = Checked(exercise, results_on(attempt, name, tests), begins)
         if found.note:
             found.note.sections  # noqa: B018 - runs the code again, so read it in this context
     return found

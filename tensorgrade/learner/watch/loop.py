@@ -18,7 +18,7 @@ from ...judging.diagnosis import Finding
 from ...views.summary import first_to_work_on, print_progress
 from ..kit import NO_EDITOR, open_in_editor
 from .checker import Checker
-from .screen import KEYS, Keys, Page, View
+from .screen import KEYS, KEYS_AND_MORE, Keys, Page, View
 
 TICK = 40  # milliseconds between two looks at the keys and the window's size
 STILL = 60  # milliseconds without changes after which a saved file counts as complete
@@ -141,6 +141,8 @@ class Watch:
             self.status = f"opened line {page.line}" if opened else NO_EDITOR
         except CourseError as error:
             self.status = str(error)
+        except FileNotFoundError:
+            self.status = f"{page.path.name} is missing"
         if self.live is not None:
             self.live.start()
 
@@ -176,8 +178,9 @@ class Watch:
         page = Page(self.course, self.page, self.by_exercise, self.folder)
         self.drawn_for = self.console.size
         foot = [Text(one, "yellow") for one in chain.from_iterable(self.left_out.values())]
-        foot += [*([Text(self.status, "dim")] if self.status else []), Text(KEYS, "bold")]
+        foot += [Text(self.status, "dim")] if self.status else []
         if self.plain:
+            foot.append(Text(KEYS, "bold"))
             told = [*page.sentences(self.view), "", *(line.plain for line in foot)]
             # A path stays in one piece, so that it can be clicked or copied.
             text = "\n".join(told)
@@ -185,7 +188,10 @@ class Watch:
             return
         width, height = self.console.size
         colour = self.console.color_system is not None
-        lines = page.lines(self.view, [Text(""), *foot], width - 2, height, colour)
+        foot = [Text(""), *foot, Text(KEYS_AND_MORE, "bold")]
+        if page.fits(self.view, foot, width - 2, height):
+            foot[-1] = Text(KEYS, "bold")
+        lines = page.lines(self.view, foot, width - 2, height, colour)
         shown = Group(*(Text(" ") + line for line in lines))
         if self.live is None:
             self.console.print(shown)

@@ -21,7 +21,7 @@ from ...course import Chapter, Course, Exercise
 from ...views.comparison import MOST
 from ...views.hints import print_hints
 from ...views.note import Note
-from ...views.points import earned
+from ...views.points import earned, standing
 from ...views.summary import (
     note_on,
     points_of,
@@ -34,8 +34,9 @@ from ...views.summary import (
 from ...views.words import place_in_file
 from ..kit import line_to_edit
 
-KEYS = "h hint   n next   e evidence   o open   l list   q quit"
-AGAIN = "This page reloads on each save."
+KEYS = "h hint   n next   o open   l list   q quit"
+KEYS_AND_MORE = "h hint   n next   e more   o open   l list   q quit"
+AGAIN = "Each save is checked."
 PLAIN_WIDTH = 80
 
 
@@ -104,17 +105,26 @@ class Page:
         """
         foot = [line for text in foot for line in wrapped(text, width)[:2]]
         room = height - len(foot)
-        if view.listed:
-            parts = in_parts(drawn(self.print_list, width, colour), room)
-        else:
-            top = self.top(width, colour) + [Text(one) for one in self.hints(view, width)]
-            body = self.note.body(width, colour) if self.note else []
-            parts = in_parts(top + [line for text in body for line in wrapped(text, width)], room)
-            if self.note:
-                evidence = self.evidence(self.note, room - len(top), width, colour)
-                parts.insert(0, (top + evidence)[:room])
+        parts = self.parts(view, room, width, colour)
         shown = parts[view.turns % len(parts)]
         return [*shown, *[Text("")] * (room - len(shown)), *foot]
+
+    def fits(self, view: View, foot: list[Text], width: int, height: int) -> bool:
+        """Return True if the whole page fits into a window, so that there is no part to turn to."""
+        room = height - sum(len(wrapped(text, width)[:2]) for text in foot)
+        return len(self.parts(view, room, width, False)) == 1
+
+    def parts(self, view: View, room: int, width: int, colour: bool) -> list[list[Text]]:
+        """Return the parts of the page, which fit into `room` lines. The short page comes first."""
+        if view.listed:
+            return in_parts(drawn(self.print_list, width, colour), room)
+        top = self.top(width, colour) + [Text(one) for one in self.hints(view, width)]
+        body = self.note.body(width, colour) if self.note else []
+        whole = top + [line for text in body for line in wrapped(text, width)]
+        if self.note is None or len(whole) <= room:
+            return in_parts(whole, room)
+        evidence = self.evidence(self.note, room - len(top), width, colour)
+        return [(top + evidence)[:room], *in_parts(whole, room)]
 
     def top(self, width: int, colour: bool = False) -> list[Text]:
         """Return the lines that are always visible: the exercise, what is wrong, and where."""
@@ -133,7 +143,7 @@ class Page:
     def title(self) -> str:
         """Return the exercise and its state."""
         assert self.name is not None
-        return f"{self.name}: {state_of(self.by_exercise[self.name])}"
+        return f"{self.name}: {standing(self.by_exercise[self.name])}"
 
     def points(self) -> str:
         """Return a line that explains the exercise's points."""
@@ -144,6 +154,8 @@ class Page:
         """Return the hints that were asked for, and how to get one more."""
         if self.name is None or state_of(self.by_exercise[self.name]) == State.DONE:
             return []
+        if not self.path.exists():
+            return ["", f"To get your file back: tensorgrade reset {self.chapter.name}"]
         hints = self.exercise.hints
         lines = drawn(lambda console: print_hints(console, hints, view.hints, "press h"), width)
         return [line.plain for line in lines]
