@@ -4,7 +4,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # it imports torch
 HERE = Path(__file__).parent
 LIMITS = Limits(memory_bytes=4 << 30, processor_seconds=300, file_bytes=64 << 20)
 MOST_SECONDS = 200.0
-MOST_FILES, MOST_BYTES = 300, 3 << 20
+MOST_FILES, MOST_FOLDERS, MOST_BYTES = 300, 1000, 3 << 20
 LEFT_OUT = {".git", ".venv", "venv", "node_modules", "__pycache__", "build", "dist"}
 
 
@@ -81,16 +81,40 @@ def companions(root: Path, path: Path) -> dict[str, str]:
 
     In a folder with too many files, only those next to the file are sent.
     """
-    found = [one for one in sorted(root.rglob("*.py")) if not LEFT_OUT & set(one.parts)]
-    if len(found) > MOST_FILES or sum(one.stat().st_size for one in found) > MOST_BYTES:
-        found = sorted(path.parent.glob("*.py"))[:MOST_FILES]
+    texts = texts_of(files_below(root))
+    if not texts or sum(map(len, texts.values())) > MOST_BYTES:
+        texts = texts_of(sorted(path.parent.glob("*.py"))[:MOST_FILES])
     sources: dict[str, str] = {}
-    for one in found:
+    for one, text in texts.items():
         parts = one.relative_to(root).parts
-        sources[sent_name(one, root)] = one.read_text(encoding="utf-8", errors="replace")
+        sources[sent_name(one, root)] = text
         for count in range(1, len(parts)):  # folders are packages even without an __init__.py
             sources.setdefault(".".join(parts[:count]) + ".", "")
     return {name: text for name, text in sources.items() if name not in (".", "torch")}
+
+
+def files_below(root: Path) -> list[Path]:
+    """Return the Python files below a folder; [] if there are too many files or folders.
+
+    The search ends early, because the folder may be a home folder or `/tmp`.
+    """
+    found: list[Path] = []
+    for count, (folder, folders, names) in enumerate(os.walk(root)):
+        folders[:] = [name for name in folders if name not in LEFT_OUT]
+        found += [Path(folder, name) for name in names if name.endswith(".py")]
+        if len(found) > MOST_FILES or count == MOST_FOLDERS:
+            return []
+    return sorted(found)
+
+
+def texts_of(paths: list[Path]) -> dict[Path, str]:
+    """Return the texts of files; leave out those that cannot be read, or are gone by now."""
+    texts = {}
+    for path in paths:
+        with suppress(OSError):
+            if path.is_file():  # a pipe would never end
+                texts[path] = path.read_text(encoding="utf-8", errors="replace")
+    return texts
 
 
 def audits(targets: list[str], wishes: dict[str, str], trust: bool = False) -> Iterator[dict]:
