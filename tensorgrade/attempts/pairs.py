@@ -76,11 +76,13 @@ def sources_path(references: Path, chapter: str) -> Path:
 
 
 def read_sources(path: Path) -> Sources:
-    """Return a chapter's stored `Sources`. Raises CourseError if they are missing or outdated."""
+    """Return a chapter's stored `Sources`. Raises CourseError if they are missing or unusable."""
     try:
         return Sources(**json.loads(read_text(path)))
-    except TypeError:
-        raise CourseError(f"{path} has an older format; run `tensorgrade build`") from None
+    except (TypeError, ValueError):
+        raise CourseError(
+            f"{path} is damaged or has an older format; run `tensorgrade build`"
+        ) from None
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,8 @@ class Diagnosis:
     the case. actual: the learner's own result. error: the error of the learner's code. line: the
     place of the fault, if it is known. share: at least this share of the exercise's points is lost;
     0 if only the check's own points are. forbidden: names that the exercise rules out and this code
-    uses. call: the forbidden code on that line, such as `torch.softmax`. observe: returns remarks
-    on the result. The two functions are called only if a reader sees what they return.
+    uses. call: the forbidden code on that line. observe: returns remarks on the result. The two
+    functions are called only if a reader sees what they return.
     """
 
     kind: Kind
