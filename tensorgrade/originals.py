@@ -11,7 +11,7 @@ from .folders import OWN_FOLDER
 
 
 def original_of(root: Path, chapter: str) -> Path:
-    """Return the path of a chapter's script as it was handed out."""
+    """Return the path of a chapter's original script."""
     return root / OWN_FOLDER / "originals" / f"{chapter}.py"
 
 
@@ -30,7 +30,7 @@ def keep_copy(root: Path, path: Path) -> Path:
 def keep_answers(root: Path, stub: Path) -> Path | None:
     """Copy a chapter's script that is about to be replaced, and return the copy.
 
-    Return None if nobody changed the script since the last build.
+    Return None if it is still the script that the last build wrote.
     """
     original = original_of(root, stub.stem)
     if not stub.is_file():

@@ -56,7 +56,7 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
 
 
 def stub_of(project: Project, chapter: Chapter) -> bytes:
-    """Return a chapter's stub as it was built. In `exercises/`, somebody may have tried it."""
+    """Return a chapter's stub from the last build. `exercises/` may contain answers by now."""
     original = original_of(project.root, chapter.name)
     if original.is_file():
         return original.read_bytes()

@@ -109,7 +109,7 @@ def reset(
     kit = find_kit()
     copy = put_back(kit, exercise)
     kept = f"Your file is kept: {shown(copy)}" if copy else "The chapter's file was missing."
-    typer.echo(f"{exercise} is as it was at the start. {kept}")
+    typer.echo(f"{exercise} is restored. {kept}")
 
 
 @app.command(rich_help_panel=LEARNERS)

@@ -54,6 +54,7 @@ class AllTests:
 
     @cached_property
     def collected(self) -> CollectedTests:
+        """The tests, collected at the first use."""
         return CollectedTests(self.maker.tests)
 
     def count(self, attempt: Attempt, name: str) -> int:

@@ -15,7 +15,7 @@ def put(folder, *names: str):
 
 
 def test_modules_below_the_file_are_sent_but_not_those_of_environments(tmp_path):
-    """A project may itself lie in a folder called build."""
+    """The project's own folder may be called build."""
     target = put(tmp_path / "build", "a.py", "b.py", "parts/c.py", "venv/d.py", ".git/e.py")
     assert sorted(asked_for(target).companions) == ["a", "b", "parts.", "parts.c"]
 

@@ -28,7 +28,7 @@ def make_course(root: Path) -> Path:
 
 
 def build(root: Path, **options) -> tuple[Built, list[str]]:
-    """A build of the course as it is now; how it came out, and what it wrote."""
+    """Build the course now; return the result and the lines that the build printed."""
     sys.dont_write_bytecode = True
     package, said = package_of(root / "graders"), []
     for name in [name for name in sys.modules if name.split(".")[0] == package]:

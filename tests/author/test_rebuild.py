@@ -41,7 +41,7 @@ def built_course(tmp_path_factory):
 
 @pytest.fixture
 def course(built_course, tmp_path):
-    """A copy, with what the build cached: it is fresh in its new place, too."""
+    """A copy of the course and of its cache. It is fresh in the new place, too."""
     return Path(shutil.copytree(built_course, tmp_path / "small"))
 
 

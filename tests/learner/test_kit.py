@@ -86,7 +86,7 @@ def test_a_missing_file_is_named_with_the_command_that_restores_it(kit, monkeypa
             ask()
     monkeypatch.chdir(kit.root)
     said = CliRunner().invoke(app, ["reset", "softmax"]).stdout
-    assert said == "softmax is as it was at the start. The chapter's file was missing.\n"
+    assert said == "softmax is restored. The chapter's file was missing.\n"
     assert kit.text(CHAPTER) == kit.original(CHAPTER)
 
 

@@ -42,10 +42,10 @@ def stops_gradients(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
 
 def shows_forbidden_call(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
     """Name the first line of the exercise with a forbidden call, and the call."""
+    if not diagnosis.forbidden:
+        return diagnosis
     lines = chain(*(range(first, last + 1) for first, last in part.own_lines))
-    found = (
-        part.attempt.submitted.using(diagnosis.forbidden, lines) if diagnosis.forbidden else None
-    )
+    found = part.attempt.submitted.using(diagnosis.forbidden, lines)
     return replace(diagnosis, line=found[0], call=found[1]) if found else diagnosis
 
 
