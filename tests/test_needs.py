@@ -1,10 +1,11 @@
 """Tests that need a tool: skipped and listed where it is missing, failed on request."""
 
 import os
+import re
 
 import pytest
 
-from .commands import run_pytest
+from .commands import ROOT, run_pytest
 from .needs import NEEDS, reason
 
 MACHINE = """
@@ -69,3 +70,15 @@ def test_nothing_is_skipped_on_request(outcome):
 
 def test_each_need_has_a_reason_of_its_own():
     assert len({reason(name) for name in NEEDS}) == len(NEEDS)
+
+
+def test_ci_repeats_every_test_that_a_tool_could_change():
+    """Other folders need no tool and start no command, which would take the isolation it finds."""
+    folders = re.search(r"WITHOUT_TOOLS=\((.*)\)", (ROOT / ".ci" / "run").read_text())[1].split()
+    for folder in folders:
+        files = list((ROOT / "tests" / folder).glob("*.py"))
+        assert files, folder
+        for path in files:
+            text = path.read_text()
+            assert not re.search(r"^from \.+(needs|container) import", text, re.M), path
+            assert not re.search(r"^from \.+commands import (?!ROOT$)", text, re.M), path
