@@ -16,6 +16,10 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
     """Return how the points of an exercise came about. most: the exercise's points.
 
     For example: `2 of 4 checks passed; known mistake: −2.5`.
+
+    >>> names = CheckResult("scale", 0, passed=False, earned_points=-0.5, about=Topic.NAMES)
+    >>> how_earned([CheckResult("scale", 2, passed=True), names], most=2)
+    '1 of 1 check passed; names other than the given ones: −0.5'
     """
     answers = [check for check in checks if check.about == Topic.ANSWER]
     others = [check for check in checks if check.about != Topic.ANSWER]

@@ -133,7 +133,12 @@ class Names:
         return self.take("-".join(words)[:LONGEST_ID].rstrip("-"))
 
     def take(self, name: str) -> str:
-        """Return the name, with a number added if it is taken."""
+        """Return the name, with a number added if it is taken.
+
+        >>> names = Names()
+        >>> [names.take("imports") for _ in range(3)]
+        ['imports', 'imports-2', 'imports-3']
+        """
         free, number = name, 1
         while free in self.taken:
             number += 1
