@@ -96,16 +96,16 @@ def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests
     It must pass each check that such a right answer passes. One of the course's right answers is
     enough. Without the solution or on public cases, return False.
     """
-    attempt = part.attempt
-    solution = tests.parent / "solutions" / f"{attempt.chapter.name}.py"
-    ways = sorted((tests / FOLDER / attempt.chapter.name).glob("*.py"))
-    if not attempt.references.hidden or not solution.exists():
+    pairs = part.attempt.pairs()
+    if pairs is None:
         return False
+    solution = Source(pairs.sources.text, f"{part.attempt.chapter.name}.py")
+    ways = sorted((tests / FOLDER / part.attempt.chapter.name).glob("*.py"))
     return any(is_right_with_own(part, solution, way, wrong, again) for way in ways)
 
 
 def is_right_with_own(
-    part: ExerciseAttempt, solution: Path, way: Path, wrong: list[str], again: Again
+    part: ExerciseAttempt, solution: Source, way: Path, wrong: list[str], again: Again
 ) -> bool:
     """Return True if the exercise does as well as one right answer with the wrong exercises.
 
@@ -300,11 +300,12 @@ def sizes(tensor: torch.Tensor) -> list[int]:
 
 
 def expected_with(
-    part: ExerciseAttempt, solution: Path, way: Path, helpers: Helpers
+    part: ExerciseAttempt, solution: Source, way: Path, helpers: Helpers
 ) -> list[Observation]:
     """Return a right answer's results on every case of an exercise, with the learner's helpers."""
     right = vars(loaded(solution, part.attempt.chapter.name).ready_runner().module)
-    asker = loaded(way, part.attempt.chapter.name)
+    source = Source(way.read_text(encoding="utf-8"), way.name)
+    asker = loaded(source, part.attempt.chapter.name)
     module = vars(asker.ready_runner().module)
     if part.name not in module:
         return []
@@ -326,9 +327,9 @@ def is_computed(case: Case) -> bool:
     return not any(isinstance(step, Move) for step in case.steps)
 
 
-def loaded(path: Path, chapter: str) -> InProcess:
+def loaded(source: Source, chapter: str) -> InProcess:
     """Load a file of the course in this process."""
-    backend = InProcess(Submission(chapter, Source(path.read_text(encoding="utf-8"), path.name)))
+    backend = InProcess(Submission(chapter, source))
     backend.load()
     return backend
 

@@ -49,7 +49,8 @@ def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
         submitted_files, _ = rescued(LEARNER, versions, limits, course.beside)
         return recognize_format(submitted_files)[0]
     files = sorted(p for kind in ("py", "ipynb") for p in folder.glob(f"*.{kind}"))
-    if len(files) == 1 and (read := read_file(LEARNER, files[0], limits.source_bytes)):
+    most = {".py": limits.source_bytes, ".ipynb": limits.notebook_bytes}
+    if len(files) == 1 and (read := read_file(LEARNER, files[0], most[files[0].suffix])):
         named = replace(read, chapter=chapter, filename=f"{chapter}{files[0].suffix}")
         beside = companion_files(course.chapter(chapter).beside, folder)
         return replace(recognize_format(named)[0], beside=beside)

@@ -19,12 +19,11 @@ from typing import Self
 
 import torch
 
-from ..attempts.pairs import SOURCES
 from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
 from ..sources.submitted_files import SubmittedFiles
-from .dependencies import graders_files
+from .dependencies import graders_files, right_answers
 from .grader import Grader, NotReady, grade_with
 
 try:
@@ -148,19 +147,21 @@ def pack_graders(graders: Path, course: Course) -> bytes:
     """Return a zip of the files that grading reads.
 
     The course is included without its seed and without the rest of `course_config.py`, which may
-    hold a gradebook's password. The sources for pairs of mistakes are included, because a row must
-    not depend on the machine that graded it.
+    hold a gradebook's password. Right answers are included, because a row must not depend on the
+    machine that graded it.
     """
     buffer = io.BytesIO()
-    sources = sorted(graders.glob(f"references/*{SOURCES}"))
-    files = graders_files(graders) | {
-        str(path.relative_to(graders.parent)): path for path in sources
-    }
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    files = graders_files(graders) | right_answers(graders)
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, path in files.items():
-            archive.writestr(zipfile.ZipInfo(renamed(name, graders), STAMP), path.read_bytes())
-        archive.writestr(zipfile.ZipInfo("graders/course.json", STAMP), course.public_json())
+            add(archive, renamed(name, graders), path.read_bytes())
+        add(archive, "graders/course.json", course.public_json().encode())
     return buffer.getvalue()
+
+
+def add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    """Add a file, compressed: a ZipInfo is uncompressed by default."""
+    archive.writestr(zipfile.ZipInfo(name, STAMP), content, zipfile.ZIP_DEFLATED)
 
 
 def renamed(name: str, graders: Path) -> str:

@@ -3,6 +3,7 @@
 import ast
 from pathlib import Path
 
+from ..attempts.pairs import SOURCES, read_sources
 from ..folders import FINGERPRINTS, JUDGED_WITH, digest_of_files, engine_files
 
 ABOUT_EXERCISES = ("points", "off")  # settings with names of exercises
@@ -10,7 +11,10 @@ AFTER_GRADING = ("lateness", "scheme")  # settings that are applied after the gr
 
 
 def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
-    """Return the files that grading a chapter (or all) reads, by path from the course's root."""
+    """Return the files that grading a chapter (or all) needs, by path from the course's root.
+
+    Without `right_answers` a mistake may cost points twice, and two at once get no names.
+    """
     root = graders.parent
     # Files next to the chapters' folders are shared, because grader files import them. Grading does
     # not read `mistakes/`.
@@ -35,20 +39,39 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
     }
 
 
+def right_answers(graders: Path, chapter: str = "*") -> dict[str, Path]:
+    """Return the files with right answers that grading reads if they are there, like the above.
+
+    They do not go to the containers of course systems, where learners' code runs next to them.
+    """
+    patterns = f"references/{chapter}{SOURCES}", f"from_earlier/{chapter}/**/*.py"
+    paths = sorted(path for pattern in patterns for path in graders.glob(pattern))
+    return {str(path.relative_to(graders.parent)): path for path in paths}
+
+
 def digest_of(graders: Path, chapter: str = "*") -> str:
     """Return a digest of everything that affects the grades of a chapter.
 
-    It changes with a hidden test, a check of the course, a reference, a substitute, a setting that
-    affects grading, or the engine's code that decides results (JUDGED_WITH).
+    It changes with a hidden test, a check of the course, a reference, a substitute, the code of a
+    right answer, a setting that affects grading, or the engine's code that decides results
+    (JUDGED_WITH).
     """
     files = graders_files(graders, chapter)
+    answers = right_answers(graders, chapter)
+    built = [path for path in answers.values() if path.name.endswith(SOURCES)]
+    files |= {name: path for name, path in answers.items() if path not in built}
     public, config = graders / "course.json", graders.parent / "course_config.py"
     files |= {public.name: public} if public.is_file() else {}
     engine = {f"engine/{name}": path for name, path in engine_files(*JUDGED_WITH).items()}
     own = {path.stem for path in graders.glob(f"{chapter}/*.py")}
-    return digest_of_files(files | engine, settings_in(config, own) if config.is_file() else "")[
-        :16
-    ]
+    texts = [settings_in(config, own)] if config.is_file() else []
+    return digest_of_files(files | engine, "\n".join([*texts, *map(code_of, built)]))[:16]
+
+
+def code_of(path: Path) -> str:
+    """Return the code of a chapter's stored solution and mistakes, without the lesson's text."""
+    sources = read_sources(path)
+    return f"{ast.dump(ast.parse(sources.text))} {sources.edits}"
 
 
 def settings_in(config: Path, exercises: set[str]) -> str:

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from ..attempts.setup import Setup
 from ..course_sources import load_course
-from ..instructor.dependencies import digest_of, graders_files
+from ..instructor.dependencies import digest_of, graders_files, right_answers
 from ..processes import side_by_side
 from ..runner.source import Unreadable
 from ..sources.submitted_files import SubmittedFiles
@@ -70,7 +70,8 @@ def answer(setup: Setup, ask: Callable[[Asked], Answer], about: Asked) -> Answer
 
 def digest_now(graders: Path) -> str:
     """Return the current digest of the graders; the files are read again only after a change."""
-    files = [*graders_files(graders).values(), graders.parent / "course_config.py"]
+    read = graders_files(graders) | right_answers(graders)
+    files = [*read.values(), graders.parent / "course_config.py"]
     return digest(
         graders, tuple((path, path.stat().st_mtime_ns) for path in files if path.is_file())
     )

@@ -1,9 +1,12 @@
 """Each submission returns exactly once from any engine of workers, even if workers die."""
 
+import io
+import json
 import os
 import re
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +19,7 @@ from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import grader as worker
 from tensorgrade.instructor import retrying_workers as executors
 from tensorgrade.instructor.cluster import pack_graders, unpack_graders
-from tensorgrade.instructor.dependencies import digest_of, graders_files
+from tensorgrade.instructor.dependencies import digest_of, graders_files, right_answers
 from tensorgrade.instructor.retrying_workers import LocalWorkers, default_count, graded
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
@@ -159,7 +162,10 @@ def test_one_process_for_each_core_but_not_more_than_files(monkeypatch):
 
 
 def test_graders_travel_as_bytes_without_seed_or_password(tmp_path):
-    folder = unpack_graders(pack_graders(ROOT / "graders", COURSE), tmp_path / "there")
+    packed = pack_graders(ROOT / "graders", COURSE)
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        assert all(member.compress_type == zipfile.ZIP_DEFLATED for member in archive.infolist())
+    folder = unpack_graders(packed, tmp_path / "there")
     there = load_course(folder)
     assert there.seed is None and COURSE.seed is not None
     assert there.chapters == COURSE.chapters and there.limits == COURSE.limits
@@ -169,10 +175,34 @@ def test_graders_travel_as_bytes_without_seed_or_password(tmp_path):
         for path in folder.parent.rglob("*")
         if path.is_file()
     }
-    sources = {f"graders/references/{chapter.name}.sources.json" for chapter in COURSE.chapters}
-    assert names == set(graders_files(ROOT / "graders")) | sources | {"graders/course.json"}
+    read = graders_files(ROOT / "graders") | right_answers(ROOT / "graders")
+    assert names == {*read, "graders/course.json"}
+    for chapter in COURSE.chapters:
+        assert f"graders/references/{chapter.name}.sources.json" in names
     assert not any("mistakes" in name or "solutions" in name or "config" in name for name in names)
     assert (tmp_path / "there").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.slow
+def test_a_slip_costs_points_once_on_another_machine_too(tmp_path, grader):
+    solution = (ROOT / "solutions" / "ch2_self_attention.py").read_text()
+    wrong = solution.replace(
+        "    return torch.softmax(attn_scores / d_k**0.5, dim=-1)\n",
+        "    return torch.softmax(attn_scores / d_k**1.5, dim=-1)\n",
+    ).replace(
+        "    attn_weights = torch.softmax(attn_scores / d_k**0.5, dim=-1)\n"
+        "    return attn_weights @ values\n",
+        "    return attention_weights(queries, keys) @ values\n",
+    )
+    file = SubmittedFiles("ada", "ch2_self_attention", "ch2_self_attention.py", wrong.encode())
+    there = unpack_graders(pack_graders(ROOT / "graders", COURSE), tmp_path / "there")
+    other = worker.Grader(Setup(there, "none"))
+    try:
+        here, theirs = ({v.exercise: v.points for v in g.grade(file)} for g in (grader, other))
+    finally:
+        other.close()
+    assert here == theirs
+    assert here["attention_weights"] < here["scaled_dot_product_attention"]
 
 
 @pytest.mark.slow
@@ -198,12 +228,28 @@ def small_course(tmp_path):
         "graders/references/made_from.json",
         "graders/references/a.safetensors",
         "graders/references/b.safetensors",
+        "graders/from_earlier/a/by_softmax.py",
+        "graders/from_earlier/b/stand_ins/mask.py",
         "exercises/given/a/stand_in.py",
         "course_config.py",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
+    with_solution(tmp_path, "x = 1  # as in the lesson")
     return tmp_path
+
+
+def with_solution(course: Path, text: str) -> None:
+    sources = {"text": text, "edits": {}, "effects": {}}
+    (course / "graders/references/a.sources.json").write_text(json.dumps(sources))
+
+
+def test_a_digest_follows_the_solutions_code_but_not_its_comments(small_course):
+    before = digest_of(small_course / "graders", "a")
+    with_solution(small_course, "x = 1  # reworded")
+    assert digest_of(small_course / "graders", "a") == before
+    with_solution(small_course, "x = 2")
+    assert digest_of(small_course / "graders", "a") != before
 
 
 @pytest.mark.parametrize("name, a, b", [
@@ -211,7 +257,8 @@ def small_course(tmp_path):
     ("graders/shared.py", True, True), ("graders/mistakes/family.py", False, False),
     ("graders/references/made_from.json", False, False),
     ("exercises/given/a/stand_in.py", True, False), ("course_config.py", True, True),
-    ("graders/checks.py", True, True),
+    ("graders/checks.py", True, True), ("graders/from_earlier/a/by_softmax.py", True, False),
+    ("graders/from_earlier/b/stand_ins/mask.py", False, True),
     ("exercises/a.py", False, False),
 ])  # fmt: skip
 def test_a_digest_follows_what_a_chapters_grades_depend_on(small_course, name, a, b):
