@@ -14,6 +14,7 @@ from typing import Any
 
 from ..attempts.verdict import Status
 from ..course import Chapter, Course, CourseError
+from ..exchange.csv_cells import as_csv, harmless, in_csv, is_formula
 from ..lateness import in_zone, is_released
 from ..sources.finding import named
 from ..sources.submitted_files import escaped
@@ -23,7 +24,7 @@ from .folder_names import safe
 from .points_breakdown import is_changed, late, points_steps
 from .report.page import PAGES, STATES, Person, people_of, rows_of
 from .results_folder import is_in_use, note_on_export, notes_on_settings
-from .roster import Roster, as_csv, harmless, in_csv, is_formula
+from .roster import Roster
 from .sections import COLUMNS as SECTIONS
 from .sections import learners_in
 from .store import Store, set_meta
@@ -642,7 +643,8 @@ def moodle_folder(roster: Roster, student: str) -> str:
 def annotations(what: Export) -> list[Path]:
     """Write a JSON object for each message about a learner's file.
 
-    row counts from 0, as in Dodona's format. A message without a line is about the whole file.
+    row counts from 0, as in Dodona's format. A message without a line is about the whole file, and
+    so is one about a notebook, whose lines count within a cell.
     """
     lines = [annotation(row) for row in what.rows if row["status"] != Status.PASSED]
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
@@ -653,7 +655,7 @@ def annotation(row: dict) -> dict:
     """Return the message about one exercise."""
     about = {name: row[name] for name in ("student", "chapter", "exercise")}
     line = row.get("line")
-    if line is None:
+    if line is None or row.get("notebook"):
         return about | {"command": "append-message", "text": row["message"]}
     place = {"command": "annotate-code", "row": line - 1, "column": 0}
     return about | place | {"text": row["message"], "type": "error"}

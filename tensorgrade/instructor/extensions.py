@@ -13,10 +13,11 @@ from datetime import timedelta
 from pathlib import Path
 
 from ..course import Course, CourseError
+from ..exchange.csv_cells import in_csv
 from ..lateness import check_deadline, in_zone, read_time, with_zone, written
 from ..sources.submitted_files import escaped
 from .overrides import read_table
-from .roster import Roster, in_csv
+from .roster import Roster
 from .worksheet import order_of, read_date
 from .write_submissions import write_file
 
@@ -116,7 +117,10 @@ def import_extensions(
         if date is not None and (student, name) not in known
     ]
     for line in new:
-        extensions_in(dict(zip(COLUMNS, line, strict=True)), course)
+        try:
+            extensions_in(dict(zip(COLUMNS, line, strict=True)), course)
+        except ValueError as error:
+            raise CourseError(f"the extension of {line[0]}: {error}") from None
     before = [[line[column] for column in COLUMNS] for line in lines]
     if new:
         write_file(out / EXTENSIONS, in_csv(COLUMNS, [*before, *new]).encode())

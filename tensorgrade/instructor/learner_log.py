@@ -100,6 +100,14 @@ def most_in(rows: list[dict]) -> float:
 REGRADED = "regraded"
 
 
+def user() -> str:
+    """Return the name of the person at this machine; in a container it may be unknown."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
 def regrade(
     submitted: Path, out: Path, run: Run, reason: str, course: Course, progress: Progress
 ) -> str:
@@ -113,6 +121,7 @@ def regrade(
     before = own_rows(out, student)
     if not before:
         raise CourseError(f"{out} holds no rows of {student}")
+    who = user()
     grade_class(submitted, out, run, progress)
     now = own_rows(out, student)
     chapters = [a for a in now if not run.chapters or a[1] in run.chapters]
@@ -120,7 +129,7 @@ def regrade(
     with store.transaction() as connection:
         for a in chapters:
             points = [points_in(before.get(a, [])), points_in(now[a])]
-            told = {"student": student, "chapter": a[1], "who": getpass.getuser()}
+            told = {"student": student, "chapter": a[1], "who": who}
             add_event(connection, 0, REGRADED, told | {"reason": reason, "points": points})
     if not is_released(course.lateness):
         return f"{student}: graded again. Reason: {reason}\n\n{not_released(course)}"

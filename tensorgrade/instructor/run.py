@@ -145,6 +145,11 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
     """
     if run.jobs < 0:
         raise CourseError(f"--jobs must be a number of processes or 0, not {run.jobs}")
+    if run.forget and (run.chapters or run.section):
+        raise CourseError(
+            "--forget deletes a learner's results in all chapters; "
+            "run it without --chapter and --section"
+        )
     if not submitted.is_dir():
         raise CourseError(f"there is no folder {submitted}")
     course = load_course(run.setup.tests)

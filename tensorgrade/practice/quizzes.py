@@ -4,7 +4,6 @@ Learner code runs only in the sandbox that grading uses. A question comes from a
 passes its public checks, so nothing hidden is needed.
 """
 
-import csv
 import html
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +22,7 @@ from ..attempts.maker import AttemptMaker
 from ..attempts.results import State, state_of
 from ..attempts.setup import Setup
 from ..course import CourseError
+from ..exchange.csv_cells import in_csv
 from ..exchange.text import printable
 from ..sources.finding import EXPECTED, find_submissions
 from ..sources.submission import Submission
@@ -163,13 +163,13 @@ def write_quiz(quiz: Quiz, out: Path) -> None:
 
 def write_answers(all_of_them: list[Quiz], path: Path) -> None:
     """Write the right answers of all quizzes as a table, for the instructor only."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["student", "number", "exercise", "kind", "answer", "in words"])
-        for quiz in all_of_them:
-            for number, one in enumerate(quiz.questions, 1):
-                words = printable(one.options[one.right], 300)
-                table.writerow([quiz.student, number, one.exercise, one.kind, one.letter, words])
+    rows = [
+        (quiz.student, number, q.exercise, q.kind, q.letter, printable(q.options[q.right], 300))
+        for quiz in all_of_them
+        for number, q in enumerate(quiz.questions, 1)
+    ]
+    table = in_csv(["student", "number", "exercise", "kind", "answer", "in words"], rows)
+    path.write_text(table, encoding="utf-8", newline="")
 
 
 def page(quiz: Quiz) -> str:

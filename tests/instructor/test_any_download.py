@@ -16,8 +16,9 @@ import pytest
 import yaml
 
 from tensorgrade.course_sources import load_course
+from tensorgrade.exchange.csv_cells import as_csv
 from tensorgrade.instructor.collecting import LONGEST_NOTE, plan
-from tensorgrade.instructor.roster import as_csv, read_roster
+from tensorgrade.instructor.roster import read_roster
 from tensorgrade.instructor.write_submissions import write
 from tensorgrade.sources.finding import find_submissions
 

@@ -193,6 +193,15 @@ def test_a_submission_is_found_under_its_name_nearly_or_as_the_only_file(project
     assert submission_in(tmp_path, CH1, course).content == b"3"
 
 
+def test_a_large_notebook_is_found_under_another_name_too(tmp_path):
+    large = (
+        f'{{"nbformat": 4, "nbformat_minor": 5, "metadata": {{}}, "cells": []}}{" " * (2 << 20)}'
+    )
+    (tmp_path / "mine.ipynb").write_text(large)
+    found = submission_in(tmp_path, CHAPTER.name, COURSE)
+    assert found.filename == f"{CHAPTER.name}.ipynb" and not found.reason
+
+
 def test_a_repository_made_of_the_kit_may_be_submitted(project, tmp_path):
     name = f"{project.course.chapters[2].name}.py"
     for where in (f"exercises/{name}", f"exercises/given/ch4_multi_head_attention/{name}"):

@@ -11,10 +11,11 @@ from openpyxl import load_workbook
 
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
+from tensorgrade.exchange.csv_cells import in_csv
 from tensorgrade.instructor.collecting import plan
 from tensorgrade.instructor.exporting import export, in_a_cell
 from tensorgrade.instructor.ledger import with_time
-from tensorgrade.instructor.roster import Roster, in_csv, read_roster
+from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.instructor.write_submissions import write
 from tensorgrade.lateness import Lateness
 from tensorgrade.sources.submitted_files import SubmittedFiles
@@ -260,10 +261,11 @@ def test_annotations_have_a_row_where_a_line_is_known(tmp_path):
         row("ada", 0, "failed", 0.0, message="No scale.", line=12),
         row("ada", 1, "error", 0.0, message="It is empty.", line=None),
         row("ada", 2),
+        row("ada", 3, "failed", 0.0, message="No scale, line 2.", line=2, notebook=True),
     ]
     put_rows(tmp_path / "out", rows)
     (path,), _ = export(tmp_path / "out", COURSE, "jsonl", "jsonl-annotations", Roster())
-    first, second = (json.loads(line) for line in path.read_text().splitlines())
+    first, second, third = (json.loads(line) for line in path.read_text().splitlines())
     assert (first["command"], first["row"], first["column"], first["text"], first["type"]) == (
         "annotate-code",
         11,
@@ -272,6 +274,7 @@ def test_annotations_have_a_row_where_a_line_is_known(tmp_path):
         "error",
     )
     assert (second["command"], second["text"]) == ("append-message", "It is empty.")
+    assert (third["command"], third["text"]) == ("append-message", "No scale, line 2.")
 
 
 def test_everybody_has_a_page_whatever_the_name(tmp_path):

@@ -94,6 +94,10 @@ def test_extensions_in_moodles_worksheet_are_added_once(tmp_path):
     assert found["ada@uni.edu", CH1].due == "2027-01-20 23:59 UTC"
     assert found["ben", CH2].reason == "accommodation", "lines of before stay"
     assert import_extensions(tmp_path, course, roster, CH1) == []
+    undated = replace(COURSE, lateness=replace(RULE, deadlines={}))
+    (tmp_path / "extensions.csv").unlink()
+    with pytest.raises(CourseError, match=r"ada@uni.edu: .* has no deadline"):
+        import_extensions(tmp_path, undated, roster, CH1)
 
 
 @pytest.mark.slow

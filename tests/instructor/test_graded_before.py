@@ -95,3 +95,10 @@ def test_on_a_gpu_learner_code_is_not_isolated(monkeypatch, tmp_path):
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     run_it = running.Run(Setup(ROOT / "graders", "auto", "cuda"))
     assert not running.prepare_to_grade(tmp_path, tmp_path / "out", run_it)[1]
+
+
+@pytest.mark.parametrize("part", [{"chapters": ("ch1_simplified_attention",)}, {"section": {"bo"}}])
+def test_forgetting_a_learner_is_not_limited_to_a_part_of_the_class(tmp_path, part):
+    asked = running.Run(Setup(ROOT / "graders", "none"), forget=("ada",), **part)
+    with pytest.raises(CourseError, match="in all chapters; run it without --chapter"):
+        running.prepare_to_grade(tmp_path, tmp_path / "out", asked)

@@ -6,7 +6,7 @@ import pytest
 
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.course import CourseError, Scheme
-from tensorgrade.instructor.learner_log import log_of, regrade
+from tensorgrade.instructor.learner_log import log_of, regrade, user
 from tensorgrade.instructor.run import Run
 from tensorgrade.instructor.store import Store
 from tensorgrade.lateness import Lateness
@@ -102,3 +102,11 @@ def test_the_log_names_the_earlier_file_that_counts(monkeypatch, tmp_path):
     first = next(line for line in lines if f"{MOST} of {MOST} points found" in line)
     file = first.partition("file ")[2][:8]
     assert last == f"{CH1}: {MOST} of {MOST} points count, of the earlier file {file}"
+
+
+def test_a_container_without_a_name_for_its_user_is_no_trouble(monkeypatch):
+    def unknown() -> str:
+        raise KeyError("getpwuid(): uid not found: 1234")
+
+    monkeypatch.setattr("getpass.getuser", unknown)
+    assert user() == "unknown"

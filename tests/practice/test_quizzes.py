@@ -1,6 +1,7 @@
 """Quizzes for a class: files for paper, Moodle and nbgrader, from code in the sandbox only."""
 
 import csv
+from dataclasses import replace
 from xml.etree import ElementTree as Xml
 
 import nbformat
@@ -72,6 +73,13 @@ def test_the_answers_are_a_table_of_their_own(tmp_path):
     write_answers([QUIZ], tmp_path / "answers.csv")
     rows = list(csv.DictReader((tmp_path / "answers.csv").open(encoding="utf-8")))
     assert [(row["number"], row["answer"]) for row in rows] == [("1", "b"), ("2", "b")]
+
+
+def test_no_answer_is_a_formula_in_a_spreadsheet(tmp_path):
+    formula = replace(HOSTILE, options=("1", "=HYPERLINK(1)", "2"))
+    write_answers([Quiz("ada", [formula])], tmp_path / "answers.csv")
+    (row,) = csv.DictReader((tmp_path / "answers.csv").open(encoding="utf-8"))
+    assert row["in words"] == "'=HYPERLINK(1)"
 
 
 @pytest.mark.slow
