@@ -153,21 +153,6 @@ def plain(tree: Tree) -> object:
     return value_of(tree)
 
 
-def spelled(value: object) -> Tree:
-    """Return the tree of a value that `plain` returned.
-
-    >>> spelled(plain([{"bytes": "6162"}]))
-    [{'bytes': '6162'}]
-    """
-    if isinstance(value, bytes):
-        return {"bytes": value.hex()}
-    if isinstance(value, list):
-        return [spelled(part) for part in value]
-    if isinstance(value, dict):
-        return {"dict": [[key, spelled(part)] for key, part in value.items()]}
-    return value
-
-
 def unjudged(tree: Tree, place: str) -> Iterator[tuple[str, str]]:
     """Yield (place, description) for each part of a value that cannot be compared."""
     if kind(tree) == "unjudged":

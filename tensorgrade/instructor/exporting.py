@@ -14,10 +14,10 @@ from typing import Any
 
 from ..attempts.verdict import Status
 from ..course import Chapter, Course, CourseError
-from ..exchange.csv_cells import as_csv, harmless, in_csv, is_formula
 from ..lateness import in_zone, is_released
 from ..sources.finding import named
 from ..sources.submitted_files import escaped
+from ..views.csv_cells import as_csv, harmless, in_csv, is_formula
 from ..views.words import plural
 from .collecting import brief
 from .folder_names import safe

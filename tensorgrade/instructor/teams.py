@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course, CourseError
-from ..exchange.csv_cells import in_csv
 from ..sources.finding import TEAMS, named
 from ..sources.submitted_files import NOT_SUBMITTED, SubmittedFiles
+from ..views.csv_cells import in_csv
 from ..views.words import plural
 from .collecting import moment
 from .overrides import read_table

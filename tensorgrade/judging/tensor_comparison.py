@@ -37,7 +37,7 @@ def disagreement(
     """Return None if `actual` agrees with `expected` (same shape, close values, no NaN).
 
     The tolerance is the looser one of the two dtypes, because an answer that computes in float32
-    can be right. Integers and booleans must be equal.
+    can be right. Two tensors of integers or booleans must be equal.
 
     >>> exact = {"float64": Tolerance(0, 0)}
     >>> disagreement(torch.zeros(2, 1).double(), torch.zeros(2).double(), exact).kind
@@ -49,6 +49,9 @@ def disagreement(
         return Disagreement("shape")
     if actual.dtype == expected.dtype and torch.equal(actual, expected):  # NaN equals nothing
         return None
+    if not any(one.is_floating_point() or one.is_complex() for one in (actual, expected)):
+        differs = actual != expected  # not as doubles, in which large integers lose digits
+        return Disagreement("values", differs) if differs.any() else None
     dtypes = (str(t.dtype).removeprefix("torch.") for t in (actual, expected))
     known = [tolerances[dtype] for dtype in dtypes if dtype in tolerances]
     tolerance = max(known, key=lambda t: t.relative, default=Tolerance(0.0, 0.0))

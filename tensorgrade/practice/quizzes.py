@@ -22,12 +22,12 @@ from ..attempts.maker import AttemptMaker
 from ..attempts.results import State, state_of
 from ..attempts.setup import Setup
 from ..course import CourseError
-from ..exchange.csv_cells import in_csv
 from ..exchange.text import printable
 from ..sources.finding import EXPECTED, find_submissions
 from ..sources.submission import Submission
 from ..sources.submitted_files import SubmittedFiles
 from ..testing.collected import CollectedTests
+from ..views.csv_cells import in_csv
 from .questions import Question, questions_on
 
 PAGE = """<!doctype html>

@@ -16,11 +16,11 @@ import pytest
 import yaml
 
 from tensorgrade.course_sources import load_course
-from tensorgrade.exchange.csv_cells import as_csv
 from tensorgrade.instructor.collecting import LONGEST_NOTE, plan
 from tensorgrade.instructor.roster import read_roster
 from tensorgrade.instructor.write_submissions import write
 from tensorgrade.sources.finding import find_submissions
+from tensorgrade.views.csv_cells import as_csv
 
 from ..commands import ROOT
 

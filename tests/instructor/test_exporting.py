@@ -11,7 +11,6 @@ from openpyxl import load_workbook
 
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
-from tensorgrade.exchange.csv_cells import in_csv
 from tensorgrade.instructor.collecting import plan
 from tensorgrade.instructor.exporting import export, in_a_cell
 from tensorgrade.instructor.ledger import with_time
@@ -19,6 +18,7 @@ from tensorgrade.instructor.roster import Roster, read_roster
 from tensorgrade.instructor.write_submissions import write
 from tensorgrade.lateness import Lateness
 from tensorgrade.sources.submitted_files import SubmittedFiles
+from tensorgrade.views.csv_cells import in_csv
 
 from ..commands import ROOT, run
 from . import downloads

@@ -3,8 +3,8 @@
 import pytest
 
 from tensorgrade.course import CourseError
-from tensorgrade.exchange.csv_cells import in_csv
 from tensorgrade.instructor.roster import read_csv, read_roster
+from tensorgrade.views.csv_cells import in_csv
 
 MOODLE = "First name,Last name,ID number,Email address\nAda,Lovelace,s1,ada@x.org\n"
 CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section

@@ -33,6 +33,13 @@ def test_shape_comes_before_values():
     assert disagreement(None, torch.ones(2), TOLERANCES).kind == "absent"
 
 
+def test_large_integers_differ_by_one():
+    large = torch.tensor([2**53, 7])
+    found = disagreement(large + torch.tensor([1, 0]), large, TOLERANCES)
+    assert found.kind == "values" and found.differs.tolist() == [True, False]
+    assert disagreement(large.to(torch.int32), large.to(torch.int32).long(), TOLERANCES) is None
+
+
 @pytest.mark.parametrize(
     "dtype, shift, right",
     [
