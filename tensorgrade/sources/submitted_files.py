@@ -254,8 +254,8 @@ def read_file(student: str, path: Path, most_bytes: int) -> SubmittedFiles | Non
 
 def what_is_there(folder: Path) -> str:
     """Return a sentence on the files found in place of the chapter's file."""
-    ours = (STAMP, NO_STAMP, REPLACED)
-    names = sorted(shown(path.name) for path in folder.iterdir() if path.name not in ours)[:5]
+    visible = (path.name for path in folder.iterdir() if not path.name.startswith("."))
+    names = sorted(shown(name) for name in visible if name != STAMP)[:5]
     there = f"there is {', '.join(names)}" if names else "the folder is empty"
     return f"There is no file {folder.name}.py or {folder.name}.ipynb; {there}."
 
