@@ -249,7 +249,13 @@ def read_file(student: str, path: Path, most_bytes: int) -> SubmittedFiles | Non
         return replace(
             nothing, reason=f"{path.name} has more than {most_bytes} bytes, which no answer needs."
         )
-    return replace(nothing, content=path.read_bytes())
+    content = path.read_bytes()
+    return replace(nothing, content=content, reason=reason_if_empty(path.name, content))
+
+
+def reason_if_empty(name: str, content: bytes) -> str:
+    """Return a sentence on a file without any text, which is a failed upload; "" for others."""
+    return "" if content.strip() else f"{name} is empty."
 
 
 def what_is_there(folder: Path) -> str:

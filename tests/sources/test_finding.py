@@ -182,3 +182,16 @@ def test_nobody_can_look_into_what_is_no_folder(project, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CourseError, match="cannot be read: Not a directory"):
         find_submissions(tmp_path / "file", project.course)
+
+
+@pytest.mark.parametrize("kind", ["py", "ipynb"])
+def test_an_empty_file_is_a_failed_upload(found, tmp_path, kind):
+    path = hand_in(tmp_path, "ann").with_suffix(f".{kind}")
+    hand_in(tmp_path, "ann").rename(path)
+    path.write_bytes(b"")
+    own = found()[0]["ann", CH1]
+    assert own.reason == f"{CH1}.{kind} is empty." and not own.missing
+    path.rename(path.with_name(f"{CH1} (1).{kind}"))
+    assert found()[0]["ann", CH1].reason.endswith(" is empty.")
+    hand_in(tmp_path, "ann").with_suffix(".ipynb").write_bytes(b" ")
+    assert found()[0]["ann", CH1].content == b"x = 1", "the other file counts"
