@@ -11,6 +11,7 @@ from pathlib import Path
 from ..course import Limits
 from ..exchange.text import JOINERS, printable
 from ..lateness import is_possible, now, read_time, with_zone, written
+from ..runner.source import Unreadable, decode
 from .companion_files import CompanionFile
 
 NOTHING = "nothing "  # start of the digests of empty submissions
@@ -229,10 +230,20 @@ def recognize_format(submitted_files: SubmittedFiles) -> tuple[SubmittedFiles, s
         return replace(submitted_files, filename=notebook), f"{name} is a notebook, and read as one"
     try:
         content.decode()
+        return submitted_files, ""
     except UnicodeDecodeError:
-        kind = "UTF-16" if content.startswith(UTF_16) else "no UTF-8"
-        return submitted_files, f"{name} is {kind}, and read all the same where it is text"
-    return submitted_files, ""
+        return submitted_files, f"{name} {encoding_note(name, content)}"
+
+
+def encoding_note(name: str, content: bytes) -> str:
+    """Return what a script is that is not UTF-8, and if it can be read."""
+    try:
+        decode(content, name)
+    except Unreadable:
+        return "is not text in a known encoding, and cannot be read"
+    return (
+        f"is not UTF-8 but {'UTF-16' if content.startswith(UTF_16) else '8-bit text'}; it is read"
+    )
 
 
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
