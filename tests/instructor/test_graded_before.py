@@ -1,5 +1,6 @@
 """Which rows count as graded before, and what a run reports on rows that stay."""
 
+import zipfile
 from concurrent.futures import Future
 from types import SimpleNamespace
 
@@ -95,3 +96,12 @@ def test_on_a_gpu_learner_code_is_not_isolated(monkeypatch, tmp_path):
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     run_it = running.Run(Setup(ROOT / "graders", "auto", "cuda"))
     assert not running.prepare_to_grade(tmp_path, tmp_path / "out", run_it)[1]
+
+
+def test_a_zip_or_a_file_in_place_of_the_folder_is_named_as_such(tmp_path):
+    with zipfile.ZipFile(tmp_path / "m.zip", "w") as archive:
+        archive.writestr("a", "")
+    (tmp_path / "a.py").write_text("")
+    assert "m.zip is a zip; sort it into" in running.why_no_folder(tmp_path / "m.zip")
+    assert running.why_no_folder(tmp_path / "a.py").endswith("a.py is not a folder")
+    assert running.why_no_folder(tmp_path / "b").startswith("there is no folder")
