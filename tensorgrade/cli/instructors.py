@@ -292,7 +292,7 @@ def collect(
     for note in found.told() + some_of(list(map(short_note, stayed))):
         console.print(f"note: {printable(note, len(note))}", markup=False, soft_wrap=True)
     done = "would be written" if preview else "written"
-    files = plural(len(found.places) + len(found.aside) - found.failed, "file")
+    files = plural(len(found.places) + len(found.aside) - found.failed - found.stayed, "file")
     console.print(f"{files} {done} to {submitted}", markup=False, soft_wrap=True)
     if found.lost:
         console.print(

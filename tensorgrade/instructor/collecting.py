@@ -83,7 +83,8 @@ class Plan:
     count: those of learners without any file that counts, and those of another chapter. notes,
     left_out, lost: sentences about learners, about files that are not submissions, and about
     submissions that cannot be read, assigned or written. failed: the number of files that could not
-    be written. teams: the team of each member, by learner and chapter.
+    be written. stayed: the number of files that were not written, because a newer version stays.
+    teams: the team of each member, by learner and chapter.
     """
 
     layout: str = ""
@@ -93,6 +94,7 @@ class Plan:
     left_out: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     failed: int = 0
+    stayed: int = 0
     teams: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def told(self) -> list[str]:

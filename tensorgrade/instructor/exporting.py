@@ -29,7 +29,7 @@ from .sections import COLUMNS as SECTIONS
 from .sections import learners_in
 from .store import Store, set_meta
 from .term import Term, terms_of
-from .worksheet import IDENTIFIER, NO
+from .worksheet import IDENTIFIER, NO, number_of
 from .write_submissions import write_file
 
 LONGEST_NAME = 200  # bytes of a file's name; systems allow at most 255
@@ -632,8 +632,8 @@ def moodle_folder(roster: Roster, student: str) -> str:
     """Return `Ada Lovelace_12345_assignsubmission_file_`; "" without a Moodle number."""
     rows = {escaped(folder): row for folder, row in roster.by_folder().items()}
     row = rows.get(student, {})
-    number = row.get("identifier", "").rpartition(" ")[2]
-    if number.isdecimal():
+    number = number_of(row.get(IDENTIFIER, ""))
+    if number:
         name = row.get("full name") or student
         return f"{safe(name)}_{number}_assignsubmission_file_"
     found = NUMBERED.fullmatch(student)

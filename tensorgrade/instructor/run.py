@@ -1,6 +1,7 @@
 """`tensorgrade grade`: grade a folder of submissions, and write `results.jsonl` and more."""
 
 import os
+import zipfile
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -138,6 +139,16 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     return rows
 
 
+def why_no_folder(submitted: Path) -> str:
+    """Return what is at a path instead of the folder of submissions, and what to do."""
+    if zipfile.is_zipfile(submitted):
+        then = "sort it into a folder with `tensorgrade collect` first, and grade that folder"
+        return f"{submitted} is a zip; {then}"
+    return (
+        f"{submitted} is not a folder" if submitted.exists() else f"there is no folder {submitted}"
+    )
+
+
 def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool]:
     """Return the course, and True if learner code is isolated. Raises CourseError.
 
@@ -151,7 +162,7 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
             "run it without --chapter and --section"
         )
     if not submitted.is_dir():
-        raise CourseError(f"there is no folder {submitted}")
+        raise CourseError(why_no_folder(submitted))
     course = load_course(run.setup.tests)
     check_seed(run.setup.tests, course)
     if run.scheduler:

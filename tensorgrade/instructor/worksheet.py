@@ -42,7 +42,9 @@ COLUMNS = {
 }
 ENGLISH = {name.strip(): english for english, names in COLUMNS.items() for name in names.split(";")}
 IDENTIFIER = "identifier"
-NUMBERED = re.compile(r"(\D+) (\d{1,18})")
+UNNAMED = ("id", IDENTIFIER, "identifiant", "identificador", "identificativo", "identificatie")
+WORKSHEETS_OWN = {name for name in COLUMNS if "grade" in name or "(" in name or "feedback" in name}
+NUMBERED = re.compile(r"(\D*[^\d\s])( ?)(\d{1,18})")  # German worksheets have no space
 NO = {"no", "nein", "non", "nee", "não"}
 MONTHS = (
     "january januar janvier enero gennaio januari janeiro jänner",
@@ -72,18 +74,36 @@ def english(header: list[str], lines: list[list[str]]) -> list[str]:
     """
     names = [name.strip().casefold() for name in header]
     cells = [line[0].strip() for line in lines if line and line[0].strip()]
-    words = {found[1] if (found := NUMBERED.fullmatch(cell)) else "" for cell in cells}
-    is_worksheet = len(words) == 1 and "" not in words
-    if is_worksheet and IDENTIFIER not in names:
+    if not has_identifiers(names, cells):
+        return names  # other lists have columns such as `note` too
+    if IDENTIFIER not in names:
         names[0] = IDENTIFIER
-    # Other lists have columns such as `note` too.
-    return [ENGLISH.get(name, name) for name in names] if is_worksheet else names
+    return [ENGLISH.get(name, name) for name in names]
+
+
+def has_identifiers(names: list[str], cells: list[str]) -> bool:
+    """Return True if the first column holds Moodle's identifiers of participants.
+
+    Logins such as `s123` look like identifiers without a space. So these count only below an
+    unknown title, in a list with a column that only worksheets have.
+
+    >>> has_identifiers(["id", "bewertung"], ["Teilnehmer/in12", "Teilnehmer/in13"])
+    True
+    >>> has_identifiers(["username", "grade"], ["s12", "s13"])
+    False
+    """
+    found = [NUMBERED.fullmatch(cell) for cell in cells]
+    words = {one[1] + one[2] if one else "" for one in found}
+    if len(words) != 1 or "" in words:
+        return False
+    known = {ENGLISH.get(name, name) for name in names[1:]} & WORKSHEETS_OWN
+    return words.pop().endswith(" ") or (names[0] in UNNAMED and bool(known))
 
 
 def number_of(identifier: str) -> str:
     """Return the number of a participant in any language; "" if there is none."""
     found = NUMBERED.fullmatch(identifier)
-    return found[2] if found else ""
+    return found[3] if found else ""
 
 
 def order_of(texts: Iterable[str], told: str = "") -> str:

@@ -5,12 +5,23 @@ A file that cannot be written affects no other file. Nothing is written through 
 
 import os
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from ..course import CourseError
 from ..sources.submitted_files import NO_STAMP, REPLACED, STAMP, shown, stamped
 from ..views.words import plural
-from .collecting import MOST_KEPT, Plan, PlannedFile, brief, moment, some_names
+from .collecting import (
+    MOST_KEPT,
+    OTHER_CHAPTER,
+    SCRIPTS,
+    Plan,
+    PlannedFile,
+    brief,
+    kind_of,
+    moment,
+    some_names,
+)
 from .downloads import Unreadable
 from .folder_names import safe
 
@@ -25,11 +36,13 @@ class NotWritten(Exception):
 
 
 def write(found: Plan, submitted: Path) -> list[str]:
-    """Write the planned files, add failures to the plan, and return notes on unchanged files.
+    """Write the planned files, add failures to the plan, and return notes on existing files.
 
     An existing different version is moved to `.older`, unless it is newer: then it stays and
-    counts. Raises CourseError if the folder cannot be made.
+    counts. The other form of a chapter's file is moved too, if an earlier collect wrote it and the
+    learner has withdrawn it. Raises CourseError if the folder cannot be made.
     """
+    planned = {place.path(submitted) for place in found.places + found.aside}
     notes = []
     try:
         submitted.mkdir(parents=True, exist_ok=True)
@@ -38,8 +51,13 @@ def write(found: Plan, submitted: Path) -> list[str]:
     for place in found.places + found.aside:
         path = place.path(submitted)
         try:
+            withdrawn = withdrawn_by(place, submitted, planned)
             write_identity(submitted, place, identity(found, place))
-            notes += write_one(place, path, submitted)
+            if write_one(place, path, submitted):
+                notes += [note for file in withdrawn for note in withdraw(file, path)]
+            else:
+                found.stayed += 1
+                notes.append(f"{brief(str(path), 150)} is newer than the collected file, and stays")
         except OSError as error:
             found.failed += 1
             found.lost.append(f"{brief(str(path), 150)} cannot be written: {error.strerror}")
@@ -90,8 +108,58 @@ def write_identity(submitted: Path, place: PlannedFile, said: str) -> None:
         write_file(path, said.encode(errors="replace"))
 
 
-def write_one(place: PlannedFile, path: Path, submitted: Path) -> list[str]:
-    """Write one file and its time. Raises OSError, NotWritten or Unreadable."""
+def withdrawn_by(place: PlannedFile, submitted: Path, planned: Collection[Path]) -> list[Path]:
+    """Return the chapter's files of an earlier collect that a newer submission does not contain.
+
+    A notebook that stayed would count instead of the script that has replaced it. Weights stay,
+    because they complement the code. planned: the paths of all files to write. Raises OSError.
+    """
+    folder = submitted / place.folder / place.chapter
+    is_code = place.kind in SCRIPTS or (not place.kind and kind_of(place.submitted) in SCRIPTS)
+    was_collected = (submitted / place.folder / IDENTITY).is_file()
+    if not place.chapter or place.fault == OTHER_CHAPTER or not is_code or not was_collected:
+        return []
+    said = read_start(folder / STAMP)
+    stamp = said if stamped(said) else ""
+    names = [f"{place.chapter}.{kind}" for kind in SCRIPTS]
+    stored = [file for name in names if is_plain_file(file := folder / name)]
+    return [
+        file
+        for file in stored
+        if file not in planned and is_newer(place, submitted, submitted_at(file, stamp))
+    ]
+
+
+def is_newer(place: PlannedFile, submitted: Path, stored: float) -> bool:
+    """Return True if a collected file is newer than a stored one. stored: its time; 0 if unknown.
+
+    A file without a time is newer if it differs from the stored version of itself.
+    """
+    if place.submitted.time:
+        return moment(place.submitted.time) > stored
+    path = place.path(submitted)
+    return not is_plain_file(path) or path.read_bytes() != place.submitted.entry.read()
+
+
+def is_plain_file(path: Path) -> bool:
+    """Return True for a file that is not a link."""
+    return path.is_file() and not path.is_symlink()
+
+
+def withdraw(file: Path, by: Path) -> list[str]:
+    """Move a file to `.older`; return a note. by: the newer file that replaces it."""
+    if not keep_older(file.parent, file.name, file.read_bytes()):
+        return [f"{brief(str(file), 150)} is older than {by.name}, but {OLDER} is full; it stays"]
+    file.unlink()
+    why = f"is not in the newer submission with {brief(by.name)}"
+    return [f"{brief(str(file), 150)} {why}, and was moved to {OLDER}"]
+
+
+def write_one(place: PlannedFile, path: Path, submitted: Path) -> bool:
+    """Write one file and its time; return False if a newer file stays instead.
+
+    Raises OSError, NotWritten or Unreadable.
+    """
     one, folder = place.submitted, path.parent
     content = one.entry.read()
     check_no_links(submitted, path, folder / OLDER)
@@ -100,7 +168,7 @@ def write_one(place: PlannedFile, path: Path, submitted: Path) -> list[str]:
     is_same = path.exists() and path.read_bytes() == content
     if path.exists() and not is_same:
         if one.time and submitted_at(path, stamp) > moment(one.time):
-            return [f"{brief(str(path), 150)} is newer than the collected file, and stays"]
+            return False
         keep_older(folder, path.name, path.read_bytes())
     folder.mkdir(parents=True, exist_ok=True)
     for older in place.instead_of:
@@ -108,14 +176,14 @@ def write_one(place: PlannedFile, path: Path, submitted: Path) -> list[str]:
     if not is_same:
         write_file(path, content)
     if stamp and is_same and (one.time_note or not one.time):
-        return []  # a replaced time is the time of the first collection
+        return True  # a replaced time is the time of the first collection
     # Other files in the folder may be newer. A real time replaces a substitute time.
     is_replaced = (folder / REPLACED).exists() and not one.time_note
     if place.chapter and (is_replaced or not stamp or not moment(stamp) > moment(one.time) > 0):
         write_stamp(folder, one.time, one.time_note)
     if one.time:
         os.utime(path, (moment(one.time),) * 2)
-    return []
+    return True
 
 
 def submitted_at(path: Path, stamp: str) -> float:
@@ -176,8 +244,11 @@ def write_stamp(folder: Path, submitted: str, replaced: str) -> None:
             write_file(folder / name, text.encode())
 
 
-def keep_older(parent: Path, name: str, content: bytes) -> None:
-    """Store a version that does not count, unless it is already stored. Raises OSError."""
+def keep_older(parent: Path, name: str, content: bytes) -> bool:
+    """Store a version that does not count, unless it is already stored; return True if it is.
+
+    False if too many versions are stored. Raises OSError or NotWritten.
+    """
     folder = parent / OLDER
     if folder.is_symlink():
         raise NotWritten("has a link in its path")
@@ -185,7 +256,8 @@ def keep_older(parent: Path, name: str, content: bytes) -> None:
     kept = [path for path in folder.iterdir() if path.is_file() and not path.is_symlink()]
     same = [p for p in kept if p.stat().st_size == len(content) and p.read_bytes() == content]
     if same or len(kept) >= 5 * MOST_KEPT:
-        return
+        return bool(same)
     numbers = [path.name.partition("-")[0] for path in kept]
     number = max((int(one) for one in numbers if one.isdecimal() and len(one) < 9), default=0) + 1
     write_file(folder / f"{number}-{name}", content)
+    return True

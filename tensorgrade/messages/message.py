@@ -12,6 +12,7 @@ Program logic uses the class and the fields. A message becomes words, with `rend
 only where somebody reads it or a row is written. No code searches or edits the words.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from string import Formatter
@@ -109,10 +110,17 @@ def words_of(message: Message | None) -> str:
     return WORDS.vformat(message.wording(), (), values_of(message))
 
 
+FILE = re.compile(r"\S+\.(py|ipynb)\b")
+
+
 def sentence(message: Message | None) -> str:
-    """Return a message as a sentence, with a capital letter and a full stop, cut if too long."""
+    """Return a message as a sentence, with a capital letter and a full stop, cut if too long.
+
+    The name of a file keeps its small letter.
+    """
     text = " ".join(words_of(message).split())
-    if all(part.begins_small for part in list(parts_of(message))[:1]):
+    is_small = all(part.begins_small for part in list(parts_of(message))[:1])
+    if is_small and not FILE.match(text):
         text = text[:1].upper() + text[1:]
     return short(text if not text or text.endswith((".", "?", "!", "…")) else text + ".")
 

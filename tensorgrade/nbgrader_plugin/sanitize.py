@@ -88,10 +88,18 @@ def parsed(path: Path) -> object:
         raise InvalidNotebook(f"{path.name} is not a file.")
     if path.stat().st_size > MOST_BYTES:
         raise InvalidNotebook(f"{path.name} is larger than {MOST_BYTES >> 20} MiB.")
+    content = path.read_bytes()
+    if not content.strip():
+        raise InvalidNotebook(f"{path.name} is empty.")
     try:
-        return json.loads(path.read_bytes().decode("utf-8-sig"))
+        return json.loads(content.decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        why = f"is damaged: line {error.lineno} is not valid JSON"
+    except UnicodeDecodeError:
+        why = "is damaged: it is not UTF-8 text"
     except (ValueError, RecursionError):
-        raise InvalidNotebook(f"{path.name} is not a notebook: it cannot be read as one.") from None
+        why = "is not a notebook: it cannot be read as one"
+    raise InvalidNotebook(f"{path.name} {why}.")
 
 
 def sanitized(notebook: object, with_outputs: bool = False) -> NotebookNode:

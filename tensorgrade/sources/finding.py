@@ -44,7 +44,8 @@ class Learner:
     folder: the folder's name. trouble: why the folder cannot be read, in a sentence. submissions:
     by chapter. stray: files and folders that belong to no chapter. told: sentences on files that
     count although they are misnamed, misplaced or encoded in another way. damaged: paths
-    of zips that cannot be opened.
+    of zips that cannot be opened. holds: folders with files of the same chapter, if there are
+    several and no file is in its place: then they may be learners' folders.
     """
 
     folder: str
@@ -53,6 +54,7 @@ class Learner:
     stray: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
+    holds: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -90,7 +92,8 @@ def find_submissions(
     The notes name missing submissions, stray files and similar names of learners.
     rescue: accept files whose name or place is nearly right. roster: the learners of the class;
     each of them gets a submission. share: gives a team's submission to all its members. only: the
-    only chapters; all if empty. Raises CourseError if SUBMITTED cannot be read, or is a course.
+    only chapters; all if empty. Raises CourseError if SUBMITTED cannot be read, is a course, or
+    holds learners one folder deeper.
     """
     if own := [name for name in COURSES_OWN if (submitted / name).exists()]:
         raise CourseError(f"{submitted} is a course, because it holds {own[0]}. {EXPECTED}")
@@ -99,6 +102,7 @@ def find_submissions(
     if rescue:
         for learner in learners:
             look_closer(learner, submitted / learner.folder, course, chapters)
+    check_depth(submitted, learners, chapters, roster)
     here = {learner.name for learner in learners}
     absent = [Learner(name) for name in sorted(set(roster)) if escaped(name) not in here]
     learners = sorted([*learners, *absent], key=lambda learner: learner.folder)
@@ -109,6 +113,42 @@ def find_submissions(
     strangers = here - {escaped(name) for name in roster} if roster else set()
     notes = notes_on_misplaced(learners, here & chapters, strangers)
     return submissions, notes + notes_on_submissions(learners, outside, submissions)
+
+
+def check_depth(
+    submitted: Path, learners: list[Learner], chapters: set[str], roster: Collection[str]
+) -> None:
+    """Raise CourseError if learners' folders are one folder deeper than expected.
+
+    Otherwise a whole class would be graded as one learner. A single learner with several folders of
+    versions stops no class: then other learners' files are in their places.
+    """
+    listed = {escaped(name) for name in roster}
+    deeper = [one for one in learners if one.holds and one.name not in listed]
+    others = [one for one in learners if not one.holds and one.folder not in chapters]
+    if not deeper or any(not h.missing for one in others for h in one.submissions.values()):
+        return
+    folders = [str(submitted / shown(one.folder)) for one in deeper]
+    raise CourseError(
+        f"{deeper[0].name} seems to hold a folder for each learner: {named(deeper[0].holds)}. "
+        f"Grade {named(folders)} instead. If {deeper[0].name} is one learner, give a --roster "
+        "that lists this name"
+    )
+
+
+def folders_in(versions: list[Version], chapters: set[str]) -> list[str]:
+    """Return the folders that may be learners' folders, as paths in the one that holds them.
+
+    Each of at least two holds a file of the same chapter. If any file of a chapter is in its place,
+    or directly in the learner's folder, the folders only hold other versions.
+    """
+    first = [(version.chapter, version.where.split("/")) for version in versions]
+    if any(len(parts) == 1 or parts[0] in chapters for _, parts in first):
+        return []
+    for chapter in sorted({chapter for chapter, _ in first}):
+        if len(found := {parts[0] for one, parts in first if one == chapter}) > 1:
+            return sorted(map(shown, found))
+    return []
 
 
 def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[str]) -> None:
@@ -125,6 +165,7 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
         add_reason(learner, zips, "Damaged, so that nothing in it counts: {}.")
         add_reason(learner, closed, UNOPENED)
         found = versions_in(folder, chapters, course.limits, course.beside)
+        learner.holds = folders_in([one for one in found if not one.member], chapters)
         for chapter in sorted({version.chapter for version in found}):
             own = [version for version in found if version.chapter == chapter]
             has_code = any(version.kind in CODE for version in own)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..course import Limits
 from .companion_files import CompanionFile, companion_file, missing, of_content, too_large
-from .submitted_files import SubmittedFiles, of_both, read_file, shown
+from .submitted_files import SubmittedFiles, of_both, read_file, reason_if_empty, shown
 
 # Suffixes that browsers, Finder, Explorer and course systems append to a name already in use.
 COPY = r"(?:[ _-]*\(\d+\)|[ _-]+\d{1,3}|[ _-]*(?:copy|kopie)(?:[ _-]*\(?\d+\)?)?)?"
@@ -273,6 +273,7 @@ def read_version(student: str, version: Version, limits: Limits) -> SubmittedFil
     content, reason = member_content(version, most)
     if len(content) > most:
         content, reason = b"", f"{shown(version.where)} has more than {most} bytes."
+    reason = reason or reason_if_empty(shown(version.where), content)
     return SubmittedFiles(student, version.chapter, version.counts_as, content, reason)
 
 

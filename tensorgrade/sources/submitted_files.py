@@ -11,6 +11,7 @@ from pathlib import Path
 from ..course import Limits
 from ..exchange.text import JOINERS, printable
 from ..lateness import is_possible, now, read_time, with_zone, written
+from ..runner.source import Unreadable, decode
 from .companion_files import CompanionFile
 
 NOTHING = "nothing "  # start of the digests of empty submissions
@@ -229,10 +230,20 @@ def recognize_format(submitted_files: SubmittedFiles) -> tuple[SubmittedFiles, s
         return replace(submitted_files, filename=notebook), f"{name} is a notebook, and read as one"
     try:
         content.decode()
+        return submitted_files, ""
     except UnicodeDecodeError:
-        kind = "UTF-16" if content.startswith(UTF_16) else "no UTF-8"
-        return submitted_files, f"{name} is {kind}, and read all the same where it is text"
-    return submitted_files, ""
+        return submitted_files, f"{name} {encoding_note(name, content)}"
+
+
+def encoding_note(name: str, content: bytes) -> str:
+    """Return what a script is that is not UTF-8, and if it can be read."""
+    try:
+        decode(content, name)
+    except Unreadable:
+        return "is not text in a known encoding, and cannot be read"
+    return (
+        f"is not UTF-8 but {'UTF-16' if content.startswith(UTF_16) else '8-bit text'}; it is read"
+    )
 
 
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -249,13 +260,19 @@ def read_file(student: str, path: Path, most_bytes: int) -> SubmittedFiles | Non
         return replace(
             nothing, reason=f"{path.name} has more than {most_bytes} bytes, which no answer needs."
         )
-    return replace(nothing, content=path.read_bytes())
+    content = path.read_bytes()
+    return replace(nothing, content=content, reason=reason_if_empty(path.name, content))
+
+
+def reason_if_empty(name: str, content: bytes) -> str:
+    """Return a sentence on a file without any text, which is a failed upload; "" for others."""
+    return "" if content.strip() else f"{name} is empty."
 
 
 def what_is_there(folder: Path) -> str:
     """Return a sentence on the files found in place of the chapter's file."""
-    ours = (STAMP, NO_STAMP, REPLACED)
-    names = sorted(shown(path.name) for path in folder.iterdir() if path.name not in ours)[:5]
+    visible = (path.name for path in folder.iterdir() if not path.name.startswith("."))
+    names = sorted(shown(name) for name in visible if name != STAMP)[:5]
     there = f"there is {', '.join(names)}" if names else "the folder is empty"
     return f"There is no file {folder.name}.py or {folder.name}.ipynb; {there}."
 

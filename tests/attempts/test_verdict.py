@@ -160,3 +160,8 @@ def test_right_code_after_a_failed_import_or_inside_of_if_is_right(grader, proje
     told = {one.exercise: (one.status, one.message) for one in grader.grade(submitted_files)}
     assert told["softmax"] == ("passed", "Right.")
     assert told["bug_simplified_self_attention"][0] == "passed"
+
+
+def test_a_sentence_does_not_change_the_name_of_a_file():
+    assert sentence(Plain("my_file.ipynb is empty")) == "my_file.ipynb is empty."
+    assert sentence(Plain("the file a.py is empty")) == "The file a.py is empty."

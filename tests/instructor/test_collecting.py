@@ -254,19 +254,69 @@ def test_versions_of_one_name_are_distinguished_by_their_folders(tmp_path):
 
 
 def test_collected_again_older_versions_are_kept_and_nothing_newer_is_lost(tmp_path):
-    def collect(content: bytes, at: str) -> list[str]:
-        source = downloads.gradescope(
-            tmp_path / at[:10], {"ada": {f"{CH1}.py": content}}, {"ada": at}
-        )
-        return write(plan("gradescope", source, COURSE, Roster()), tmp_path / "in")
-
     file = tmp_path / "in" / "77" / CH1 / f"{CH1}.py"
-    collect(b"1", "2027-01-10 12:00:00 +00:00")
-    collect(b"2", "2027-01-12 12:00:00 +00:00")
+    from_gradescope(tmp_path, 10, CH1_py=b"1")
+    from_gradescope(tmp_path, 12, CH1_py=b"2")
     assert file.read_bytes() == b"2"
     assert [path.read_bytes() for path in (file.parent / ".older").iterdir()] == [b"1"]
-    (note,) = collect(b"3", "2027-01-11 12:00:00 +00:00")
+    found, (note,) = from_gradescope(tmp_path, 11, CH1_py=b"3")
+    assert (len(found.places), found.stayed) == (1, 1), "the command counts only written files"
     assert file.read_bytes() == b"2" and "is newer than the collected file" in note
+
+
+def from_gradescope(tmp_path, day: int, **files: bytes):
+    """Collect ada's files of a day in January 2027; return the plan and the notes."""
+    at = f"2027-01-{day:02} 12:00:00 +00:00"
+    own = {f"{name.replace('_', '.')}": content for name, content in files.items()}
+    own = {name.replace("CH1", CH1): content for name, content in own.items()}
+    source = downloads.gradescope(tmp_path / f"{day}-{len(own)}", {"ada": own}, {"ada": at})
+    found = plan("gradescope", source, COURSE, Roster())
+    return found, write(found, tmp_path / "in")
+
+
+def test_a_newer_script_replaces_the_notebook_that_its_submission_no_longer_has(tmp_path):
+    folder = tmp_path / "in" / "77" / CH1
+    from_gradescope(tmp_path, 10, CH1_ipynb=b"{}")
+    found, notes = from_gradescope(tmp_path, 11, CH1_py=b"1")
+    assert (folder / f"{CH1}.py").read_bytes() == b"1" and not (folder / f"{CH1}.ipynb").exists()
+    assert (folder / ".older" / f"1-{CH1}.ipynb").read_bytes() == b"{}"
+    (note,) = notes
+    assert note.endswith(f"is not in the newer submission with {CH1}.py, and was moved to .older")
+    assert (found.failed, found.stayed) == (0, 0)
+    assert from_gradescope(tmp_path, 11, CH1_py=b"1")[1] == []
+    _, notes = from_gradescope(tmp_path, 10, CH1_ipynb=b"{}")
+    assert (folder / f"{CH1}.py").exists(), "the older download takes nothing away"
+
+
+def test_an_empty_script_no_longer_hides_a_newer_one_under_another_name(tmp_path):
+    folder = tmp_path / "in" / "77" / CH1
+    from_gradescope(tmp_path, 10, CH1_py=b"")
+    source = downloads.gradescope(
+        tmp_path / "new",
+        {"ada": {"chapter1.py": b"1"}, "bao": {f"{CH1}.py": b"1"}},
+        {"ada": "2027-01-11 12:00:00 +00:00"},
+    )
+    write(plan("gradescope", source, COURSE, Roster()), tmp_path / "in")
+    assert {path.name for path in folder.glob("*.py")} == {"chapter1.py"}
+    ada, _ = find_submissions(tmp_path / "in", COURSE)[0]
+    assert ada.reason.endswith("there is chapter1.py.")
+
+
+def test_a_file_copied_by_hand_is_not_taken_for_a_withdrawn_one(tmp_path):
+    own = tmp_path / "in" / "77" / CH1 / f"{CH1}.ipynb"
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"{}")
+    assert from_gradescope(tmp_path, 11, CH1_py=b"1")[1] == [] and own.exists()
+
+
+def test_weights_stay_if_only_the_code_is_submitted_again(tmp_path):
+    chapter, file = "ch6_small_gpt", "my_model.safetensors"
+    for day, own in ((10, {f"{chapter}.ipynb": b"{}", file: b"2"}), (11, {f"{chapter}.py": b"1"})):
+        at = {"ada": f"2027-01-{day} 12:00:00 +00:00"}
+        source = downloads.gradescope(tmp_path / f"{day}", {"ada": own}, at)
+        write(plan("gradescope", source, COURSE, Roster()), tmp_path / "in")
+    (ada,) = find_submissions(tmp_path / "in", COURSE)[0]
+    assert ada.filename.endswith(".py") and ada.beside[0].content == b"2"
 
 
 def test_the_stamp_is_the_latest_time_of_all_files_that_count(tmp_path):

@@ -69,6 +69,17 @@ def test_a_plain_csv_has_the_points_that_count_and_why(monkeypatch, tmp_path):
     assert formula[0] == "'=1+1"
 
 
+def test_a_german_worksheet_without_spaces_in_its_identifiers_is_filled_in(moodle):
+    out, _ = moodle
+    path = out.parent / "worksheet.csv"
+    text = path.read_text(encoding="utf-8-sig").replace("Participant ", "Teilnehmer/in")
+    path.write_text(text.replace("Identifier,", "ID,"), encoding="utf-8-sig")
+    (path,), _ = export(out, COURSE, "csv", "moodle", read_roster(path))
+    header, *lines = table(path)
+    assert header[0] == "ID" and "Maximum grade" in header
+    assert lines[0][0] == "Teilnehmer/in12345" and lines[0][header.index("Grade")] == "100.0"
+
+
 def test_moodles_own_worksheet_comes_back_filled_in(moodle):
     out, roster = moodle
     (path,), notes = export(out, COURSE, "csv", "moodle", roster)

@@ -1,5 +1,6 @@
 """Which rows count as graded before, and what a run reports on rows that stay."""
 
+import zipfile
 from concurrent.futures import Future
 from types import SimpleNamespace
 
@@ -102,3 +103,12 @@ def test_forgetting_a_learner_is_not_limited_to_a_part_of_the_class(tmp_path, pa
     asked = running.Run(Setup(ROOT / "graders", "none"), forget=("ada",), **part)
     with pytest.raises(CourseError, match="in all chapters; run it without --chapter"):
         running.prepare_to_grade(tmp_path, tmp_path / "out", asked)
+
+
+def test_a_zip_or_a_file_in_place_of_the_folder_is_named_as_such(tmp_path):
+    with zipfile.ZipFile(tmp_path / "m.zip", "w") as archive:
+        archive.writestr("a", "")
+    (tmp_path / "a.py").write_text("")
+    assert "m.zip is a zip; sort it into" in running.why_no_folder(tmp_path / "m.zip")
+    assert running.why_no_folder(tmp_path / "a.py").endswith("a.py is not a folder")
+    assert running.why_no_folder(tmp_path / "b").startswith("there is no folder")

@@ -34,7 +34,7 @@ FRENCH = (
 def collected(tmp_path, files, when=None, header="", word="Participant", course=COURSE, **options):
     """Collect a class's files from Moodle; returns the plan."""
     sheet = downloads.moodle(tmp_path / "m.zip", files, when or {})
-    text = sheet.read_text("utf-8-sig").replace("Participant", word)
+    text = sheet.read_text("utf-8-sig").replace("Participant", word).replace("* ", "")
     if header:
         text = text.replace(downloads.MOODLE_WORKSHEET, header)
     sheet.write_text(text, encoding="utf-8-sig")
@@ -144,6 +144,8 @@ def test_times_are_shown_by_the_courses_clocks():
     "header, word, when",
     [
         (GERMAN, "Teilnehmer/in", "Freitag, 15. Januar 2027, 23:59"),
+        (GERMAN, "Teilnehmer/in*", "Freitag, 15. Januar 2027, 23:59"),  # without a space
+        (FRENCH, "Participant*", "vendredi 15 janvier 2027, 23:59"),
         (FRENCH, "Participant", "vendredi 15 janvier 2027, 23:59"),
         ("", "Participant", "viernes, 15 de enero de 2027, 23:59"),
         ("", "Participant", "January 15, 2027, 11:59 PM"),
@@ -158,6 +160,11 @@ def test_worksheets_in_common_languages_are_understood(tmp_path, header, word, w
     ).places
     assert place.submitted.time == "2027-01-15 23:59:00 UTC"
     assert place.folder == "ada@uni.edu", "who is known by the worksheet"
+
+
+def test_logins_are_no_identifiers_of_participants(tmp_path):
+    (tmp_path / "r.csv").write_text("username,grade\ns12,1\ns13,2\n")
+    assert read_roster(tmp_path / "r.csv").column == "username"
 
 
 def test_day_and_month_are_distinguished_by_the_whole_column_or_asked_for(tmp_path):

@@ -543,7 +543,7 @@ def test_a_spoilt_notebook_keeps_what_is_right_in_it(cheating, name):
 
 def test_a_file_that_is_no_notebook_costs_no_other_learner_anything(cheating):
     _, scores, said = cheating
-    assert f"bad/{CH1}/{CH1}.ipynb: {CH1}.ipynb is not a notebook" in said
+    assert f"bad/{CH1}/{CH1}.ipynb: {CH1}.ipynb is damaged: line 1 is not valid" in said
     assert (scores["bad"], scores["good"]) == (0.0, MOST[CH1])
 
 

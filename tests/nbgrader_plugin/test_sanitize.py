@@ -167,6 +167,19 @@ def test_a_file_that_is_none_becomes_a_notebook_that_says_so(tmp_path, content):
     assert reason_in(read_notebook(tmp_path / "a.ipynb")) == reason_in(made)
 
 
+@pytest.mark.parametrize(
+    "content, why",
+    [
+        (b" ", "is empty."),
+        (b'{\n<<<<<<< HEAD\n"cells": []}', "is damaged: line 2 is not valid JSON."),
+        (b"\xff\xfe", "is damaged: it is not UTF-8 text."),
+    ],
+)
+def test_a_damaged_notebook_is_reported_with_its_fault(tmp_path, content, why):
+    (tmp_path / "a.ipynb").write_bytes(content)
+    assert reason_in(read_notebook(tmp_path / "a.ipynb")) == f"a.ipynb {why}"
+
+
 @pytest.mark.slow
 def test_links_and_folders_are_no_notebooks(tmp_path):
     (tmp_path / "a.ipynb").symlink_to(RELEASED)

@@ -182,3 +182,52 @@ def test_nobody_can_look_into_what_is_no_folder(project, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CourseError, match="cannot be read: Not a directory"):
         find_submissions(tmp_path / "file", project.course)
+
+
+@pytest.mark.parametrize("kind", ["py", "ipynb"])
+def test_an_empty_file_is_a_failed_upload(found, tmp_path, kind):
+    path = hand_in(tmp_path, "ann").with_suffix(f".{kind}")
+    hand_in(tmp_path, "ann").rename(path)
+    path.write_bytes(b"")
+    own = found()[0]["ann", CH1]
+    assert own.reason == f"{CH1}.{kind} is empty." and not own.missing
+    path.rename(path.with_name(f"{CH1} (1).{kind}"))
+    assert found()[0]["ann", CH1].reason.endswith(" is empty.")
+    hand_in(tmp_path, "ann").with_suffix(".ipynb").write_bytes(b" ")
+    assert found()[0]["ann", CH1].content == b"x = 1", "the other file counts"
+
+
+def put_all(folder: Path, *paths: str) -> None:
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("x = 1")
+
+
+@pytest.mark.parametrize("rest", [f"{CH1}.py", f"{CH1}/{CH1}.ipynb", f"src/{CH1} (1).py"])
+@pytest.mark.parametrize("above", ["HW1", CH1])
+def test_learners_one_folder_deeper_are_refused(found, tmp_path, above, rest):
+    put_all(tmp_path, *(f"{above}/{name}/{rest}" for name in ("ada", "amina", "anton")))
+    (tmp_path / "__MACOSX").mkdir()
+    if above == CH1:  # a second chapter, with a single learner
+        put_all(tmp_path, f"{CH2}/ada/{CH2}.py")
+    why = f"{above} seems to hold a folder for each learner: ada, amina, anton. Grade .*/{above} "
+    with pytest.raises(CourseError, match=why):
+        found()
+    found(roster=[above])
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        (f"ada/{CH1}/{CH1}.py", f"ada/old/{CH1}.py", f"ada/new/{CH1}.py"),
+        (f"ada/{CH1}.py", f"ada/old/{CH1}.py", f"ada/new/{CH1}.py"),
+        (f"ada/a/{CH1}.py", f"ada/b/{CH2}.py"),
+        (f"ada/work/a/{CH1}.py", f"ada/work/b/{CH1}.py"),
+        (f"ada/a/{CH1}.py", f"ada/.older/{CH1}.py"),
+        (f"ada/old/{CH1}.py", f"ada/new/{CH1}.py", f"bob/{CH1}/{CH1}.py"),
+        (f"ada/{CH1}/old/{CH1}.py", f"ada/{CH1}/new/{CH1}.py"),
+    ],
+)
+def test_several_folders_of_one_learner_are_accepted(found, tmp_path, paths):
+    put_all(tmp_path, *paths)
+    assert found()[0]["ada", CH1].content

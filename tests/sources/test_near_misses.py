@@ -176,7 +176,11 @@ def test_a_notebook_saved_as_a_script_is_read_as_a_notebook(found, tmp_path):
 
 def test_text_that_is_no_utf_8_is_said(found, tmp_path):
     put(tmp_path, f"{CH1}/{CH1}.py", "# café".encode("utf-16"))
-    assert f"ada: {CH1}.py is UTF-16, and read all the same where it is text" in found()[1]
+    assert f"ada: {CH1}.py is not UTF-8 but UTF-16; it is read" in found()[1]
+    put(tmp_path, f"{CH1}/{CH1}.py", "# café".encode("latin-1"))
+    assert f"ada: {CH1}.py is not UTF-8 but 8-bit text; it is read" in found()[1]
+    put(tmp_path, f"{CH1}/{CH1}.py", "# café".encode("utf-16-le"))
+    assert f"ada: {CH1}.py is not text in a known encoding, and cannot be read" in found()[1]
 
 
 @pytest.mark.parametrize(
