@@ -11,6 +11,7 @@ from ..attempts.answer_files import private_paths
 from ..attempts.maker import choose_device
 from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
+from ..built_code import refuse_unbuilt
 from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.text import short
@@ -113,8 +114,9 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     if not submissions:
         what = f"{run.again or '<student>'}/{' or '.join(run.chapters) or '<chapter>'}/"
         raise CourseError(f"{submitted} holds no {what} folder of this course. {EXPECTED}")
-    ledger = ledger_of(out, course, run, teams, progress)
     chapters = {submitted_files.chapter for submitted_files in submissions}
+    refuse_unbuilt(run.setup.tests, chapters)
+    ledger = ledger_of(out, course, run, teams, progress)
     notes += decide_new_exercises(ledger, run.new_exercises, course, chapters)
     submissions = [h for h in submissions if not (h.missing and ledger.holds(h, run.forget))]
     if known := identities(submitted):
