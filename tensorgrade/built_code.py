@@ -1,9 +1,9 @@
 """The code that the last build read, to notice edits that were not built.
 
 `.tensorgrade/built_code.json` holds digests of each file in `solutions/` and `graders/`: of its
-bytes, which are quick to compare, and of its code. Lesson text, docstrings, comments and tests do not count, because results
-do not depend on a build of them. The record is valid only for the references of the same build, so
-a copy of the course without it is not checked.
+bytes, which are quick to compare, and of its code. Lesson text, docstrings, comments and tests do
+not count, because results do not depend on a build of them. The record is valid only for the
+references of the same build, so a copy of the course without it is not checked.
 """
 
 import ast

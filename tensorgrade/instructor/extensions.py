@@ -4,8 +4,8 @@
     ada,first_chapter,2027-01-20 23:59 Europe/Berlin,,ill
     ben,all,,48,accommodation
 
-A line has either a new deadline or extra hours. `all` means every chapter with a deadline. A line
-on a single chapter has priority over it.
+A line has either a new deadline or extra hours. `all` means every chapter with a deadline; a chapter
+whose own deadline is later keeps it. A line on a single chapter has priority over it.
 """
 
 from dataclasses import dataclass
@@ -69,17 +69,25 @@ def extensions_in(line: dict[str, str], course: Course) -> dict[About, Extension
         raise ValueError(f"{name} has no deadline in course_config.py")
     own = [name] if name != ALL else [chapter for chapter in chapters if chapter in deadlines]
     return {
-        (student, chapter): Extension(new_due(due, hours, deadlines[chapter], course), reason)
+        (student, chapter): Extension(moment, reason)
         for chapter in own
+        if (moment := new_due(due, hours, deadlines[chapter], course, name))
     }
 
 
-def new_due(due: str, hours: str, before: str, course: Course) -> str:
-    """Return the new deadline. before: the deadline of the class. Raises ValueError."""
+def new_due(due: str, hours: str, before: str, course: Course, name: str) -> str:
+    """Return the new deadline; "" if `all` is meant and the class has more time. Raises ValueError.
+
+    before: the deadline of the class. name: the chapter that the line names, or `all`.
+    """
     if due:
         whole = with_zone(due, course.lateness.zone)
         check_deadline(whole)
-        return whole
+        if read_time(whole) >= read_time(before):
+            return whole
+        if name == ALL:
+            return ""
+        raise ValueError(f"{whole} is before the chapter's deadline, {before}")
     try:
         extra = timedelta(hours=float(hours.replace(",", ".")))
     except (ValueError, OverflowError):
@@ -97,7 +105,8 @@ def import_extensions(
     """Add the extensions in a worksheet to `extensions.csv`, and return a line for each new one.
 
     Moodle writes them into the status column, which has no other dates. A learner who already has a
-    line for this chapter keeps it. Raises CourseError.
+    line for this chapter keeps it, and a date before the class's deadline adds none. Raises
+    CourseError.
     """
     name, zone = course.chapter(chapter).name, course.lateness.zone
     if "status" not in roster.columns:
@@ -115,9 +124,11 @@ def import_extensions(
         for student, date in dates.items()
         if date is not None and (student, name) not in known
     ]
+    if new and (before := course.lateness.deadlines.get(name)):
+        new = [line for line in new if read_time(line[2]) >= read_time(before)]
     for line in new:
         extensions_in(dict(zip(COLUMNS, line, strict=True)), course)
-    before = [[line[column] for column in COLUMNS] for line in lines]
+    kept = [[line[column] for column in COLUMNS] for line in lines]
     if new:
-        write_file(out / EXTENSIONS, in_csv(COLUMNS, [*before, *new]).encode())
+        write_file(out / EXTENSIONS, in_csv(COLUMNS, [*kept, *new]).encode())
     return [f"{student}: {name} until {due}" for student, _, due, *_ in new]
