@@ -4,8 +4,8 @@
     ada,first_chapter,2027-01-20 23:59 Europe/Berlin,,ill
     ben,all,,48,accommodation
 
-A line has either a new deadline or extra hours. `all` means every chapter with a deadline; a chapter
-whose own deadline is later keeps it. A line on a single chapter has priority over it.
+A line has either a new deadline or extra hours. `all` means every chapter with a deadline, but a
+chapter with a later deadline keeps it. A line on a single chapter has priority over it.
 """
 
 from dataclasses import dataclass

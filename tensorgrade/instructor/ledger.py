@@ -67,6 +67,21 @@ class Ledger:
         self.moves: list[dict] = []
         self.run = 0
 
+    def belongs_to(self, course: str) -> None:
+        """Record the course's name. Raises CourseError if the results are of another course.
+
+        Results without a name, of earlier versions, are accepted if they have one of its chapters.
+        """
+        known, chapters = self.store.meta(COURSE), {chapter for _, chapter in self.results}
+        is_other = known != course if known else chapters and chapters.isdisjoint(self.exercises)
+        if is_other:
+            of = f"the course {known}" if known else f"other chapters ({named(sorted(chapters))})"
+            raise CourseError(
+                f"{self.out} holds results of {of}, not of {course}; choose another --out"
+            )
+        with self.store.transaction() as connection:
+            store.set_meta(connection, COURSE, course)
+
     def notes_on_changes(self) -> list[str]:
         """Return notes on results that were changed by hand after they were written."""
         notes = []
@@ -367,8 +382,10 @@ class Ledger:
 
 
 # Settings of a folder: the exercises that do not count for earlier files; the file and the maximum
-# for which each override was made; the earlier names of each learner, by the course system's id.
+# for which each override was made; the earlier names of each learner, by the course system's id;
+# the course's name.
 IGNORED, OVERRIDES_SEEN, NAMES = "ignored exercises", "overrides", "names"
+COURSE = "course"
 
 
 def whose(abouts: Collection[About]) -> str:

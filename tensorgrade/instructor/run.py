@@ -149,6 +149,8 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
         raise CourseError(f"--jobs must be a number of processes or 0, not {run.jobs}")
     if not submitted.is_dir():
         raise CourseError(f"there is no folder {submitted}")
+    if out.resolve() == submitted.resolve():
+        raise CourseError(f"{out} holds the submissions; choose another folder as --out")
     course = load_course(run.setup.tests)
     check_seed(run.setup.tests, course)
     if run.scheduler:
@@ -168,6 +170,7 @@ def ledger_of(out: Path, course: Course, run: Run, teams: Teams, progress: Progr
     overrides, extensions = read_overrides(out, course), read_extensions(out, course)
     rules = Rules(course.lateness, overrides, extensions, teams.of, settings=settings)
     ledger = Ledger(out, digests, rules, GRADERS_FAILED, exercises, progress.waits)
+    ledger.belongs_to(course.name)
     if run.forget:
         ledger.must_know(run.forget)
     return ledger

@@ -157,8 +157,7 @@ def rows_of(store: Store, course: Course, learners: Collection[str] = ()) -> lis
     empty.
     """
     rows = store.rows()
-    if not rows:
-        raise CourseError(f"{store.out} holds no results; `tensorgrade grade` makes them")
+    store.refuse_empty()
     chapters = {chapter.name for chapter in course.chapters}
     own = [
         row
