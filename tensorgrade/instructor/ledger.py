@@ -315,7 +315,8 @@ class Ledger:
         """Return a note on overrides that are older than the file or the maximum.
 
         An override belongs to the file that existed when it was first seen. A new reason or new
-        points make it a new override. most: today's points of each exercise.
+        points make it a new override. For an excuse, the maximum does not matter. most: today's
+        points of each exercise.
         """
         now = {about(submitted_files): submitted_files.digest for submitted_files in submissions}
         known = json.loads(self.store.meta(OVERRIDES_SEEN) or "{}")
@@ -328,7 +329,8 @@ class Ledger:
                 continue
             current = [given.points, given.reason, now[a[:2]], most.get(a[1:], 0.0)]
             seen[name] = current
-            if before and before[:2] == current[:2] and before != current:
+            matters = 3 if given.points is None else 4
+            if before and before[:2] == current[:2] and before[:matters] != current[:matters]:
                 seen[name] = before
                 what = "the file" if before[2] != current[2] else "the maximum"
                 old.append(f"{name} (older than {what})")

@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ...attempts.verdict import Status
-from ...course import Chapter, Course, CourseError
+from ...course import Chapter, Course
 from ...folders import FINGERPRINTS
 from ...lateness import in_zone
 from ...messages.not_graded import NoChapterFile, NothingSubmitted
