@@ -11,6 +11,7 @@ from hashlib import sha256
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
+from ..built_code import refuse_unbuilt
 from ..course import Chapter, Course, CourseError
 from ..exchange.references import refuse_missing
 from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below
@@ -130,6 +131,7 @@ def write_kit(project: Project, out: Path) -> int:
     if not (project.exercises / "course.json").exists():
         raise CourseError("there is no exercises/course.json yet; run `tensorgrade build` first")
     check_seed(project.graders, project.course)
+    refuse_unbuilt(project.graders, [chapter.name for chapter in project.course.chapters])
     for chapter in public_course(project).chapters:
         refuse_missing(project.exercises / "references" / f"{chapter.name}.safetensors")
     files = files_of_kit(project)

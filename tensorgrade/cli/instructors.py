@@ -470,6 +470,7 @@ def explain(
     from ..instructor.explain import explain as gather
     from ..instructor.exporting import not_released
     from ..instructor.grader import Grader
+    from ..instructor.store import Store
     from ..lateness import is_released
     from ..project import find_project
 
@@ -477,6 +478,7 @@ def explain(
     if to_send and not is_released(course.lateness):
         raise CourseError(not_released(course))
     if out is not None:
+        Store(out).refuse_empty()
         say_what_is_outdated(out)
     grader = Grader(Setup(find_project().graders, isolation))
     try:

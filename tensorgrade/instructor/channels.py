@@ -13,6 +13,7 @@ from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from ..built_code import refuse_unbuilt
 from ..course import Chapter, Course, CourseError
 from ..exchange.references import refuse_missing
 from ..folders import ENGINE, engine_files
@@ -107,6 +108,7 @@ def write_channel(system: str, project: Project, chapter: str, out: Path, isolat
         raise CourseError(f"the course system must be one of {', '.join(PARCELS)}, not {system}")
     level_named(isolation)
     check_seed(project.graders, project.course)
+    refuse_unbuilt(project.graders, [project.course.chapter(chapter).name])
     files = PARCELS[system](project, project.course.chapter(chapter), isolation)
     out.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -4,8 +4,8 @@
     ada,first_chapter,2027-01-20 23:59 Europe/Berlin,,ill
     ben,all,,48,accommodation
 
-A line has either a new deadline or extra hours. `all` means every chapter with a deadline. A line
-on a single chapter has priority over it.
+A line has either a new deadline or extra hours. `all` means every chapter with a deadline, but a
+chapter with a later deadline keeps it. A line on a single chapter has priority over it.
 """
 
 from dataclasses import dataclass
@@ -70,17 +70,25 @@ def extensions_in(line: dict[str, str], course: Course) -> dict[About, Extension
         raise ValueError(f"{name} has no deadline in course_config.py")
     own = [name] if name != ALL else [chapter for chapter in chapters if chapter in deadlines]
     return {
-        (student, chapter): Extension(new_due(due, hours, deadlines[chapter], course), reason)
+        (student, chapter): Extension(moment, reason)
         for chapter in own
+        if (moment := new_due(due, hours, deadlines[chapter], course, name))
     }
 
 
-def new_due(due: str, hours: str, before: str, course: Course) -> str:
-    """Return the new deadline. before: the deadline of the class. Raises ValueError."""
+def new_due(due: str, hours: str, before: str, course: Course, name: str) -> str:
+    """Return the new deadline; "" if `all` is meant and the class has more time. Raises ValueError.
+
+    before: the deadline of the class. name: the chapter that the line names, or `all`.
+    """
     if due:
         whole = with_zone(due, course.lateness.zone)
         check_deadline(whole)
-        return whole
+        if read_time(whole) >= read_time(before):
+            return whole
+        if name == ALL:
+            return ""
+        raise ValueError(f"{whole} is before the chapter's deadline, {before}")
     try:
         extra = timedelta(hours=float(hours.replace(",", ".")))
     except (ValueError, OverflowError):
@@ -98,7 +106,8 @@ def import_extensions(
     """Add the extensions in a worksheet to `extensions.csv`, and return a line for each new one.
 
     Moodle writes them into the status column, which has no other dates. A learner who already has a
-    line for this chapter keeps it. Raises CourseError.
+    line for this chapter keeps it, and a date before the class's deadline adds none. Raises
+    CourseError.
     """
     name, zone = course.chapter(chapter).name, course.lateness.zone
     if "status" not in roster.columns:
@@ -116,12 +125,24 @@ def import_extensions(
         for student, date in dates.items()
         if date is not None and (student, name) not in known
     ]
-    for line in new:
-        try:
-            extensions_in(dict(zip(COLUMNS, line, strict=True)), course)
-        except ValueError as error:
-            raise CourseError(f"the extension of {line[0]}: {error}") from None
-    before = [[line[column] for column in COLUMNS] for line in lines]
-    if new:
-        write_file(out / EXTENSIONS, in_csv(COLUMNS, [*before, *new]).encode())
-    return [f"{student}: {name} until {due}" for student, _, due, *_ in new]
+    taken = [line for line in new if is_longer(line, course)]
+    kept = [[line[column] for column in COLUMNS] for line in lines]
+    if taken:
+        write_file(out / EXTENSIONS, in_csv(COLUMNS, [*kept, *taken]).encode())
+    return [f"{student}: {name} until {due}" for student, _, due, *_ in taken]
+
+
+def is_longer(line: list[str], course: Course) -> bool:
+    """Return True if a line in a worksheet gives more time than the class has.
+
+    Raises CourseError for a chapter without a deadline or an impossible time.
+    """
+    student, name, due, *_ = line
+    before = course.lateness.deadlines.get(name)
+    try:
+        if before and read_time(due) < read_time(before):
+            return False
+        extensions_in(dict(zip(COLUMNS, line, strict=True)), course)
+    except ValueError as error:
+        raise CourseError(f"the extension of {student}: {error}") from None
+    return True

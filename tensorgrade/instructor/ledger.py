@@ -67,6 +67,21 @@ class Ledger:
         self.moves: list[dict] = []
         self.run = 0
 
+    def belongs_to(self, course: str) -> None:
+        """Record the course's name. Raises CourseError if the results are of another course.
+
+        Results without a name, of earlier versions, are accepted if they have one of its chapters.
+        """
+        known, chapters = self.store.meta(COURSE), {chapter for _, chapter in self.results}
+        is_other = known != course if known else chapters and chapters.isdisjoint(self.exercises)
+        if is_other:
+            of = f"the course {known}" if known else f"other chapters ({named(sorted(chapters))})"
+            raise CourseError(
+                f"{self.out} holds results of {of}, not of {course}; choose another --out"
+            )
+        with self.store.transaction() as connection:
+            store.set_meta(connection, COURSE, course)
+
     def notes_on_changes(self) -> list[str]:
         """Return notes on results that were changed by hand after they were written."""
         notes = []
@@ -300,7 +315,8 @@ class Ledger:
         """Return a note on overrides that are older than the file or the maximum.
 
         An override belongs to the file that existed when it was first seen. A new reason or new
-        points make it a new override. most: today's points of each exercise.
+        points make it a new override. For an excuse, the maximum does not matter. most: today's
+        points of each exercise.
         """
         now = {about(submitted_files): submitted_files.digest for submitted_files in submissions}
         known = json.loads(self.store.meta(OVERRIDES_SEEN) or "{}")
@@ -313,7 +329,8 @@ class Ledger:
                 continue
             current = [given.points, given.reason, now[a[:2]], most.get(a[1:], 0.0)]
             seen[name] = current
-            if before and before[:2] == current[:2] and before != current:
+            matters = 3 if given.points is None else 4
+            if before and before[:2] == current[:2] and before[:matters] != current[:matters]:
                 seen[name] = before
                 what = "the file" if before[2] != current[2] else "the maximum"
                 old.append(f"{name} (older than {what})")
@@ -367,8 +384,10 @@ class Ledger:
 
 
 # Settings of a folder: the exercises that do not count for earlier files; the file and the maximum
-# for which each override was made; the earlier names of each learner, by the course system's id.
+# for which each override was made; the earlier names of each learner, by the course system's id;
+# the course's name.
 IGNORED, OVERRIDES_SEEN, NAMES = "ignored exercises", "overrides", "names"
+COURSE = "course"
 
 
 def whose(abouts: Collection[About]) -> str:

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from ..course import Course, CourseError
-from .roster import read_csv
+from .roster import NOT_UTF8, read_csv
 
 OVERRIDES = "overrides.csv"
 COLUMNS = ("student", "exercise", "points", "reason")
@@ -58,7 +58,7 @@ def read_table(path: Path, columns: tuple[str, ...]) -> list[tuple[int, dict[str
     except OSError as error:
         raise CourseError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise CourseError(f"{path} is not UTF-8 text") from None
+        raise CourseError(f"{path} {NOT_UTF8}") from None
     except ValueError as error:
         raise CourseError(f"{path}, {error}") from None
 

@@ -94,6 +94,7 @@ class Roster:
         return found[0] if len(found) == 1 else None
 
 
+NOT_UTF8 = 'is not UTF-8 text; in Excel, save it as "CSV UTF-8"'
 LONGEST_NAMING = 1000  # characters of a cell that is searched for
 
 
@@ -140,7 +141,7 @@ def read_people(path: Path) -> Roster:
     except OSError as error:
         raise CourseError(f"the roster {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise CourseError(f"the roster {path} is not UTF-8 text") from None
+        raise CourseError(f"the roster {path} {NOT_UTF8}") from None
     try:
         header, *lines = [*lines_of(text)] or [(1, [])]
         names = tuple(name.strip() for name in header[1])
@@ -195,12 +196,9 @@ def read_csv(text: str, columns: Iterable[str] = ()) -> list[tuple[int, dict[str
     """Return the rows of a CSV by lower-case column name, each with the number of its line.
 
     Raises ValueError with the line if one of these columns is missing, or if a row has more cells
-    than the header. An empty text has no rows.
+    than the header.
     """
-    lines = list(lines_of(text))
-    if not lines:
-        return []
-    (first, header), *rest = lines
+    (first, header), *rest = [*lines_of(text)] or [(1, [])]
     names = by_column(tuple(header), header)
     if missing := [name for name in columns if name not in names]:
         needed = f"{', '.join(columns)} are needed in the first line"

@@ -12,6 +12,7 @@ from ..attempts.answer_files import private_paths
 from ..attempts.maker import choose_device
 from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
+from ..built_code import refuse_unbuilt
 from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.text import short
@@ -114,8 +115,9 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     if not submissions:
         what = f"{run.again or '<student>'}/{' or '.join(run.chapters) or '<chapter>'}/"
         raise CourseError(f"{submitted} holds no {what} folder of this course. {EXPECTED}")
-    ledger = ledger_of(out, course, run, teams, progress)
     chapters = {submitted_files.chapter for submitted_files in submissions}
+    refuse_unbuilt(run.setup.tests, chapters)
+    ledger = ledger_of(out, course, run, teams, progress)
     notes += decide_new_exercises(ledger, run.new_exercises, course, chapters)
     submissions = [h for h in submissions if not (h.missing and ledger.holds(h, run.forget))]
     if known := identities(submitted):
@@ -163,6 +165,8 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
         )
     if not submitted.is_dir():
         raise CourseError(why_no_folder(submitted))
+    if out.resolve() == submitted.resolve():
+        raise CourseError(f"{out} holds the submissions; choose another folder as --out")
     course = load_course(run.setup.tests)
     check_seed(run.setup.tests, course)
     if run.scheduler:
@@ -182,6 +186,7 @@ def ledger_of(out: Path, course: Course, run: Run, teams: Teams, progress: Progr
     overrides, extensions = read_overrides(out, course), read_extensions(out, course)
     rules = Rules(course.lateness, overrides, extensions, teams.of, settings=settings)
     ledger = Ledger(out, digests, rules, GRADERS_FAILED, exercises, progress.waits)
+    ledger.belongs_to(course.name)
     if run.forget:
         ledger.must_know(run.forget)
     return ledger

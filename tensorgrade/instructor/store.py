@@ -274,6 +274,11 @@ class Store:
         with self.connected() as connection:
             return connection.execute("SELECT COUNT(*) FROM results").fetchone()[0]
 
+    def refuse_empty(self) -> None:
+        """Raise CourseError if the folder holds no results."""
+        if not self.count():
+            raise CourseError(f"{self.out} holds no results; `tensorgrade grade` makes them")
+
     def pending(self) -> set[About]:
         """Return the submissions that a run found and has not graded yet."""
         with self.connected() as connection:

@@ -81,10 +81,9 @@ def notes_on_second_folders(found: Plan, submitted: Path) -> list[str]:
     ]
     if not twice:
         return []
-    why = "are in SUBMITTED under another name already, and would be graded twice"
-    return [
-        f"{plural(len(twice), 'learner')} {why}: {some_names(twice, 90)}; delete one of the two"
-    ]
+    are = f"{plural(len(twice), 'learner')} {'is' if len(twice) == 1 else 'are'}"
+    why = "in SUBMITTED under another name already, and would be graded twice"
+    return [f"{are} {why}: {some_names(twice, 90)}; delete one of the two"]
 
 
 def identities(submitted: Path) -> dict[str, str]:

@@ -18,6 +18,7 @@ from tensorgrade.author.cache import BUILT, BUILT_WITH_PAIRS, FOLDER, cached, co
 from tensorgrade.author.proofs.build_checks import check
 from tensorgrade.author.recording.references import Recording
 from tensorgrade.author.terminal import BuildProgress, concerned, look
+from tensorgrade.built_code import refuse_unbuilt
 from tensorgrade.course import CourseError
 from tensorgrade.learner.kit import Kit, reset
 from tensorgrade.project import Project, check_seed
@@ -92,8 +93,12 @@ def test_a_new_mistake_runs_its_exercise(course, runs):
 
 
 def test_a_new_case_runs_its_side_of_its_exercise(course, runs):
+    refuse_unbuilt(course / "graders", [CHAPTER])
     edit(course, GRADER, "hidden=[(5,),", "hidden=[(5,), (6,),")
+    with pytest.raises(CourseError, match=f"since the last build: {GRADER}"):
+        refuse_unbuilt(course / "graders", [CHAPTER])
     assert build(course)[0].wrong == ()
+    refuse_unbuilt(course / "graders", [CHAPTER])
     assert parts_run(runs) == {("scaled", True)}
 
 

@@ -16,7 +16,7 @@ LAYERS = [
     {"project", "recognition"},
     {"judging"},
     {"attempts"},
-    {"views", "history", "originals"},
+    {"views", "history", "originals", "built_code"},
     {"testing"},
     {"practice"},
     {"learner", "instructor", "author"},

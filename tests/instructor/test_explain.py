@@ -7,9 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from tensorgrade.author.recording.bugs import drawn
 from tensorgrade.cli.instructors import bug_told
+from tensorgrade.cli.shared import app
+from tensorgrade.course import CourseError
 from tensorgrade.instructor.explain import (
     ANOTHER_COUNTS,
     LONGEST_CODE,
@@ -199,6 +202,12 @@ def test_what_may_be_sent_has_the_points_that_count_and_every_step_to_them(
     assert "points (an override)." in told() and "8 → 9" in told()
     steps = "Graded: 10 of 10 points. Your instructor gave 9 points: ill. What counts: 9 of 10"
     assert all(steps in text for text in everywhere())
+
+
+def test_a_mistyped_out_is_refused(tmp_path):
+    given = ("--submitted", str(tmp_path), "--out", str(tmp_path / "ot"), "--reply")
+    said = CliRunner().invoke(app, ["explain", "ann", "softmax", *given])
+    assert isinstance(said.exception, CourseError) and "ot holds no results" in str(said.exception)
 
 
 @pytest.mark.slow

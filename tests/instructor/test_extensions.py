@@ -98,6 +98,8 @@ def test_extensions_in_moodles_worksheet_are_added_once(tmp_path):
     (tmp_path / "extensions.csv").unlink()
     with pytest.raises(CourseError, match=r"ada@uni.edu: .* has no deadline"):
         import_extensions(tmp_path, undated, roster, CH1)
+    later = replace(course, lateness=Lateness({CH1: "2027-01-30 12:00"}, zone="UTC"))
+    assert import_extensions(tmp_path, later, roster, CH1) == [], "the class has more time"
 
 
 @pytest.mark.slow
@@ -118,6 +120,22 @@ def test_extensions_in_moodles_worksheet_are_added_once(tmp_path):
 def test_what_is_no_extension_is_refused_with_its_line(term, line, why):
     with pytest.raises(CourseError, match=why):
         term(f"{line}\n")
+
+
+def test_a_date_for_all_shortens_no_deadline():
+    course = replace(COURSE, lateness=RULE)
+    line = dict(zip(COLUMNS, ["ada", "all", "2027-01-17 12:00", "", "ill"], strict=True))
+    found = extensions_in(line, course)
+    assert {about: one.due for about, one in found.items()} == {
+        ("ada", CH1): "2027-01-17 12:00 UTC"
+    }
+
+
+def test_a_date_before_the_chapters_deadline_is_refused_with_its_line(tmp_path):
+    (tmp_path / "extensions.csv").write_text(f"{HEADER}ada,{CH1},2027-01-14 12:00,,ill\n")
+    why = "line 2: 2027-01-14 12:00 UTC is before the chapter's deadline, 2027-01-15 23:59 UTC"
+    with pytest.raises(CourseError, match=why):
+        read_extensions(tmp_path, replace(COURSE, lateness=RULE))
 
 
 def test_extra_hours_end_at_a_time_in_the_courses_zone():

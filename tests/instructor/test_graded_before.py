@@ -42,6 +42,12 @@ def test_a_file_on_which_the_graders_failed_is_graded_again(monkeypatch, tmp_pat
     assert {move["why"] for move in last["moved"]} == {"graded again"}
 
 
+def test_results_do_not_go_into_the_folder_of_submissions(monkeypatch, tmp_path):
+    put(tmp_path / "in", "ada", CH1, 1.0)
+    with pytest.raises(CourseError, match="in holds the submissions; choose another folder"):
+        grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "x" / ".." / "in")
+
+
 def test_rows_without_isolation_stay_with_a_note_in_a_run_with_more(monkeypatch, tmp_path):
     put(tmp_path / "in", "ada", CH1, 1.0)
     out = tmp_path / "out"

@@ -13,6 +13,7 @@ from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.course import CourseError
 from tensorgrade.instructor import store
 from tensorgrade.instructor.ledger import Ledger, key
+from tensorgrade.instructor.overrides import Override
 from tensorgrade.instructor.results_folder import lines_of, write_text
 from tensorgrade.instructor.run import kept
 from tensorgrade.instructor.store import Store
@@ -237,6 +238,27 @@ def test_a_full_disk_is_one_sentence(tmp_path):
     (tmp_path / "rows.tmp").symlink_to("/dev/full")
     with pytest.raises(CourseError, match="cannot be written: No space left"):
         write_text(tmp_path / "rows.jsonl", b"1")
+
+
+def test_only_an_override_with_points_is_older_than_a_maximum(tmp_path):
+    ledger = start(tmp_path)
+    for points, notes in ((1.0, 1), (None, 0)):
+        ledger.rules.overrides = {("ada", "ch1", "first"): Override(points, "ill")}
+        assert ledger.old_overrides(HANDINS, {("ch1", "first"): 2.0}) == []
+        assert len(ledger.old_overrides(HANDINS, {("ch1", "first"): 3.0})) == notes
+
+
+def test_results_of_another_course_are_refused(tmp_path):
+    run(tmp_path)
+    ledger = Ledger(tmp_path, DIGESTS, exercises={"ch9": EXERCISES})
+    with pytest.raises(CourseError, match=r"results of other chapters \(ch1, ch2\), not of new"):
+        ledger.belongs_to("new")
+    ledger.lock.file.close()
+    ledger = Ledger(tmp_path, DIGESTS, exercises={"ch1": EXERCISES})
+    ledger.belongs_to("old")
+    ledger.belongs_to("old")
+    with pytest.raises(CourseError, match="results of the course old, not of new; choose another"):
+        ledger.belongs_to("new")
 
 
 def test_rows_are_sorted_whatever_order_they_came_in(tmp_path):

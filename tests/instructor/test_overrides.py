@@ -162,7 +162,7 @@ def test_nbgraders_gradebook_has_given_points_and_knows_no_excuse(term, tmp_path
             f"{HEADER}ada,softmax,3,x\nada,softmax,4,y\n",
             "line 3: an earlier line gives other points for softmax to ada",
         ),
-        ("\udcff", "is not UTF-8 text"),
+        ("\udcff", 'is not UTF-8 text; in Excel, save it as "CSV UTF-8"'),
     ],
 )
 def test_what_cannot_be_meant_is_a_sentence_before_anything_is_graded(term, text, said):
@@ -235,8 +235,11 @@ def test_a_file_without_a_header_or_with_too_many_cells_is_refused(tmp_path, nam
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_an_empty_file_says_nothing(tmp_path, name):
+def test_an_empty_file_is_refused_and_one_with_a_header_says_nothing(tmp_path, name):
     (tmp_path / name).write_text("")
+    with pytest.raises(CourseError, match=f"{name}, line 1: there is no column student, "):
+        READERS[name](tmp_path, COURSE)
+    (tmp_path / name).write_text("student,team,chapter,exercise,points,due,hours,reason\n")
     assert READERS[name](tmp_path, COURSE) in ({}, Teams())
 
 

@@ -39,7 +39,7 @@ def test_the_column_that_names_learners_is_found(tmp_path, text, column, names):
         (b"ada\n", "none of the columns"),
         (b"id,name\n", "has a header, but no learners"),
         (b"id,name\n,Ada\n", "has no names"),
-        (b"id\n\xff\xfe\n", "is not UTF-8"),
+        (b"id\n\xff\xfe\n", 'not UTF-8 text; in Excel, save it as "CSV UTF-8"'),
     ],
 )
 def test_what_is_no_roster_is_a_sentence(tmp_path, content, sentence):

@@ -20,6 +20,7 @@ from ...attempts.in_process import InProcess
 from ...attempts.pipeline import verdict
 from ...attempts.points import SMALL
 from ...attempts.verdict import Status
+from ...built_code import read_built, record_built
 from ...course import Chapter, CourseError, Exercise
 from ...originals import keep_answers, store_original
 from ...project import Project, made_from
@@ -55,7 +56,7 @@ def rebuild(
     """
     torch.set_num_threads(1)  # cases are small, and drawing them starts here
     gc.freeze()  # otherwise every garbage collection scans all imported modules
-    found = contents(project.root)
+    found, before = contents(project.root), read_built(project.root, project.graders)
     if wrong := course_errors(project, options):
         return Built(wrong=tuple(wrong))
     paths = []
@@ -71,6 +72,7 @@ def rebuild(
                 say(f"wrote {file.path.relative_to(project.root)}")
         if file.path in stubs:
             store_original(project.root, file.path)
+    record_built(project, before, options.exercises)
     wrong = wrong_files(project, paths, options)
     said = last_line(project, options.exercises)
     if not wrong and not options.exercises:

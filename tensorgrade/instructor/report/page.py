@@ -13,7 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from ...attempts.verdict import Status
-from ...course import Chapter, Course, CourseError
+from ...course import Chapter, Course
 from ...folders import FINGERPRINTS
 from ...lateness import in_zone
 from ...messages.not_graded import NoChapterFile, NothingSubmitted
@@ -157,8 +157,7 @@ def rows_of(store: Store, course: Course, learners: Collection[str] = ()) -> lis
     empty.
     """
     rows = store.rows()
-    if not rows:
-        raise CourseError(f"{store.out} holds no results; `tensorgrade grade` makes them")
+    store.refuse_empty()
     chapters = {chapter.name for chapter in course.chapters}
     own = [
         row
