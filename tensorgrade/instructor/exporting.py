@@ -14,6 +14,7 @@ from typing import Any
 
 from ..attempts.verdict import Status
 from ..course import Chapter, Course, CourseError
+from ..folders import write_file
 from ..lateness import in_zone, is_released
 from ..sources.finding import named
 from ..sources.submitted_files import escaped
@@ -29,8 +30,8 @@ from .sections import learners_in
 from .store import Store, set_meta
 from .term import Term, terms_of
 from .worksheet import IDENTIFIER, NO
-from .write_submissions import write_file
 
+PAGES_FOLDER = "pages"
 LONGEST_NAME = 200  # bytes of a file's name; systems allow at most 255
 
 

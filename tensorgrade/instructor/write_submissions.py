@@ -4,10 +4,10 @@ A file that cannot be written affects no other file. Nothing is written through 
 """
 
 import os
-import tempfile
 from pathlib import Path
 
 from ..course import CourseError
+from ..folders import write_file
 from ..sources.submitted_files import NO_STAMP, REPLACED, STAMP, shown, stamped
 from ..views.words import plural
 from .collecting import MOST_KEPT, Plan, PlannedFile, brief, moment, some_names
@@ -158,21 +158,6 @@ def read_start(path: Path) -> str:
         return ""
     with path.open("rb") as file:
         return file.read(4 * LONGEST_IDENTITY).decode(errors="replace").strip()
-
-
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name and rename it. Raises OSError."""
-    number, name = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
-    try:
-        with os.fdopen(number, "wb") as file:
-            file.write(content)
-        umask = os.umask(0o077)  # it can only be read by setting it
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # mkstemp makes files for one user only
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def write_stamp(folder: Path, submitted: str, replaced: str) -> None:
