@@ -618,7 +618,7 @@ def comment(row: dict) -> str:
 
 def learners_pages(what: Export) -> list[Path]:
     """Write one page for each learner, as a single file that shows no other learner."""
-    folder = what.folder / "pages"
+    folder = what.folder / PAGES_FOLDER
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.html"):
         old.unlink()
@@ -627,11 +627,24 @@ def learners_pages(what: Export) -> list[Path]:
     terms = terms_of(what.rows, what.course) if has_term else {}
     for name, person in people_of(what.rows, 0).items():
         page = page_of(person, what.course, terms.get(name), what.lessons)
-        short = safe(name).encode("utf-8", "replace")[:LONGEST_NAME].decode(errors="ignore")
+        short = short_name(name)
         names = chain([short], (f"{short}-{number}" for number in count(2)))
         unused = (one for one in names if not (folder / f"{one}.html").exists())
         paths += write(folder / f"{next(unused)}.html", page)
     return paths
+
+
+def short_name(student: str) -> str:
+    """Return the name of a learner's page, without a number for pages of the same name."""
+    return safe(student).encode("utf-8", "replace")[:LONGEST_NAME].decode(errors="ignore")
+
+
+def delete_pages(out: Path, students: Iterable[str]) -> None:
+    """Delete the exported pages of learners whose results are deleted, in all sections."""
+    whole = out / "export"
+    for folder in (whole / PAGES_FOLDER, *whole.glob(f"*/{PAGES_FOLDER}")):
+        for student in students:
+            (folder / f"{short_name(student)}.html").unlink(missing_ok=True)
 
 
 def page_of(person: Person, course: Course, term: Term | None = None, lessons: str = "") -> str:

@@ -21,6 +21,7 @@ from ..sources.finding import EXPECTED, TEAMS, find_submissions, named
 from ..sources.submitted_files import SubmittedFiles, lacks_zone
 from ..views.words import plural
 from .dependencies import digest_of
+from .exporting import delete_pages
 from .extensions import EXTENSIONS, read_extensions
 from .ledger import Ledger, about, key
 from .overrides import OVERRIDES, read_overrides, unknown
@@ -125,6 +126,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     notes += kept(ledger, others) if is_whole and others else []
     strange = unknown_learners(ledger, submissions, others) if is_whole else []
     todo = ledger.prepare(submissions, run.forget, again=bool(run.again))
+    delete_pages(out, run.forget)
     notes += strange + ledger.notes + ledger.old_overrides(submissions, points_in(course))
     if isolated and ledger.has_earlier:
         notes += graded_without_isolation(ledger, todo)
