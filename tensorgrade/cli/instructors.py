@@ -213,7 +213,8 @@ def report(
 
     if watch and alike is not None:
         raise CourseError("--alike compares files once, and --watch updates the page; give one")
-    project, listed, common = find_project(), [], 0
+    project, common = find_project(), 0
+    listed: list[SimilarAnswers] = []
     own = learners_in(read_roster(roster), section)
     course, messages = project.course, messages_in(project.graders / "references")
     if earlier and alike is None:
