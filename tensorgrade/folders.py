@@ -1,10 +1,12 @@
-"""List the engine's folders that grades and references depend on.
+"""List the engine's folders that grades and references depend on, and write files atomically.
 
 The dependencies are whole folders, so a new file in one of them is included automatically.
 docs/explanation/architecture.md draws the folders.
 """
 
 import hashlib
+import os
+import tempfile
 from pathlib import Path
 
 ENGINE = Path(__file__).resolve().parent
@@ -67,3 +69,18 @@ def digest_of_files(files: dict[str, Path], *more: str) -> str:
         content = path.read_bytes()
         seen.update(f"{name} {len(content)} ".encode() + content)
     return seen.hexdigest()[:32]
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file under a temporary name and rename it. Raises OSError."""
+    number, name = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(content)
+        umask = os.umask(0o077)  # it can only be read by setting it
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask)  # mkstemp makes files for one user only
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..built_code import refuse_unbuilt
 from ..course import Chapter, Course, CourseError
 from ..exchange.references import refuse_missing
-from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below
+from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below, write_file
 from ..originals import original_of
 from ..project import Project, check_seed
 from ..views.lessons import lessons_page
@@ -135,8 +135,7 @@ def write_kit(project: Project, out: Path) -> int:
     for chapter in public_course(project).chapters:
         refuse_missing(project.exercises / "references" / f"{chapter.name}.safetensors")
     files = files_of_kit(project)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_bytes(zipped(files, f"{out.stem}/"))
+    write_zip(out, zipped(files, f"{out.stem}/"))
     return len(files)
 
 
@@ -146,6 +145,14 @@ def write_solutions(project: Project, out: Path) -> int:
     Learners put it into the kit's folder, where `tensorgrade compare` finds it.
     """
     files = files_of_solutions(project)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_bytes(zipped(files))
+    write_zip(out, zipped(files))
     return len(files)
+
+
+def write_zip(out: Path, content: bytes) -> None:
+    """Write a zip completely or not at all. Raise CourseError, such as on a full disk."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        write_file(out, content)
+    except OSError as error:
+        raise CourseError(f"{out} cannot be written: {error.strerror}") from None

@@ -12,6 +12,8 @@ from ..exchange.text import printable
 from .shared import INSTRUCTORS, app, interruptible
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ..instructor.similarity import SimilarAnswers
 
 FILES = "Folder with <student>/<chapter>/<chapter>.py or .ipynb."
@@ -208,17 +210,17 @@ def report(
     from ..instructor.roster import read_roster
     from ..instructor.sections import learners_in
     from ..project import find_project
-    from ..views.words import plural
 
     if watch and alike is not None:
         raise CourseError("--alike compares files once, and --watch updates the page; give one")
-    project, listed = find_project(), []
+    project, common = find_project(), 0
+    listed: list[SimilarAnswers] = []
     own = learners_in(read_roster(roster), section)
     course, messages = project.course, messages_in(project.graders / "references")
     if earlier and alike is None:
         raise CourseError("--earlier needs --alike, the folder of this year's submissions")
     if alike is not None:
-        listed = answers_in(alike, earlier or [], isolation)
+        listed, common = answers_in(alike, earlier or [], isolation)
     if watch:
         with interruptible("The page shows the last update."):
             page = watch_report(
@@ -233,13 +235,36 @@ def report(
     else:
         page = write_report(out, course, hide_names, listed, messages, section, own)
     if alike is not None:
-        typer.echo(f"nearly the same answers: {plural(len(listed), 'group')}, listed on the page")
+        say_what_is_similar(out, own, len(listed), common)
     typer.echo(f"{page}")
     say_what_is_outdated(out)
 
 
-def answers_in(submitted: Path, earlier: list[Path], isolation: str) -> "list[SimilarAnswers]":
-    """Return similar answers in a folder of submissions. earlier: folders of earlier years."""
+def say_what_is_similar(out: Path, learners: "Collection[str]", groups: int, common: int) -> None:
+    """Print how many identical files and similar answers the page lists.
+
+    learners: the only learners on the page; all if empty. common: answers that it leaves out.
+    """
+    from ..instructor.similarity import identical_files
+    from ..instructor.store import Store
+    from ..views.words import plural
+
+    identical = identical_files(Store(out), learners)
+    sizes = ", ".join(str(len(group["students"])) for group in identical)
+    of_them = f" (of {sizes} learners)" if identical else ""
+    typer.echo(f"identical files: {plural(len(identical), 'group')}{of_them}, listed on the page")
+    told = f"nearly the same answers: {plural(groups, 'group')}, listed on the page"
+    more = f"; {plural(common, 'answer')} shared by more than a fifth of the class left out"
+    typer.echo(told + (more if common else ""))
+
+
+def answers_in(
+    submitted: Path, earlier: list[Path], isolation: str
+) -> "tuple[list[SimilarAnswers], int]":
+    """Return similar answers in a folder of submissions, and how many common ones are left out.
+
+    earlier: folders of earlier years.
+    """
     from ..attempts.maker import AttemptMaker
     from ..attempts.setup import Setup
     from ..instructor.similarity import similar_answers
@@ -276,7 +301,7 @@ def collect(
     from ..instructor.collecting import plan, short_note, some_of, table
     from ..instructor.roster import read_roster
     from ..instructor.teams import add_teams, note_on
-    from ..instructor.write_submissions import notes_on_second_folders, write
+    from ..instructor.write_submissions import notes_on_nbgrader, notes_on_second_folders, write
     from ..project import find_project
     from ..views.words import plural
 
@@ -284,6 +309,7 @@ def collect(
     listed = read_roster(roster, layout)
     found = plan(layout, source, course, listed, chapter, zone, date_order, section)
     found.notes += notes_on_second_folders(found, submitted) + note_on(found.teams)
+    found.notes += notes_on_nbgrader(found, submitted)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     console.print(table(found, course.lateness.zone))
     stayed = [] if preview else write(found, submitted)

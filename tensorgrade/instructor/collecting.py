@@ -154,7 +154,7 @@ def plan(
         if place.submitted.team
     }
     empty = {one.learner for one in everything} - {one.learner for one in files}
-    on_class = [*notes, *notes_on_times(files)]
+    on_class = [*notes, *notes_on_times(files), *notes_on_unknown_times(found, course, roster)]
     on_class += notes_on_learners(submitted, reading.texts, empty, roster, folders, own)
     # First the notes that occur once, because only a limited number of the others is shown.
     found.notes = [*roster.notes, *reading.notes, *on_class, *found.notes]
@@ -517,6 +517,23 @@ def notes_on_times(files: list[Submitted]) -> list[str]:
         return []
     first, count = replaced[0], len({one.learner for one in replaced})
     return [f"impossible times of {plural(count, 'learner')} were replaced: {first.time_note}"]
+
+
+def notes_on_unknown_times(found: Plan, course: Course, roster: Roster) -> list[str]:
+    """Return a note on files that will never be late, although their chapter has a deadline."""
+    due = course.lateness.deadlines
+    unknown = [
+        place
+        for place in found.places
+        if not place.submitted.time and (place.chapter in due or (due and place.kind == ZIP))
+    ]
+    if not unknown:
+        return []
+    advice = "to set a time, write it into timestamp.txt in the chapter's folder"
+    if found.layout == "moodle" and not roster.rows:
+        advice = "give Moodle's grading worksheet with --roster"
+    count = plural(len(unknown), "file")
+    return [f"the submission times of {count} are unknown, so they will not be late; {advice}"]
 
 
 def notes_on_learners(

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..attempts.verdict import Status
 from ..course import Chapter, Course, CourseError
+from ..folders import write_file
 from ..lateness import in_zone, is_released
 from ..sources.finding import named
 from ..sources.submitted_files import escaped
@@ -30,8 +31,8 @@ from .sections import learners_in
 from .store import Store, set_meta
 from .term import Term, terms_of
 from .worksheet import IDENTIFIER, NO, number_of
-from .write_submissions import write_file
 
+PAGES_FOLDER = "pages"
 LONGEST_NAME = 200  # bytes of a file's name; systems allow at most 255
 
 
@@ -291,7 +292,8 @@ def canvas_csv(what: Export) -> list[Path]:
     """Write a CSV that Canvas' gradebook imports, with a column for each chapter.
 
     The roster is the gradebook's own export, because Canvas finds people by its ids. An existing
-    column keeps its possible points, and the grades are scaled to these.
+    column keeps its possible points, and the grades are scaled to these. What people typed there
+    stays, unless `overwrite` is set.
     """
     if not {"student", "id"} <= {name.casefold() for name in what.roster.header}:
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
@@ -301,23 +303,61 @@ def canvas_csv(what: Export) -> list[Path]:
     scales = {c.name: scale(what, c, there[c.name] or f"{c.points:g}") for c in chapters}
     most = [there[c.name] or c.points for c in chapters]
     possible: list[object] = ["    Points Possible", "", "", "", "", *most]
-    points = points_by_learner(what)
-    own = learners_in(what.roster, what.section)
-    lines: list[list[object]] = [
-        [
-            *(row.get(column.casefold(), "") for column in CANVAS),
-            *(scaled(points.get((escaped(folder), c), ""), by) for c, by in scales.items()),
-        ]
-        for folder, row in what.roster.by_folder().items()
-        if not what.section or escaped(folder) in own
-    ]
+    points = {key: scaled(p, scales[key[1]]) for key, p in points_by_learner(what).items()}
+    lines, ours = canvas_lines(what, columns, points)
     note_unlisted(what, {student for student, _ in points})
     if new := [column for column in columns.values() if column not in what.roster.header]:
         told = f"not in the gradebook yet, so Canvas will create assignments: {', '.join(new)}"
         what.notes.append(f"{told}; `--chapter NAME` writes one chapter alone")
     note_formulas(what, [cell for line in lines for cell in line[: len(CANVAS)]])
     header = CANVAS + list(columns.values())
-    return write(what.folder / "canvas.csv", as_csv(header, [possible, *lines]))
+    written = write(what.folder / "canvas.csv", as_csv(header, [possible, *lines]))
+    remember(what, "canvas", ours)
+    return written
+
+
+Ours = dict[str, dict[str, str]]  # the cells that our last exports wrote: by learner, by column
+
+
+def canvas_lines(
+    what: Export, columns: dict[str, str], points: dict[tuple[str, str], float | str]
+) -> tuple[list[list[object]], Ours]:
+    """Return a line for each learner, and the cells that exports wrote. Add a note on kept cells.
+
+    The cells are remembered by chapter, because Canvas adds a number to the name of a new column.
+    """
+    own, ours = learners_in(what.roster, what.section), remembered(what, "canvas")
+    lines: list[list[object]] = []
+    kept: list[str] = []
+    for folder, row in what.roster.by_folder().items():
+        if what.section and escaped(folder) not in own:
+            continue
+        lines.append([row.get(column.casefold(), "") for column in CANVAS])
+        before = ours.setdefault(row["id"], {})
+        for chapter, column in columns.items():
+            cell, new = row.get(column.casefold(), ""), points.get((escaped(folder), chapter))
+            if new is None:  # nothing is graded
+                lines[-1].append(harmless(cell))
+            elif is_typed(what, cell, str(new), before.get(chapter)):
+                lines[-1].append(harmless(cell))
+                kept.append(f"{folder}: {column} {brief(cell)} (ours: {brief(str(new))})")
+            else:
+                lines[-1].append(new)
+                before[chapter] = str(new)
+    note_kept(what, kept)
+    return lines, ours
+
+
+def remembered(what: Export, setting: str) -> Ours:
+    """Return the cells that exports of a kind wrote before."""
+    ours: Ours = json.loads(what.store.meta(setting) or "{}")
+    return ours
+
+
+def remember(what: Export, setting: str, ours: Ours) -> None:
+    """Keep the cells that exports of a kind wrote, so that later ones may replace them."""
+    with what.store.transaction() as connection:
+        set_meta(connection, setting, json.dumps(ours))
 
 
 def note_unlisted(what: Export, students: Collection[str]) -> None:
@@ -453,7 +493,7 @@ def worksheet(what: Export, chapter: Chapter, people: dict[str, Person], path: P
         there = ", ".join(roster.header)
         raise CourseError(f"the worksheet has no column {' and '.join(missing)}, but {there}")
     setting = f"moodle {chapter.name}"
-    ours: dict[str, dict[str, str]] = json.loads(what.store.meta(setting) or "{}")
+    ours = remembered(what, setting)
     kept: list[str] = []
     lines = []
     for folder, row, raw in zip(roster.folders, roster.rows, roster.raw, strict=True):
@@ -468,26 +508,24 @@ def worksheet(what: Export, chapter: Chapter, people: dict[str, Person], path: P
     note_formulas(what, [row.get(name, "") for row in roster.rows for name in IDENTIFYING])
     text = as_csv(roster.header, lines, roster.separator)
     written = write(path, f"\ufeff{text}" if roster.has_bom else text)
-    with what.store.transaction() as connection:
-        set_meta(connection, setting, json.dumps(ours))
+    remember(what, setting, ours)
     return written
 
 
 def is_typed(
-    what: Export, row: dict[str, str], column: str, before: dict[str, str], new: dict[str, object]
+    what: Export, cell: str, new: str, before: str | None, is_locked: bool = False
 ) -> bool:
-    """Return True for a cell that a person filled in, or that Moodle does not let change.
+    """Return True for a cell that a person filled in, or that the course system does not change.
 
-    before: the values that our last export wrote into the row. new: the values of this export.
+    new: the value of this export. before: the value that our last export wrote, None if none did.
     """
-    cell = row[column]
-    if same_cell(cell, str(new[column])):
+    if same_cell(cell, new):
         return False
-    if row.get("grade can be changed", "").casefold() in NO:
+    if is_locked:
         return True
     if cell in ("", "-") or what.overwrite:
         return False
-    return column not in before or not same_cell(cell, before[column])
+    return before is None or not same_cell(cell, before)
 
 
 def same_cell(one: str, other: str) -> bool:
@@ -510,7 +548,7 @@ def bare(cell: str) -> str:
 def note_kept(what: Export, kept: list[str]) -> None:
     """Add a note on the cells that stay because a person filled them in."""
     if kept:
-        told = "cells stay if a person filled them in, or if Moodle does not allow a change"
+        told = "cells stay if a person filled them in, or if the course system allows no change"
         advice = "--overwrite replaces those that a person filled in"
         more = f"; and {len(kept) - MOST_KEPT} more" if len(kept) > MOST_KEPT else ""
         what.notes.append(f"{told}; {advice}. {'; '.join(kept[:MOST_KEPT])}{more}")
@@ -533,7 +571,10 @@ def filled_in(
     by = scale(what, chapter, row.get("maximum grade", ""))
     grade = scaled(moodle_points(chapter, person), by)
     wanted, stay = {GRADE: grade, COMMENT: harmless(feedback(person))}, []
-    for column in [name for name in wanted if is_typed(what, row, name, before, wanted)]:
+    is_locked = row.get("grade can be changed", "").casefold() in NO
+    for column, new in list(wanted.items()):
+        if not is_typed(what, row[column], str(new), before.get(column), is_locked):
+            continue
         ours = str(wanted.pop(column))
         stay.append(f"{column} {brief(row[column])} (ours: {brief(ours)})")
     return wanted, stay
@@ -578,7 +619,7 @@ def comment(row: dict) -> str:
 
 def learners_pages(what: Export) -> list[Path]:
     """Write one page for each learner, as a single file that shows no other learner."""
-    folder = what.folder / "pages"
+    folder = what.folder / PAGES_FOLDER
     folder.mkdir(exist_ok=True)
     for old in folder.glob("*.html"):
         old.unlink()
@@ -587,11 +628,24 @@ def learners_pages(what: Export) -> list[Path]:
     terms = terms_of(what.rows, what.course) if has_term else {}
     for name, person in people_of(what.rows, 0).items():
         page = page_of(person, what.course, terms.get(name), what.lessons)
-        short = safe(name).encode("utf-8", "replace")[:LONGEST_NAME].decode(errors="ignore")
+        short = short_name(name)
         names = chain([short], (f"{short}-{number}" for number in count(2)))
         unused = (one for one in names if not (folder / f"{one}.html").exists())
         paths += write(folder / f"{next(unused)}.html", page)
     return paths
+
+
+def short_name(student: str) -> str:
+    """Return the name of a learner's page, without a number for pages of the same name."""
+    return safe(student).encode("utf-8", "replace")[:LONGEST_NAME].decode(errors="ignore")
+
+
+def delete_pages(out: Path, students: Iterable[str]) -> None:
+    """Delete the exported pages of learners whose results are deleted, in all sections."""
+    whole = out / "export"
+    for folder in (whole / PAGES_FOLDER, *whole.glob(f"*/{PAGES_FOLDER}")):
+        for student in students:
+            (folder / f"{short_name(student)}.html").unlink(missing_ok=True)
 
 
 def page_of(person: Person, course: Course, term: Term | None = None, lessons: str = "") -> str:

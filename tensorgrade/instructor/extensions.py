@@ -13,13 +13,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from ..course import Course, CourseError
+from ..folders import write_file
 from ..lateness import check_deadline, in_zone, read_time, with_zone, written
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import in_csv
 from .overrides import read_table
 from .roster import Roster
 from .worksheet import order_of, read_date
-from .write_submissions import write_file
 
 EXTENSIONS = "extensions.csv"
 COLUMNS = ("student", "chapter", "due", "hours", "reason")

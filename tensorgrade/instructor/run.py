@@ -23,6 +23,7 @@ from ..sources.finding import EXPECTED, TEAMS, find_submissions, named
 from ..sources.submitted_files import SubmittedFiles, lacks_zone
 from ..views.words import plural
 from .dependencies import digest_of
+from .exporting import delete_pages
 from .extensions import EXTENSIONS, read_extensions
 from .ledger import Ledger, about, key
 from .overrides import OVERRIDES, read_overrides, unknown
@@ -122,12 +123,13 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     submissions = [h for h in submissions if not (h.missing and ledger.holds(h, run.forget))]
     if known := identities(submitted):
         notes += ledger.rename(known)
-    notes += late_by_file(submissions, ledger)
+    notes += unknown_times(submissions, course) + late_by_file(submissions, ledger)
     others = ledger.others(submissions, run.forget)
     is_whole = not (run.again or run.section)
     notes += kept(ledger, others) if is_whole and others else []
     strange = unknown_learners(ledger, submissions, others) if is_whole else []
     todo = ledger.prepare(submissions, run.forget, again=bool(run.again))
+    delete_pages(out, run.forget)
     notes += strange + ledger.notes + ledger.old_overrides(submissions, points_in(course))
     if isolated and ledger.has_earlier:
         notes += graded_without_isolation(ledger, todo)
@@ -255,6 +257,17 @@ def decide_new_exercises(
 
 
 DECISIONS = COUNT, IGNORE = "count", "ignore"
+
+
+def unknown_times(submissions: list[SubmittedFiles], course: Course) -> list[str]:
+    """Return a note on submissions that count as on time because their time is unknown."""
+    due = course.lateness.deadlines
+    own = [h for h in submissions if h.chapter in due and not h.missing and not h.submitted]
+    if not own:
+        return []
+    told = f"the times of {plural(len(own), 'submission')} are unknown, so they count as on time"
+    students = named(sorted({h.student for h in own}))
+    return [f"{told}: {students}. To set a time, write timestamp.txt in the chapter's folder"]
 
 
 def late_by_file(submissions: list[SubmittedFiles], ledger: Ledger) -> list[str]:

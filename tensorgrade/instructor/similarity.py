@@ -5,7 +5,7 @@ process reduces the text to its structure (runner/reading.py). This module only 
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,10 +37,11 @@ class SimilarAnswers:
 
 def similar_answers(
     maker: AttemptMaker, submitted: Path, earlier: Sequence[Path] = ()
-) -> list[SimilarAnswers]:
+) -> tuple[list[SimilarAnswers], int]:
     """Return groups of answers that differ only in names, comments, spaces and dead statements.
 
-    The rarest and longest come first, and common answers are left out. A team has one answer.
+    The rarest and longest come first. Common answers are left out; their number is returned, too. A
+    team has one answer.
     earlier: folders of submissions of earlier years, with which these are compared.
 
     Raises CourseError if learners' files cannot be read.
@@ -57,15 +58,16 @@ def similar_answers(
         for exercise, shape in structures_of(maker, submitted_files).items():
             same[exercise, shape].append(submitted_files.student)
             answers[exercise] += 1
-    groups = [
+    shared = [
         SimilarAnswers(
             exercise, tuple(students), answers[exercise], shape.count("\n") + 1, tuple(others)
         )
         for (exercise, shape), students in same.items()
         if len(students) + len(others := before.get((exercise, shape), [])) > 1
-        and len(students) <= max(2, COMMON * answers[exercise])
     ]
-    return sorted(groups, key=lambda g: (len(g.students) / g.answers, -g.lines, g.exercise))
+    groups = [g for g in shared if len(g.students) <= max(2, COMMON * g.answers)]
+    groups.sort(key=lambda g: (len(g.students) / g.answers, -g.lines, g.exercise))
+    return groups, len(shared) - len(groups)
 
 
 def structures_of(maker: AttemptMaker, submitted_files: SubmittedFiles) -> dict[str, str]:
@@ -81,11 +83,12 @@ def structures_of(maker: AttemptMaker, submitted_files: SubmittedFiles) -> dict[
     return {exercise: shape for exercise, shape in last.items() if TO_DO not in shape}
 
 
-def identical_files(kept: Store) -> list[dict]:
+def identical_files(kept: Store, learners: Collection[str] = ()) -> list[dict]:
     """Return `chapter` and `students` of each file that several learners share.
 
     Learners without any exercise begun are left out, because untouched stubs are always equal.
-    Weights are ignored, because learners may share them. A team counts as one learner.
+    Weights are ignored, because learners may share them. A team counts as one learner. learners:
+    only files that one of them submitted; all files if empty.
     """
     groups = defaultdict(list)
     rows = [((row["student"], row["chapter"]), row) for row in kept.rows()]
@@ -99,4 +102,5 @@ def identical_files(kept: Store) -> list[dict]:
         {"chapter": chapter, "students": students}
         for (chapter, _), students in groups.items()
         if len({teams.get((student, chapter), (student,)) for student in students}) > 1
+        and (not learners or set(students) & set(learners))
     ]

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course, CourseError
+from ..folders import write_file
 from ..sources.finding import TEAMS, named
 from ..sources.submitted_files import NOT_SUBMITTED, SubmittedFiles
 from ..views.csv_cells import in_csv
 from ..views.words import plural
 from .collecting import moment
 from .overrides import read_table
-from .write_submissions import write_file
 
 COLUMNS = ("student", "team", "chapter")
 About = tuple[str, str]  # student, chapter

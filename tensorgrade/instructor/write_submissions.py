@@ -4,11 +4,11 @@ A file that cannot be written affects no other file. Nothing is written through 
 """
 
 import os
-import tempfile
 from collections.abc import Collection
 from pathlib import Path
 
 from ..course import CourseError
+from ..folders import write_file
 from ..sources.submitted_files import NO_STAMP, REPLACED, STAMP, shown, stamped
 from ..views.words import plural
 from .collecting import (
@@ -84,6 +84,22 @@ def notes_on_second_folders(found: Plan, submitted: Path) -> list[str]:
     are = f"{plural(len(twice), 'learner')} {'is' if len(twice) == 1 else 'are'}"
     why = "in SUBMITTED under another name already, and would be graded twice"
     return [f"{are} {why}: {some_names(twice, 90)}; delete one of the two"]
+
+
+def notes_on_nbgrader(found: Plan, submitted: Path) -> list[str]:
+    """Return a note on scripts, if nbgrader grades this folder: it ignores them without a word.
+
+    The gradebook shows that the course uses nbgrader; all courses have its settings.
+    """
+    course = submitted.resolve().parent
+    is_used = all((course / name).is_file() for name in ("nbgrader_config.py", "gradebook.db"))
+    if submitted.resolve().name != "submitted" or not is_used:
+        return []
+    if not (scripts := [place for place in found.places if place.kind == "py"]):
+        return []
+    command = "python -m tensorgrade.nbgrader_plugin.script_to_notebook submitted"
+    told = f"nbgrader grades only notebooks, and {plural(len(scripts), 'script')} came in"
+    return [f"{told}; run `{command}` before `nbgrader autograde`"]
 
 
 def identities(submitted: Path) -> dict[str, str]:
@@ -209,21 +225,6 @@ def read_start(path: Path) -> str:
         return ""
     with path.open("rb") as file:
         return file.read(4 * LONGEST_IDENTITY).decode(errors="replace").strip()
-
-
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name and rename it. Raises OSError."""
-    number, name = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
-    try:
-        with os.fdopen(number, "wb") as file:
-            file.write(content)
-        umask = os.umask(0o077)  # it can only be read by setting it
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # mkstemp makes files for one user only
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def write_stamp(folder: Path, submitted: str, replaced: str) -> None:

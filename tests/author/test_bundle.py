@@ -16,7 +16,8 @@ import torch
 
 from tensorgrade.author.building.derive import script_for_learners
 from tensorgrade.author.building.script import read_script
-from tensorgrade.author.bundle import files_of_kit, write_kit
+from tensorgrade.author.bundle import files_of_kit, write_kit, write_zip
+from tensorgrade.course import CourseError
 from tensorgrade.exchange.references import load_references
 
 # Runs a module without the finder of an editable install, which would fill gaps in the kit.
@@ -57,6 +58,18 @@ def solution_lines(project) -> set[str]:
                 lines = {line.strip() for line in region.splitlines() if len(line.strip()) > 24}
                 found |= lines - shown
     return found
+
+
+def test_a_full_disk_leaves_the_earlier_zip_and_is_one_sentence(monkeypatch, tmp_path):
+    write_zip(tmp_path / "kit.zip", b"earlier")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(CourseError, match=r"kit\.zip cannot be written: No space left on device"):
+        write_zip(tmp_path / "kit.zip", b"new")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"earlier"]
 
 
 @pytest.mark.slow

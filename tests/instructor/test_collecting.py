@@ -3,6 +3,7 @@
 import io
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,12 @@ from tensorgrade.instructor import layouts
 from tensorgrade.instructor.collecting import PlannedFile, plan, some_of, table
 from tensorgrade.instructor.downloads import Entry
 from tensorgrade.instructor.roster import Roster, read_roster
-from tensorgrade.instructor.write_submissions import keep_older, notes_on_second_folders, write
+from tensorgrade.instructor.write_submissions import (
+    keep_older,
+    notes_on_nbgrader,
+    notes_on_second_folders,
+    write,
+)
 from tensorgrade.sources.finding import find_submissions
 from tensorgrade.sources.submitted_files import submission_time
 
@@ -502,6 +508,18 @@ def test_the_command_shows_who_is_who_first_and_a_preview_writes_nothing(tmp_pat
     done = run(*command)
     assert "5 files written to" in done.stdout, done.stderr
     assert (tmp_path / "in" / "ada@uni.edu" / CH1 / f"{CH1}.py").exists()
+
+
+def test_scripts_that_nbgrader_would_ignore_are_reported_with_the_command(tmp_path):
+    source, roster = collected("canvas", tmp_path)
+    found, submitted = plan("canvas", source, COURSE, roster), tmp_path / "submitted"
+    (tmp_path / "nbgrader_config.py").touch()
+    assert notes_on_nbgrader(found, submitted) == [], "the course does not use nbgrader"
+    (tmp_path / "gradebook.db").touch()
+    (note,) = notes_on_nbgrader(found, submitted)
+    assert "4 scripts came in; run `python -m tensorgrade.nbgrader_plugin.script_to_no" in note
+    assert notes_on_nbgrader(found, tmp_path / "elsewhere") == []
+    assert notes_on_nbgrader(replace(found, places=[]), submitted) == []
 
 
 def test_the_table_obeys_nothing_that_a_learner_wrote(tmp_path):

@@ -245,6 +245,35 @@ def test_canvas_gets_its_own_columns_and_ids(monkeypatch, tmp_path):
         export(tmp_path / "out", COURSE, "csv", "plain", Roster(), column="Exam")
 
 
+def test_canvas_keeps_a_grade_that_a_person_typed_and_updates_our_own(monkeypatch, tmp_path):
+    def graded(**shares):
+        for name, share in shares.items():
+            put(tmp_path / "in", name, CH1, share)
+        grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+
+    def exported(*cells, **options):
+        logins = zip(("ada", "bao", "chi"), cells, strict=True)
+        lines = [f"{name},{name}1,u{name},{name},1,{cell}" for name, cell in logins]
+        header = f"Student,ID,SIS User ID,SIS Login ID,Section,{CH1} (7001)"
+        text = "\n".join([header, "    Points Possible,,,,,39", *lines])
+        (tmp_path / "g.csv").write_text(f"{text}\n")
+        roster = read_roster(tmp_path / "g.csv")
+        (path,), notes = export(tmp_path / "out", COURSE, "csv", "canvas", roster, **options)
+        kept = [note for note in notes if note.startswith("cells stay")]
+        return [line[-1] for line in table(path)[2:]], kept
+
+    graded(ada=1.0, bao=1.0)
+    assert exported("", "", "") == (["39.0", "39.0", ""], [])
+    grades, (note,) = exported("", "12", "5")
+    assert grades == ["39.0", "12", "5"], "chi has no results"
+    assert f"--overwrite replaces those that a person filled in. bao: {CH1} (7001) 12 " in note
+    assert "chi" not in note
+    assert exported("", "12", "", overwrite=True) == (["39.0", "39.0", ""], [])
+    graded(ada=0.5)
+    grades, notes = exported("39.00", "EX", "")
+    assert grades == ["19.5", "EX", ""] and len(notes) == 1, "39.00 is our own cell"
+
+
 def test_a_learners_page_is_about_them_alone_and_obeys_nothing(tmp_path):
     out = tmp_path / "out"
     out.mkdir()

@@ -179,12 +179,13 @@ def test_the_best_attempt_is_that_with_most_points_after_its_penalty(monkeypatch
     assert {row["late_seconds"] for row in rows} == {0.0}
 
 
-@pytest.mark.slow
 def test_who_submitted_nothing_is_not_late_and_neither_is_an_unknown_time(monkeypatch, tmp_path):
     put(tmp_path / "in", "ada", CH1, 1.0, AT + DAY)
     (tmp_path / "in" / "ada" / CH1 / ".no_timestamp").write_text("")
     (tmp_path / "in" / "bao").mkdir()
-    rows, _ = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)
+    rows, notes = grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out", RULE)
+    told = "the times of 1 submission are unknown, so they count as on time: ada. To set a time, "
+    assert f"{told}write timestamp.txt in the chapter's folder" in notes
     assert {(row["submitted"], row["late_seconds"], row["penalty"]) for row in rows} == {
         (None, 0.0, 0.0)
     }

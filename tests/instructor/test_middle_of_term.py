@@ -1,5 +1,6 @@
 """Accidents in the middle of a term: a new exercise, a stray file, a learner with another name."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -100,6 +101,16 @@ def test_overrides_follow_a_learner_to_another_name(grade):
     assert any(note.startswith("ada@old is ada@new now: overrides and ext") for note in notes)
     rows, _ = grade(forget=("ada@old",))
     assert {row["student"] for row in rows} == {"ada@new"}
+
+
+def test_a_forgotten_learner_has_no_exported_page(grade):
+    for name in ("ada", "dora@uni.edu"):
+        put(grade.submitted, name, CH1, 0.5)
+    grade()
+    export(grade.out, COURSE, "html", "plain", Roster())
+    shutil.rmtree(grade.submitted / "dora@uni.edu")
+    grade(forget=("dora@uni.edu",))
+    assert [path.name for path in (grade.out / "export" / "pages").iterdir()] == ["ada.html"]
 
 
 @pytest.mark.slow

@@ -4,12 +4,13 @@ import pytest
 
 from tensorgrade.attempts.maker import AttemptMaker
 from tensorgrade.attempts.setup import Setup
+from tensorgrade.cli.instructors import say_what_is_similar
 from tensorgrade.instructor.report.page import write_report
 from tensorgrade.instructor.similarity import similar_answers
 from tensorgrade.runner.reading import structures
 
 from ..commands import ROOT
-from .runs import put, put_rows
+from .runs import grade_by_content, put, put_rows
 from .test_report import CHAPTER, COURSE, hand_in
 
 CH1 = CHAPTER.name
@@ -58,7 +59,7 @@ def test_dead_statements_do_not_hide_a_copy(old, new):
 def test_an_answer_of_an_earlier_year_is_listed(maker, tmp_path):
     now = handed_in(tmp_path / "now", {"ada": RENAMED, "bao": OTHER})
     before = handed_in(tmp_path / "2025", {"zoe": LONG})
-    (one,) = similar_answers(maker, now, [before])
+    (one,), _ = similar_answers(maker, now, [before])
     assert (one.students, one.earlier) == (("ada",), ("2025/zoe",))
 
 
@@ -68,27 +69,44 @@ def test_what_differs_in_names_and_words_is_listed_and_what_all_write_is_not(mak
     texts |= {"ada": SHORT + LONG, "bao": SHORT + RENAMED.replace(" # so", "  # so"), "chi": OTHER}
     texts |= {"todo": LONG.split('"""Stable."""')[0] + "raise NotImplementedError\n"}
     texts |= {"also": texts["todo"], "broken": "def softmax(:\n", "deep": "x = " + "-" * 9000 + "1"}
-    (one,) = similar_answers(maker, handed_in(tmp_path, texts))
+    (one,), common = similar_answers(maker, handed_in(tmp_path, texts))
     assert (one.exercise, sorted(one.students)) == ("softmax", ["ada", "bao"])
-    assert (one.answers, one.lines) == (3, 5)
+    assert (one.answers, one.lines, common) == (3, 5, 1)
 
 
 @pytest.mark.slow
 def test_rare_and_long_ones_come_first(maker, tmp_path):
     texts = {"ada": SHORT + LONG, "bao": SHORT + LONG}
-    found = similar_answers(maker, handed_in(tmp_path, texts))
+    found, _ = similar_answers(maker, handed_in(tmp_path, texts))
     assert [one.exercise for one in found] == ["softmax", "attention_scores"]
     texts = {"chi": LONG.replace("-1", "0"), "dan": LONG.replace("-1", "1")}
-    found = similar_answers(maker, handed_in(tmp_path, texts))
+    found, _ = similar_answers(maker, handed_in(tmp_path, texts))
     assert (found[0].exercise, found[0].answers) == ("softmax", 4)
 
 
 @pytest.mark.slow
 def test_the_page_lists_them_and_accuses_nobody(maker, tmp_path):
-    alike = similar_answers(maker, handed_in(tmp_path / "in", {"ada": LONG, "bao": RENAMED}))
+    alike, _ = similar_answers(maker, handed_in(tmp_path / "in", {"ada": LONG, "bao": RENAMED}))
     put_rows(tmp_path, hand_in("ada") + hand_in("bao"))
     page = write_report(tmp_path, COURSE, alike=alike).read_text(encoding="utf-8")
     assert "2 of 2 answers; 5 lines" in page and "proves nothing" in page
     assert "Nearly the same" not in write_report(tmp_path, COURSE).read_text(encoding="utf-8")
     hidden = write_report(tmp_path, COURSE, True, alike).read_text(encoding="utf-8")
     assert "2 of 2 answers" in hidden and "ada" not in hidden
+
+
+def test_the_command_counts_identical_files_and_common_answers(monkeypatch, capsys, tmp_path):
+    for name in ("ada", "bao", "chi"):
+        put(tmp_path / "in", name, CH1, 0.5)
+    grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
+    say_what_is_similar(tmp_path / "out", (), groups=0, common=2)
+    assert capsys.readouterr().out.splitlines() == [
+        "identical files: 1 group (of 3 learners), listed on the page",
+        "nearly the same answers: 0 groups, listed on the page; 2 answers shared by more than a "
+        "fifth of the class left out",
+    ]
+    say_what_is_similar(tmp_path / "out", ("zoe",), groups=1, common=0)
+    assert capsys.readouterr().out.splitlines() == [
+        "identical files: 0 groups, listed on the page",
+        "nearly the same answers: 1 group, listed on the page",
+    ]

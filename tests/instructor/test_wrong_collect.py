@@ -112,6 +112,23 @@ def test_dates_without_a_known_zone_are_refused_and_the_courses_own_is_taken(tmp
         collected(tmp_path, FILES, WHEN, zone="Mars/Base")
 
 
+def test_unknown_times_are_reported_if_there_are_deadlines(tmp_path):
+    sheet = downloads.moodle(tmp_path / "m.zip", {**FILES, "bao": FILES["ada"]}, WHEN)
+
+    def notes(course, roster=None):
+        found = plan("moodle", tmp_path / "m.zip", course, read_roster(roster))
+        return [note for note in found.notes if "submission times" in note]
+
+    course = in_course(deadlines={CH1: "2027-01-15 23:59"})
+    assert notes(course) == [
+        "the submission times of 2 files are unknown, so they will not be late; give Moodle's "
+        "grading worksheet with --roster"
+    ]
+    (note,) = notes(course, sheet)
+    assert "times of 1 file are unknown" in note and "write it into timestamp.txt" in note
+    assert notes(in_course()) == notes(in_course(deadlines={CH2: "2027-01-15 23:59"})) == []
+
+
 def test_a_deadline_has_the_courses_zone_or_is_refused():
     due = {CH1: "2027-01-15 23:59"}
     assert Lateness(due, zone="Europe/Berlin").deadlines[CH1] == "2027-01-15 23:59 Europe/Berlin"

@@ -99,9 +99,7 @@ def write_report(
     """
     store = Store(out)
     rows = rows_of(store, course, learners)
-    identical = identical_files(store)
-    if learners:
-        identical = [group for group in identical if set(group["students"]) & set(learners)]
+    identical = identical_files(store, learners)
     history = [] if learners else store.history()
     view = class_view(course, rows, identical, hide_names, history)
     view["mistakes"] = [
