@@ -53,11 +53,11 @@ def write(found: Plan, submitted: Path) -> list[str]:
         try:
             withdrawn = withdrawn_by(place, submitted, planned)
             write_identity(submitted, place, identity(found, place))
-            if write_one(place, path, submitted):
-                notes += [note for file in withdrawn for note in withdraw(file, path)]
-            else:
+            if why := write_one(place, path, submitted):
                 found.stayed += 1
-                notes.append(f"{brief(str(path), 150)} is newer than the collected file, and stays")
+                notes.append(f"{brief(str(path), 150)} {why}")
+            else:
+                notes += [note for file in withdrawn for note in withdraw(file, path)]
         except OSError as error:
             found.failed += 1
             found.lost.append(f"{brief(str(path), 150)} cannot be written: {error.strerror}")
@@ -170,8 +170,20 @@ def withdraw(file: Path, by: Path) -> list[str]:
     return [f"{brief(str(file), 150)} {why}, and was moved to {OLDER}"]
 
 
-def write_one(place: PlannedFile, path: Path, submitted: Path) -> bool:
-    """Write one file and its time; return False if a newer file stays instead.
+def was_withdrawn(place: PlannedFile, path: Path, content: bytes, stamp: str) -> bool:
+    """Return True if an earlier collect moved this version away, for a newer file that is there."""
+    others = [path.with_suffix(f".{kind}") for kind in SCRIPTS if kind != place.kind]
+    if place.kind not in SCRIPTS or not place.submitted.time or path.exists():
+        return False
+    at = moment(place.submitted.time)
+    if not any(is_plain_file(one) and submitted_at(one, stamp) > at for one in others):
+        return False
+    kept = (path.parent / OLDER).glob(f"*-{path.name}")
+    return any(is_plain_file(one) and one.read_bytes() == content for one in kept)
+
+
+def write_one(place: PlannedFile, path: Path, submitted: Path) -> str:
+    """Write one file and its time; return why not if a newer file stays instead.
 
     Raises OSError, NotWritten or Unreadable.
     """
@@ -180,10 +192,12 @@ def write_one(place: PlannedFile, path: Path, submitted: Path) -> bool:
     check_no_links(submitted, path, folder / OLDER)
     said = read_start(folder / STAMP)
     stamp = said if stamped(said) else ""
+    if was_withdrawn(place, path, content, stamp):
+        return f"is not in the newest submission; it stays in {OLDER}"
     is_same = path.exists() and path.read_bytes() == content
     if path.exists() and not is_same:
         if one.time and submitted_at(path, stamp) > moment(one.time):
-            return False
+            return "is newer than the collected file, and stays"
         keep_older(folder, path.name, path.read_bytes())
     folder.mkdir(parents=True, exist_ok=True)
     for older in place.instead_of:
@@ -191,14 +205,14 @@ def write_one(place: PlannedFile, path: Path, submitted: Path) -> bool:
     if not is_same:
         write_file(path, content)
     if stamp and is_same and (one.time_note or not one.time):
-        return True  # a replaced time is the time of the first collection
+        return ""  # a replaced time is the time of the first collection
     # Other files in the folder may be newer. A real time replaces a substitute time.
     is_replaced = (folder / REPLACED).exists() and not one.time_note
     if place.chapter and (is_replaced or not stamp or not moment(stamp) > moment(one.time) > 0):
         write_stamp(folder, one.time, one.time_note)
     if one.time:
         os.utime(path, (moment(one.time),) * 2)
-    return True
+    return ""
 
 
 def submitted_at(path: Path, stamp: str) -> float:

@@ -291,8 +291,12 @@ def test_a_newer_script_replaces_the_notebook_that_its_submission_no_longer_has(
     assert note.endswith(f"is not in the newer submission with {CH1}.py, and was moved to .older")
     assert (found.failed, found.stayed) == (0, 0)
     assert from_gradescope(tmp_path, 11, CH1_py=b"1")[1] == []
-    _, notes = from_gradescope(tmp_path, 10, CH1_ipynb=b"{}")
-    assert (folder / f"{CH1}.py").exists(), "the older download takes nothing away"
+    found, (note,) = from_gradescope(tmp_path, 10, CH1_ipynb=b"{}")
+    assert note.endswith("is not in the newest submission; it stays in .older")
+    assert found.stayed == 1 and not (folder / f"{CH1}.ipynb").exists()
+    assert (folder / f"{CH1}.py").exists(), "the older download changes nothing"
+    from_gradescope(tmp_path, 12, CH1_ipynb=b"{}")
+    assert not (folder / f"{CH1}.py").exists() and (folder / f"{CH1}.ipynb").exists()
 
 
 def test_an_empty_script_no_longer_hides_a_newer_one_under_another_name(tmp_path):
