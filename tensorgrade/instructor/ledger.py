@@ -239,7 +239,7 @@ class Ledger:
         """Write the rows that count for a learner's chapter, and record their changes."""
         a, newest = (attempts[-1].student, attempts[-1].chapter), attempts[-1]
         counted, rows = self.rules.counted_attempt(attempts)
-        basis = Basis(counted.content, counted.graders, newest.number, self.rules.lateness.attempts)
+        basis = Basis(counted.content, counted.graders, newest.number, self.rules.policy)
         old = self.results.get(a)
         if old and old.is_sound and (old.basis, old.text) == (basis, store.as_text(rows)):
             return

@@ -79,7 +79,7 @@ class Attempt:
 class Basis:
     """The attempt behind the rows that count, by its digests, and the newest attempt.
 
-    policy: the rule that selected it, the last or the best attempt; "" if unknown.
+    policy: the rule that selected it, such as `best`; "" if unknown.
     """
 
     content: str

@@ -29,6 +29,12 @@ class Rules:
     ignored: set[str] = field(default_factory=set)
     settings: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def policy(self) -> str:
+        """The rule that selects an attempt, such as `best`, or `best of 3` with a limit."""
+        most = self.lateness.most_attempts
+        return f"{self.lateness.attempts} of {most}" if most else self.lateness.attempts
+
     def counted_attempt(self, attempts: list[Attempt]) -> tuple[Attempt, list[dict]]:
         """Return the attempt that counts, and its rows with penalties and overrides.
 

@@ -40,6 +40,8 @@ def test_files_after_the_limit_are_graded_and_do_not_count(submit, attempts, thi
     page = (submit.out / "export" / "pages" / "ada.html").read_text()
     assert "Only your first 2 files can count, so a later one does not." in page
     assert submit(1.0, "3", Lateness(attempts=attempts)) == MOST, "the limit may be lifted"
+    (*_, record) = Store(submit.out).history()
+    assert {move["why"] for move in record["moved"]} == {"another rule on attempts"}
 
 
 @pytest.mark.slow

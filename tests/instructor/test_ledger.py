@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tensorgrade.instructor.overrides import Override
 from tensorgrade.instructor.results_folder import lines_of, write_text
 from tensorgrade.instructor.run import kept
 from tensorgrade.instructor.store import Store
+from tensorgrade.lateness import Lateness
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 EXERCISES = ["first", "second"]
@@ -238,6 +240,21 @@ def test_a_full_disk_is_one_sentence(tmp_path):
     (tmp_path / "rows.tmp").symlink_to("/dev/full")
     with pytest.raises(CourseError, match="cannot be written: No space left"):
         write_text(tmp_path / "rows.jsonl", b"1")
+
+
+def test_another_limit_of_attempts_is_another_rule(tmp_path):
+    (one, *_) = HANDINS
+    for text in (b"1", b"2"):
+        again = replace(one, content=text)
+        ledger = start(tmp_path)
+        ledger.prepare([again])
+        ledger.write([(again, verdicts(again, points=float(text)))])
+        ledger.finish(EXERCISES)
+    ledger = start(tmp_path)
+    ledger.rules.lateness = Lateness(most_attempts=1)
+    ledger.prepare([])
+    ledger.finish(EXERCISES)
+    assert {move["why"] for move in ledger.moves} == {"another rule on attempts"}
 
 
 def test_only_an_override_with_points_is_older_than_a_maximum(tmp_path):
