@@ -331,8 +331,9 @@ class MadeNowhere(Message):
     def wording(self) -> str:
         if self.in_cell:
             return (
-                "it is not an argument, and values that cells compute outside of functions do not "
-                "exist in the checks" + (": is `self.` missing?" if self.in_class else "")
+                "it is not an argument, and the checks take only functions, classes, imports and "
+                "simple constants from cells: compute it inside the function"
+                + (", or is `self.` missing?" if self.in_class else "")
             )
         return "it is not an argument, and nothing before that line defines it" + (
             ": is `self.` missing?" if self.in_class else ""

@@ -69,6 +69,9 @@ def code_cells(text: str, filename: str) -> list[Cell]:
         numbers = itertools.accumulate(int(cell.get("cell_type") == "code") for cell in cells)
         numbered = zip(cells, numbers, strict=True)
         return [read_cell(cell, number) for cell, number in numbered if is_read(cell)]
+    except json.JSONDecodeError as error:
+        why = f"is damaged: line {error.lineno} is not valid JSON"
+        raise Unreadable(f"{filename} {why}.") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Unreadable(f"{filename} is not a notebook: it cannot be read as one.") from None
 
@@ -371,9 +374,19 @@ def defines(statement: ast.stmt) -> bool:
     """Return True if a statement defines something that an answer may need."""
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return not imports_own_tools(statement)
-    if isinstance(statement, ast.Assign) and isinstance(statement.value, (ast.Lambda, ast.Name)):
+    if isinstance(statement, ast.Assign) and is_short_name(statement.value):
         return True
     return is_definition(statement)
+
+
+def is_short_name(value: ast.expr) -> bool:
+    """Return True for a value that costs no time, such as `torch.exp`, `-torch.inf` or a lambda."""
+    match value:
+        case ast.UnaryOp(op=ast.USub(), operand=inner) | ast.Attribute(value=inner):
+            return not isinstance(inner, ast.Lambda) and is_short_name(inner)
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant()], keywords=[]):
+            return True
+    return isinstance(value, (ast.Lambda, ast.Name))
 
 
 def imports_own_tools(statement: ast.Import | ast.ImportFrom) -> bool:

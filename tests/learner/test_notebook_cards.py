@@ -148,7 +148,7 @@ def test_a_broken_cell_among_others_is_reported_with_its_own_line(broken):
 def test_a_name_that_another_cell_calculates_is_not_said_to_be_made_by_nothing():
     page = Card(checked("causal_mask", "n = len([1])", "def causal_mask(k):\n    return n"))
     said = page._repr_html_()
-    assert "nothing before" not in said and "values that cells compute outside of functions" in said
+    assert "nothing before" not in said and "compute it inside the function" in said
 
 
 def test_what_learners_write_is_escaped():

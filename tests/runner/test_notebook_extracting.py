@@ -121,6 +121,19 @@ def test_the_last_definition_counts():
     assert module.f() == 2
 
 
+@pytest.mark.parametrize(
+    "value", ["-torch.inf", 'float("-inf")', "torch.exp", "torch.nn.functional"]
+)
+def test_a_constant_of_a_cell_is_there_for_its_functions(value):
+    names, problems, _ = loaded("import torch", f"VALUE = {value}", "def f():\n    return VALUE")
+    assert names == {"torch", "VALUE", "f"} and not problems
+
+
+def test_what_may_take_long_is_no_constant():
+    names, _, _ = loaded("import torch", "A = torch.ones(3).sum", "B = float(input())", "C = -f()")
+    assert names == {"torch"}
+
+
 def test_a_class_that_leans_on_a_computed_value_is_found_out():
     names, _, _ = loaded(
         "queries = make()", "class A:\n    def forward(self):\n        return queries"
@@ -193,6 +206,11 @@ def test_the_oldest_format_can_be_read():
 def test_what_is_no_notebook_is_refused_with_a_sentence(text):
     with pytest.raises(Unreadable, match=r"n\.ipynb"):
         source_in(text.encode("utf-8", "surrogatepass"), "n.ipynb")
+
+
+def test_a_merge_conflict_is_reported_with_its_line():
+    with pytest.raises(Unreadable, match=r"n\.ipynb is damaged: line 2 is not valid JSON"):
+        source_in(b'{\n<<<<<<< HEAD\n"cells": []}', "n.ipynb")
 
 
 @pytest.mark.slow
