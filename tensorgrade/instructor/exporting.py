@@ -272,9 +272,11 @@ def in_a_cell(value: object) -> object:
 
 
 def line_of(student: str, chapter: str, rows: list[dict]) -> list[object]:
-    """Return the line of one learner's chapter."""
+    """Return the line of one learner's chapter. The points of an excused chapter are empty."""
     passed = sum(row["status"] == Status.PASSED for row in rows)
-    sums = [total(rows, name) for name in ("points", "max_points", "penalty")]
+    names = ("points", "max_points", "penalty")
+    is_excused = not total(rows, "max_points")
+    sums: list[float | str] = ["" if is_excused else total(rows, name) for name in names]
     first = rows[0]
     dates = [first.get("late_seconds", 0.0), first.get("submitted") or ""]
     return [student, chapter, *sums, *dates, passed, len(rows)]

@@ -295,6 +295,14 @@ def test_a_learners_page_is_about_them_alone_and_obeys_nothing(tmp_path):
     assert [p.name for p in (out / "export" / "pages").iterdir()] == ["ada.html"]
 
 
+def test_an_excused_chapter_has_no_points_in_the_plain_csv(tmp_path):
+    (tmp_path / "out").mkdir()
+    put_rows(tmp_path / "out", hand_in("ada", points=0.0, max_points=0.0) + hand_in("bao"))
+    (path,), _ = export(tmp_path / "out", COURSE, "csv", "plain", Roster())
+    _, ada, bao = table(path)
+    assert ada[2:5] == ["", "", ""] and bao[2:5] == ["39.0", "39.0", "0.0"]
+
+
 def test_annotations_have_a_row_where_a_line_is_known(tmp_path):
     (tmp_path / "out").mkdir()
     rows = [
