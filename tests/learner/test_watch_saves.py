@@ -141,6 +141,22 @@ def test_a_file_that_changes_during_a_check_is_checked_again(session, project, m
     assert {state_of(checks) for checks in session.by_exercise.values()} == {State.DONE}
 
 
+def test_a_save_during_the_first_check_is_checked(session, project, monkeypatch):
+    path, check = session.checker.path(CHAPTER), session.checker.check
+
+    def slowly(chapter):
+        found = check(chapter)
+        path.write_text(text_of(project.course, False, 9), encoding="utf-8")
+        return found
+
+    monkeypatch.setattr(session.checker, "check", slowly)
+    session.start()
+    assert path in session.due
+    monkeypatch.setattr(session.checker, "check", check)
+    session.due[path] = (0.0, session.due[path][1])
+    assert session.look() and session.page == NAMES[2]
+
+
 def test_a_file_that_is_emptied_before_its_check_is_not_shown_empty(session, project):
     path, right = session.checker.path(CHAPTER), text_of(project.course, True, 1)
     path.write_text(right, encoding="utf-8")

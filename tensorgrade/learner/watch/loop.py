@@ -59,6 +59,7 @@ class Watch:
             results, self.left_out[path.stem] = self.checker.check(path.stem)
             found |= results
         self.by_exercise, self.status = found, ""
+        self.saved(path for path, text in self.texts.items() if read(path) != text)
         self.open(first_to_work_on(self.course, self.by_exercise))
 
     def saved(self, paths: Iterable[Path]) -> None:
