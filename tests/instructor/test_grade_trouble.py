@@ -25,7 +25,7 @@ CLASS = {
         "not_attempted",
         "Not written yet",
     ),
-    "empty": (f"{CHAPTER}.py", "", "not_attempted", "not_attempted", "no `attention_scores`"),
+    "empty": (f"{CHAPTER}.py", "", "error", "error", "is empty"),
     "misnamed": ("homework.py", SOLUTION, "error", "error", "homework.py"),
     "latin1": (f"{CHAPTER}.py", SOLUTION.encode() + b"# caf\xe9\n", "passed", "passed", "Right"),
     "binary": (f"{CHAPTER}.py", b"\x89PNG\x00\xff", "error", "error", "not UTF-8"),
