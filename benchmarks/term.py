@@ -389,8 +389,8 @@ def zone():
 
 
 def cell(points: object, most: object) -> float | str:
-    """Return points as a number, or that they are excused."""
-    return float(str(points)) if float(str(most)) else EXCUSED
+    """Return points as a number, or that they are excused: then the cells are empty, or 0 of 0."""
+    return float(str(points)) if float(str(most or 0)) else EXCUSED
 
 
 def play(term: Term) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 ENGINE = Path(__file__).resolve().parent
 FINGERPRINTS = ".fingerprints.json.gz"  # the file name's suffix, after a chapter's name
+SOURCES = ".sources.json"  # the end of the file name of a chapter's solution and mistakes
 OWN_FOLDER = ".tensorgrade"  # in the kit: files that only this machine needs
 # Runs and records the cases. If this code changes, references and fingerprints must be rebuilt.
 RECORDED_WITH = ("runner", "exchange", "recognition")

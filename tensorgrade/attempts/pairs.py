@@ -20,6 +20,7 @@ from ..course import CourseError
 from ..exchange.cases import Case
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
+from ..folders import SOURCES
 from ..recognition.fingerprints import (
     ENOUGH,
     Fingerprint,
@@ -37,7 +38,6 @@ from ..recognition.signatures import UNSEEN, Signature, imprint
 from ..sources.submission import Submission
 from .in_process import InProcess
 
-SOURCES = ".sources.json"  # the end of the file name of a chapter's `Sources`
 MOST_SHOWN = 8  # combinations that match on public cases and are then tried on hidden cases
 MOST_TRIES = 20  # combinations of two, and of three, that are made and run for one submission
 MOST_IMPRINTS = 50_000  # of combinations on cases in memory

@@ -1,10 +1,10 @@
 """The files that a chapter's grades depend on, and a digest of them."""
 
 import ast
+import json
 from pathlib import Path
 
-from ..attempts.pairs import SOURCES, read_sources
-from ..folders import FINGERPRINTS, JUDGED_WITH, digest_of_files, engine_files
+from ..folders import FINGERPRINTS, JUDGED_WITH, SOURCES, digest_of_files, engine_files
 
 ABOUT_EXERCISES = ("points", "off")  # settings with names of exercises
 AFTER_GRADING = ("lateness", "scheme")  # settings that are applied after the graders have run
@@ -69,9 +69,16 @@ def digest_of(graders: Path, chapter: str = "*") -> str:
 
 
 def code_of(path: Path) -> str:
-    """Return the code of a chapter's stored solution and mistakes, without the lesson's text."""
-    sources = read_sources(path)
-    return f"{ast.dump(ast.parse(sources.text))} {sources.edits}"
+    """Return the code of a chapter's stored solution and mistakes, without the lesson's text.
+
+    Of a damaged file, return all text; grading reports it.
+    """
+    text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        sources = json.loads(text)
+        return f"{ast.dump(ast.parse(sources['text']))} {sources['edits']}"
+    except (ValueError, KeyError, TypeError, SyntaxError):
+        return text
 
 
 def settings_in(config: Path, exercises: set[str]) -> str:
