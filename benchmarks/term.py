@@ -389,7 +389,7 @@ def zone():
 
 
 def cell(points: object, most: object) -> float | str:
-    """Return points as a number, or that they are excused: then the cells are empty, or 0 of 0."""
+    """Return points as a number; EXCUSED if the maximum is empty or 0."""
     return float(str(points)) if float(str(most or 0)) else EXCUSED
 
 

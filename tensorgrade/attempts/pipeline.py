@@ -1,8 +1,8 @@
 """Turn one submission of a chapter into its verdicts: load, run, check, score, explain.
 
-`grade` and the functions that it calls read from top to bottom. Most steps take records and
-return records. An attempt also keeps what later steps need, such as the earlier exercise that is to
-blame:
+`grade` and the functions that it calls read from top to bottom. Most steps take and
+return records. An attempt also keeps facts for later steps, such as the earlier exercise that is to
+blame. The steps are:
 
     load      the learner's file, in the process of its cases    attempt.py
     run       the cases of each exercise                         attempt.py

@@ -40,7 +40,9 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
 
 
 def right_answers(graders: Path, chapter: str = "*") -> dict[str, Path]:
-    """Return the files with right answers that grading reads if they are there, like the above.
+    """Return the files with right answers, by path from the course's root.
+
+    Grading reads them if they are there.
 
     They do not go to the containers of course systems, where learners' code runs next to them.
     """

@@ -2,9 +2,9 @@
 
 Workers are processes of this machine or, in cluster.py, of a dask scheduler. If a worker dies, its
 submissions are lost, and the one that caused this is unknown. So each of them is graded again
-alone. A submission that ends its worker again is set aside. If only the process dies in which
-learners' code runs, `grader.py` starts another one. `nbgrader_plugin/warm_grader.py` retries for
-nbgrader.
+alone. A submission that ends its worker again is set aside. If only the process that runs
+learners' code dies, `grader.py` starts another one. For nbgrader, `nbgrader_plugin/warm_grader.py`
+retries.
 """
 
 import multiprocessing

@@ -105,7 +105,7 @@ class Result:
 
 
 # The files of versions up to 0.2. `graded.jsonl` named the submission and the graders of the rows
-# in `results.jsonl`, `anew.jsonl` held rows that were to replace others, and `before.jsonl` the
+# in `results.jsonl`, `anew.jsonl` had rows that replace others, and `before.jsonl` the
 # rows before a run.
 EARLIER_FILES = (
     *("graded.jsonl", "anew.jsonl", "before.jsonl", "history.jsonl"),

@@ -9,7 +9,7 @@
         asked: Annotated[Shape, Secret]
 
 Program logic uses the class and the fields. A message becomes words, with `render` or `sentence`,
-only where somebody reads it or a row is written. No code searches or edits the words.
+only where people read it or a row is written. No code searches or edits the words.
 """
 
 import re

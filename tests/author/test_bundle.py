@@ -44,7 +44,7 @@ def kit(request):
 def solution_lines(project) -> set[str]:
     """Telling lines of the reference solutions, without their indentation.
 
-    Of code that is given with a mistake in it those lines that are not given as they are.
+    Return the lines of a find-the-bug exercise that differ from the given code.
     """
     found = set()
     for chapter in project.course.chapters:
@@ -172,7 +172,7 @@ def test_no_hidden_reference(project, kit):
 
 
 def found_in(text: bytes, needles: list[bytes]) -> list[bytes]:
-    """Those that stand anywhere in a text: where eight bytes are as they begin, all is compared."""
+    """Return the needles in a text; if the first eight bytes of one match, compare all of it."""
     assert min(map(len, needles)) >= 8
     by_start: dict[int, list[bytes]] = {}
     for needle in needles:

@@ -184,7 +184,7 @@ REFERENCES = [
 
 @pytest.mark.slow
 def test_a_spoilt_reference_file_is_built_again(course):
-    """Whether it is cut, another chapter's, or missing."""
+    """The file is cut, another chapter's, or missing."""
     before = derived(course)
     for path in REFERENCES:
         other = before[path.replace(CHAPTER, "ch2_more")]
@@ -265,7 +265,7 @@ def test_a_build_without_changes_does_not_import_torch(course):
 
 
 def is_known_as_built(course) -> bool:
-    """Whether the next build of everything finds nothing to do."""
+    """Return True if the next build of everything finds nothing to do."""
     return cached(course, BUILT, key_of(contents(course))) is not None
 
 

@@ -95,7 +95,7 @@ pool.shutdown(wait=False)
 
 @pytest.mark.slow
 def test_a_program_ends_although_a_worker_died_while_a_task_was_written():
-    """Python before 3.11.5 waits forever for somebody to read the task."""
+    """Python before 3.11.5 waits forever until a worker reads the task."""
     code = [sys.executable, "-c", DIES_WHILE_A_TASK_IS_WRITTEN]
     done = subprocess.run(code, capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ["BrokenProcessPool"] * 2, done.stderr

@@ -1,4 +1,4 @@
-"""Which rows count as graded before, and what a run reports on rows that stay."""
+"""A run knows the rows of earlier runs, and reports those that stay."""
 
 import zipfile
 from concurrent.futures import Future
