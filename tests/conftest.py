@@ -1,30 +1,35 @@
-"""Fixtures for the project's own tests."""
+"""Fixtures and options for the project's own tests."""
 
 import gc
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
 
-from tensorgrade.attempts.pipeline import unexplained_verdict, verdict
-from tensorgrade.attempts.recognized import mistakes
-from tensorgrade.attempts.setup import Setup
-from tensorgrade.attempts.verdict import Verdict
-from tensorgrade.instructor.grader import Grader
 from tensorgrade.project import Project
-from tensorgrade.runner.source import Unreadable
-from tensorgrade.sources.submitted_files import SubmittedFiles
 
-from .needs import pytest_configure, pytest_runtest_setup, pytest_terminal_summary
+from . import support
 
-__all__ = ["pytest_configure", "pytest_runtest_setup", "pytest_terminal_summary"]  # for pytest
-settings.register_profile("untimed", deadline=None)  # a busy machine makes no answer wrong
-settings.register_profile("few", deadline=None, max_examples=20)  # by default; CI tries 100
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))  # commands that tests run in forks import their helpers from here
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--amount",
+        type=int,
+        default=1,
+        help="how many times as many of many similar cases to try (make test: 8, proofs: 100)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the amount before any file of tests is read. A busy machine makes no answer wrong."""
+    support.AMOUNT = config.getoption("--amount")
+    settings.register_profile("amount", deadline=None, max_examples=support.amount(12))
+    settings.load_profile("amount")
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads these options
@@ -38,9 +43,8 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         option.numprocesses, option.dist = "logical", "loadfile"
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Choose how many examples property tests try; end in a clone in which nothing is built."""
-    settings.load_profile("few" if session.config.option.markexpr == "not slow" else "untimed")
+def pytest_sessionstart() -> None:
+    """End in a clone in which nothing is built."""
     for course in (ROOT, *sorted((ROOT / "courses").iterdir())):
         if not (course / "graders" / "references" / "made_from.json").exists():
             place = "" if course == ROOT else f"cd {course.relative_to(ROOT)} && "
@@ -52,6 +56,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Look for what a test needs before any fixture starts."""
+    for mark in item.iter_markers("needs"):
+        support.require(*mark.args)
+
+
 @pytest.fixture(scope="session")
 def project() -> Project:
     """The course that this repository holds."""
@@ -60,55 +71,26 @@ def project() -> Project:
 
 
 @pytest.fixture(scope="session")
-def grader():
-    """One warm grader over the hidden tests, for all tests that grade."""
-    torch.set_num_threads(1)
-    made = Grader(Setup(ROOT / "graders", "none"))
+def judge():
+    """A text in, a verdict out, from one warm grader for each worker."""
+    made = support.Judge()
     yield made
     made.close()
 
 
 @pytest.fixture(scope="session")
-def judged(project, grader):
-    """A function: the verdict on one exercise of a chapter's text.
+def small_course(tmp_path_factory) -> Path:
+    """A small course, built: four exercises in two chapters. Tests that change it take a copy."""
+    from .author.small_course import build, make_course
 
-    The other exercises are loaded with it, but their cases are not run: for texts in which the
-    others are the solution's own. What the solution carries lies beside it. told: look for what
-    learners are told, too, which earns nothing and takes as long as all else.
-    """
-
-    def judged(chapter: str, exercise: str, text: str, told: bool = True) -> Verdict:
-        beside = project.beside(chapter)
-        submitted_files = SubmittedFiles(
-            "somebody", chapter, f"{chapter}.py", text.encode(), beside=beside
-        )
-        attempt = grader.attempt(submitted_files)
-        part = attempt.exercises[exercise]
-        try:
-            results = grader.collected.results(attempt, exercise)
-            asked = project.course.chapter(chapter).exercise(exercise)
-            if not told:
-                bare = unexplained_verdict("somebody", asked, part, results)
-                return replace(bare, mistakes=list(mistakes(part)))
-            return verdict("somebody", asked, part, results)
-        finally:
-            attempt.backend.close()
-
-    return judged
+    root = make_course(tmp_path_factory.mktemp("courses") / "small")
+    build(root)
+    return root
 
 
 @pytest.fixture(scope="session")
-def reader(grader):
-    """Reads learners' files in children of the warm process, for tests that only read."""
+def kit(tmp_path_factory) -> Path:
+    """This course's kit as a learner unpacks it. Tests that change it take a copy."""
+    from .kits import unpacked
 
-    class Here:
-        def name_of_source(self, submitted_files: SubmittedFiles) -> str:
-            try:
-                return grader.maker.source_of(submitted_files).filename
-            except Unreadable:
-                return ""
-
-        def parts(self, text: str) -> list:
-            return grader.maker.reader().parts(text)
-
-    return Here()
+    return unpacked(tmp_path_factory.mktemp("kits"))

@@ -1,37 +1,64 @@
-"""A learner's kit in a folder, and the texts of all right answers as a learner's own."""
+"""A learner's kit in a folder, the learner's own answers in it, and commands that go on."""
 
 import shutil
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
-from tensorgrade.author.bundle import files_of_kit
-from tensorgrade.learner.kit import Kit
-from tensorgrade.practice.variants import plain
-
-from .commands import ROOT
+from .support import ROOT, begin, cli
 
 FIRST = ("ch1_simplified_attention", "ch2_self_attention")
 
 
-def unpacked(project, folder: Path, solved: tuple[str, ...] = FIRST) -> Kit:
-    """Write a kit into a folder, with the solutions of these chapters as the learner's own."""
-    for name, content in files_of_kit(project).items():
-        if not name.startswith(("notebooks/", "tensorgrade-")):
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-    for chapter in solved:
-        shutil.copy(project.solution(chapter), folder / "exercises")
-    return Kit(folder)
+def unpacked(folder: Path, course: Path = ROOT) -> Path:
+    """Bundle a course's kit, unpack it in a folder, and return the kit's own folder."""
+    done = cli("bundle", "--out", folder / "kit.zip", cwd=course)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with zipfile.ZipFile(folder / "kit.zip") as archive:
+        archive.extractall(folder)
+    return folder / "kit"
 
 
-def right_texts(project) -> list[tuple[str, str, str]]:
-    """Return the exercises of all right answers: chapter, exercise and the chapter's text."""
-    found = []
-    for chapter in project.course.chapters:
-        solution = project.solution(chapter.name).read_text(encoding="utf-8")
-        others = sorted((ROOT / "tests" / "right_answers" / chapter.name).glob("*.py"))
-        for own in ["", *(path.read_text(encoding="utf-8") for path in others)]:
-            text = f"{solution}\n\n{own}"
-            names = [one.name for one in chapter.exercises if plain(own or solution, one.name)]
-            found += [(chapter.name, name, text) for name in names]
-    return found
+def solved(kit: Path, folder: Path, *chapters: str) -> Path:
+    """Return a copy of a kit in which these chapters are solved; `folder` must not exist yet."""
+    shutil.copytree(kit, folder)
+    for chapter in chapters:
+        shutil.copy(ROOT / "solutions" / f"{chapter}.py", folder / "exercises")
+    return folder
+
+
+def write(kit: Path, chapter: str, old: str, new: str) -> None:
+    """Change the learner's file for a chapter."""
+    path = kit / "exercises" / f"{chapter}.py"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def typed(kit: Path, *words: str, lines: str) -> str:
+    """Run a command of a learner who types these lines; return what it prints, in one line."""
+    command = [sys.executable, "-m", "tensorgrade.cli", *words]
+    done = subprocess.run(
+        command, cwd=kit, input=lines, capture_output=True, text=True, timeout=300
+    )
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "Traceback" not in said, said
+    return said
+
+
+def begun(*words: object, cwd: Path, written: Path) -> subprocess.Popen:
+    """Begin a command that heeds Ctrl-C, even if the tests run in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    written.touch()
+    return begin(*words, cwd=cwd, written=written)
+
+
+def wait_until(done: Callable[[], object], process: subprocess.Popen) -> None:
+    """Wait for something that a command does; fail if the command ends without it."""
+    while not done():
+        assert process.poll() is None, "it has ended"
+        time.sleep(0.1)

@@ -1,0 +1,106 @@
+"""What a course keeps from its learners, and a search for it in whatever they get."""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from tensorgrade.author.building.derive import script_for_learners
+from tensorgrade.author.building.script import read_script
+from tensorgrade.exchange.references import load_references
+from tensorgrade.project import Project
+
+
+def secrets_of(project: Project) -> dict[str, list[bytes]]:
+    """Return what must stay hidden, by kind; each piece is telling and has at least 8 bytes."""
+    weights = [file for one in project.course.chapters for file in project.beside(one.name)]
+    return {
+        "solutions": [line.encode() for line in solution_lines(project)],
+        "graders": [line.encode() for line in grader_lines(project)],
+        "mistakes": [new.encode() for new in edits_of_mistakes(project)],
+        "hidden numbers": [*hidden_numbers(project)],
+        "seed": [str(project.course.seed).encode()],
+        "weights": [
+            file.content[at : at + 256] for file in weights for at in range(50_000, 400_000, 50_000)
+        ],
+    }
+
+
+def solution_lines(project: Project) -> set[str]:
+    """Return telling lines of the solutions; of a find-the-bug exercise, those that differ."""
+    found = set()
+    for chapter in project.course.chapters:
+        given = script_for_learners(project, chapter).exercises
+        for name, cell in read_script(project.solution(chapter.name)).exercises.items():
+            given_code = given[name].metadata.get("given", "")
+            shown = {line.strip() for line in given_code.splitlines()}
+            for region in re.findall(r"### BEGIN SOLUTION(.*?)### END", cell.source, re.DOTALL):
+                lines = {line.strip() for line in region.splitlines() if len(line.strip()) > 24}
+                found |= lines - shown
+    return found
+
+
+def grader_lines(project: Project) -> set[str]:
+    """Return telling lines of code of the graders. Learners get tests and `checks.py`."""
+    public = "".join(path.read_text("utf-8") for path in project.exercises.glob("test_*.py"))
+    messages = [mistake.message for mistake in project.mistakes]
+    paths = [path for path in project.graders.rglob("*.py") if path.name != "checks.py"]
+    lines = {line.strip() for path in paths for line in path.read_text("utf-8").splitlines()}
+    return {
+        line
+        for line in lines
+        if len(line) > 40
+        and any(sign in line for sign in "=@(")
+        and not line.startswith(("from tensorgrade", '"'))
+        and line not in public
+        and not any(line.strip('"') in message for message in messages)
+    }
+
+
+def edits_of_mistakes(project: Project) -> set[str]:
+    """Return the code of known mistakes, if it is more than a name or a number."""
+    made = (new for m in project.mistakes for edits in m.edits.values() for _, new in edits)
+    return {new for new in made if len(new) > 30 and any(sign in new for sign in ".=@")}
+
+
+def hidden_numbers(project: Project) -> Iterator[bytes]:
+    """Yield the first numbers of the inputs and results of hidden cases."""
+    for chapter in project.course.chapters:
+        references = load_references(project.graders / "references" / f"{chapter.name}.safetensors")
+        for case, expected in references.entries:
+            if not case.tensors:  # nothing is drawn: anybody can compute what comes out
+                continue
+            for tensor in [*case.tensors.values(), *expected.tensors.values()]:
+                first = tensor.flatten()[: max(3, 8 // tensor.itemsize)].contiguous()
+                if tensor.is_floating_point() and len({*first[:3].tolist()}) == 3:
+                    yield first.view(torch.uint8).numpy().tobytes()
+
+
+def opened(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Add what is in zip files and wheels, by their paths."""
+    found = dict(files)
+    for name in files:
+        if name.endswith((".zip", ".whl")):
+            with zipfile.ZipFile(io.BytesIO(files[name])) as inner:
+                found |= {f"{name}!{part}": inner.read(part) for part in inner.namelist()}
+    return found
+
+
+def found_in(text: bytes, needles: list[bytes]) -> list[bytes]:
+    """Return the needles in a text; if the first eight bytes of one match, compare all of it."""
+    assert needles and min(map(len, needles)) >= 8
+    by_start: dict[int, list[bytes]] = {}
+    for needle in needles:
+        by_start.setdefault(int.from_bytes(needle[:8], "little"), []).append(needle)
+    starts, found = np.array(sorted(by_start), "<u8"), []
+    for shift in range(min(8, len(text))):
+        numbers = np.frombuffer(text, "<u8", (len(text) - shift) // 8, shift)
+        nearest = starts[np.searchsorted(starts, numbers).clip(max=len(starts) - 1)]
+        for place in np.flatnonzero(nearest == numbers):
+            at = shift + 8 * int(place)
+            same = by_start[int(numbers[place])]
+            found += [needle for needle in same if text.startswith(needle, at)]
+    return found

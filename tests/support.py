@@ -1,0 +1,353 @@
+"""The door between the tests and the engine.
+
+Commands run in forks of one process that has imported what they all need, because a fresh
+interpreter spends seconds on importing torch. `Judge` turns a text into a verdict.
+"""
+
+import csv
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from tensorgrade.attempts.pipeline import unexplained_verdict, verdict
+from tensorgrade.attempts.recognized import mistakes
+from tensorgrade.attempts.setup import Setup
+from tensorgrade.course import CourseError as CourseError  # for tests that import no engine
+from tensorgrade.course_sources import load_course as load_course
+from tensorgrade.instructor.grader import Grader, forget
+from tensorgrade.isolation.levels import FULL, NAMESPACES, NONE, best_level, enough
+from tensorgrade.isolation.probing import probe
+from tensorgrade.project import Project
+from tensorgrade.recognition.mistakes import make
+from tensorgrade.sources.submitted_files import SubmittedFiles
+
+from .forked import MODULES, be_command
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+WARM = multiprocessing.get_context("forkserver")
+WARM.set_forkserver_preload(
+    ["torch", "safetensors.torch", "rich.prompt", "nbgrader.apps.nbgraderapp"]
+)
+# These two plugins import for a second at the end of a run, for nothing; learners do not have them.
+PLUGINS = {"PYTEST_ADDOPTS": "-p no:hypothesispytest -p no:anyio"}
+
+
+PATIENCE = 20.0  # seconds for one case
+
+
+# --- commands ---------------------------------------------------------------------------------
+
+
+def cli(
+    *words: object,
+    program: str = "tensorgrade",
+    cwd: Path = ROOT,
+    timeout: float = 300,
+    **environment: str,
+) -> subprocess.CompletedProcess:
+    """Run a command to its end, and return its status and what it writes.
+
+    environment: variables in addition to this process's. Raises TimeoutExpired.
+    """
+    command = [program, *map(str, words)]
+    with tempfile.TemporaryDirectory() as folder:
+        written = [Path(folder) / name for name in ("stdout", "stderr")]
+        more = os.environ | PLUGINS | environment
+        process = WARM.Process(target=be_command, args=(command, cwd, more, written))
+        process.start()
+        process.join(timeout)
+        if process.exitcode is None:
+            process.kill()
+            raise subprocess.TimeoutExpired(command, timeout)
+        texts = [path.read_text(encoding="utf-8", errors="replace") for path in written]
+        return subprocess.CompletedProcess(command, process.exitcode, *texts)
+
+
+def run_pytest(*words: object, **options) -> subprocess.CompletedProcess:
+    """Run pytest as a learner or an instructor does."""
+    return cli("-p", "no:cacheprovider", *words, program="pytest", **options)
+
+
+def nbgrader(*words: object, **options) -> subprocess.CompletedProcess:
+    """Run one of nbgrader's commands."""
+    return cli(*words, program="nbgrader", **options)
+
+
+def begin(
+    *words: object,
+    program: str = "tensorgrade",
+    cwd: Path = ROOT,
+    written: Path | None = None,
+    **environment: str,
+) -> subprocess.Popen:
+    """Start a command in a session of its own, for tests that send it signals.
+
+    written: the file that gets its output; by default `communicate` returns it.
+    """
+    return subprocess.Popen(
+        [sys.executable, "-m", MODULES.get(program, program), *map(str, words)],
+        cwd=cwd,
+        env=os.environ | PLUGINS | environment,
+        stdout=written.open("wb") if written else subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=heed_interrupts,
+    )
+
+
+def heed_interrupts() -> None:
+    """Heed Ctrl-C even if the tests were started by a shell that ignores it in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A graded class: its rows by student, chapter and exercise, what the command said, and OUT."""
+
+    rows: dict[tuple[str, str, str], dict]
+    said: str
+    out: Path
+    status: int
+
+
+def grade(submitted: Path, out: Path, *options: object, **more) -> Graded:
+    """Grade a folder of submissions with `tensorgrade grade`."""
+    done = cli("grade", submitted, "--out", out, *options, **more)
+    return Graded(rows_of(out), done.stdout + done.stderr, out, done.returncode)
+
+
+def rows_of(out: Path) -> dict[tuple[str, str, str], dict]:
+    """Return the rows of `results.jsonl` by student, chapter and exercise; {} without the file."""
+    path = out / "results.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    rows = [json.loads(line) for line in lines]
+    return {(row["student"], row["chapter"], row["exercise"]): row for row in rows}
+
+
+def points_in_nbgrader(course: Path, chapter: str) -> dict[str, float]:
+    """Return nbgrader's points for a solved chapter, `ada`'s, and for an unwritten one, `bo`'s.
+
+    Without a sandbox: both are ours. Changes the course's settings, and leaves folders there.
+    """
+    config = course / "course_config.py"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(f'{text}    c.HiddenGraders.isolation = "none"\n', encoding="utf-8")
+
+    def run(*words: str) -> None:
+        done = nbgrader(*words, cwd=course, PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    run("generate_assignment", chapter, "--force")
+    for student, notebook in (("ada", "source"), ("bo", "release")):
+        folder = course / "submitted" / student / chapter
+        folder.mkdir(parents=True)
+        shutil.copy(course / notebook / chapter / f"{chapter}.ipynb", folder)
+    run("autograde", chapter)
+    run("export")
+    with (course / "grades.csv").open(encoding="utf-8", newline="") as rows:
+        return {row["student_id"]: float(row["raw_score"]) for row in csv.DictReader(rows)}
+
+
+# --- verdicts ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an exercise gets: the fields of a row that others build on."""
+
+    exercise: str
+    points: float
+    max_points: float
+    status: str
+    mistakes: tuple[str, ...]
+    message: str
+    line: int | None
+
+
+class Judge:
+    """One warm grader for each side of a course: hidden checks, and the learner's own."""
+
+    def __init__(self, root: Path = ROOT):
+        torch.set_num_threads(1)
+        self.project = Project(root)
+        self.graders: dict[bool, Grader] = {}
+
+    def __call__(
+        self, chapter: str, exercise: str, text: str, public: bool = False, explain: bool = True
+    ) -> Verdict:
+        """Return the verdict on one exercise. The cases of the others do not run.
+
+        explain=False saves the time for the message: points, status and names only.
+        """
+        return self.chapter(chapter, text, [exercise], public, explain)[exercise]
+
+    def chapter(
+        self,
+        chapter: str,
+        text: str,
+        exercises: Sequence[str] = (),
+        public: bool = False,
+        explain: bool = True,
+        weights: bool = True,
+    ) -> dict[str, Verdict]:
+        """Return the verdicts on a chapter's exercises (default: all), by name.
+
+        weights: put the solution's trained weights beside the file.
+        """
+        grader = self.grader(public)
+        files = SubmittedFiles(
+            "somebody",
+            chapter,
+            f"{chapter}.py",
+            text.encode(),
+            beside=self.project.beside(chapter) if weights else (),
+        )
+        attempt = grader.attempt(files)
+        asked = [one for one in attempt.chapter.exercises if not exercises or one.name in exercises]
+        try:
+            results = grader.collected.results(attempt, *exercises)
+            found = {}
+            for exercise in asked:
+                part = attempt.exercises[exercise.name]
+                own = [result for result in results if result.exercise == exercise.name]
+                if explain:
+                    row = verdict("somebody", exercise, part, own).row()
+                else:
+                    row = unexplained_verdict("somebody", exercise, part, own).row()
+                    row["mistakes"] = list(mistakes(part))
+                found[exercise.name] = verdict_of(row)
+            return found
+        finally:
+            attempt.backend.close()
+
+    def grader(self, public: bool) -> Grader:
+        """Return the grader of one side. A busy machine gets more time for a case than learners."""
+        if public not in self.graders:
+            made = Grader(Setup(self.project.exercises if public else self.project.graders, "none"))
+            limits = replace(made.maker.course.limits, case_seconds=PATIENCE)
+            made.maker.course = replace(made.maker.course, limits=limits)
+            self.graders[public] = made
+        return self.graders[public]
+
+    def stub(self, chapter: str) -> str:
+        """Return the text of a chapter that learners begin with."""
+        return (self.project.exercises / f"{chapter}.py").read_text(encoding="utf-8")
+
+    def forget(self) -> None:
+        """Free what the last verdict left, as a grader does between two submissions."""
+        forget()
+
+    def close(self) -> None:
+        """End the warm processes."""
+        for grader in self.graders.values():
+            grader.close()
+
+
+def known_mistakes(project: Project) -> list[tuple[str, str, str]]:
+    """Return (chapter, exercise, name) of each known mistake in each exercise that can have it."""
+    return [
+        (chapter.name, exercise.name, known.name)
+        for chapter in project.course.chapters
+        for exercise in chapter.exercises
+        for known in project.mistakes
+        if exercise.name in known.edits
+    ]
+
+
+def with_mistakes(project: Project, chapter: str, exercise: str, *names: str) -> str:
+    """Return the solution of a chapter with known mistakes in one exercise."""
+    source = project.solution(chapter).read_text(encoding="utf-8")
+    known = {one.name: one for one in project.mistakes}
+    return make(source, exercise, [known[name] for name in names])
+
+
+def verdict_of(row: dict) -> Verdict:
+    """Return a row of `results.jsonl` as a verdict."""
+    names = Verdict.__dataclass_fields__
+    return Verdict(**{name: row[name] for name in names} | {"mistakes": tuple(row["mistakes"])})
+
+
+# --- what the machine has, and how much to try ------------------------------------------------
+
+
+def browser() -> str | None:
+    """Return the path of Chromium or Chrome."""
+    return shutil.which("chromium") or shutil.which("google-chrome")
+
+
+def postgresql() -> Path | None:
+    """Return the folder of PostgreSQL's programs; Debian's is not on the PATH."""
+    servers = Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")
+    newest = max(servers, key=lambda path: float(path.parts[-3]), default=shutil.which("pg_ctl"))
+    return Path(newest).parent if newest else None
+
+
+def isolates(level) -> bool:
+    """Return True if this machine has an isolation level."""
+    return enough(best_level(probe()) if sys.platform == "linux" else NONE, level)
+
+
+def reachable() -> bool:
+    """Return True if another user can enter the folder of this project."""
+    return all(folder.stat().st_mode & 0o001 for folder in (ROOT, *ROOT.parents))
+
+
+# What a test may need, and how to get it; "" if nothing to install helps.
+NEEDS: dict[str, tuple[Callable[[], object], str]] = {
+    "Chromium": (browser, "sudo apt-get install chromium"),
+    "PostgreSQL": (postgresql, "sudo apt-get install postgresql"),
+    "isolation 'full'": (lambda: isolates(FULL), "tensorgrade doctor (says what to do)"),
+    "isolation 'namespaces'": (
+        lambda: isolates(NAMESPACES),
+        "tensorgrade doctor (says what to do)",
+    ),
+    "containers, made by root": (
+        lambda: os.geteuid() == 0 and isolates(NAMESPACES),
+        "sudo make test",
+    ),
+    "a course that other users can reach": (reachable, ""),
+}
+
+
+def needs(name: str) -> pytest.MarkDecorator:
+    """Return a mark for tests that need this."""
+    assert name in NEEDS
+    return pytest.mark.needs(name)
+
+
+def require(name: str) -> None:
+    """Skip the test if this is missing; fail it with REQUIRE_TOOLS=1 if it can be installed."""
+    found, command = NEEDS[name]
+    if not found():
+        required = command and os.environ.get("REQUIRE_TOOLS") == "1"
+        (pytest.fail if required else pytest.skip)(f"needs {name}: {command}".rstrip(": "))
+
+
+AMOUNT = 1  # `--amount`, which conftest.py sets
+
+
+def amount(normal: int) -> int:
+    """Return how many of many similar cases to try: this number by default."""
+    return normal * AMOUNT
+
+
+def some(cases: Iterable, normal: int) -> list:
+    """Return `amount(normal)` of the cases, evenly spread; all if there are no more."""
+    cases = list(cases)
+    wanted = amount(normal)
+    if wanted >= len(cases):
+        return cases
+    return [cases[at * len(cases) // wanted] for at in range(wanted)]
