@@ -28,6 +28,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "solutions")]
+
+from tests.answers.reader import definitions as definitions_of_people  # noqa: E402
+
 SECONDS = 30
 CORE = {
     "ch2_self_attention": "scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2",
@@ -93,7 +96,7 @@ THIRD_PARTY = (
     "performer_pytorch rotary_embedding_torch timm/layers timm/models/vision_transformer "
     "torchtune/modules vit_pytorch x_transformers "
 ) + " ".join(f"transformers/models/{one}/modeling_{one}" for one in MODELS.split())
-PUBLIC = ROOT / "benchmarks" / "open_world"
+PUBLIC = ROOT / "tests" / "answers" / "definitions"
 HEAD = "import math\nimport torch\nfrom torch import nn\n\n\n"
 # Wrong attention in public code: pieces of the lines that are wrong, by file.
 WRONG_PIECES = {
@@ -175,7 +178,7 @@ def right(third: Path | None) -> Iterator[Case]:
     for chapter, names in ALL.items():
         for name in names:
             yield Case("solutions", f"{chapter} {name}", solution(chapter), name)
-        paths = [*(ROOT / "tests" / "right_answers" / chapter).glob("*.py")]
+        paths = [*(ROOT / "tests" / "answers" / "right_answers" / chapter).glob("*.py")]
         paths += (ROOT / "solutions" / "forms" / chapter).glob("*.py")
         for path in sorted(paths):
             text = path.read_text(encoding="utf-8")
@@ -183,7 +186,7 @@ def right(third: Path | None) -> Iterator[Case]:
                 if (path.stem, name) == ("einsum", "MultiHeadAttentionWrapper"):
                     continue  # its heads are a substitute without attention
                 yield Case("accepted answers", f"{path.stem} {name}", text, name)
-        path = ROOT / "tests" / "right_edits" / f"{chapter}.py"
+        path = ROOT / "tests" / "answers" / "right_edits" / f"{chapter}.py"
         if path.exists():
             for exercise, programs in runpy.run_path(str(path))["RIGHT"].items():
                 for name, edits in programs.items() if exercise in names else ():
@@ -228,7 +231,7 @@ def wrong(mutants_wanted: int) -> Iterator[Case]:
                     text = make(before, exercise, [one])
                     lines = changed_lines(before, text)
                     yield Case("known mistakes", f"{exercise} {one.name}", text, exercise, lines)
-        path = ROOT / "tests" / "wrong_answers" / f"{chapter}.py"
+        path = ROOT / "tests" / "answers" / "wrong_edits" / f"{chapter}.py"
         for exercise, programs in runpy.run_path(str(path))["WRONG"].items():
             for name, edits in programs.items() if exercise in names else ():
                 text = edited(chapter, exercise, edits)
@@ -240,7 +243,8 @@ def wrong(mutants_wanted: int) -> Iterator[Case]:
 def public_code() -> Iterator[tuple[Path, str, str]]:
     """Yield each file of public code, the definition in it that does attention, and a text."""
     every = [name for names in ALL.values() for name in names]
-    for path in sorted(PUBLIC.glob("*.py")):
+    public = {one.name for one in definitions_of_people() if one.corpus == "open_world"}
+    for path in sorted(path for path in PUBLIC.glob("*.py") if path.stem in public):
         text = f"{HEAD}{path.read_text(encoding='utf-8')}"
         for name in definitions(text, every)[-1:]:
             chapter = next(c for c, names in ALL.items() if name in names)
@@ -504,7 +508,7 @@ def contract_of(row: dict) -> str:
 def print_unknown_kinds() -> None:
     """Print the number of wrong answers of the course whose kind an audit does not know."""
     counts = {}
-    for path in sorted((ROOT / "tests" / "wrong_answers").glob("*.py")):
+    for path in sorted((ROOT / "tests" / "answers" / "wrong_edits").glob("*.py")):
         for exercise, programs in runpy.run_path(str(path))["WRONG"].items():
             if exercise not in ALL.get(path.stem, ()):
                 counts[exercise] = len(programs)

@@ -61,7 +61,8 @@ def main(chapters: list[str]) -> None:
 def files_of(project: Project, chapter: str) -> dict[str, str]:
     """Return the submitted files of a chapter, by kind."""
     right = wrong = project.solution(chapter).read_text(encoding="utf-8")
-    answers = runpy.run_path(str(ROOT / "tests" / "wrong_answers" / f"{chapter}.py"))["WRONG"]
+    edits = ROOT / "tests" / "answers" / "wrong_edits" / f"{chapter}.py"
+    answers = runpy.run_path(str(edits))["WRONG"]
     for ways in answers.values():
         for old, new in next(iter(ways.values())):
             wrong = wrong.replace(old, new, 1)

@@ -40,7 +40,7 @@ from tensorgrade.project import Project
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.commands import Begun, run  # noqa: E402
+from tests.support import ROOT, begin, cli  # noqa: E402
 
 MOODLE, CANVAS, NBGRADER = SYSTEMS = ("moodle", "canvas", "nbgrader")
 ZONE, SHARE_A_DAY = "Europe/Berlin", 0.2
@@ -103,7 +103,7 @@ class Term:
     def command(self, *arguments: object) -> str:
         """Run a command of tensorgrade, and return its output."""
         self.commands += 1
-        done = run("tensorgrade.cli", *arguments, cwd=self.course, timeout=3600)
+        done = cli(*arguments, cwd=self.course, timeout=3600)
         print(f"$ tensorgrade {' '.join(map(str, arguments))}".replace(f"{self.folder}/", ""))
         if done.returncode:
             raise SystemExit(f"{done.stdout}{done.stderr}\nexit code {done.returncode}")
@@ -243,7 +243,7 @@ class Term:
         """Kill a run, with all its processes, after its first new results; return their number."""
         told = ("grade", self.submitted, "--out", self.out, *OPEN)
         before = self.judged()
-        process = Begun("tensorgrade.cli", *map(str, told), cwd=self.course)
+        process = begin(*told, cwd=self.course)
         while self.judged() == before and process.poll() is None:
             time.sleep(0.01)
         if process.poll() is not None:

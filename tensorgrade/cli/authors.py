@@ -182,9 +182,6 @@ def figures(
     prices: Annotated[
         bool, typer.Option("--prices", help="Only print the deduction for each mistake.")
     ] = False,
-    open_world: Annotated[
-        bool, typer.Option("--open-world", help="Measure definitions of public code, by exercise.")
-    ] = False,
     sentences: Annotated[int, typer.Option(help="Number of messages to show.")] = 0,
 ) -> None:
     """Measure how often mistakes are caught and named."""
@@ -192,18 +189,13 @@ def figures(
     from ..author.proofs.figures import prices as measured_prices
     from ..author.proofs.kills import kills_of, measure_exercises, unnamed_of
     from ..author.proofs.kills import report as kill_report
-    from ..author.proofs.open_world import measure as measure_open_world
-    from ..author.proofs.open_world import table
     from ..project import find_project
 
     project = find_project()
-    if open_world:
-        typer.echo(table([*measure_open_world(project)]))
-        return
     if prices:
         typer.echo(price_table(measured_prices(project)))
         return
-    tests = project.root / "tests"  # this folder has right answers in other forms
+    tests = project.root / "tests" / "answers"  # right answers in other forms
     if mutants or unnamed:
         measured_one = partial(kills_of, right=str(tests)) if mutants else unnamed_of
         drawn = partial(measured_one, count=sample, seed=seed)
