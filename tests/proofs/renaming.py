@@ -1,0 +1,166 @@
+"""Random names for the parameters of a file's definitions, as people really choose them.
+
+A file stays as right or as wrong as it was: parameters and their uses get new names, and so do the
+keywords of calls. Names of attributes stay.
+"""
+
+import ast
+import keyword
+from random import Random
+
+# Names of parameters in public code.
+SYNONYMS = {
+    "attn_scores": ["scores", "logits", "energy", "similarity"],
+    "attn_weights": ["weights", "attention", "probs", "alpha"],
+    "b": ["batch", "batch_size", "bsz"],
+    "base": ["theta", "max_period"],
+    "batch_size": ["n_batch", "bsz", "num_samples"],
+    "block_size": ["chunk", "chunk_size", "tile"],
+    "cache": ["past", "kv", "past_key_values", "memory"],
+    "context": ["encoder_out", "source", "memory", "other"],
+    "context_length": ["context_len", "block_size", "seq_len", "max_len", "n_ctx", "length"],
+    "d": ["n_embd", "emb_dim", "d_model", "hidden_size", "width", "dim"],
+    "d_context": ["context_dim", "kv_dim", "d_source"],
+    "d_in": ["in_dim", "in_features", "input_dim", "emb_dim"],
+    "d_k": ["head_dim", "key_dim", "width"],
+    "d_latent": ["latent_dim", "rank", "bottleneck"],
+    "d_out": ["out_dim", "out_features", "output_dim", "hidden"],
+    "dim": ["axis", "along"],
+    "dropout": ["drop", "p_drop", "droupout", "dropout_rate", "pdrop"],
+    "eps": ["epsilon", "tiny", "variance_epsilon"],
+    "generator": ["rng", "gen", "random_state"],
+    "ids": ["tokens", "idx", "input_ids", "prompt"],
+    "inputs": ["sentence", "embeddings", "x", "tokens", "xs"],
+    "keys": ["k", "key", "ks"],
+    "lengths": ["seq_lens", "lens", "sizes"],
+    "logits": ["scores", "predictions", "outputs"],
+    "max_new_tokens": ["n_new", "steps", "num_ids", "length"],
+    "model": ["net", "gpt", "m", "transformer"],
+    "new_keys": ["k_new", "fresh_keys"],
+    "new_values": ["v_new", "fresh_values"],
+    "num_heads": ["n_head", "heads", "n_heads", "nhead", "h"],
+    "num_kv_heads": ["n_kv", "kv_heads", "groups"],
+    "num_layers": ["n_layer", "depth", "n_blocks", "layers"],
+    "num_tokens": ["seq_len", "n", "length", "max_len", "n_tokens"],
+    "optimizer": ["opt", "optim", "sgd"],
+    "p": ["rate", "drop_prob", "probability"],
+    "positions": ["places", "pos", "position_ids"],
+    "qkv_bias": ["bias", "use_bias", "with_bias"],
+    "queries": ["q", "query", "qs"],
+    "query": ["q", "token", "input_2", "x_i"],
+    "targets": ["labels", "y", "expected"],
+    "temperature": ["temp", "t", "tau"],
+    "text": ["corpus", "data", "s"],
+    "top_k": ["k", "topk", "n_best"],
+    "training": ["train", "is_training", "mode"],
+    "values": ["v", "value", "vs"],
+    "vocab_size": ["n_vocab", "num_tokens", "vocab", "n_tokens"],
+    "window": ["width", "span", "size"],
+    "W_key": ["k", "w_k", "Wk", "key_matrix"],
+    "W_query": ["q", "w_q", "Wq", "query_matrix"],
+    "W_value": ["v", "w_v", "Wv", "value_matrix"],
+    "x": ["w", "inp", "data", "t", "hidden_states", "features"],
+}
+LETTERS = list("abcdefghjkmnpqrstuvwxyz")
+
+
+def renamed(source: str, names: list[str], random: Random) -> str:
+    """Return a file with the parameters of these definitions renamed, each with its own style."""
+    tree = ast.parse(source)
+    for node in tree.body:
+        if getattr(node, "name", "") in names:
+            for function in functions_of(node):
+                rename(tree, node, function, new_names(function, random))
+    return ast.unparse(tree)
+
+
+def functions_of(node: ast.stmt) -> list[ast.FunctionDef]:
+    """Return a function, or the methods of a class that its users call."""
+    if isinstance(node, ast.FunctionDef):
+        return [node]
+    methods = [part for part in getattr(node, "body", []) if isinstance(part, ast.FunctionDef)]
+    return [method for method in methods if method.name in ("__init__", "forward", "encode")]
+
+
+def parameters(function: ast.FunctionDef) -> list[ast.arg]:
+    """Return a function's parameters without `self`."""
+    taken = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    return [one for one in taken if one.arg != "self"]
+
+
+def new_names(function: ast.FunctionDef, random: Random) -> dict[str, str]:
+    """Return a new name for each parameter, none of which the function uses for something else."""
+    own = [one.arg for one in parameters(function)]
+    uses = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)} - set(own)
+    uses |= set(keyword.kwlist)
+    uses |= {one.arg for inner in inner_functions(function) for one in parameters(inner)}
+    style = random.choice(["synonyms", "abbreviations", "letters", "others", "some"])
+    if style == "others" and len(own) > 1:
+        others = own[1:] + own[:1] if random.random() < 0.5 else random.sample(own, len(own))
+        return dict(zip(own, others, strict=True))
+    chosen: dict[str, str] = {}
+    for name in own:
+        keep = style == "some" and random.random() < 0.5
+        choices = [name] if keep else [*choices_for(name, style, random), *LETTERS, name]
+        taken = uses | set(chosen.values()) | (set(own) - {name})
+        chosen[name] = next((one for one in choices if one not in taken), name)
+    return chosen
+
+
+def inner_functions(function: ast.FunctionDef) -> list[ast.FunctionDef]:
+    """Return the functions that are defined within a function."""
+    return [n for n in ast.walk(function) if isinstance(n, ast.FunctionDef) and n is not function]
+
+
+def choices_for(name: str, style: str, random: Random) -> list[str]:
+    """Return names to choose from, the best first."""
+    words = name.split("_")
+    if style == "abbreviations":
+        short = ["".join(word[0] for word in words), "_".join(word[:3] for word in words)]
+        return random.sample([*short, name[:4], name.replace("_", "")], 4)
+    if style == "letters":
+        return random.sample(LETTERS, len(LETTERS))
+    return random.sample(SYNONYMS.get(name, []), len(SYNONYMS.get(name, [])))
+
+
+def rename(
+    tree: ast.Module, node: ast.stmt, function: ast.FunctionDef, names: dict[str, str]
+) -> None:
+    """Rename a function's parameters, their uses, and the keywords of calls in the file."""
+    for one in parameters(function):
+        one.arg = names[one.arg]
+    for use in ast.walk(function):
+        if isinstance(use, ast.Name) and use.id in names:
+            use.id = names[use.id]
+    for call in calls_of(tree, node, function):
+        for one in call.keywords:
+            one.arg = names.get(one.arg, one.arg)
+
+
+def calls_of(tree: ast.Module, node: ast.stmt, function: ast.FunctionDef) -> list[ast.Call]:
+    """Return the calls of a definition by its name; those of methods have no keywords here."""
+    if function.name == "forward":
+        return []
+    calls = (call for call in ast.walk(tree) if isinstance(call, ast.Call))
+    return [call for call in calls if getattr(call.func, "id", "") == node.name]
+
+
+def reordered(source: str, name: str, random: Random) -> str:
+    """Return a file in which a class takes its parameters in another order, under the same names.
+
+    Calls within the file pass them by name.
+    """
+    tree = ast.parse(source)
+    node = next(one for one in tree.body if getattr(one, "name", "") == name)
+    function = next(one for one in functions_of(node) if one.name == "__init__")
+    own = [one.arg for one in parameters(function)]
+    for call in calls_of(tree, node, function):
+        named = [ast.keyword(own[at], value) for at, value in enumerate(call.args)]
+        call.args, call.keywords = [], named + call.keywords
+    first, *rest = function.args.args
+    options = dict(zip(own[::-1], function.args.defaults[::-1], strict=False))
+    random.shuffle(rest)
+    rest.sort(key=lambda one: one.arg in options)  # what has a default comes last
+    function.args.args = [first, *rest]
+    function.args.defaults = [options[one.arg] for one in rest if one.arg in options]
+    return ast.unparse(tree)

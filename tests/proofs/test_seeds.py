@@ -1,0 +1,110 @@
+"""With another seed hidden inputs are others, and the same answers have the same points."""
+
+import re
+import runpy
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from tensorgrade.author.recording.casebook import recorded_cases
+from tensorgrade.exchange.cases import Case
+
+from ..answers.reader import edited_answers, right_answers, solutions
+from ..support import ROOT, Judge, Project, cli, known_mistakes, some, with_mistakes
+
+pytestmark = pytest.mark.proof
+FOLDERS = ("graders", "solutions", "exercises", "source", "release")
+CHAPTERS = sorted(path.stem for path in (ROOT / "solutions").glob("ch*.py"))
+# Groups that only look at how an object is made: there is no input to be read.
+OF_STRUCTURE = {"start", "parameters", "indivisible", "uneven groups"}
+FIXED = {  # docs/explanation/isolation.md lists them
+    "causal_mask": {"values"},
+    "mask_and_renormalize": {"values"},
+    "inverted_dropout": {"dropout"},
+    "split_heads": {"whole numbers"},
+    "merge_heads": {"whole numbers"},
+    "trace_shapes": {"values"},
+    "padding_mask": {"values"},
+    "sliding_window_mask": {"full"},
+    "batches": {"windows", "only place", "everywhere", "chance"},
+}
+FIXED |= {
+    f"bug_{name}": FIXED[name]
+    for name in ("mask_and_renormalize", "inverted_dropout", "merge_heads", "batches")
+}
+
+
+def course_with(seed: int, folder: Path) -> Path:
+    """Copy the course, and give the copy another seed."""
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "nbgrader_config.py", folder)
+    (folder / "graders" / "references" / "made_from.json").unlink()  # it names the first seed
+    text = (ROOT / "course_config.py").read_text(encoding="utf-8")
+    text, count = re.subn(r"seed=\d+", f"seed={seed}", text)
+    assert count == 1, "the course has one seed"
+    (folder / "course_config.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("chapter", some(CHAPTERS, 1))
+def test_another_seed_gives_the_same_points(judge: Judge, project: Project, tmp_path, chapter: str):
+    root = course_with(1 << 100, tmp_path)
+    done = cli("build", chapter, cwd=root, timeout=1800)
+    assert done.returncode == 0, done.stdout + done.stderr
+    texts = [
+        (exercise, with_mistakes(project, chapter, exercise, name))
+        for where, exercise, name in known_mistakes(project)
+        if where == chapter
+    ]
+    right = [*solutions(), *right_answers(), *edited_answers("right_edits", "RIGHT")]
+    texts += [(one.exercise, one.text) for one in right if one.chapter == chapter]
+    other = Judge(root)
+    for exercise, text in some(texts, 10):
+        one, two = (grade(chapter, exercise, text, explain=False) for grade in (judge, other))
+        assert (one.points, one.status) == (two.points, two.status), (one, two)
+    other.close()
+
+
+def asks_the_same(one: Case, other: Case) -> bool:
+    """Return True if two cases pass the same inputs; seeds that are set inside aside."""
+    steps = (
+        [{k: v for k, v in s.encode().items() if k != "seed"} for s in c.steps]
+        for c in (one, other)
+    )
+    if len({repr(made) for made in steps}) > 1 or one.tensors.keys() != other.tensors.keys():
+        return False
+    return all(torch.equal(tensor, other.tensors[key]) for key, tensor in one.tensors.items())
+
+
+def test_only_listed_hidden_inputs_stay_the_same(project: Project, tmp_path):
+    others = [Project(course_with(10**30 + n, tmp_path / str(n))) for n in range(4)]
+    found: dict[str, set[str]] = {}
+    for chapter in project.course.chapters:
+        for name in (exercise.name for exercise in chapter.exercises):
+            cases, *drawn = (
+                recorded_cases(one, chapter.name, name, hidden=True) for one in (project, *others)
+            )
+            fixed = {
+                case.group
+                for case in cases
+                if not case.shown
+                and all(any(asks_the_same(case, one) for one in more) for more in drawn)
+            }
+            if fixed - OF_STRUCTURE:
+                found[name] = fixed - OF_STRUCTURE
+    assert found == FIXED
+
+
+def test_learners_and_graders_measure_trained_weights_on_other_text(project: Project):
+    """No window of the graders overlaps with one that learners have."""
+    texts: list[set[tuple]] = []
+    passed = runpy.run_path(str(ROOT / "graders" / "checks.py"))["passed"]
+    for hidden in (True, False):
+        cases = recorded_cases(project, "ch6_small_gpt", "trained_loss", hidden)
+        (case,) = [one for one in cases if one.group == "text"]
+        (windows,) = passed(case, "windows")
+        texts.append({tuple(row.tolist()) for row in windows})
+    assert len(texts[0]) > 400 and not texts[0] & texts[1]
