@@ -1,11 +1,11 @@
-"""The course is the one that was agreed on: names, signatures, points."""
+"""The course is the one that was agreed on: names, signatures, points, known mistakes."""
 
 import ast
+import runpy
 
 import pytest
 
-from tensorgrade.grader_files import grader_path, syntax_of
-from tensorgrade.judging.course_checks import load_checks
+from ..support import ROOT, Project
 
 SIGNATURES = {
     "attention_scores": "query inputs",
@@ -65,19 +65,27 @@ GIVEN = {  # no exercises
     "with_cache": "model num_heads",
     "generate_with_cache": "model ids max_new_tokens num_heads",
 }
+MODULES = {
+    "SelfAttention_v1",
+    "SelfAttention_v2",
+    "CausalAttention",
+    "MultiHeadAttentionWrapper",
+    "MultiHeadAttention",
+}
 
 
-def test_the_exercises_of_six_chapters(project):
-    names = [e.name for chapter in project.course.chapters for e in chapter.exercises]
-    assert names == list(SIGNATURES) and len(project.course.chapters) == 6
+def test_the_exercises_of_six_chapters(project: Project):
+    exercises = [one for chapter in project.course.chapters for one in chapter.exercises]
+    assert [one.name for one in exercises] == list(SIGNATURES)
+    assert len(project.course.chapters) == 6
+    assert [one.name for one in exercises if one.points != int(one.points)] == []
 
 
 @pytest.mark.parametrize("folder", ["solutions", "exercises"])
-def test_signatures(project, folder):
+def test_signatures(folder: str):
     found = {}
-    for chapter in project.course.chapters:
-        tree = ast.parse((project.root / folder / f"{chapter.name}.py").read_text(encoding="utf-8"))
-        for node in tree.body:
+    for path in sorted((ROOT / folder).glob("ch[0-9]*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef):
                 found[node.name] = signature(node.args)
             elif isinstance(node, ast.ClassDef):
@@ -87,7 +95,7 @@ def test_signatures(project, folder):
 
 
 def signature(arguments: ast.arguments) -> str:
-    """Parameter names with their defaults, `self` left out."""
+    """Return parameter names with their defaults, `self` left out."""
     names = [a.arg for a in arguments.args if a.arg != "self"]
     defaults = [ast.unparse(d) for d in arguments.defaults]
     plain = names[: len(names) - len(defaults)]
@@ -95,39 +103,53 @@ def signature(arguments: ast.arguments) -> str:
     return " ".join(plain + [f"{name}={default}" for name, default in optional])
 
 
-def test_an_exercise_is_worth_a_whole_number_of_points(project):
-    points = {e.name: e.points for chapter in project.course.chapters for e in chapter.exercises}
-    assert {name: worth for name, worth in points.items() if worth != int(worth)} == {}
+def test_every_exercise_has_many_known_mistakes_with_short_messages(project: Project):
+    for chapter in project.course.chapters:
+        for exercise in chapter.exercises:
+            known = [one for one in project.mistakes if exercise.name in one.edits]
+            if project.bug(chapter.name, exercise.name):  # known mistakes, in other words
+                assert known == []
+                continue
+            distinct = [one for one in known if not one.same_as]
+            assert len(known) >= 10 and len(distinct) >= 6, exercise.name
+            assert len(distinct) >= 12 or exercise.name not in MODULES, exercise.name
+    for known in project.mistakes:
+        assert known.message.endswith((".", "?")) and 15 < len(known.message) < 240, known.name
+
+
+def test_deductions_are_those_of_known_mistakes_and_within_bounds(project: Project):
+    checks = runpy.run_path(str(project.graders / "checks.py"))
+    prices, nothing_left = checks["PRICES"], checks["NOTHING_LEFT"]
+    known = {one.name for one in project.mistakes}
+    known |= {f"{exercise}.{one.name}" for one in project.mistakes for exercise in one.edits}
+    assert set(prices) <= known and len(nothing_left) <= 6
+    for name, price in prices.items():
+        assert price == 1 if name in nothing_left else 0.1 <= price <= 0.5, name
 
 
 FACTS = {"keeps_inputs", "has_parameters", "has_buffer", "does_not_grow", "refuses"}
 FACTS |= {"avoids", "makes_no_table"}
 
 
-@pytest.mark.slow
-def test_facts_carry_at_most_a_tenth(project):
+def test_facts_carry_at_most_a_tenth(project: Project):
     """Checks that trust the learner's process are worth little."""
-    own = {name for name in load_checks(project.graders).checks if name.startswith("avoids")}
-    assert own
     for chapter in project.course.chapters:
         for exercise in chapter.exercises:
-            tree = syntax_of(grader_path(project.graders, chapter.name, exercise.name))
-            points = sum(
-                points_of(test)
-                for test in tree.body
-                if rests_on_facts(test, exercise.name, FACTS | own)
-            )
+            path = project.graders / chapter.name / f"{exercise.name}.py"
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            points = sum(points_of(test) for test in tree.body if rests_on_facts(test))
             assert points <= 0.1 * exercise.points + 1e-9, exercise.name
 
 
-def rests_on_facts(node, exercise: str, facts: set[str]) -> bool:
-    """Return True if a test of this exercise checks facts."""
+def rests_on_facts(node: ast.stmt) -> bool:
+    """Return True if this is a test that checks facts."""
     markers = getattr(node, "decorator_list", ())
-    if not markers or markers[0].func.id != "exercise" or markers[0].args[0].value != exercise:
+    if not markers or markers[0].func.id != "exercise":
         return False
-    return any(isinstance(n, ast.Attribute) and n.attr in facts for n in ast.walk(node))
+    names = [one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)]
+    return any(name in FACTS or name.startswith("avoids") for name in names)
 
 
 def points_of(node: ast.FunctionDef) -> float:
-    """The points that a test's marker names."""
+    """Return the points that a test's marker names."""
     return next(k.value.value for k in node.decorator_list[0].keywords if k.arg == "points")

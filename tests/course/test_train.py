@@ -2,9 +2,11 @@
 
 import io
 import re
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,7 +16,7 @@ from safetensors.torch import save_file
 from exercises.commands.parts.curve import curve
 from exercises.commands.parts.heads import far_back, share_before
 from exercises.commands.parts.looks import Looks
-from exercises.commands.parts.own_code import ATTENTION, GPT, own_gpt
+from exercises.commands.parts.own_code import own_gpt
 from exercises.commands.parts.screen import Screen
 from exercises.commands.parts.texts import ids_of, read_text
 from exercises.commands.parts.training import Run, begin, in_two, loss_on, train, write
@@ -25,19 +27,21 @@ from exercises.commands.parts.weights_file import (
     make_room,
     save_weights,
 )
-from tensorgrade.command import Learner
-from tensorgrade.course import CourseError
-from tensorgrade.course_sources import load_command
+from tensorgrade import CourseError
 
-from ..commands import ROOT
+from ..answers.reader import solution
+from ..support import ROOT, cli
+from ..support import begin as start
 
+GPT = "ch6_small_gpt"
 SMALL = {"context_length": 16, "d": 16, "num_heads": 2, "num_layers": 1}
 
 
 @pytest.fixture(scope="module")
-def gpt(project):
+def gpt():
     """The solution's chapter 6 with the solution's chapter 4, as a learner's own."""
-    module, own_attention = own_gpt(project.root / "solutions")
+    torch.set_num_threads(1)
+    module, own_attention = own_gpt(ROOT / "solutions")
     assert own_attention
     return module
 
@@ -75,17 +79,15 @@ def test_a_few_steps_learn_something_and_the_same_seed_the_same(gpt, story):
         torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True)
     )
     assert learned(gpt, story, 2, seed=4)[1] != losses[:2]
-
-
-@pytest.mark.slow
-def test_looking_on_does_not_change_the_run(gpt, story):
-    """Samples on the way draw from a chance of their own."""
+    # Samples on the way draw from a chance of their own.
     text, vocabulary = story
     ids, _ = in_two(ids_of(text, vocabulary), SMALL["context_length"])
-    made = begin(gpt, Settings(vocabulary, **SMALL), 6, 3)
-    for _ in train(gpt, made, ids, 3):
+    made = begin(gpt, Settings(vocabulary, **SMALL), 150, 3)
+    for number, _ in enumerate(train(gpt, made, ids, 3)):
         write(gpt, made.model, ids[:1], 3, torch.Generator().manual_seed(3))
-    assert made.losses == learned(gpt, story, 6)[1]
+        if number == 5:
+            break
+    assert made.losses[:6] == losses[:6]
 
 
 def test_what_is_held_back_is_not_learned_from():
@@ -109,6 +111,9 @@ def test_weights_come_back_with_their_settings(gpt, story, tmp_path):
     assert loss_of(other, held_back) != loss_of(model, held_back)
     fill(other, state, tmp_path)
     assert loss_of(other, held_back) == loss_of(model, held_back)
+    wider = begin(gpt, Settings(story[1], **SMALL | {"d": 32}), 1, 0).model
+    with pytest.raises(CourseError, match="does not fit your present SmallGPT"):
+        fill(model, wider.state_dict(), tmp_path)
 
 
 def test_what_was_trained_before_is_kept(gpt, story, tmp_path):
@@ -141,13 +146,6 @@ def test_a_broken_or_foreign_file_is_one_sentence(tmp_path):
         assert "\n" not in str(told.value)
     with pytest.raises(CourseError, match="there is no "):
         load_weights(tmp_path / "nowhere")
-
-
-def test_weights_of_another_model_are_reported(gpt, story, tmp_path):
-    model = begin(gpt, Settings(story[1], **SMALL), 1, 0).model
-    wider = begin(gpt, Settings(story[1], **SMALL | {"d": 32}), 1, 0).model
-    with pytest.raises(CourseError, match="does not fit your present SmallGPT"):
-        fill(model, wider.state_dict(), tmp_path)
 
 
 def test_texts_by_name_and_by_path(tmp_path):
@@ -190,94 +188,89 @@ def test_the_picture_in_a_terminal_from_the_first_moment_on():
 
 
 @pytest.mark.slow
-def test_an_exercise_that_is_not_right_is_named_and_nothing_is_trained(project, tmp_path):
-    source = project.solution("ch6_small_gpt").read_text("utf-8")
-    wrong = source.replace("return self.layers(x)", "return x")
-    (tmp_path / "ch6_small_gpt.py").write_text(wrong, "utf-8")
-    with pytest.raises(CourseError, match="your FeedForward is not right yet"):
-        own_gpt(tmp_path)
-    with pytest.raises(CourseError, match=r"your LayerNorm is still to do \(6 more"):
-        own_gpt(project.exercises)
-    with pytest.raises(CourseError, match="there is no "):
-        own_gpt(tmp_path / "empty")
-
-
-@pytest.mark.slow
-def test_without_ones_own_attention_the_substitute_is_taken_and_said(project, tmp_path, story):
-    (tmp_path / "ch6_small_gpt.py").write_bytes(project.solution("ch6_small_gpt").read_bytes())
+def test_an_exercise_that_is_not_right_is_named_and_without_attention_a_substitute_is_taken(
+    tmp_path,
+):
+    wrong = solution(GPT).replace("return self.layers(x)", "return x")
+    (tmp_path / f"{GPT}.py").write_text(wrong, "utf-8")
+    for folder, said in {
+        tmp_path: "your FeedForward is not right yet",
+        ROOT / "exercises": r"your LayerNorm is still to do \(6 more",
+        tmp_path / "empty": "there is no ",
+    }.items():
+        with pytest.raises(CourseError, match=said):
+            own_gpt(folder)
+    (tmp_path / f"{GPT}.py").write_text(solution(GPT), "utf-8")
     module, own_attention = own_gpt(tmp_path)
     assert not own_attention
-    model, losses, _ = learned(module, story, 20)
-    assert losses[-1] < losses[0]
-    assert "W_query" not in "".join(model.state_dict())
+    settings = Settings("abc", **SMALL)
+    assert "W_query" not in "".join(begin(module, settings, 1, 0).model.state_dict())
+
+
+def told(*words: object) -> str:
+    """Return what a command says with the solutions as a learner's files."""
+    done = cli(*words, "--folder", ROOT / "solutions")
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def first_run(tmp_path_factory) -> tuple[Path, str]:
+    """The weights of a short run, and what it said."""
+    out = tmp_path_factory.mktemp("run") / "own.safetensors"
+    return out, told("train", "--text", "the_verdict", "--steps", "30", "--out", out)
+
+
+def losses_in(said: str) -> list[float]:
+    """Return the losses on text that the model has not seen."""
+    return [float(one) for one in re.findall(r"has not seen: (\d\.\d\d)", said)]
 
 
 @pytest.mark.slow
-def test_a_run_from_its_first_words_to_its_own(project, tmp_path, capsys):
-    commands, out = project.exercises / "commands", tmp_path / "own.safetensors"
-    solutions = project.root / "solutions"
-    load_command(commands / "train.py")("the_verdict", 30, 0, out, solutions)
-    told = capsys.readouterr().out
-    assert re.search(r"step 1: loss 4\.\d\d\n {4}I", told)  # the story begins with an I
-    assert re.search(r"30 steps in \d+ s .*\nloss on text that it has not seen: 3\.\d\d", told)
-    assert load_weights(out)[1].context_length == 64
-    written = set()
-    for _ in range(2):
-        load_command(commands / "talk.py")("She wañs", out, 30, 0.8, 0, solutions)
-        seen = capsys.readouterr()
-        assert seen.out.startswith("She was") and len(seen.out) == len("She was") + 31
-        assert seen.err == "(left out, because the model has never seen it: ñ)\n"
-        written.add(seen.out)
-    assert len(written) == 1
-    with pytest.raises(CourseError, match="at least one character"):
-        load_command(commands / "talk.py")("ñ", out, 30, 0.8, 0, solutions)
+def test_a_run_from_its_first_words_to_its_own(first_run):
+    out, said = first_run
+    assert re.search(r"step 1: loss 4\.\d\d\n {4}I", said)  # the story begins with an I
+    assert 3 < losses_in(said)[0] < 4 and load_weights(out)[1].context_length == 64
+    text = told("talk", "She wañs", "--weights", out, "--length", "30")
+    assert text.startswith("She was")
+    assert "(left out, because the model has never seen it: ñ)" in text
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_from_what_an_earlier_one_wrote(project, tmp_path, capsys, monkeypatch):
-    """It begins where that ended; and out may be the very file, which is kept beside it."""
-    train_command = load_command(project.exercises / "commands" / "train.py")
-    monkeypatch.setitem(
-        train_command.__globals__, "own_gpt", lambda folder: (solution(project), True)
-    )
-    out = tmp_path / "own.safetensors"
-    for start in (None, out):
-        train_command("the_verdict", 40, 0, out, None, start)
-    first, second = re.findall(r"has not seen: (\d\.\d\d)", capsys.readouterr().out)
-    assert float(second) < float(first) - 0.1
+def test_a_run_goes_on_from_what_an_earlier_one_wrote(first_run, tmp_path):
+    """out may be the very file, which is kept beside it."""
+    out = Path(shutil.copy(first_run[0], tmp_path / "own.safetensors"))
+    options = ("--text", "the_verdict", "--steps", "30", "--out", out, "--from", out)
+    assert losses_in(told("train", *options))[0] < losses_in(first_run[1])[0] - 0.1
     assert load_weights(tmp_path / "own.before.safetensors")[1] == load_weights(out)[1]
-    with pytest.raises(CourseError, match=r"there is no .*nothing"):
-        train_command("the_verdict", 1, 0, out, None, tmp_path / "nothing.safetensors")
+
+
+@pytest.mark.slow
+def test_commands_refuse_what_they_cannot_begin_with(first_run):
+    out = first_run[0]
+    for words, said in {
+        ("talk", "ñ", "--weights", out): "at least one character",
+        ("train", "--steps", "1", "--out", out, "--from", out.with_name("nothing")): "there is no",
+    }.items():
+        done = cli(*words, "--folder", ROOT / "solutions")
+        assert done.returncode and said in " ".join((done.stdout + done.stderr).split())
     assert load_weights(out), "it was looked for before anything was moved"
 
 
-def solution(project):
-    """The solution's chapter 6 and 4, without the checks that tell that they are right."""
-    learner = Learner(project.exercises, project.root / "solutions")
-    return learner.code(GPT, {ATTENTION: learner.code(ATTENTION)})
-
-
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_ctrl_c_keeps_the_weights(tmp_path):
     """The signal comes after the first step, with a hundred thousand before it."""
     out = tmp_path / "own.safetensors"
-    command = [sys.executable, "-m", "tensorgrade.cli", "train", "--folder", "solutions"]
-    options = ["--text", "the_verdict", "--steps", "100000", "--out", str(out)]
-    with subprocess.Popen(
-        [sys.executable, "-u", *command[1:], *options],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        # A shell starts what runs in its background deaf to Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    ) as process:
-        for line in process.stdout:
-            if line.startswith("step 1:"):
-                process.send_signal(signal.SIGINT)
-                break
-        rest = process.stdout.read()
-    assert process.returncode == 0
+    options = ("--text", "the_verdict", "--steps", "100000", "--out", out)
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background is deaf to it
+    process = start("train", *options, "--folder", "solutions", PYTHONUNBUFFERED="1")
+    signal.signal(signal.SIGINT, before)
+    for line in process.stdout:
+        if line.startswith("step 1:"):
+            process.send_signal(signal.SIGINT)
+            break
+    rest = process.stdout.read()
+    assert process.wait(300) == 0
     assert "the weights are kept" in rest and re.search(r"\d+ steps in \d+ s", rest)
     assert load_weights(out)[0]
 
@@ -294,22 +287,28 @@ def test_where_heads_look_is_reported_from_time_to_time(gpt, story):
     assert torch.allclose(looks.distances[0], far_back(even).expand(1, 2), atol=0.3)
     assert torch.allclose(looks.shares[0], share_before(even).expand(1, 2), atol=0.05)
     assert [column.header for column in looks.table().columns] == ["step", "1.1", "1.2"]
-
-
-def test_a_model_whose_parts_have_other_names_is_left_alone(gpt, story):
-    _, vocabulary = story
-    looks = Looks(gpt.MultiHeadAttention, Settings(vocabulary, **SMALL), torch.arange(5))
-    looks.look(torch.nn.Linear(2, 3), 1)
+    looks = Looks(gpt.MultiHeadAttention, settings, torch.arange(5))
+    looks.look(torch.nn.Linear(2, 3), 1)  # its parts have other names
     assert looks.steps == []
 
 
+CELL = f"""
+import sys, torch
+torch.set_num_threads(1)
+sys.path.insert(0, "../solutions")
+from ch4_multi_head_attention import MultiHeadAttention
+from {GPT} import SmallGPT, generate
+from tensorgrade.notebook import command
+for path in ("{ROOT}/solutions/my_model.safetensors", "no_such_file.safetensors"):
+    command("talk", SmallGPT, generate, MultiHeadAttention, "ROMEO:", path)
+"""
+
+
 @pytest.mark.slow
-def test_in_a_notebook_it_writes_and_shows_its_heads(gpt, capsys):
-    talk = load_command(ROOT / "exercises" / "commands" / "talk.py").__globals__["in_notebook"]
-    own = gpt.SmallGPT, gpt.generate, gpt.MultiHeadAttention
-    talk(*own, "ROMEO:", str(ROOT / "solutions" / "my_model.safetensors"))
-    shown = capsys.readouterr().out
-    assert shown.startswith("ROMEO:") and len(shown.partition("<IPython")[0]) > 300
-    talk(*own, "ROMEO:", "no_such_file.safetensors")
-    shown = capsys.readouterr().out
-    assert shown.startswith("The model cannot write yet (there is no no_such_file.safetensors;")
+def test_in_a_notebook_it_writes_and_shows_its_heads():
+    done = subprocess.run(
+        [sys.executable, "-c", CELL], cwd=ROOT / "exercises", capture_output=True, text=True
+    )
+    text, _, rest = done.stdout.partition("<IPython")
+    assert text.startswith("ROMEO:") and len(text) > 300, done.stderr
+    assert "The model cannot write yet (there is no no_such_file.safetensors;" in rest

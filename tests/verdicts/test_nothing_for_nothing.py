@@ -1,10 +1,11 @@
-"""A module without attention earns nothing for properties that hold anyway."""
+"""An answer without the work earns nothing for properties that hold anyway."""
 
 import pytest
 
-from ..sampling import first_of_each
+from ..answers.reader import solution
+from ..support import Judge
 
-IMPORTS = "import torch\nfrom torch import nn\n"
+CH2, CH3, CH4 = "ch2_self_attention", "ch3_causal_attention", "ch4_multi_head_attention"
 MODULE = """
 class NAME(nn.Module):
     def __init__(self, SIZES, qkv_bias=False):
@@ -20,40 +21,12 @@ class NAME(nn.Module):
     def forward(self, x):
         return RETURNED
 """
-SIZES = {
-    "SelfAttention_v2": "d_in, d_out",
-    "CausalAttention": "d_in, d_out, context_length, dropout",
-    "MultiHeadAttention": "d_in, d_out, context_length, dropout, num_heads",
+# Chapter, arguments, and the points for what a module without attention can have: parameters, mask.
+MODULES = {
+    "SelfAttention_v2": (CH2, "d_in, d_out", 0.5),
+    "CausalAttention": (CH3, "d_in, d_out, context_length, dropout", 1.0),
+    "MultiHeadAttention": (CH4, "d_in, d_out, context_length, dropout, num_heads", 0.75),
 }
-CHAPTERS = {
-    "SelfAttention_v2": "ch2_self_attention",
-    "CausalAttention": "ch3_causal_attention",
-    "MultiHeadAttention": "ch4_multi_head_attention",
-}
-# Properties that a module without attention can have: its parameters, its mask.
-OWN_WORK = {"SelfAttention_v2": 0.5, "CausalAttention": 1.0, "MultiHeadAttention": 0.75}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "returned",
-    first_of_each(["self.out_proj(self.W_value(x))", "x", "self.W_value(x) * 0"], type),
-)
-@pytest.mark.parametrize("name", SIZES)
-def test_a_module_that_does_not_attend(judged, name, returned):
-    code = MODULE.replace("NAME", name).replace("SIZES", SIZES[name])
-    code = code.replace("MADE", "pass").replace("RETURNED", returned)
-    verdict = judged(CHAPTERS[name], name, IMPORTS + code, told=False)
-    assert (verdict.points, verdict.mistakes) == (OWN_WORK[name], [])
-
-
-def test_a_module_that_cannot_be_made_earns_nothing_for_refusing(judged):
-    name = "MultiHeadAttention"
-    code = MODULE.replace("NAME", name).replace("SIZES", SIZES[name])
-    code = code.replace("MADE", "raise ValueError('no')").replace("RETURNED", "x")
-    assert judged(CHAPTERS[name], name, IMPORTS + code, told=False).points == 0
-
-
 IDENTITIES = {
     "ch1_simplified_attention": {
         "attention_scores": "query, inputs: query",
@@ -62,17 +35,17 @@ IDENTITIES = {
         "context_vector": "query, inputs: query",
         "simplified_self_attention": "inputs: (inputs, inputs)",
     },
-    "ch2_self_attention": {
+    CH2: {
         "attention_weights": "queries, keys: queries",
         "scaled_dot_product_attention": "queries, keys, values: values",
         "project_qkv": "x, W_query, W_key, W_value: (x, x, x)",
     },
-    "ch3_causal_attention": {
+    CH3: {
         "mask_and_renormalize": "attn_weights: attn_weights",
         "causal_attention_weights": "attn_scores, d_k: attn_scores",
         "inverted_dropout": "attn_weights, p, training=True: attn_weights",
     },
-    "ch4_multi_head_attention": {"split_heads": "x, num_heads: x", "merge_heads": "x: x"},
+    CH4: {"split_heads": "x, num_heads: x", "merge_heads": "x: x"},
     "ch5_beyond_one_sentence": {
         "padding_mask": "lengths, num_tokens: lengths",
         "rotate": "x, positions, base=1.0: x",
@@ -88,11 +61,33 @@ IDENTITIES = {
 }
 
 
+def module(name: str, returned: str, made: str = "pass") -> tuple[str, str, str]:
+    """Return the chapter, the name and the text of a module that does not attend."""
+    chapter, sizes, _ = MODULES[name]
+    code = MODULE.replace("NAME", name).replace("SIZES", sizes)
+    code = code.replace("MADE", made).replace("RETURNED", returned)
+    return chapter, name, f"{solution(chapter)}\n{code}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_that_does_not_attend(judge: Judge, name: str):
+    for returned in ("self.out_proj(self.W_value(x))", "x", "self.W_value(x) * 0"):
+        found = judge(*module(name, returned), explain=False)
+        assert (found.points, found.mistakes) == (MODULES[name][2], ()), found
+
+
+def test_a_module_that_cannot_be_made_earns_nothing_for_refusing(judge: Judge):
+    text = module("MultiHeadAttention", "x", made="raise ValueError('no')")
+    assert judge(*text, explain=False).points == 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("chapter", IDENTITIES)
-def test_what_was_passed_in_handed_back(judged, chapter):
-    for exercise, code in IDENTITIES[chapter].items():
-        verdict = judged(chapter, exercise, f"{IMPORTS}{exercise} = lambda {code}\n", told=False)
+def test_what_was_passed_in_handed_back(judge: Judge, chapter: str):
+    code = "".join(f"{name} = lambda {one}\n" for name, one in IDENTITIES[chapter].items())
+    text = f"{solution(chapter)}\n{code}"
+    for found in judge.chapter(chapter, text, [*IDENTITIES[chapter]], explain=False).values():
         # softmax: that the dtype is kept is one of the asked-for things.
-        assert verdict.points <= (0.5 if exercise == "softmax" else 0), verdict
-        assert len(verdict.mistakes) <= 1, verdict
+        assert found.points <= (0.5 if found.exercise == "softmax" else 0), found
+        assert len(found.mistakes) <= 1, found

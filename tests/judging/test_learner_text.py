@@ -1,0 +1,30 @@
+"""What learners write becomes text that does nothing to a terminal or a page."""
+
+import pytest
+
+from tensorgrade.exchange.text import JOINERS, printable
+from tensorgrade.judging.submitted_text import SubmittedText
+from tensorgrade.sources.submitted_files import escaped
+
+# An escape sequence, a window's title, one of ISO 6429 in one character, two ways to turn text, and
+# what hides.
+ACTS = ["\x1b[31m", "\x1b]0;title\x07", "\x9b31m", "\x85", "\u202e", "\u2066", "\u200b", "\x08"]
+
+
+def acting(text: str) -> list[str]:
+    return [c for c in text if not (c.isprintable() or c in "\n" + JOINERS)]
+
+
+@pytest.mark.parametrize("text", ACTS)
+def test_whatever_acts_becomes_a_question_mark(text: str):
+    assert acting(text) and not acting(printable(text))
+    line = SubmittedText(f"x = 1  # {text}").lines[0]
+    assert line.startswith("x = 1  # ?") and not acting(line)
+
+
+def test_names_keep_the_joiners_that_they_need():
+    persian, emoji = "\u0646\u200c\u0647", "\U0001f469\u200d\U0001f4bb"
+    assert [escaped(name) for name in (persian, emoji)] == [persian, emoji]
+    assert printable(f"{persian} {emoji}") == f"{persian} {emoji}"
+    assert escaped("ad\u200ca") != "ada" and escaped("ad\u200ca").isprintable()
+    assert escaped("\u202eada") == "\\u202eada" and escaped("a\x9bb") == "a\\x9bb"

@@ -1,0 +1,299 @@
+"""Learner code sees hidden inputs, but cannot bring them into a row: at most 12 bits arrive.
+
+The same attempts arrive once redaction is off, so that they prove something. In the second half
+`Hostile` plays the process that runs learner code: its replies on hidden cases hold a secret.
+"""
+
+import ast
+import json
+import random
+from collections.abc import Callable
+from dataclasses import astuple, replace
+from functools import cache
+
+import pytest
+import torch
+
+from tensorgrade.attempts import attempt, pipeline
+from tensorgrade.attempts.redaction import BITS, FIXED, possible_points, sentences
+from tensorgrade.exchange.cases import Case
+from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, Outcome
+from tensorgrade.exchange.references import Seen, load_references
+from tensorgrade.exchange.text_facts import TextFacts
+from tensorgrade.runner.source import Source
+
+from ..answers.reader import solution
+from ..support import Judge, Project, amount, some
+
+CH1, CH3 = "ch1_simplified_attention", "ch3_causal_attention"
+SCORES, FIVE = "attention_scores", 5  # characters in a row say that a number has come through
+PRELUDE = """
+import sys
+import torch
+
+def digits(number):
+    return "".join(c for c in f"{abs(float(number)):.9f}" if c.isdigit())
+
+def letters(number):
+    return "k" + "".join("abcdefghij"[int(c)] for c in digits(number))
+
+def forge(**told):
+    serve = sys.modules["runner.serve"]
+    honest = serve.pack
+    def forged(header, tensors=None):
+        serve.pack = honest
+        return honest(header | told, tensors)
+    serve.pack = forged
+
+def error(**told):
+    plain = {"type": "ValueError", "text": "", "line": 3, "source": "", "function": "", "kinds": []}
+    return {"error": plain | told}
+
+SEEN = []
+"""
+# What attention_scores does, once it has read a secret from its inputs.
+SAID = """
+raise ValueError(digits(secret))
+raise KeyError(letters(secret))
+raise NotImplementedError(letters(secret))
+raise type('E' + letters(secret), (Exception,), {})()
+raise SyntaxError(letters(secret), (letters(secret), 3, 1, letters(secret)))
+SEEN.append(letters(secret)); raise ValueError(SEEN[0])
+getattr(query, letters(secret))
+exec('def {0}(): raise NotImplementedError\\n{0}()'.format(letters(secret)))
+attention_scores(**{letters(secret): 1})
+torch.zeros(3).view([int(c) for c in digits(secret)])
+sys.exit(digits(secret))
+return letters(secret)
+return {letters(secret): 1}
+return [[int(c)] for c in digits(secret)]
+return type(letters(secret), (), {})()
+return torch.empty([*(int(c) for c in digits(secret)), 0])
+forge(**error(type=letters(secret), kinds=[letters(secret), 'Exception']))
+forge(**error(sizes={'query': [int(digits(secret)[:6])]}, text='7', type='ValueError'))
+forge(values={'result': {'type': letters(secret) + ' tensor', 'json': None}})
+forge(facts={'load': {'missing': [letters(secret)]}})
+print(letters(secret)); sys.stderr.write(letters(secret))
+""".strip().splitlines()
+
+
+def told_by(judge: Judge, chapter: str, exercise: str, code: str) -> set[str]:
+    """Return the parts of hidden inputs, as digits or letters, that the verdicts on a file hold."""
+    found = judge.chapter(chapter, PRELUDE + code)  # the other exercises could repeat them
+    said = json.dumps([astuple(one) for one in found.values()], ensure_ascii=False)
+    folders = judge.project.graders, judge.project.exercises
+    hidden, public = (pieces_of(folder / "references", chapter, exercise) for folder in folders)
+    pieces, known = hidden - public, str(judge.project.course)  # five letters of a name are no leak
+    sizes = {len(piece) for piece in pieces}
+    parts = {said[n : n + size] for size in sizes for n in range(len(said))} & pieces
+    return {piece for piece in parts if piece not in known}
+
+
+@cache
+def pieces_of(folder, chapter: str, exercise: str) -> set[str]:
+    """Return all pieces of an exercise's inputs, however they are written."""
+    entries = load_references(folder / f"{chapter}.safetensors").of(exercise)
+    tensors = [tensor for case, _ in entries for tensor in case.tensors.values()]
+    numbers = {abs(float(one)) for tensor in tensors for one in tensor.flatten().tolist()}
+    texts = (f"{one:.{places}f}" for one in numbers if one < 1e3 for places in (9, 15))
+    digits = {"".join(filter(str.isdigit, text)) for text in texts}
+    pieces = {d[n : n + FIVE] for d in digits for n in range(len(d) - FIVE + 1)}
+    pieces = {piece for piece in pieces if len(set(piece)) > 2}  # 0.60000 is no secret
+    letters = {"".join("abcdefghij"[int(c)] for c in piece) for piece in pieces}
+    return pieces | letters | {m.join(piece) for piece in pieces for m in (" ", ", ", "×")}
+
+
+def scores(instruction: str) -> str:
+    """Return a file whose first function does this with a number of its input."""
+    code = f"def {SCORES}(query, inputs):\n    secret = query[0]\n    {instruction}\n"
+    return f"{code}    return inputs @ query\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("instruction", some(SAID, 3))
+def test_a_function_cannot_tell_its_hidden_inputs(judge: Judge, instruction: str):
+    assert told_by(judge, CH1, SCORES, scores(instruction)) == set()
+
+
+@pytest.mark.slow
+def test_the_attempts_are_real(judge: Judge, monkeypatch):
+    monkeypatch.setattr(pipeline, "for_learner", lambda part, status, checks: checks)
+    tried = some(SAID, 3)
+    came = [one for one in tried if told_by(judge, CH1, SCORES, scores(one))]
+    assert len(came) >= len(tried) // 2, came
+
+
+class Hostile:
+    """A backend that is right on public cases and says anything on hidden ones."""
+
+    device, isolation, definitions_only = "cpu", "none", False
+    warned, weights = (), {}
+
+    def __init__(self, text: str, run: Callable[[list[Case]], list[Observation]]):
+        self.source, self.run = Source(text, "file.py"), run
+
+    def load(self) -> Loaded:
+        return Loaded(names=tuple(names[0] for names, _, _ in spans_of(self.source.text)))
+
+    def facts(self, bugs) -> TextFacts:
+        return TextFacts(dict.fromkeys(bugs, 1), spans_of(self.source.text))
+
+    def own_parameters(self) -> dict:
+        return {}
+
+    def assign(self, assigned: dict) -> None: ...
+
+    def close(self) -> None: ...
+
+    def fresh(self, stand_ins=None) -> "Hostile":
+        return self
+
+
+@cache
+def spans_of(text: str) -> list[tuple[list[str], int, int]]:
+    """Return (names, first line, last line) of each definition. Thousands of rows ask for them."""
+    nodes = [node for node in ast.parse(text).body if hasattr(node, "name")]
+    return [([node.name], node.lineno, node.end_lineno) for node in nodes]
+
+
+@pytest.fixture
+def rows(project: Project, judge: Judge, monkeypatch):
+    """A function: the row of one exercise, given what is said on its hidden cases."""
+    monkeypatch.setattr(attempt, "SubmittedText", cache(attempt.SubmittedText))  # one text for all
+    judge(CH1, SCORES, "")  # makes the grader
+
+    def rows(chapter: str, exercise: str, say: Callable, public_wrong: bool = False) -> tuple:
+        grader = judge.grader(False)
+        hidden = grader.maker.references(chapter)
+        right = {id(case): answer for case, answer in hidden.entries}  # by object: names are shared
+        public = {case.id: a for case, a in grader.maker.public_references(chapter).entries}
+
+        def run(cases):
+            open_one = (lambda case: FAILS) if public_wrong else (lambda case: public[case.id])
+            return [say(c, right[id(c)]) if id(c) in right else open_one(c) for c in cases]
+
+        tried = grader.maker.attempt_from(chapter, Hostile(solution(chapter), run))
+        results = grader.collected.results(tried, exercise)
+        asked = tried.chapter.exercise(exercise)
+        row = pipeline.verdict("eve", asked, tried.exercises[exercise], results)
+        told = row.points, row.status, row.message, row.line, row.stage, row.sure
+        return *told, tuple(row.mistakes)
+
+    return rows
+
+
+FAILS = Observation(error=CaughtError("RuntimeError", "the text of a public case", 5, "x"))
+TORCH = "stack expects each tensor to be equal size, but got [{}] at entry {} and [{}] at entry {}"
+
+
+def word(secret: random.Random) -> str:
+    return "k" + "".join(secret.choices("abcdefghij", k=12))
+
+
+def raises(**told) -> Observation:
+    return Observation(error=CaughtError(**({"type": "RuntimeError"} | told)))
+
+
+def gives(value: object, kind: str) -> Observation:
+    return Observation(values={"result": {"type": kind, "json": value}})
+
+
+def claims(right: Observation, **facts: dict) -> Observation:
+    return replace(right, facts=right.facts | facts)
+
+
+# Parts of a reply besides the wrong cases, the line and the type of an error.
+CARRIERS = {
+    "a text": lambda s, r: raises(text=word(s)),
+    "torch's": lambda s, r: raises(text=TORCH.format(*(s.randrange(8192) for _ in range(4)))),
+    "a type": lambda s, r: raises(type=word(s), kinds=(word(s), "Exception")),
+    "a key": lambda s, r: raises(type="KeyError", text=repr(word(s))),
+    "a name": lambda s, r: raises(type="NameError", text=f"name '{word(s)}' is not defined"),
+    "a keyword": lambda s, r: raises(type="TypeError", text=f"f() got an argument '{word(s)}'"),
+    "a missing name": lambda s, r: raises(missing=word(s)),
+    "a function": lambda s, r: raises(function=word(s), definition=word(s)),
+    "a stub": lambda s, r: raises(type="NotImplementedError", source="raise", definition=word(s)),
+    "sizes": lambda s, r: raises(text="7", sizes={"query": (s.randrange(9999),)}),
+    "an int": lambda s, r: gives(s.randrange(10**6), "int"),
+    "a str": lambda s, r: gives({"text": word(s)}, "str"),
+    "a dict": lambda s, r: gives({"dict": [[word(s), 1]]}, "dict"),
+    "an object": lambda s, r: gives({"unjudged": word(s)}, word(s)),
+    "a shape": lambda s, r: Observation(tensors={"result": torch.zeros(s.randrange(999))}),
+    "values": lambda s, r: replace(r, tensors={k: t + s.random() for k, t in r.tensors.items()}),
+    "a parameter": lambda s, r: claims(r, load={"missing": [word(s)]}),
+    "an argument": lambda s, r: claims(r, names={"arguments": {"query": word(s)}}),
+    "an own name": lambda s, r: claims(r, names={"understood": {"query": word(s)}}),
+    "a change": lambda s, r: claims(r, result={"changed": [word(s)]}),
+    "a loop": lambda s, r: Observation(
+        Outcome.TIMEOUT, error=CaughtError("OutOfTime", "5 seconds", 10**6 + s.randrange(999))
+    ),
+}
+
+
+def told_with(rows, carrier: str, secrets: int, public_wrong: bool) -> set[tuple]:
+    """Return the rows that come of this many secrets in one carrier."""
+    say = CARRIERS[carrier]
+
+    def row(number: int) -> tuple:
+        secret = random.Random(number)
+        return rows(CH1, SCORES, lambda case, right: say(secret, right), public_wrong)
+
+    return {row(number) for number in range(secrets)}
+
+
+@pytest.mark.parametrize("public_wrong", [False, True])
+def test_what_is_said_on_hidden_cases_is_not_repeated(rows, public_wrong: bool):
+    """Alone each of them carries nothing: whatever it holds, the row is the same."""
+    for carrier in some(CARRIERS, 3):
+        told = told_with(rows, carrier, min(20, amount(4)), public_wrong)
+        assert len(told) <= 1 + (carrier == "values"), (carrier, told)
+
+
+@pytest.mark.slow
+def test_without_redaction_most_of_it_arrives(rows, monkeypatch):
+    monkeypatch.setattr(pipeline, "for_learner", lambda part, status, checks: checks)
+    came = [carrier for carrier in CARRIERS if len(told_with(rows, carrier, 3, False)) > 1]
+    assert len(came) >= len(CARRIERS) * 2 // 3, came
+
+
+@pytest.mark.parametrize("chapter, exercise", [(CH1, "softmax"), (CH3, "CausalAttention")])
+def test_points_mistakes_and_sentences_stay_within_the_bits(judge: Judge, chapter, exercise):
+    """What `sentences` gives away is counted once more."""
+    judge(CH1, SCORES, "")
+    grader = judge.grader(False)
+    tried = grader.maker.attempt_from(chapter, Hostile(solution(chapter), list))
+    part, hidden = tried.exercises[exercise], grader.maker.references(chapter)
+    part.seen = [Seen(case, right, right) for case, right in hidden.of(exercise)]
+    worth = [check.points for check in grader.collected.call(tried, exercise)[exercise]]
+    prints = tried.fingerprints.by_exercise[exercise]
+    singles = {one.mistakes for one in prints if len(one.mistakes) == 1}
+    assert len(singles) > 10 and sentences(part, worth) > FIXED
+    assert len(possible_points(worth)) * sentences(part, worth) + len(singles) <= 2**BITS
+
+
+def anything(secret: random.Random, lines: int, ways: dict, case, right) -> Observation:
+    """Return how a secret changes one case: right, wrong in some way, or unchanged."""
+    if case.group not in ways or secret.random() < 0.1:
+        ways[case.group] = secret.choice(["right", "right", "line", *CARRIERS])
+    way = ways[case.group]
+    if way == "line":
+        kind = secret.choice(["ValueError", "TypeError", "KeyError", "NameError", word(secret)])
+        line = secret.randrange(1, lines)
+        return raises(type=kind, text=word(secret), line=line, source="x")
+    return right if way == "right" else CARRIERS[way](secret, right)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    "chapter, exercise, count",
+    [(CH1, SCORES, 50), (CH1, "softmax", 4), (CH3, "CausalAttention", 1)],
+)
+def test_everything_together_carries_no_more_than_twelve_bits(rows, chapter, exercise, count):
+    """`make proofs` takes a hundred times these: more than 4,096 for the first exercise."""
+    lines, told = len(solution(chapter).splitlines()), set()
+    for number in range(amount(count)):
+        secret, ways = random.Random(number), {}
+        say = lambda c, r, s=secret, ways=ways: anything(s, lines, ways, c, r)  # noqa: E731
+        told.add(rows(chapter, exercise, say, public_wrong=number % 2 == 1))
+    print(f"{exercise}: {len(told)} rows for {amount(count)} secrets")
+    assert len(told) <= 2**BITS

@@ -1,0 +1,353 @@
+"""Names that differ from the stub: judged as meant, all told in one sentence, one point at most."""
+
+import pytest
+
+from ..answers.reader import solution
+from ..support import Judge, Verdict
+
+pytestmark = pytest.mark.slow
+CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
+CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
+CH6 = "ch6_small_gpt"
+MANY = "MultiHeadAttention"
+MANY_HEADS = """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, num_head, context_len, droupout, bias=False):
+        super().__init__()
+        if d_out % num_head:
+            raise ValueError(f"{num_head} heads do not share {d_out} features")
+        self.h, self.head_dim = num_head, d_out // num_head
+        self.q_proj = nn.Linear(d_in, d_out, bias=bias)
+        self.k_proj = nn.Linear(d_in, d_out, bias=bias)
+        self.v_proj = nn.Linear(d_in, d_out, bias=bias)
+        self.out, self.drop = nn.Linear(d_out, d_out), nn.Dropout(droupout)
+        self.register_buffer("causal", torch.ones(context_len, context_len).triu(1).bool())
+
+    def forward(self, x):
+        b, n, _ = x.shape
+        parts = (layer(x) for layer in (self.q_proj, self.k_proj, self.v_proj))
+        q, k, v = (part.view(b, n, self.h, self.head_dim).transpose(1, 2) for part in parts)
+        scores = (q @ k.mT).masked_fill(self.causal[:n, :n], -torch.inf)
+        weights = self.drop(torch.softmax(scores / self.head_dim**0.5, dim=-1))
+        return self.out((weights @ v).transpose(1, 2).reshape(b, n, -1))
+"""
+PARAMETERS = "d_in, d_out, num_head, context_len, droupout, bias=False"
+AS_IN_THE_STUB = {
+    "num_head, context_len, droupout, bias": "context_length, dropout, num_heads, qkv_bias",
+    "bias=bias": "bias=qkv_bias",
+    "nn.Dropout(droupout)": "nn.Dropout(dropout)",
+    "(context_len, context_len)": "(context_length, context_length)",
+    "% num_head:": "% num_heads:",
+    "{num_head}": "{num_heads}",
+    "= num_head, d_out // num_head": "= num_heads, d_out // num_heads",
+    "q_proj": "W_query",
+    "k_proj": "W_key",
+    "v_proj": "W_value",
+    "self.out,": "self.out_proj,",
+    "self.out(": "self.out_proj(",
+    "causal": "mask",
+}
+WRAPPER = """
+import torch
+from torch import nn
+
+class CausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_len, drop, bias=False):
+        super().__init__()
+
+class MultiHeadAttentionWrapper(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        sizes = {"d_in": d_in, "d_out": d_out, "context_len": context_length}
+        made = [CausalAttention(**sizes, drop=dropout, bias=qkv_bias) for _ in range(num_heads)]
+        self.heads = nn.ModuleList(made)
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+"""
+NO_INIT = """
+import torch
+from torch import nn
+
+class SelfAttention_v1(nn.Module):
+    def start(self, d_in, d_out):
+        pass
+
+    def forward(self, x):
+        return x
+"""
+REARRANGED = """
+from einops import rearrange
+from jaxtyping import Float
+from torch import Tensor
+
+def merge_heads(x: Float[Tensor, "b heads tokens width"]) -> Float[Tensor, "b tokens features"]:
+    return rearrange(x, "b heads tokens width -> b tokens (heads width)")
+"""
+HINTED = """
+import torch
+
+def merge_heads(x: Undefined["b heads tokens width"]) -> "nothing:that[can be read":
+    b, heads, tokens, width = x.shape
+    return x.transpose(1, 2).reshape(b, tokens, heads * width)
+"""
+INSIDE_OF_IF = "import torch\nfrom helper import softmax\nif True:\n" + "\n".join(
+    f"    {line}" for line in solution(CH1).splitlines()
+)
+
+
+def edited(text: str, edits: dict[str, str]) -> str:
+    """Return a text with pieces of it replaced, everywhere."""
+    for old, new in edits.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
+
+
+# Whole texts, each with a chapter and an exercise, that lose nothing.
+NOTHING_LOST = {
+    "the stub's own names in its order": (CH4, MANY, edited(MANY_HEADS, AS_IN_THE_STUB)),
+    "what the own class takes, a substitute takes": (CH4, "MultiHeadAttentionWrapper", WRAPPER),
+    "packages and hints": (CH4, "merge_heads", REARRANGED),
+    "hints that name what is missing": (CH4, "merge_heads", HINTED),
+    "a failed import, and all inside of if": (CH1, "softmax", INSIDE_OF_IF),
+    "a find-the-bug exercise inside of if": (CH1, "bug_simplified_self_attention", INSIDE_OF_IF),
+    "a square root in float32": (
+        CH2,
+        "attention_weights",
+        solution(CH2).replace("d_k**0.5", "torch.tensor(float(d_k)).sqrt()"),
+    ),
+    "a small number added to sums": (
+        CH3,
+        "mask_and_renormalize",
+        edited(
+            solution(CH3),
+            {"masked.sum(dim=-1, keepdim=True)": "(masked.sum(dim=-1, keepdim=True) + 1e-6)"},
+        ),
+    ),
+    "parameters in order under other names": (
+        CH1,
+        "attention_scores",
+        "def attention_scores(q, tokens):\n    return tokens @ q\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING_LOST)
+def test_what_learners_may_choose_costs_nothing(judge: Judge, name: str):
+    found = judge(*NOTHING_LOST[name])
+    assert (found.status, found.message) == ("passed", "Right."), found
+
+
+def test_eight_names_and_another_order_cost_one_point_and_are_all_reported(judge: Judge):
+    found = judge(CH4, MANY, MANY_HEADS)
+    assert (found.points, found.mistakes) == (found.max_points - 1, ())
+    for said in (
+        "Right. The given order is `context_length, dropout, num_heads`; "
+        "yours is `num_head, context_len, droupout`; ",
+        "`q_proj` should be called `W_query`",
+        "`k_proj` should be `W_key`",
+        "`v_proj` should be `W_value`",
+        "`out` should be `out_proj`",
+        "`causal` should be `mask`",
+        "(costs 1 point)",
+    ):
+        assert said in found.message, found
+    own = judge(CH4, MANY, MANY_HEADS, public=True)
+    assert own.points == own.max_points - 1 and own.message.startswith("Right. The given order is")
+
+
+# A mistake in it, the points that are left (None: fewer than all), and its name.
+WRONG = {
+    "no scale": ({" / self.head_dim**0.5": ""}, 0.7 * 30 - 1, "no_scale"),
+    # Likeness says what is meant: keys that `w_query` computes are exchanged with queries.
+    "exchanged": (
+        {"v_proj": "w_value", "(self.q_proj, self.k_proj,": "(self.k_proj, self.k_proj,"},
+        None,
+        "scores_from_keys_alone",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_mistake_under_other_names_is_named_and_both_are_paid_for(judge: Judge, name: str):
+    edits, points, mistake = WRONG[name]
+    found = judge(CH4, MANY, edited(MANY_HEADS, edits))
+    assert found.mistakes == (mistake,) and found.points in (points, found.points)
+    assert found.points == points or points is None
+    assert found.points < found.max_points and "yours is `num_head, context_len" in found.message
+
+
+MISSPELT = {"class CausalAttention": "class CasualAttention"}
+# Edits of a solution with what is said; each costs its exercise a point at most.
+OTHER_NAMES = [
+    (CH2, "SelfAttention_v1", {"self.W_query": "self.Wq"}, "`Wq` should be called `W_query`"),
+    (
+        CH2,
+        "SelfAttention_v2",
+        {"self.W_key": "self.keys", "self.W_value": "self.values"},
+        "`keys` should be called `W_key`, `values` should be `W_value`",
+    ),
+    (
+        CH3,
+        "CausalAttention",
+        {'"mask"': '"causal"', "self.mask": "self.causal"},
+        "`causal` should be called `mask`",
+    ),
+    (CH3, "CausalAttention", {"def forward": "def foward"}, "`foward` should be called"),
+    (CH3, "CausalAttention", {"def __init__": "def _init_"}, "`_init_` should be called"),
+    (CH3, "CausalAttention", MISSPELT, "`CasualAttention` should be called `CausalAttention`"),
+    (
+        CH4,
+        "MultiHeadAttentionWrapper",
+        {"self.heads": "self.attn_heads"},
+        "`attn_heads` should be called `heads`",
+    ),
+]
+
+
+@pytest.mark.parametrize("chapter, exercise, edits, said", OTHER_NAMES)
+def test_another_name_costs_a_point_at_most(judge: Judge, chapter, exercise, edits, said):
+    found = judge(chapter, exercise, edited(solution(chapter), edits))
+    assert found.max_points - 1 <= found.points < found.max_points
+    assert found.message.startswith(f"Right. {said}") and not found.mistakes, found
+
+
+def test_a_mistake_in_a_misspelt_class_is_named_and_both_are_reported(judge: Judge):
+    edits = MISSPELT | {"attn_scores / d_k**0.5": "attn_scores"}
+    found = judge(CH3, "CausalAttention", edited(solution(CH3), edits))
+    assert found.mistakes == ("no_scale",)
+    assert "`CasualAttention` should be called `CausalAttention`" in found.message
+
+
+def test_parameters_in_another_order_go_by_their_names(judge: Judge):
+    text = "def attention_scores(inputs, the_query):\n    return inputs @ the_query\n"
+    found = judge(CH1, "attention_scores", text)
+    assert (found.points, found.mistakes) == (4.5, ())
+    assert "`query, inputs`; yours is `inputs, the_query`" in found.message
+
+
+LAYERS = "self.layers = nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))"
+APART = {
+    LAYERS: "self.fc1, self.fc2 = nn.Linear(d, 4 * d), nn.Linear(4 * d, d)",
+    "self.layers(x)": "self.fc2(nn.functional.gelu(self.fc1(x)))",
+}
+TABLE = {
+    "nn.Embedding(context_length, d)": "nn.Parameter(torch.randn(context_length, d))",
+    "self.position_embedding(places)": "self.position_embedding[places]",
+}
+IN_THE_BLOCK = {f"self.norm{n} = LayerNorm(d)": f"self.norm{n} = nn.LayerNorm(d)" for n in (1, 2)}
+IN_THE_MODEL = {"self.final_norm = LayerNorm(d)": "self.final_norm = nn.LayerNorm(d)"}
+OF_TORCH = "should be your own `LayerNorm`, not torch's `nn.LayerNorm`"
+# Edits of chapter 6, with what is said to the exercises that pay; all the others pay nothing.
+WHERE_IT_IS = {
+    "scale and shift": (
+        {"self.scale": "self.gamma", "self.shift": "self.beta"},
+        {"LayerNorm": "`gamma` should be called `scale`, `beta` should be `shift`"},
+    ),
+    "parts of a block": (
+        {"self.attention": "self.att", "self.feed_forward": "self.ff"},
+        {"TransformerBlock": "`att` should be called `attention`, `ff` should be `feed_forward`"},
+    ),
+    "layers apart": (
+        APART,
+        {"FeedForward": "`fc1` should be called `layers.0`, `fc2` should be `layers.2`"},
+    ),
+    "a table": (
+        TABLE,
+        {"SmallGPT": "`position_embedding` should be called `position_embedding.weight`"},
+    ),
+    "torch's norm in the block": (
+        IN_THE_BLOCK,
+        {"TransformerBlock": f"`norm1` and `norm2` {OF_TORCH}"},
+    ),
+    "torch's norm in both": (
+        IN_THE_BLOCK | IN_THE_MODEL,
+        {
+            "TransformerBlock": f"`norm1` and `norm2` {OF_TORCH}",
+            "SmallGPT": f"`final_norm` {OF_TORCH}",
+        },
+    ),
+    "a name of its own beside that of a part": (
+        APART | {"self.feed_forward": "self.ff"},
+        {"FeedForward": "`fc1` should", "TransformerBlock": "`ff` should be called `feed_forward`"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHERE_IT_IS)
+def test_another_name_costs_once_where_it_is(judge: Judge, name: str):
+    edits, charged = WHERE_IT_IS[name]
+    found = judge.chapter(CH6, edited(solution(CH6), edits))
+    paid = {one: verdict for one, verdict in found.items() if verdict.points < verdict.max_points}
+    assert paid.keys() == charged.keys()
+    for exercise, verdict in paid.items():
+        assert verdict.message.startswith(f"Right. {charged[exercise]}"), verdict
+        assert cost(verdict) == pytest.approx(min(1, verdict.max_points / 10))
+
+
+def cost(verdict: Verdict) -> float:
+    """Return how many points are lost."""
+    return verdict.max_points - verdict.points
+
+
+def test_parts_that_are_meant_by_their_shapes_are_judged_by_their_values(judge: Judge):
+    """Renaming earns nothing: values are compared, and names without a partner are lost."""
+
+    def graded(edits: dict[str, str]) -> Verdict:
+        return judge(CH6, "FeedForward", edited(solution(CH6), APART | edits))
+
+    bent = graded({"functional.gelu": "functional.relu"})
+    assert bent.mistakes == ("relu_for_gelu",) and bent.points == 2
+    assert graded({"self.fc1(x)": "self.fc1(x.flip(-1))"}).points <= 1
+    narrow = graded({"4 * d": "3 * d"})
+    assert "three times as wide" in narrow.message and narrow.points <= 2
+
+
+# Texts whose parameters cannot be passed, with the most points and what is said.
+NOT_TO_BE_PASSED = [
+    (
+        (CH4, MANY, MANY_HEADS.replace(PARAMETERS, "d_in, d_out, num_head, droupout")),
+        0,
+        "__init__() has no parameter 'context_length'",
+    ),
+    (
+        (CH4, MANY, MANY_HEADS.replace(PARAMETERS, "d_in, d_out")),
+        0,
+        "__init__() has no parameters 'context_length', 'dropout' and 'num_heads'",
+    ),
+    (
+        (
+            CH6,
+            "LayerNorm",
+            solution(CH6).replace(
+                "def __init__(self, d: int, eps: float = 1e-5) -> None:\n        super",
+                "def __init__(self, emb_dim):\n        d, eps = emb_dim, 1e-5\n        super",
+            ),
+        ),
+        9,
+        "__init__() has no parameter 'eps'",
+    ),
+    (
+        (
+            CH2,
+            "SelfAttention_v1",
+            solution(CH2).replace(
+                "def __init__(self, d_in: int, d_out: int)", "def __init__(self, d_in, d_out, size)"
+            ),
+        ),
+        0,
+        "'size'; its parameters are not those of the given code",
+    ),
+    ((CH2, "SelfAttention_v1", NO_INIT), 0, "is there an `__init__`, with two underscores"),
+]
+
+
+@pytest.mark.parametrize("text, most, said", NOT_TO_BE_PASSED, ids=lambda one: str(one)[:20])
+def test_parameters_that_are_missing_or_too_many_are_reported(judge: Judge, text, most, said):
+    found = judge(*text)
+    assert found.points <= most and said in found.message, found
+    assert ("underscores" in found.message) == ("underscores" in said), found

@@ -1,0 +1,277 @@
+"""A slip costs once: a later exercise that calls a wrong earlier one of the same file is right.
+
+And nobody earns the later exercise's points by what the earlier one answers.
+"""
+
+import re
+
+import pytest
+
+from ..answers.reader import solution
+from ..support import ROOT, Judge, Verdict, some
+
+pytestmark = pytest.mark.slow
+CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
+CH3, CH4 = "ch3_causal_attention", "ch4_multi_head_attention"
+CH6 = "ch6_small_gpt"
+FROM_EARLIER = ROOT / "graders" / "from_earlier"
+WEIGHTS = """    attn_scores = queries @ keys.transpose(-2, -1)
+    d_k = keys.shape[-1]
+    return torch.softmax(attn_scores / d_k**0.5, dim=-1)
+"""
+MIXED = """    attn_scores = queries @ keys.transpose(-2, -1)
+    d_k = keys.shape[-1]
+    attn_weights = torch.softmax(attn_scores / d_k**0.5, dim=-1)
+    return attn_weights @ values
+"""
+# Edits with which the later exercises of a solution call the earlier ones.
+CALLS = {
+    CH1: {
+        "    attn_scores = inputs @ query\n    attn_weights = torch.softmax(attn_scores, dim=-1)": (
+            "    attn_weights = softmax(attention_scores(query, inputs))"
+        ),
+        "    attn_weights = torch.softmax(attn_scores, dim=-1)\n    context_vecs": (
+            "    attn_weights = softmax(attn_scores)\n    context_vecs"
+        ),
+    },
+    CH2: {
+        "".join(f"    {line}\n" for line in MIXED.splitlines()): (
+            "        return scaled_dot_product_attention(queries, keys, values)\n"
+        ),
+        MIXED: "    return attention_weights(queries, keys) @ values\n",
+    },
+    CH3: {
+        "        future = torch.triu(torch.ones(context_length, context_length), diagonal=1)\n"
+        '        self.register_buffer("mask", future.bool())': (
+            '        self.register_buffer("mask", causal_mask(context_length))'
+        ),
+        "    future = torch.triu(torch.ones_like(attn_scores), diagonal=1).bool()": (
+            "    future = causal_mask(attn_scores.shape[-1])"
+        ),
+        "self.dropout = nn.Dropout(dropout)": "self.p = dropout",
+        "attn_weights = self.dropout(attn_weights)": (
+            "attn_weights = inverted_dropout(attn_weights, self.p, self.training)"
+        ),
+    },
+    CH4: {
+        **{
+            f"{n} = {n}.reshape(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)": (
+                f"{n} = split_heads({n}, self.num_heads)"
+            )
+            for n in ("queries", "keys", "values")
+        },
+        "context_heads.transpose(1, 2).reshape(b, num_tokens, -1)": "merge_heads(context_heads)",
+    },
+    CH6: {},  # its classes are made of the earlier ones anyway
+}
+SPLIT = "x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)"
+MERGE = "x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)"
+DROPPED = "return attn_weights * keep / (1 - p)"
+TRIL = {"torch.triu(ones, diagonal=1).bool()": "torch.tril(ones, diagonal=-1).bool()"}
+NOT_DIVIDED = {DROPPED: "return attn_weights * keep"}
+UNSCALED = {WEIGHTS: WEIGHTS.replace(" / d_k**0.5", "")}
+ODD_SCALE = {WEIGHTS: WEIGHTS.replace("d_k**0.5", "1.7 + 0.1 * attn_scores")}
+BIASED = {", unbiased=False": ""}
+ATTENDED = "x = x + self.dropout(self.attention(self.norm1(x)))"
+FED = "x = x + self.dropout(self.feed_forward(self.norm2(x)))"
+NORM_AFTER = {
+    ATTENDED: "x = self.norm1(x + self.dropout(self.attention(x)))",
+    FED: "x = self.norm2(x + self.dropout(self.feed_forward(x)))",
+}
+RAISES = {"        mean = x.mean(": "        raise ValueError\n        mean = x.mean("}
+
+
+def verdicts(judge: Judge, chapter: str, edits: dict[str, str], calls: bool = True, **options):
+    """Return the verdicts on a solution whose exercises call earlier ones, with edits in it."""
+    text = solution(chapter)
+    for old, new in ((CALLS[chapter] if calls else {}) | edits).items():
+        assert old in text, old
+        text = text.replace(old, new)
+    return judge.chapter(chapter, text, **options)
+
+
+def lost(found: dict[str, Verdict]) -> set[str]:
+    """Return the exercises that lost points."""
+    return {name for name, verdict in found.items() if verdict.points < verdict.max_points}
+
+
+@pytest.mark.parametrize("chapter", CALLS)
+def test_exercises_that_call_earlier_ones_are_right(judge: Judge, chapter: str):
+    found = verdicts(judge, chapter, {})
+    assert lost(found) == set() and {one.message for one in found.values()} == {"Right."}
+
+
+# Each with a chapter, edits, the exercise that is wrong, and those that call it.
+SLIPS = {
+    "a known mistake": (
+        CH2,
+        UNSCALED,
+        "attention_weights",
+        "scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2",
+    ),
+    "a mistake without a name": (
+        CH2,
+        ODD_SCALE,
+        "attention_weights",
+        "scaled_dot_product_attention SelfAttention_v1 SelfAttention_v2",
+    ),
+    "scores": (
+        CH1,
+        {"return inputs @ query": "return 0.7 * (inputs @ query) ** 2"},
+        "attention_scores",
+        "context_vector",
+    ),
+    "softmax": (
+        CH1,
+        {"shifted = x - x.amax(dim=dim, keepdim=True)": "shifted = x / 2"},
+        "softmax",
+        "context_vector simplified_self_attention",
+    ),
+    "mask": (CH3, TRIL, "causal_mask", "causal_attention_weights CausalAttention"),
+    "dropout": (CH3, NOT_DIVIDED, "inverted_dropout", "CausalAttention"),
+    "split": (
+        CH4,
+        {SPLIT: "x.reshape(b, num_heads, -1, head_dim)"},
+        "split_heads",
+        "MultiHeadAttention",
+    ),
+    "merge": (
+        CH4,
+        {MERGE: "1.5 * x.flip(1).transpose(1, 2).flatten(2)"},
+        "merge_heads",
+        "MultiHeadAttention",
+    ),
+    "norm": (CH6, BIASED, "LayerNorm", "TransformerBlock SmallGPT trained_loss"),
+    "nothing comes of it": (CH6, RAISES, "LayerNorm", "TransformerBlock SmallGPT trained_loss"),
+    "other weights": (CH6, {"4 * d": "3 * d"}, "FeedForward", "TransformerBlock SmallGPT"),
+    "block": (CH6, NORM_AFTER, "TransformerBlock", "SmallGPT trained_loss"),
+    "model": (CH6, {" + self.position_embedding(places)": ""}, "SmallGPT", "trained_loss"),
+    "loss": (CH6, {"- right).mean()": "- right).sum()"}, "cross_entropy", "train_step"),
+}
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_one_slip_costs_once(judge: Judge, name: str):
+    chapter, edits, slip, right = SLIPS[name]
+    found = verdicts(judge, chapter, edits)
+    assert lost(found) == {slip}
+    for later in right.split():
+        assert (found[later].status, found[later].mistakes) == ("passed", ())
+        assert f"it calls your own `{slip}`, which is wrong" in found[later].message, found[later]
+
+
+def test_two_slips_and_one_that_is_written_out_twice_cost_twice(judge: Judge):
+    found = verdicts(judge, CH3, TRIL | NOT_DIVIDED, explain=False)
+    assert lost(found) == {"causal_mask", "inverted_dropout"}
+    unscaled = {"attn_scores / d_k**0.5": "attn_scores"}
+    found = verdicts(judge, CH2, unscaled, calls=False, explain=False)
+    assert {"attention_weights", "scaled_dot_product_attention", "SelfAttention_v1"} <= lost(found)
+
+
+def test_a_mistake_of_its_own_is_paid_for(judge: Judge):
+    edits = {MERGE: "x.flip(1).transpose(1, 2).flatten(2)", "attn_scores / d_k**0.5": "attn_scores"}
+    found = verdicts(judge, CH4, edits, explain=False)["MultiHeadAttention"]
+    assert set(found.mistakes) == {"no_scale", "heads_in_reverse"}
+    assert found.points == pytest.approx(0.7 * found.max_points)
+
+
+ZEROS = "    return torch.zeros(queries.shape[:-1] + (keys.shape[-2],)).to(queries)\n"
+COUNTED = """    count = torch.arange(float(queries[..., 0].numel() * values.shape[-1])).to(values)
+    return count.reshape(*queries.shape[:-1], values.shape[-1])"""
+TURNING = f"""    if not SEEN:
+        return torch.ones(queries.shape[-2], keys.shape[-2]).tril().to(queries)
+{WEIGHTS.replace(" / d_k**0.5", "")}"""
+CALLED = "    return attention_weights(queries, keys) @ values\n"
+USELESS = {  # of attention_weights, and how scaled_dot_product_attention uses it
+    # With it, the expected result is all zeros, and so is the actual one.
+    "zeros": {WEIGHTS: ZEROS},
+    # The later exercises return values that do not depend on their inputs.
+    "ignores": {MIXED: "    return torch.arange(12.0).reshape(4, 3)  # attention_weights\n"},
+    # Asked in a fresh process it answers otherwise than it did when it was judged.
+    "turns": {
+        WEIGHTS: TURNING,
+        "    queries = x @ W_query\n": "    SEEN.append(1)\n    queries = x @ W_query\n",
+        "def project_qkv": "SEEN = []\n\n\ndef project_qkv",
+        CALLED: "    attention_weights(queries, keys)\n    return values.cumsum(-2)\n",
+    },
+    "breaks in both": {WEIGHTS: "    raise ValueError('no')\n"},
+    "counts": {CALLED: f"{COUNTED}\n"},
+    "counts, with gradients": {
+        CALLED: f"{COUNTED} + 0 * (queries.sum() + keys.sum() + values.sum())\n"
+    },
+}
+
+
+@pytest.mark.parametrize("name", USELESS)
+def test_a_helper_earns_no_learner_the_later_points(judge: Judge, name: str):
+    found = verdicts(judge, CH2, USELESS[name], explain=False)
+    assert found["scaled_dot_product_attention"].points <= 1 + ("counts" in name), found
+    if "counts" in name:
+        assert max(found[f"SelfAttention_v{n}"].points for n in (1, 2)) <= 2, found
+
+
+def test_an_earlier_exercise_that_is_not_written_yet_is_reported_as_that(judge: Judge):
+    found = verdicts(judge, CH2, {WEIGHTS: "    raise NotImplementedError\n"})
+    message = found["scaled_dot_product_attention"].message
+    assert "`attention_weights`, which is not written yet" in message
+
+
+def test_self_check_says_which_one_to_fix(judge: Judge):
+    found = verdicts(judge, CH2, ODD_SCALE, public=True)["SelfAttention_v2"]
+    assert "it calls your own `attention_weights`, which is wrong" in found.message
+
+
+def test_beside_a_substitute_a_mistake_of_its_own_is_named_and_paid_for(judge: Judge):
+    block = verdicts(judge, CH6, BIASED | NORM_AFTER)["TransformerBlock"]
+    assert block.mistakes == ("norm_after_the_sum",) and block.points == block.max_points / 2
+    assert "It calls your own `LayerNorm`, which is wrong" in block.message
+    # A mistake that shows in layers without loaded weights: the substitute starts like a right one.
+    surplus = {"for _ in range(num_layers)": "for _ in range(num_heads)"}
+    model = verdicts(judge, CH6, NORM_AFTER | surplus)["SmallGPT"]
+    assert model.mistakes == ("heads_for_layers",) and model.points == model.max_points / 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "self.norm2(self.norm1(x))",  # only the substitute's own work
+        "x + sys.modules['TransformerBlock'].TransformerBlock.forward(self, x)",
+        "x + TransformerBlock.__mro__[1].forward(self, x)",
+    ],
+)
+def test_a_substitute_earns_no_learner_the_later_points(judge: Judge, answer: str):
+    """Its process holds no substitute of the exercise that is judged, nor of a later one."""
+    edits = BIASED | {ATTENDED: "import sys", FED: f"x = {answer}"}
+    assert verdicts(judge, CH6, edits, explain=False)["TransformerBlock"].points <= 4
+
+
+def test_learners_who_worked_around_an_own_slip_lose_nothing_by_a_substitute(judge: Judge):
+    normed = "return self.scale * normed + self.shift"
+    twice = {normed: "return (self.scale * normed + self.shift) * 2"}
+    halved = {
+        ATTENDED: ATTENDED.replace("self.norm1(x)", "self.norm1(x) / 2"),
+        FED: FED.replace("self.norm2(x)", "self.norm2(x) / 2"),
+        "self.final_norm(x)": "self.final_norm(x) / 2",
+    }
+    assert lost(verdicts(judge, CH6, twice | halved, explain=False)) == {"LayerNorm"}
+
+
+def test_every_substitute_is_right(judge: Judge):
+    """Except that it may call what its exercise is there to write."""
+    for folder in sorted(FROM_EARLIER.glob("*/stand_ins")):
+        chapter = folder.parent.name
+        texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))]
+        found = judge.chapter(chapter, solution(chapter) + "".join(texts))
+        wrong = [one.message for one in found.values() if one.points < one.max_points]
+        assert all("torch's own" in message for message in wrong), wrong
+
+
+@pytest.mark.parametrize(
+    "path",
+    some(sorted(FROM_EARLIER.glob("*/*.py")), 1),
+    ids=lambda path: f"{path.parent.name}-{path.stem}",
+)
+def test_every_way_to_call_earlier_ones_is_right(judge: Judge, path):
+    way = re.sub(r"^\w+: Any = None$", "", path.read_text(encoding="utf-8"), flags=re.M)
+    found = judge.chapter(path.parent.name, solution(path.parent.name) + way, explain=False)
+    assert lost(found) == set()
