@@ -1,13 +1,83 @@
-"""A class as course systems give it out: the forms that their own documentation shows."""
+"""A class as course systems give it out, in the forms that their own documentation shows.
 
+`collect` sorts such a download into SUBMITTED, and returns what is there.
+"""
+
+import io
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
+
+from ..support import ROOT
+from .runs import run_here
 
 MOODLE_WORKSHEET = (
     "Identifier,Full name,Email address,Status,Grade,Maximum grade,Grade can be changed,"
     "Last modified (submission),Last modified (grade),Feedback comments"
 )
 CANVAS_GRADEBOOK = "Student,ID,SIS User ID,SIS Login ID,Section,Homework (7001)"
+
+Files = dict[str, bytes]  # by path
+STAMPS = ("timestamp.txt", ".no_timestamp", ".time_replaced")  # when a chapter was submitted
+IDENTITY = ".collected_as"
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What is in SUBMITTED, what the command said, and its status.
+
+    files: by path, hidden ones too. stamps: the files about times, by path.
+    """
+
+    files: Files
+    stamps: dict[str, str]
+    said: str
+    status: int
+
+    @property
+    def count(self) -> dict[str, str]:
+        """The text of the script of a chapter that counts, by learner."""
+        found = {tuple(path.split("/")): content for path, content in self.files.items()}
+        scripts = {p: c for p, c in found.items() if len(p) == 3 and p[2] == f"{p[1]}.py"}
+        return {learner: content.decode() for (learner, _, _), content in scripts.items()}
+
+    def of(self, learner: str) -> Files:
+        """Return one learner's files, by path below the learner's folder."""
+        mark = f"{learner}/"
+        return {p.removeprefix(mark): c for p, c in self.files.items() if p.startswith(mark)}
+
+    def time(self, learner: str, chapter: str) -> str:
+        """Return when a learner submitted a chapter; "" if that is unknown."""
+        path = f"{learner}/{chapter}/timestamp.txt"
+        assert self.stamps.get(path) != "", "nbgrader's formgrader stops at an empty one"
+        return self.stamps.get(path, "").strip()
+
+
+def collect(
+    system: str, source: Path, submitted: Path, *options: object, course: Path = ROOT
+) -> Collected:
+    """Run `tensorgrade collect` in this process."""
+    done = run_here("collect", source, submitted, "--from", system, *options, cwd=course)
+    below = {path.relative_to(submitted): path for path in submitted.rglob("*") if path.is_file()}
+    files = {path.as_posix(): at.read_bytes() for path, at in sorted(below.items())}
+    stamps = {path: c.decode() for path, c in files.items() if path.split("/")[-1] in STAMPS}
+    own = {p: c for p, c in files.items() if p not in stamps and not p.endswith(IDENTITY)}
+    return Collected(own, stamps, done.stdout + done.stderr, done.returncode)
+
+
+def zipped(entries: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return a zip with these entries."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+def write_zip(path: Path, entries: dict[str, str | bytes]) -> Path:
+    """Write a zip with these entries."""
+    path.write_bytes(zipped(entries))
+    return path
 
 
 def moodle(source: Path, files: dict[str, dict[str, bytes]], when: dict[str, str]) -> Path:
@@ -28,7 +98,7 @@ def moodle(source: Path, files: dict[str, dict[str, bytes]], when: dict[str, str
 
 
 def canvas(source: Path, files: dict[str, dict[str, bytes]], late: set[str]) -> Path:
-    """`canvas.zip`; returns the gradebook's CSV."""
+    """Write `canvas.zip`; return the gradebook's CSV."""
     lines, number = [CANVAS_GRADEBOOK, "    Points Possible,,,,,39"], 900
     with zipfile.ZipFile(source, "w") as archive:
         for user, (login, own) in enumerate(files.items(), 101):
@@ -43,7 +113,7 @@ def canvas(source: Path, files: dict[str, dict[str, bytes]], late: set[str]) -> 
 
 
 def gradescope(source: Path, files: dict[str, dict[str, bytes]], when: dict[str, str]) -> Path:
-    """`assignment_1_export/`; returns the folder."""
+    """Write `assignment_1_export/`, and return that folder."""
     folder, entries = source / "assignment_1_export", []
     for number, (login, own) in enumerate(files.items(), 77):
         for file, content in own.items():
@@ -61,19 +131,20 @@ def gradescope(source: Path, files: dict[str, dict[str, bytes]], when: dict[str,
 
 
 def git(source: Path, files: dict[str, dict[str, bytes]]) -> Path:
-    """Repositories beside each other; returns the folder."""
+    """Write repositories next to each other, and return their folder."""
     for login, own in files.items():
         repository = source / f"attention-1-{login}"
         (repository / ".git").mkdir(parents=True)
-        (repository / ".git" / "config").write_text("[core]\n\tfsmonitor = touch /tmp/achieved\n")
+        (repository / ".git" / "config").write_text("[core]\n")
         (repository / "README.md").write_text("x")
         for file, content in own.items():
+            (repository / file).parent.mkdir(parents=True, exist_ok=True)
             (repository / file).write_bytes(content)
     return source
 
 
 def classroom50(source: Path, files: dict[str, dict[str, bytes]]) -> Path:
-    """What `gh teacher download -d SOURCE` leaves; returns the classroom's own list."""
+    """Write what `gh teacher download -d SOURCE` leaves; return the classroom's own list."""
     people = ["username,first_name,last_name,email,section,github_id"]
     scores = ["username,first_name,last_name,email,section,score,max_score,datetime"]
     for number, (login, own) in enumerate(files.items(), 500):

@@ -1,7 +1,4 @@
-"""After a submission nothing of it is kept, and its results have a bound, each and together.
-
-ANY_RESULTS=500 in the environment grades so many submissions with results of random sizes.
-"""
+"""After a submission nothing of it is kept, and its results have a bound, each and together."""
 
 import ast
 import os
@@ -11,15 +8,24 @@ from dataclasses import replace
 
 import pytest
 
+from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import Status
 from tensorgrade.instructor.grader import Grader, forget, grade_with
-from tensorgrade.isolation.warm_process import Budget
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
-from ..commands import ROOT
+from ..support import ROOT, amount
+
+
+@pytest.fixture(scope="module")
+def grader():
+    """One warm grader."""
+    made = Grader(Setup(ROOT / "graders", "none"))
+    yield made
+    made.close()
+
 
 CHAPTER = "ch1_simplified_attention"
-RESULTS = int(os.environ.get("ANY_RESULTS", "6"))
+pytestmark = pytest.mark.proof
 MEGABYTE = 1 << 20
 
 
@@ -43,16 +49,8 @@ def resident() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def test_a_budget_takes_no_reply_after_one_that_does_not_fit():
-    budget = Budget(reply_bytes=10)
-    assert budget.takes(6) and not budget.full
-    assert not budget.takes(5) and budget.full
-    assert not budget.takes(1)
-    assert Budget().takes(1 << 40)
-
-
-@pytest.mark.slow
-def test_nothing_of_a_submission_is_kept(grader, monkeypatch):
+def test_nothing_of_a_submission_is_kept(judge, monkeypatch):
+    grader = judge.grader(False)
     made = []
     attempt = Grader.attempt
 
@@ -66,8 +64,8 @@ def test_nothing_of_a_submission_is_kept(grader, monkeypatch):
     assert [ref() for ref in made] == [None]
 
 
-@pytest.mark.slow
-def test_all_replies_of_a_submission_have_one_bound(grader, monkeypatch):
+def test_all_replies_of_a_submission_have_one_bound(judge, monkeypatch):
+    grader = judge.grader(False)
     course = grader.maker.course
     limits = replace(course.limits, all_replies_bytes=3 * MEGABYTE)
     monkeypatch.setattr(grader.maker, "course", replace(course, limits=limits))
@@ -79,15 +77,14 @@ def test_all_replies_of_a_submission_have_one_bound(grader, monkeypatch):
     assert {v.status for v in grade_with(grader, submitted_files(right, "bao"))} == {Status.PASSED}
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(max(300, 20 * RESULTS))
-def test_results_of_any_size_have_rows_and_leave_no_memory_behind(grader):
+def test_results_of_any_size_have_rows_and_leave_no_memory_behind(judge):
+    grader = judge.grader(False)
     names = [exercise.name for exercise in grader.maker.course.chapter(CHAPTER).exercises]
     chance = random.Random(1)
     grade_with(grader, submitted_files(returning("inputs")))
     forget()
     before = resident()
-    for number in range(RESULTS):
+    for number in range(amount(5)):
         results = [any_result(chance) for _ in names]
         verdicts = grade_with(grader, submitted_files(returning(*results), f"{number}"))
         assert [verdict.exercise for verdict in verdicts] == names, results

@@ -1,127 +1,90 @@
-"""Edits of solutions and graders that were not built are refused wherever references are used."""
+"""Edits that were not built, and a new seed, are refused wherever references are used."""
 
-from types import SimpleNamespace
+import json
+import shutil
 
 import pytest
 
-from tensorgrade.author.bundle import write_kit
-from tensorgrade.built_code import read_built, record_built, refuse_unbuilt
-from tensorgrade.course import CourseError
-from tensorgrade.instructor import run
-from tensorgrade.instructor.channels import write_channel
-from tensorgrade.project import made_from
+from ..support import ROOT
+from .runs import CH1, CH2, put, run_here
 
-from .runs import grade_by_content, put
-from .test_exporting import CH1, CH2, COURSE
-
-FIRST = COURSE.chapters[0].exercises[0].name
-GRADER = f"""'''Cases and tests.'''
+pytestmark = pytest.mark.slow
+SKIPPED = shutil.ignore_patterns("__pycache__", "*.ipynb")
 
 
-def cases(pick):
-    return [1, 2]
-
-
-@exercise("{FIRST}", points=2)
-def test_first(attempt):
-    attempt.first.agrees("values")
-"""
-SOLUTION = (
-    f"# %% [markdown]\n# A lesson.\n\n# %%\ndef {FIRST}(x):\n    '''Twice.'''\n    return 2 * x\n"
-)
-FILES = {
-    f"solutions/{CH1}.py": SOLUTION,
-    f"solutions/{CH2}.py": SOLUTION,
-    f"graders/{CH1}/{FIRST}.py": GRADER,
-    "graders/shared.py": "SIZE = 3\n",
-    "graders/references/made_from.json": "{}",
-}
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A copy of the course as the build left it, with submissions of the first chapter."""
+    folder = tmp_path_factory.mktemp("unbuilt")
+    for name in ("graders", "exercises", "solutions"):
+        shutil.copytree(ROOT / name, folder / "course" / name, ignore=SKIPPED)
+    shutil.copy(ROOT / "course_config.py", folder / "course")
+    (folder / "course" / ".tensorgrade").mkdir()
+    shutil.copy(ROOT / ".tensorgrade" / "built_code.json", folder / "course" / ".tensorgrade")
+    put(folder / "in", "ada", CH1, 1.0)
+    return folder
 
 
 @pytest.fixture
-def project(tmp_path):
-    """A course as a build left it; only its files matter."""
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    (tmp_path / "exercises").mkdir()
-    (tmp_path / "exercises" / "course.json").write_text(COURSE.public_json())
-    course = SimpleNamespace(root=tmp_path, course=COURSE, graders=tmp_path / "graders")
-    course.exercises = tmp_path / "exercises"
-    record_built(course, {})
-    return course
+def edit(built):
+    """Return a function that edits a file of the course; it is restored afterwards."""
+    before = {}
+
+    def edit(name: str, old: str, new: str) -> None:
+        path = built / "course" / name
+        before[path] = path.read_text(encoding="utf-8")
+        assert old in before[path]
+        path.write_text(before[path].replace(old, new), encoding="utf-8")
+
+    yield edit
+    for path, text in before.items():
+        path.write_text(text, encoding="utf-8")
 
 
-def edit(project, name, old, new):
-    path = project.root / name
-    assert old in path.read_text()
-    path.write_text(path.read_text().replace(old, new))
+def refusals(built) -> set[str]:
+    """Return why grading, the kit and a package are refused; nothing may be written."""
+    out = built / "out"
+    commands = (
+        ("grade", built / "in", "--out", out, "--isolation", "none"),
+        ("bundle", "--out", out),
+        ("channel", "gradescope", "--chapter", CH1, "--out", out),
+    )
+    done = [run_here(*words, cwd=built / "course") for words in commands]
+    assert [one.returncode for one in done] == [2, 2, 2], [one.stderr for one in done]
+    assert not out.exists()
+    return {one.stderr for one in done}
 
 
-@pytest.mark.parametrize("name, old, new, one, other", [
-    (f"solutions/{CH1}.py", "2 * x", "3 * x", True, False),
-    (f"solutions/{CH2}.py", "2 * x", "3 * x", False, True),
-    (f"graders/{CH1}/{FIRST}.py", "[1, 2]", "[1, 3]", True, False),
-    ("graders/shared.py", "3", "4", True, True),
-    (f"solutions/{CH1}.py", "A lesson", "Another lesson", False, False),
-    (f"solutions/{CH1}.py", "'''Twice.'''", "'''Double.'''", False, False),
-    (f"graders/{CH1}/{FIRST}.py", "points=2", "points=3", False, False),
-    (f"graders/{CH1}/{FIRST}.py", '"values"', '"other"', False, False),
+@pytest.mark.parametrize("name, old, new", [
+    (f"solutions/{CH1}.py", "return inputs @ query", "return 2 * (inputs @ query)"),
+    (f"graders/{CH1}/attention_scores.py", "def cases(", "SIZE = 3\n\n\ndef cases("),
 ])  # fmt: skip
-def test_only_code_that_references_depend_on_is_refused(project, name, old, new, one, other):
-    edit(project, name, old, new)
-    for chapter, is_refused in ((CH1, one), (CH2, other)):
-        if not is_refused:
-            refuse_unbuilt(project.graders, [chapter])
-            continue
-        with pytest.raises(CourseError, match=rf"since the last build: {name}\. .*build` first"):
-            refuse_unbuilt(project.graders, [chapter])
+def test_code_that_was_not_built_is_refused(built, edit, name, old, new):
+    edit(name, old, new)
+    for said in refusals(built):
+        assert f"changed since the last build: {name}" in said and "tensorgrade build" in said
 
 
-def test_kit_and_channel_refuse_too(project, tmp_path):
-    edit(project, f"solutions/{CH1}.py", "2 * x", "3 * x")
-    zipped = tmp_path / "a.zip"
-    for use in (
-        lambda: write_kit(project, zipped),
-        lambda: write_channel("gradescope", project, CH1, zipped, "uid"),
-    ):
-        with pytest.raises(CourseError, match="changed since the last build"):
-            use()
-    assert not zipped.exists()
+@pytest.mark.parametrize("name, old, new", [
+    (f"solutions/{CH2}.py", "** 0.5", "** 0.25"),
+    (f"solutions/{CH1}.py", "# %% [markdown]\n#", "# %% [markdown]\n# Reworded\n#"),
+])  # fmt: skip
+def test_other_chapters_and_lessons_are_not(built, edit, name, old, new):
+    edit(name, old, new)
+    told = ("--chapter", CH1, "--out", built / "package.zip", "--isolation", "none")
+    done = run_here("channel", "gradescope", *told, cwd=built / "course")
+    assert done.returncode == 0, done.stderr
 
 
-def test_grade_refuses_before_it_writes_anything(monkeypatch, tmp_path):
-    asked = []
-
-    def refuse(graders, chapters):
-        asked.append(chapters)
-        raise CourseError("changed since the last build")
-
-    monkeypatch.setattr(run, "refuse_unbuilt", refuse)
-    put(tmp_path / "in", "ada", CH2, 1.0)
-    with pytest.raises(CourseError, match="changed since the last build"):
-        grade_by_content(monkeypatch, tmp_path / "in", tmp_path / "out")
-    assert asked == [{CH2}] and not (tmp_path / "out").exists()
-
-
-def test_without_solutions_or_record_there_is_nothing_to_compare(project):
-    edit(project, "graders/shared.py", "3", "4")
-    made_from(project.graders).write_text('{"files": "of another build"}')
-    refuse_unbuilt(project.graders, [CH1])
-    record_built(project, {})
-    (project.root / f"solutions/{CH1}.py").unlink()
-    refuse_unbuilt(project.graders, [CH1])
-    (project.root / ".tensorgrade" / "built_code.json").write_text("{")
-    edit(project, "graders/shared.py", "4", "5")
-    refuse_unbuilt(project.graders, [CH1])
-
-
-def test_a_build_of_some_exercises_records_only_these(project):
-    before = read_built(project.root, project.graders)
-    edit(project, f"solutions/{CH1}.py", "2 * x", "3 * x")
-    edit(project, f"graders/{CH1}/{FIRST}.py", "[1, 2]", "[1, 3]")
-    record_built(project, before, {FIRST})
-    with pytest.raises(CourseError, match=rf"last build: solutions/{CH1}\.py\. "):
-        refuse_unbuilt(project.graders, [CH1])
-    record_built(project, before, {one.name for one in COURSE.chapters[0].exercises})
-    refuse_unbuilt(project.graders, [CH1])
+def test_a_new_seed_without_a_build_is_refused(built, edit):
+    config = (built / "course" / "course_config.py").read_text(encoding="utf-8")
+    seed = config.partition("seed=")[2].partition(",")[0]
+    edit("course_config.py", f"seed={seed}", "seed=12345678901234567890")
+    for said in refusals(built):
+        assert "drawn from another seed" in said and "tensorgrade build" in said
+    explained = run_here(
+        "explain", "ada", "softmax", "--submitted", built / "in", cwd=built / "course"
+    )
+    assert explained.returncode == 2 and "drawn from another seed" in explained.stderr
+    kit = json.loads((built / "course" / "exercises" / "course.json").read_text("utf-8"))
+    assert kit.get("seed") is None, "learners have none, so they are not refused"

@@ -1,0 +1,173 @@
+"""What course systems are told: scores, late work, limits; and no learner is obeyed."""
+
+import json
+from dataclasses import asdict
+
+import pytest
+from traitlets.config import Config
+
+from tensorgrade.instructor import channel_run
+from tensorgrade.instructor.channel_run import (
+    classroom50_result,
+    is_over_limit,
+    prairielearn_results,
+    public_results,
+    results_of,
+    submission_in,
+)
+from tensorgrade.lateness import Lateness
+from tensorgrade.nbgrader_plugin.late_work import LateWork
+
+from .runs import CH1, CHAPTER, COURSE, MOST, chapter_rows, row
+
+METADATA = {
+    "id": 123456,
+    "created_at": "2027-01-16T01:30:00.365935-08:00",
+    "assignment": {"due_date": "2027-01-15T23:59:00.000000-08:00", "late_due_date": None},
+    "submission_method": "upload",
+    "users": [{"email": "ada@uni.edu", "id": 1234, "name": "Ada"}],
+    "previous_submissions": [{"submission_time": "2027-01-14T01:00:00-08:00", "score": 30.0}],
+}
+TODAY = ("2027-01-16T00:10:00-08:00", "2027-01-16T01:00:00-08:00")
+
+
+def check_gradescope(results: dict) -> None:
+    """Check what Gradescope's specification asks of `results.json`."""
+    known = "score execution_time output output_format visibility stdout_visibility tests".split()
+    assert set(results) <= {*known, "extra_data", "leaderboard", "test_output_format"}
+    assert results["visibility"] in ("visible", "hidden", "after_due_date", "after_published")
+    assert isinstance(results["score"], (int, float)) and isinstance(results["output"], str)
+    for test in results["tests"]:
+        known = "name score max_score status output output_format visibility number tags".split()
+        assert set(test) <= set(known) and test["status"] in ("passed", "failed")
+        assert 0 <= test["score"] <= test["max_score"]
+        assert test["output_format"] in ("text", "html", "simple_format", "md", "ansi")
+
+
+def check_prairielearn(results: dict) -> None:
+    """Check what PrairieLearn's documentation asks of `results.json`."""
+    assert set(results) <= {"gradable", "score", "message", "output", "tests", "format_errors"}
+    assert isinstance(results["gradable"], bool)
+    if results["gradable"]:
+        assert 0 <= results["score"] <= 1
+        for test in results["tests"]:
+            assert set(test) <= {"name", "description", "points", "max_points", "message", "output"}
+            assert 0 <= test["points"] <= test["max_points"]
+
+
+def earlier(*times: str, hidden: bool = True) -> dict:
+    """Return Gradescope's metadata with earlier submissions at these times."""
+    extra = {"extra_data": {"hidden_tests": True}} if hidden else {}
+    listed = [
+        {"submission_time": at, "score": 10.0 + n, "results": extra} for n, at in enumerate(times)
+    ]
+    return METADATA | {"previous_submissions": listed}
+
+
+def test_hidden_runs_are_counted_by_day_in_the_courses_zone():
+    zone = {"zone": "America/Los_Angeles"}
+    rule = Lateness(hidden_runs_a_day=2, **zone)
+    assert is_over_limit(earlier(*TODAY), rule)
+    assert not is_over_limit(earlier(*TODAY), Lateness(**zone))
+    assert not is_over_limit(earlier(TODAY[0], "2027-01-15T23:50:00-08:00"), rule), "yesterday"
+    assert not is_over_limit(earlier(*TODAY, hidden=False), rule), "public checks do not count"
+    assert not is_over_limit(earlier(), rule)
+    results = public_results([row("learner", 0, "failed", 0.0)], earlier(*TODAY), rule)
+    check_gradescope(results)
+    assert results["score"] == 11.0 and "tomorrow" in results["output"]
+
+
+def test_gradescope_gets_a_test_for_each_exercise_and_obeys_no_learner():
+    rows = chapter_rows("learner")
+    rows[1] = row("learner", 1, "failed", 0.0, message="<b>no</b>", mistakes=["a<script>"])
+    results = results_of(rows, {}, Lateness())
+    check_gradescope(results)
+    assert results["score"] == MOST - rows[1]["max_points"] and len(results["tests"]) == len(rows)
+    output = results["tests"][1]["output"]
+    assert "&lt;b&gt;no&lt;/b&gt;" in output and "a&lt;script&gt;" in output
+
+
+def test_late_work_extensions_and_the_best_attempt_count_as_elsewhere():
+    def score(rule: Lateness, told: dict = METADATA, share: float = 1.0) -> float:
+        results = results_of(chapter_rows("learner", status="partial", share=share), told, rule)
+        check_gradescope(results)
+        return results["score"]
+
+    assert score(Lateness(share_a_day=0.2)) == pytest.approx(0.8 * MOST)
+    assert score(Lateness()) == MOST
+    own = Lateness({CH1: "2027-01-17 00:00 UTC"}, share_a_day=0.2)
+    assert score(own) == MOST, "the course's own date"
+    longer = [{"assignment": {"due_date": "2027-01-30T00:00:00+00:00"}}]
+    past = Lateness({CH1: "2027-01-01 00:00 UTC"}, share_a_day=0.2)
+    assert score(past) < MOST == score(past, METADATA | {"users": longer})
+    same = [{"assignment": {"due_date": METADATA["assignment"]["due_date"]}}]
+    assert score(past, METADATA | {"users": same}) < MOST
+    assert score(Lateness(attempts="best"), share=0.5) == 30.0
+    assert score(Lateness(attempts="best")) == MOST and score(Lateness(), share=0.5) == MOST / 2
+
+
+def test_nbgraders_own_penalty_is_the_same():
+    rule = Lateness({CH1: "2027-01-15 07:00 UTC"}, share_a_day=0.2, most=0.5, grace_seconds=600)
+    config = Config({"LateWork": {"lateness": asdict(rule)}})
+    for seconds in (0, 600, 601, 90_000, 10**9):
+        lost = LateWork(config=config).late_submission_penalty("ada", MOST, seconds) or 0
+        assert lost == pytest.approx(MOST * rule.share_lost(seconds))
+
+
+def test_prairielearn_gets_a_share_and_classroom_50_integers():
+    results = prairielearn_results(chapter_rows("learner", status="partial", share=0.5))
+    check_prairielearn(results)
+    assert results["score"] == 0.5 and len(results["tests"]) == len(CHAPTER.exercises)
+    for most, unit in ((5.0, 1), (2.5, 100)):
+        rows = [row("learner", 0, "partial", 0.0) | {"points": 0.999 * most, "max_points": most}]
+        result = classroom50_result(rows, {"CLASSROOM": "att", "COMMIT_URL": "c"})
+        assert result["schema"] == "classroom50/result/v1" and result["classroom"] == "att"
+        assert (result["max-score"], result["score"]) == (most * unit, int(0.999 * most * unit))
+
+
+def test_before_the_date_for_feedback_no_system_shows_a_test(tmp_path, monkeypatch):
+    rows = chapter_rows("learner", status="failed", share=0.25, message="The scores are scaled.")
+    monkeypatch.setattr(channel_run, "rows_on", lambda *_: rows)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "graders").mkdir()
+    for date, seen in (("2032-01-20 08:00 UTC", False), ("2030-01-20 08:00 UTC", True)):
+        rule = Lateness(feedback_from=date)
+        results = results_of(rows, {}, rule)
+        shown = {test["visibility"] for test in results["tests"]}
+        assert shown == {"visible" if seen else "after_published"}
+        assert seen or results["output"].startswith("Your submission was received.")
+        (tmp_path / "graders" / "lateness.json").write_text(json.dumps(vars(rule)))
+        channel_run.prairielearn(CH1, tmp_path)
+        results = json.loads((tmp_path / "results" / "results.json").read_text())
+        assert len(results["tests"]) == (len(rows) if seen else 0) and results["score"] == 0.25
+
+
+def test_a_submission_is_found_under_its_name_nearly_or_as_the_only_file(tmp_path):
+    def found(name: str, chapter: str = CH1):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        return submission_in(folder, chapter, COURSE)
+
+    def write(path: str, content: bytes) -> None:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+
+    assert found("a").missing
+    write("a/homework.py", b"1")
+    assert (found("a").filename, found("a").content) == (f"{CH1}.py", b"1")
+    write("a/other.py", b"2")
+    assert found("a").missing
+    write(f"a/{CH1} (1).py", b"3")
+    assert found("a").content == b"3"
+    cells = b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}'
+    write("large/mine.ipynb", cells + b" " * (2 << 20))
+    assert found("large").filename == f"{CH1}.ipynb" and not found("large").reason
+    third, sixth = COURSE.chapters[2].name, COURSE.chapters[5].name
+    for where in ("exercises", "exercises/given/ch4_multi_head_attention"):  # the kit
+        write(f"kit/{where}/{third}.py", where.encode())
+    assert found("kit", third).content == b"exercises"
+    write("weights/homework.py", b"1")
+    write("weights/my_model.safetensors", b"2")
+    assert [one.content for one in found("weights", sixth).beside] == [b"2"]
+    (tmp_path / "weights" / "my_model.safetensors").unlink()
+    assert [one.missing for one in found("weights", sixth).beside] == [True]

@@ -1,0 +1,559 @@
+"""A download of a course system becomes SUBMITTED/<student>/<chapter>/, and nothing gets lost."""
+
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from . import downloads
+from .downloads import Files, collect, write_zip, zipped
+from .runs import CH1, CH2, CH3, write_course
+
+CH6, WEIGHTS = "ch6_small_gpt", "my_model.safetensors"
+PY = f"{CH1}.py"
+Names = Callable[[str, int], str]
+
+# --- the same class from each system ------------------------------------------------------------
+
+CLASS: dict[str, Files] = {
+    "ada": {PY: b"1"},
+    "bao": {PY: b"2", "notes.txt": b"hello"},
+    "chi": {f"{CH1} (1).py": b"3"},
+    "dan": {"homework.py": b"4"},
+    "eve": {f"{CH6}.ipynb": b"{}", "my_model (1).safetensors": b"5"},
+}
+KEPT: dict[str, Files] = {
+    "ada": {f"{CH1}/{PY}": b"1"},
+    "bao": {f"{CH1}/{PY}": b"2"},
+    "chi": {f"{CH1}/{PY}": b"3"},
+    "dan": {"homework.py": b"4"},
+    "eve": {f"{CH6}/{CH6}.ipynb": b"{}", f"{CH6}/{WEIGHTS}": b"5"},
+}
+
+
+def given_out(system: str, folder: Path, files: dict[str, Files], when=None) -> tuple[Path, Path]:
+    """Write a class as a system gives it out; return that, and the class list."""
+    when, roster = when or {}, folder / "none"
+    source = folder / f"{system}.zip"
+    if system == "moodle":
+        roster = downloads.moodle(source, files, when)
+    elif system == "canvas":
+        roster = downloads.canvas(source, files, set(when))
+    elif system == "gradescope":
+        source = downloads.gradescope(folder / "g", files, when)
+    elif system == "classroom50":
+        source, roster = folder / "r", downloads.classroom50(folder / "r", files)
+    else:
+        source = downloads.git(folder / "r", files)
+    return source, roster
+
+
+@pytest.mark.parametrize(
+    "system, listed, name",
+    [
+        ("moodle", True, lambda login, n: f"{login}@uni.edu"),
+        ("moodle", False, lambda login, n: f"{login.title()} O'Neil_{12345 + n}"),
+        ("canvas", True, lambda login, n: f"{login}@uni.edu"),
+        ("canvas", False, lambda login, n: f"oneil{login}_{101 + n}"),
+        ("canvas unpacked", True, lambda login, n: f"{login}@uni.edu"),
+        ("gradescope", False, lambda login, n: f"{77 + n}"),
+        ("git", False, lambda login, n: login),
+        ("classroom50", True, lambda login, n: login),
+    ],
+)
+def test_each_system_delivers_the_same_files(tmp_path, system, listed, name: Names):
+    system, unpacked = system.partition(" ")[::2]
+    source, roster = given_out(system, tmp_path, CLASS)
+    if unpacked:
+        with zipfile.ZipFile(source) as archive:
+            archive.extractall(tmp_path / "unpacked")
+        source = tmp_path / "unpacked"
+    options = ("--roster", roster) if listed else ()
+    system = "git" if system == "classroom50" else system
+    preview = collect(system, source, tmp_path / "in", *options, "--preview")
+    assert preview.status == 0 and not (tmp_path / "in").exists()
+    found = collect(system, source, tmp_path / "in", *options)
+    folders = {login: name(login, number) for number, login in enumerate(CLASS)}
+    assert {login: found.of(folder) for login, folder in folders.items()} == KEPT
+    assert found.status == 0 and found.said == preview.said.replace("would be written", "written")
+    assert "notes.txt does not name a chapter; it is left out" in found.said
+    assert "with `--chapter CHAPTER`" in found.said and "6 files written" in found.said
+    assert "not on the roster" not in found.said and "submitted nothing" not in found.said
+
+
+# --- which files of a learner --------------------------------------------------------------------
+
+# A learner: the files, what of it is in the learner's folder then, and words that are said.
+# With `--chapter`:
+OF_ONE_CHAPTER: dict[str, tuple[Files, Files, str]] = {
+    "plain": ({PY: b"1"}, {f"{CH1}/{PY}": b"1"}, ""),
+    "unnamed": ({"solution.py": b"1"}, {f"{CH1}/{PY}": b"1"}, ""),
+    "several": (
+        {"a.py": b"1", "b.py": b"2", "text.pdf": b"3"},
+        {f"{CH1}/a.py": b"1", f"{CH1}/b.py": b"2", f"{CH1}/text.pdf": b"3"},
+        "single script or notebook; rename the file",
+    ),
+    "more": (
+        {PY: b"1", "plots.ipynb": b"{}"},
+        {f"{CH1}/{PY}": b"1"},
+        "plots.ipynb does not name a chapter",
+    ),
+    "large": (
+        {PY: b"#" * (1 + (1 << 20))},
+        {f"{CH1}/{PY}": b"#" * (1 + (1 << 20))},
+        "is larger than any answer",
+    ),
+    "text": ({}, {}, "online text or link, which is not collected: text@uni.edu"),
+    "rar": ({"work.rar": b"1"}, {f"{CH1}/work.rar": b"1"}, "is an archive that stays closed"),
+    "versions": (
+        {f"{CH1} (1).py": b"2", PY: b"1", f"{CH1} (10).py": b"3"},
+        {
+            f"{CH1}/{PY}": b"3",
+            f"{CH1}/.older/1-{PY}": b"1",
+            f"{CH1}/.older/2-{CH1} (1).py": b"2",
+        },
+        "",
+    ),
+    # These are losses:
+    "damaged": ({"work.zip": b"PK\3\4 no"}, {"work.zip": b"PK\3\4 no"}, "is a damaged zip"),
+    "other": (
+        {f"{CH2}.py": b"1"},
+        {f"{CH1}/.set_aside/{CH2}.py": b"1"},
+        f"belongs to {CH2} by its name, and not to {CH1}",
+    ),
+    "other_zip": (
+        {"my.zip": zipped({f"{CH2}.py": "1"})},
+        {f"{CH1}/.set_aside/my.zip": zipped({f"{CH2}.py": "1"})},
+        "my.zip belongs to",
+    ),
+}  # fmt: skip
+# Without:
+OF_ALL_CHAPTERS: dict[str, tuple[Files, Files, str]] = {
+    "both": (
+        {PY: b"1", f"{CH2}.py": b"2"},
+        {f"{CH1}/{PY}": b"1", f"{CH2}/{CH2}.py": b"2"},
+        "",
+    ),
+    "zip": ({"my.zip": zipped({PY: "1"})}, {"my.zip": zipped({PY: "1"})}, ""),
+    "weights": (
+        {f"{CH6}.py": b"1", WEIGHTS: bytes(1 << 21)},
+        {f"{CH6}/{CH6}.py": b"1"},
+        f"{WEIGHTS} is larger",
+    ),
+    "unnamed": ({"solution.py": b"1"}, {"solution.py": b"1"}, "cannot tell which chapter"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "cases, options, status",
+    [(OF_ONE_CHAPTER, ("--chapter", CH1), 1), (OF_ALL_CHAPTERS, (), 0)],
+)
+def test_what_becomes_of_each_learners_files(tmp_path, cases, options, status):
+    files = {login: own for login, (own, _, _) in cases.items()}
+    source, roster = given_out("moodle", tmp_path, files)
+    for _ in range(2):  # collected again, nothing is kept twice
+        found = collect("moodle", source, tmp_path / "in", "--roster", roster, *options)
+        for login, (_, kept, word) in cases.items():
+            assert found.of(f"{login}@uni.edu") == kept, login
+            assert word in found.said, found.said
+        assert found.status == status
+
+
+def test_a_file_without_a_chapters_name_is_kept_and_says_how_to_collect_it(tmp_path):
+    source, _ = given_out("gradescope", tmp_path, {"ada": {PY: b"1"}, "bao": {"a.py": b"2"}})
+    found = collect("gradescope", source, tmp_path / "in")
+    assert found.of("78") == {f"{CH1}/a.py": b"2"} and f"`--chapter {CH1}`" in found.said
+
+
+def test_of_a_zip_with_several_chapters_only_the_collected_one_counts(tmp_path):
+    """Learners zip their whole folder; the stubs in it must not replace what they submitted."""
+    names = [f"exercises/{CH2}.py", f"exercises/{CH3}.py", "exercises/notes.txt"]
+    own = {"all.zip": zipped(dict.fromkeys(names, "1"))}
+    source, roster = given_out("moodle", tmp_path, {"ada": own})
+    asked = ("--roster", roster, "--chapter", CH3)
+    found = collect("moodle", source, tmp_path / "in", *asked)
+    assert found.status == 0 and f"all.zip holds {CH2}, left out" in found.said
+    with zipfile.ZipFile(next((tmp_path / "in").rglob("all.zip"))) as archive:
+        assert archive.namelist() == names[1:]
+
+
+def test_a_repository_holds_more_than_a_submission(tmp_path):
+    """The kit's own files are no answers, and `--chapter` takes the others' without a word."""
+    kit = {f"exercises/{path}": b"kit" for path in (f"{CH2}.py", *(f"c/{n}.py" for n in range(20)))}
+    given = {f"exercises/given/{CH3}/{CH2}.py": b"given"}
+    files = {
+        "ada": kit | given,
+        "bao": {f"src/{PY}": b"new", f"old/{PY}": b"old"},
+        "chi": {"notes.txt": b"no submission"},
+        "dan": {PY: b"1", f"{CH2}.py": b"2"},
+    }
+    source = downloads.git(tmp_path / "r", files)
+    (tmp_path / "logins.csv").write_text("\n".join(["username", *files]) + "\n")
+    found = collect("git", source, tmp_path / "in", "--roster", tmp_path / "logins.csv")
+    assert found.of("ada") == {f"{CH2}/{CH2}.py": b"kit"}
+    assert found.of("bao") == {f"{CH1}/{PY}": b"new", f"{CH1}/.older/1-{PY}": b"old"}
+    assert f"old/{PY}" in found.said, "versions of one name are shown with their folders"
+    assert "submitted nothing: chi" in found.said and "more like these" in found.said
+    found = collect("git", source, tmp_path / "one", "--chapter", CH2)
+    assert found.of("dan") == {f"{CH2}/{CH2}.py": b"2"} and found.status == 0
+    assert f"files of other chapters than {CH2}" in found.said
+
+
+def test_canvas_says_who_is_late_and_the_newest_version_counts(tmp_path):
+    names = {f"loveada_LATE_7_30_{CH1}.py": "old", f"loveada_LATE_7_200_{CH1}-1.py": "new"}
+    names |= {"bao_2_text.html": "", "chi_LATE_3_link.html": "", f"anon_aB3dE_77_{PY}": "x"}
+    found = collect("canvas", write_zip(tmp_path / "c.zip", names), tmp_path / "in")
+    assert found.count == {"loveada_7": "new"} and found.said.count("late, says Canvas") == 1
+    assert "online text or link, which is not collected: bao_2, chi_3" in found.said
+    assert "1 file cannot be assigned: Canvas hides" in found.said and found.status == 1
+
+
+def test_moodles_files_without_folders(tmp_path):
+    names = {f"Ada Lovelace_12_assignsubmission_file_{PY}": "1"}
+    found = collect("moodle", write_zip(tmp_path / "m.zip", names), tmp_path / "in")
+    assert found.count == {"Ada Lovelace_12": "1"}
+
+
+# --- class lists --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "system, path, text, folder",
+    [
+        ("moodle", f"A_7_assignsubmission_file_/{PY}", "Identifier,Email address,ID number\n"
+         "Participant 7,ada@x.org,s1\nParticipant 8,b@x.org,s2\n", "s1"),
+        ("canvas", f"lovelaceada_101_5_{PY}", "Student,ID,SIS User ID,SIS Login ID,Section\n"
+         "    Points Possible,,,,\n\"Lovelace, Ada\",101,u1,ada,S1\n\"Student, Test\",999,,,S1\n",
+         "ada"),
+        ("git", f"hw-ADA/{PY}", "\ufeffusername;name\r\nada;Lovelace\r\nbao;O'Connor\r\n", "ada"),
+        ("git", f"hw-ada/{PY}", "username,email\rada,a@x.org\rben,b@x.org\r", "ada"),
+        ("git", f"hw-ada/{PY}", "id,github_username\ns12,ada\ns13,bao\n", "s12"),
+    ],
+)  # fmt: skip
+def test_a_class_list_names_the_folders(tmp_path, system, path, text, folder):
+    (tmp_path / "list.csv").write_text(text, encoding="utf-8", newline="")
+    source = write_zip(tmp_path / "all.zip", {path: "1"})
+    found = collect(system, source, tmp_path / "in", "--roster", tmp_path / "list.csv")
+    assert found.count == {folder: "1"} and "Student, Test" not in found.said
+
+
+def test_learners_without_a_submission_or_a_line_are_named(tmp_path):
+    source, roster = given_out("moodle", tmp_path, CLASS)
+    lines = roster.read_text("utf-8-sig").splitlines()
+    roster.write_text("\n".join([lines[0], *lines[2:], "Participant 9,Zoe,zoe@uni.edu,,,100,,,,"]))
+    found = collect("moodle", source, tmp_path / "in", "--roster", roster)
+    assert "not on the roster: Ada O'Neil_12345" in found.said
+    assert "submitted nothing: zoe@uni.edu" in found.said and found.count["Ada O'Neil_12345"] == "1"
+
+
+def test_a_second_folder_of_a_learner_is_reported(tmp_path):
+    source, roster = given_out("moodle", tmp_path, CLASS)
+    word = "under another name already"
+    for _ in range(2):
+        assert word not in collect("moodle", source, tmp_path / "in", "--roster", roster).said
+    said = collect("moodle", source, tmp_path / "in", "--preview").said
+    assert f"5 learners are in SUBMITTED {word}" in said
+    assert "ada@uni.edu is Ada O'Neil_12345" in said
+
+
+def test_scripts_that_nbgrader_would_ignore_are_reported(tmp_path):
+    source, roster = given_out("canvas", tmp_path, CLASS)
+    for name, word in (("nbgrader_config.py", ""), ("gradebook.db", "3 scripts came in")):
+        (tmp_path / name).touch()
+        said = collect("canvas", source, tmp_path / "submitted", "--roster", roster).said
+        assert word in said and bool(word) == ("script_to_notebook" in said)
+    assert "scripts came in" not in collect("canvas", source, tmp_path / "elsewhere").said
+
+
+# --- times ----------------------------------------------------------------------------------------
+
+GERMAN = (
+    "ID,Vollständiger Name,E-Mail-Adresse,Status,Bewertung,Bestwertung,"
+    "Bewertung kann geändert werden,Zuletzt geändert (Abgabe),"
+    "Zuletzt geändert (Bewertung),Feedback als Kommentar"
+)
+FRENCH = (
+    "Identifiant,Nom complet,Adresse de courriel,Statut,Note,Note maximale,"
+    "La note peut être modifiée,Dernière modification (travail remis),"
+    "Dernière modification (note),Feedback par commentaires"
+)
+ENGLISH = downloads.MOODLE_WORKSHEET
+ONE = {"ada": {PY: b"1"}}
+TWO = ONE | {"bao": {PY: b"2"}}
+
+
+def from_moodle(
+    folder: Path, files, when, *options, header=ENGLISH, word="Participant", **lateness
+):
+    """Collect from Moodle in a course with these settings of lateness."""
+    sheet = downloads.moodle(folder / "m.zip", files, when)
+    text = sheet.read_text("utf-8-sig").replace("Participant", word).replace("* ", "")
+    sheet.write_text(text.replace(ENGLISH, header), encoding="utf-8-sig")
+    write_course(folder / "course", lateness=lateness)
+    told = ("--roster", sheet, *options)
+    return collect("moodle", folder / "m.zip", folder / "in", *told, course=folder / "course")
+
+
+@pytest.mark.parametrize(
+    "header, word, when",
+    [
+        (GERMAN, "Teilnehmer/in", "Freitag, 15. Januar 2027, 23:59"),
+        (GERMAN, "Teilnehmer/in*", "Freitag, 15. Januar 2027, 23:59"),  # without a space
+        (FRENCH, "Participant*", "vendredi 15 janvier 2027, 23:59"),
+        (FRENCH, "Participant", "vendredi 15 janvier 2027, 23:59"),
+        (ENGLISH, "Participant", "viernes, 15 de enero de 2027, 23:59"),
+        (ENGLISH, "Participant", "January 15, 2027, 11:59 PM"),
+        (ENGLISH, "Participant", "1/15/2027, 11:59 PM"),
+        (ENGLISH, "Participant", "15.01.2027 23:59"),
+        (ENGLISH, "Participant", "2027-01-15 23:59"),
+    ],
+)
+def test_worksheets_in_common_languages_are_understood(tmp_path, header, word, when):
+    found = from_moodle(tmp_path, ONE, {"ada": when}, header=header, word=word, zone="UTC")
+    assert found.time("ada@uni.edu", CH1) == "2027-01-15 23:59:00 UTC", found.said
+
+
+BERLIN, DUE = {"zone": "Europe/Berlin"}, {"deadlines": {CH1: "2027-01-15 23:59 UTC"}}
+SHORT = {"ada": "1/2/2027, 11:59 PM", "bao": "1/3/2027, 11:59 PM"}
+CLEAR = SHORT | {"bao": "1/13/2027, 11:59 PM"}
+LATE = {"ada": "Friday, 15 January 2027, 11:59 PM"}
+
+
+@pytest.mark.parametrize(
+    "when, options, lateness, time, word",
+    [
+        (LATE, (), BERLIN, "2027-01-15 22:59:00 UTC", "2027-01-15 23:59:00 Europe/Berlin"),
+        (LATE, ("--zone", "UTC"), BERLIN, "2027-01-15 23:59:00 UTC", ""),
+        ({"ada": "Sunday, 31 October 2027, 2:30 AM"}, (), BERLIN, "2027-10-31 00:30:00 UTC",
+         "an hour happens twice"),  # in the learner's favour
+        (SHORT, ("--date-order", "dmy"), {"zone": "UTC"}, "2027-02-01 23:59:00 UTC", ""),
+        (CLEAR, (), {"zone": "UTC"}, "2027-01-02 23:59:00 UTC", ""),
+        (LATE, (), BERLIN | DUE, "2027-01-15 22:59:00 UTC", "times of 1 file are unknown"),
+        ({}, (), DUE, "", "times of 2 files are unknown"),
+        # These are refused:
+        (LATE, (), {}, None, "time zone of the worksheet's dates is not known"),
+        (LATE, ("--zone", "Mars"), BERLIN, None, "there is no time zone Mars"),
+        ({"ada": "Sunday, 28 March 2027, 2:30 AM"}, (), BERLIN, None, "does not exist"),
+        (SHORT, (), {"zone": "UTC"}, None, "--date-order"),
+        (CLEAR, ("--date-order", "dmy"), {"zone": "UTC"}, None, "1/13/2027"),
+        ({"ada": "gestern"}, (), BERLIN, None, "is not understood: 'gestern'"),
+        # So are deadlines without a time zone, or in an hour that does not exist or exists twice:
+        ({}, (), {"deadlines": {CH1: "2027-01-15 23:59"}}, None, "names no time zone"),
+        ({}, (), {"zone": "Mars"}, None, "no time zone Mars"),
+        ({}, (), BERLIN | {"deadlines": {CH1: "2027-03-28 02:30"}}, None, "does not exist"),
+        ({}, (), BERLIN | {"deadlines": {CH1: "2027-10-31 02:30"}}, None, "twice"),
+    ],
+)  # fmt: skip
+def test_times_of_the_worksheet_need_a_zone_and_an_order(
+    tmp_path, when, options, lateness, time, word
+):
+    found = from_moodle(tmp_path, TWO, when, *options, **lateness)
+    assert re.sub(r"\s+", " ", word) in re.sub(r"\s+", " ", found.said), found.said
+    assert found.status == (2 if time is None else 0)
+    assert found.time("ada@uni.edu", CH1) == (time or "")
+    assert bool(found.files) == (time is not None)
+
+
+def test_a_known_time_stays_with_its_file(tmp_path):
+    other = {"ada": {PY: b"other"}}
+    steps = [(ONE, {}, ""), (ONE, LATE, "2027"), (ONE, {}, "2027"), (other, {}, "")]
+    for files, when, year in steps:
+        found = from_moodle(tmp_path, files, when, zone="UTC")
+        assert found.time("ada@uni.edu", CH1)[:4] == year
+
+
+def test_a_worksheet_without_times_is_refused_if_there_are_deadlines(tmp_path):
+    header = ENGLISH.replace("Last modified (submission)", "choHlu'")
+    found = from_moodle(tmp_path, ONE, LATE, header=header, **BERLIN | DUE)
+    assert found.status == 2 and "no column with submission times" in found.said
+
+
+def git(clone: Path, *arguments: str, date: str = "2026-01-10T10:00:00+02:00") -> None:
+    """Run git in a clone, at a certain time."""
+    own = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date, "GIT_CONFIG_GLOBAL": "/dev/null"}
+    who = ["-c", "user.name=ada", "-c", "user.email=ada@uni.edu", "-c", "gc.auto=0"]
+    own["PATH"] = "/usr/bin:/bin"
+    subprocess.run(["git", *who, *arguments], cwd=clone, env=own, check=True)
+
+
+SETTINGS = """
+[core]
+    fsmonitor = touch {0}
+    pager = touch {0}
+    alternateRefsCommand = touch {0}
+    hooksPath = {1}
+[log]
+    showSignature = true
+[gpg]
+    program = touch {0}
+[pager]
+    log = touch {0}
+[diff]
+    external = touch {0}
+"""
+NO_HEADS = ["", "ref: ../../secret", "ref: refs/heads/../../x", "--help", "0" * 40]
+
+
+def test_a_clones_file_has_the_time_of_its_last_commit_and_no_setting_of_a_clone_runs(tmp_path):
+    clones, trap = tmp_path / "clones", tmp_path / "touched"
+
+    def clone(name: str) -> Path:
+        return shutil.copytree(first, clones / f"hw-{name}")
+
+    first = clones / "hw-plain"
+    first.mkdir(parents=True)
+    git(first, "init", "-q", "-b", "main")
+    for text, date in (("1", "2026-01-10T10:00:00+02:00"), ("2", "2026-01-12T23:30:00+02:00")):
+        (first / PY).write_text(text)
+        git(first, "add", ".")
+        git(first, "commit", "-q", "-m", "x", date=date)
+    git(clone("packed"), "pack-refs", "--all")
+    git(clones / "hw-packed", "repack", "-adq")
+    git(clone("detached"), "checkout", "-q", "--detach", "HEAD~1")
+    (clone("future") / PY).write_text("3")
+    git(clones / "hw-future", "commit", "-qam", "x", date="2090-01-01T00:00:00Z")
+    with (clone("trap") / ".git" / "config").open("a") as config:
+        config.write(SETTINGS.format(trap, tmp_path))
+    for number, head in enumerate(NO_HEADS):
+        (clone(f"none{number}") / ".git" / "HEAD").write_text(head)
+    found = collect("git", clones, tmp_path / "in")
+    times = dict.fromkeys(("plain", "packed", "trap"), "2026-01-12 21:30:00 UTC")
+    times |= {"detached": "2026-01-10 08:00:00 UTC"}
+    times |= {f"none{number}": "" for number in range(len(NO_HEADS))}
+    assert {login: found.time(login, CH1) for login in times} == times
+    assert found.time("future", CH1)[:4] not in ("", "2090") and not trap.exists()
+    assert "impossible times of 1 learner were replaced" in found.said
+
+
+# --- collecting again ---------------------------------------------------------------------------
+
+
+def again(folder: Path, *steps: tuple[int, Files]) -> downloads.Collected:
+    """Collect a learner's files of one day of January 2027 after another; return the last."""
+    for day, files in steps:
+        shutil.rmtree(folder / "export", ignore_errors=True)
+        at = {"ada": f"2027-01-{day:02} 12:00:00 +00:00"}
+        own = {"ada": files, "bao": {PY: b"0"}}
+        source = downloads.gradescope(folder / "export", own, at)
+        found = collect("gradescope", source, folder / "in")
+        assert found.status == 0, found.said
+    return found
+
+
+NB = f"{CH1}.ipynb"
+
+
+@pytest.mark.parametrize(
+    "steps, kept, day, word",
+    [
+        ([(10, {PY: b"1"}), (12, {PY: b"2"})], {PY: b"2", f".older/1-{PY}": b"1"}, 12,
+         "2 files written"),
+        ([(12, {PY: b"2"}), (11, {PY: b"3"})], {PY: b"2"}, 12, "is newer than the collected file"),
+        # a newer script replaces a notebook that the submission no longer has
+        ([(10, {NB: b"{}"}), (11, {PY: b"1"})], {PY: b"1", f".older/1-{NB}": b"{}"}, 11,
+         "is not in the newer submission"),
+        ([(10, {NB: b"{}"}), (11, {PY: b"1"}), (11, {PY: b"1"}), (10, {NB: b"{}"})],
+         {PY: b"1", f".older/1-{NB}": b"{}"}, 11, "is not in the newest submission"),
+        ([(10, {NB: b"{}"}), (11, {PY: b"1"}), (12, {NB: b"{}"})],
+         {NB: b"{}", f".older/1-{NB}": b"{}", f".older/2-{PY}": b"1"}, 12, "was moved to .older"),
+        # the time is that of the newest file that counts
+        ([(10, {NB: b"{}"}), (5, {PY: b"1"}), (4, {PY: b"0"}), (7, {PY: b"2"})],
+         {NB: b"{}", PY: b"2", f".older/1-{PY}": b"1"}, 10, ""),
+        ([(12, {PY: b"2", NB: b"{}"}), (11, {PY: b"2"})], {PY: b"2", NB: b"{}"}, 12, ""),
+    ],
+)  # fmt: skip
+def test_newer_files_count_and_older_ones_are_kept(tmp_path, steps, kept, day, word):
+    last = again(tmp_path, *steps)
+    assert last.of("77") == {f"{CH1}/{name}": content for name, content in kept.items()}
+    assert last.time("77", CH1).startswith(f"2027-01-{day}") and word in last.said
+
+
+def test_weights_stay_if_only_the_code_is_submitted_again(tmp_path):
+    last = again(tmp_path, (10, {f"{CH6}.ipynb": b"{}", WEIGHTS: b"2"}), (11, {f"{CH6}.py": b"1"}))
+    older = f"{CH6}/.older/1-{CH6}.ipynb"
+    assert set(last.of("77")) == {f"{CH6}/{CH6}.py", f"{CH6}/{WEIGHTS}", older}
+
+
+def test_an_empty_script_does_not_hide_a_newer_one_under_another_name(tmp_path):
+    last = again(tmp_path, (10, {PY: b""}), (11, {"chapter1.py": b"1"}))
+    assert last.of("77") == {f"{CH1}/chapter1.py": b"1", f"{CH1}/.older/1-{PY}": b""}
+
+
+def test_a_file_that_was_copied_by_hand_stays(tmp_path):
+    copied = tmp_path / "in" / "77" / CH1 / NB
+    copied.parent.mkdir(parents=True)
+    copied.write_bytes(b"{}")
+    assert set(again(tmp_path, (11, {PY: b"1"})).of("77")) == {f"{CH1}/{PY}", f"{CH1}/{NB}"}
+
+
+def test_an_older_version_that_is_taken_away_costs_no_other(tmp_path):
+    again(tmp_path, *((day, {PY: text}) for day, text in ((10, b"1"), (11, b"2"), (12, b"3"))))
+    older = tmp_path / "in" / "77" / CH1 / ".older"
+    (older / f"1-{PY}").unlink()
+    again(tmp_path, (13, {PY: b"2"}), (14, {PY: b"4"}))
+    assert {path.read_bytes() for path in older.iterdir()} == {b"2", b"3"}
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+MOODLE = {f"Ada_1_assignsubmission_file_/{PY}": "1", f"Ben_2_assignsubmission_file_/{PY}": "2"}
+CLONES = {f"hw-ada/{PY}": "1", f"hw-ben/{PY}": "2"}
+
+
+def metadata(text: str) -> dict[str, str]:
+    """Return Gradescope's export of one submission with this metadata."""
+    return {"a/submission_metadata.yml": text, f"a/submission_1/{PY}": "1"}
+
+
+@pytest.mark.parametrize(
+    "system, source, roster, word",
+    [
+        ("blackboard", MOODLE, None, "must be one of moodle, canvas, gradescope, git"),
+        ("moodle", {}, None, "does not look like a download from moodle"),
+        ("canvas", MOODLE, None, "does not look like a download from canvas"),
+        ("canvas", "no zip", None, "neither a folder nor a zip"),
+        ("canvas", None, None, "No such file"),
+        ("gradescope", MOODLE, None, "there is no submission_metadata.yml"),
+        ("gradescope", metadata("a: ["), None, "does not say"),
+        ("gradescope", metadata("- 1\n"), None, "does not say"),
+        ("gradescope", metadata("submission_1: 3\n"), None, "does not say"),
+        ("gradescope", metadata("submission_1:\n  :submitters: 5\n"), None, "does not say"),
+        ("gradescope", metadata("a: " + "[" * 50_000), None, "does not say"),
+        ("git", CLONES, b"colour,shape\nred,round\n", "it has colour, shape"),
+        ("git", CLONES, b"", "none of the columns"),
+        ("git", CLONES, b"ada\n", "none of the columns"),
+        ("git", CLONES, b"id,name\n", "has a header, but no learners"),
+        ("git", CLONES, b"id,name\n,Ada\n", "has no names"),
+        ("git", CLONES, b"id\nada\nada\n", "names ada twice"),
+        ("git", CLONES, b"username,email\nada,a\nada,a\n", "names ada twice"),
+        ("git", CLONES, b"id\n\xff\xfe\n", "CSV UTF-8"),
+        ("git", CLONES, b'username,email\nada,"a@x\nben,b\n', "line 2: a quote is not closed"),
+        ("git", CLONES, b'username,email\nada,a\nben,"b"x\n', "line 3: a quote is not closed"),
+        ("git", CLONES, b'username,email\nada,"a\nben,"\ncleo,c\n', "line 2: 'email' has a line"),
+        ("moodle", MOODLE, b"name,points\nada,1\n", "it has name, points"),
+        ("moodle", MOODLE, b"email\nada\n", "no column of participant numbers"),
+        ("moodle", MOODLE, b"identifier,email\nParticipant 7,z@x\n", "none of the 2 learners"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_collected_is_refused_in_a_sentence(tmp_path, system, source, roster, word):
+    if isinstance(source, dict):
+        write_zip(tmp_path / "all.zip", source)
+    elif source is not None:
+        (tmp_path / "all.zip").write_text(source)
+    if roster is not None:
+        (tmp_path / "list.csv").write_bytes(roster)
+    options = () if roster is None else ("--roster", tmp_path / "list.csv")
+    found = collect(system, tmp_path / "all.zip", tmp_path / "in", *options)
+    said = re.sub(r"\s+", " ", found.said)
+    assert found.status == 2 and word in said, said
+    assert not found.files and "Traceback" not in said
+
+
+def test_a_class_list_that_is_not_there_is_refused(tmp_path):
+    source = write_zip(tmp_path / "all.zip", CLONES)
+    found = collect("git", source, tmp_path / "in", "--roster", tmp_path / "list.csv")
+    assert found.status == 2 and "No such file" in found.said

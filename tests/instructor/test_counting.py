@@ -1,0 +1,355 @@
+"""Which points count: late work, attempts, overrides and the term; and when results are shown."""
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from ..support import CourseError, load_course
+from .runs import (
+    CH1,
+    CH2,
+    CH3,
+    CHAPTER,
+    MOST,
+    WHEN,
+    chapter_rows,
+    notes_in,
+    points_of,
+    put_rows,
+    row,
+    run_here,
+    squeezed,
+)
+
+pytestmark = pytest.mark.slow
+DAY = 24 * 60 * 60
+DUE = "2027-01-15 09:00 Europe/Berlin"  # WHEN
+RULE = {"deadlines": {CH1: DUE}, "share_a_day": 0.2, "most": 0.5, "grace_seconds": 600}
+# Seconds after the deadline, and the share of the points that is left.
+LATE = {-5: 1.0, 600: 1.0, 601: 0.8, DAY: 0.8, DAY + 1: 0.6, 3 * DAY: 0.5, 100 * DAY: 0.5}
+FIRST, SECOND = CHAPTER.exercises[:2]
+HEADER = "student,exercise,points,reason"
+DECIDED = [HEADER, f"ada,{FIRST.name},4.5,right but for a name", f"bao,{FIRST.name},excused,ill"]
+
+
+def stamp(term, student: str, text: str) -> None:
+    """Write the time of a submission as nbgrader does."""
+    (term.submitted / student / CH1 / "timestamp.txt").write_text(text, encoding="utf-8")
+
+
+# --- late work -----------------------------------------------------------------------------------
+
+
+def test_late_work_loses_what_the_rule_says_and_rows_say_why(term):
+    """By the file's own time, or by the time that nbgrader wrote."""
+    term.settings(**RULE)
+    for number, seconds in enumerate(LATE):
+        term.put(f"{seconds}", 1.0, WHEN + (50 * DAY if number % 2 else seconds))
+        if number % 2:
+            at = datetime.fromtimestamp(WHEN + seconds, UTC)
+            stamp(term, f"{seconds}", f"{at:%Y-%m-%d %H:%M:%S} UTC")
+    graded = term.grade()
+    assert points_of(graded) == {f"{s}": round(MOST * share, 6) for s, share in LATE.items()}
+    row = graded.rows["601", CH1, FIRST.name]
+    assert (row["submitted"], row["late_seconds"]) == ("2027-01-15 08:10:01 UTC", 601.0)
+    assert row["status"] == "passed" and row["points"] + row["penalty"] == row["max_points"]
+    assert graded.rows["600", CH1, FIRST.name]["penalty"] == 0
+    (note,) = notes_in(graded.said, "file's own time")
+    assert "601" in note and f" {DAY}," not in note, "who has a stamp is not in doubt"
+    lax = {"deadlines": {CH1: "2028-01-15 23:59 UTC"}, "share_a_day": 0.2}
+    term.settings(**lax)
+    assert set(term.points().values()) == {MOST}, "a deadline that moves, moves points"
+    term.settings(**RULE)
+    again = term.grade()
+    assert again.rows == graded.rows and "7 of them graded before" in again.said
+
+
+def test_unknown_and_missing_submissions_are_not_late(term):
+    term.settings(**RULE)
+    path = term.put("ada", 1.0, WHEN + DAY)
+    (path.parent / ".no_timestamp").write_text("")
+    (term.submitted / "bao").mkdir()
+    graded = term.grade()
+    assert points_of(graded) == {"ada": MOST, "bao": 0.0}
+    assert {row["late_seconds"] for row in graded.rows.values()} == {0.0}
+    assert "ada" in notes_in(graded.said, "unknown, so they count as on time")[0]
+
+
+STAMPS = ["", "yesterday", "2027-01-15 8 Uhr\n", "\N{SNOWMAN}", "0001-01-01 00:00:00 UTC"]
+STAMPS += ["9999-12-31 23:59:59 -14:00", "2036-01-01 00:00:00 UTC", "2027-02-30 00:00 UTC"]
+
+
+def test_an_impossible_stamp_is_reported_and_replaced_by_the_files_own_time(term):
+    term.settings(**RULE)
+    for number, text in enumerate(STAMPS):
+        term.put(f"s{number}", 1.0, WHEN + DAY)
+        stamp(term, f"s{number}", text)
+    graded = term.grade()
+    assert {row["late_seconds"] for row in graded.rows.values()} == {DAY}
+    (note,) = notes_in(graded.said, "impossible times were replaced")
+    assert "s0, s1" in note
+    stamp(term, "s1", "2027-01-15 08:00")
+    term.settings(**RULE, zone="Europe/Berlin")
+    (note,) = notes_in(term.grade().said, "names no time zone")
+    assert note.endswith("s1")
+
+
+@pytest.mark.parametrize(
+    "settings, said",
+    [
+        ({"deadlines": {"ch9": DUE}}, "ch9"),
+        ({"deadlines": {CH1: "tomorrow"}}, "'tomorrow' is not a time"),
+        ({"deadlines": {CH1: "2027-02-30 23:59 UTC"}}, "is not a time"),
+        ({"deadlines": {CH1: "2027-01-15 23:59 Mars/Base"}}, "Mars/Base"),
+        ({"share_a_day": 20}, "share_a_day is 20"),
+        ({"attempts": "first"}, "give last or best"),
+        ({"feedback_from": "soon"}, "feedback_from"),
+        ({"feedback_from": "2032-01-20 08:00"}, "names no time zone"),
+        ({"most_attempts": -1}, "most_attempts is negative"),
+        ({"more": {"scheme": {"weights": {"ch9": 1}}}}, "ch9"),
+        ({"more": {"scheme": {"drop_lowest": 6}}}, "drop_lowest is 6"),
+        ({"more": {"scheme": {"pass_mark": 120}}}, "pass_mark is 120"),
+        ({"more": {"scheme": {"decimals": -1}}}, "decimals is -1"),
+        ({"more": {"scheme": {"bonus": ("ch9",), "most": -1}}}, "most is -1"),
+    ],
+)
+def test_settings_that_cannot_be_are_one_sentence(term, settings, said):
+    term.settings(**settings)
+    with pytest.raises(CourseError, match=said):
+        load_course(term.course / "graders")
+
+
+# --- which attempt counts ------------------------------------------------------------------------
+
+
+def test_the_last_attempt_counts_or_the_best(term):
+    """Every attempt is kept, so the rule may change; the log names it, and the file that counts."""
+    got = []
+    for share, attempts in ((0.5, "last"), (0.75, "last"), (0.25, "last"), (0.25, "best")):
+        term.settings(attempts=attempts)
+        term.put("ada", share)
+        got.append(term.points()["ada"] / MOST)
+    assert got == [0.5, 0.75, 0.25, 0.75]
+    *lines, last = term.log("ada")
+    assert any("another rule on attempts" in line for line in lines)
+    assert last.startswith(f"{CH1}: {0.75 * MOST:g} of") and "of the earlier file" in last
+    term.put("ada", 0.1)
+    assert term.points()["ada"] == 0.75 * MOST
+    term.settings(attempts="last")
+    assert term.points()["ada"] == round(0.1 * MOST, 6)
+
+
+def test_the_best_attempt_is_that_with_most_points_after_its_penalty(term):
+    term.settings(deadlines={CH1: DUE}, share_a_day=0.5, attempts="best")
+    for share, at in ((0.8, WHEN - 5), (1.0, WHEN + 5)):
+        term.put("ada", share, at)
+        graded = term.grade()
+    assert points_of(graded)["ada"] == pytest.approx(0.8 * MOST)
+    assert {row["late_seconds"] for row in graded.rows.values()} == {0.0}
+
+
+def test_files_after_the_limit_of_attempts_are_graded_and_do_not_count(term):
+    term.settings(most_attempts=2)
+    for share in (0.75, 0.5, 0.75, 1.0):  # the third is the first one again
+        term.put("ada", share)
+        graded = term.grade()
+    assert points_of(graded)["ada"] == 0.75 * MOST and notes_in(graded.said, "more than 2 files")
+    term.settings()
+    assert term.points()["ada"] == MOST
+
+
+# --- overrides -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def decided(term):
+    """A class of three with half of the points each, and two decisions of an instructor."""
+    for name in ("ada", "bao", "chi"):
+        term.put(name, 0.5, text=name)
+    term.found = term.grade()
+    term.write("overrides.csv", *DECIDED)
+    return term
+
+
+def test_a_decision_stays_through_new_files_and_is_taken_back_with_its_line(decided):
+    graded = decided.grade()
+    given, excused = (graded.rows[name, CH1, FIRST.name] for name in ("ada", "bao"))
+    assert (given["points"], given["max_points"]) == (4.5, FIRST.points)
+    assert given["override"] == {
+        "found": FIRST.points / 2, "of": FIRST.points, "reason": "right but for a name",
+    }  # fmt: skip
+    assert (excused["points"], excused["max_points"]) == (0.0, 0.0)
+    others = [row for key, row in graded.rows.items() if row != decided.found.rows[key]]
+    assert others == [given, excused]
+    assert "(an override)" in decided.use("log", "ada")
+    again = decided.grade()
+    assert again.rows == graded.rows and "differ" not in again.said
+    decided.put("ada", 1.0, text="another file")
+    again = decided.grade()
+    assert again.rows["ada", CH1, FIRST.name]["points"] == 4.5
+    assert again.rows["ada", CH1, SECOND.name]["points"] == SECOND.points
+    assert notes_in(again.said, f"old overrides still count: ada/{CH1}/{FIRST.name}")
+    (decided.out / "overrides.csv").unlink()
+    again = decided.grade()
+    assert again.rows["bao", CH1, FIRST.name] == decided.found.rows["bao", CH1, FIRST.name]
+    assert again.rows["ada", CH1, FIRST.name]["points"] == FIRST.points
+
+
+def test_late_work_loses_nothing_of_what_an_instructor_gave(decided):
+    decided.settings(deadlines={CH1: "2027-01-01 12:00 UTC"}, share_a_day=0.5)
+    rows = decided.grade().rows
+    assert (rows["ada", CH1, FIRST.name]["points"], rows["ada", CH1, FIRST.name]["penalty"]) == (
+        4.5, 0.0,
+    )  # fmt: skip
+    assert rows["ada", CH1, SECOND.name]["penalty"] > 0
+
+
+def test_report_pages_and_exports_show_the_decisions(decided):
+    decided.grade()
+    page = squeezed(decided.page())
+    assert "Decided by an instructor" in page and "2.5 of 5 → excused" in page
+    assert "Your instructor gave 4.5 points: right but for a name" in page
+    own = squeezed(decided.exported("pages/bao.html", "--to", "html"))
+    assert "excused this: ill" in own and f"of {MOST - FIRST.points:g} points" in own
+    lines = csv.DictReader(io.StringIO(decided.exported("grades.csv")))
+    half = MOST / 2
+    assert {r["student"]: (float(r["points"]), float(r["max_points"])) for r in lines} == {
+        "ada": (half - FIRST.points / 2 + 4.5, MOST),
+        "bao": (half - FIRST.points / 2, MOST - FIRST.points),
+        "chi": (half, MOST),
+    }
+
+
+BAD_FILES = {
+    "overrides.csv": [
+        ("student,exercise\nada,softmax\n", "line 1: there is no column points, reason"),
+        (f"{HEADER}\nada,soft,1,x\n", "'soft'"),
+        (f"{HEADER}\n\nada,softmax,many,x\n", "'many'"),
+        (f"{HEADER}\nada,softmax,99,x\n", "gives 0 to 10 points, not 99"),
+        (f"{HEADER}\nada,softmax,nan,x\n", "not nan"),
+        (f"{HEADER}\nada,{CH1},3,x\n", "can only be excused"),
+        (f"{HEADER}\nada,softmax,3,\n", "must not be empty"),
+        (f"{HEADER}\nada,softmax,3,x\nada,softmax,4,y\n", "line 3: an earlier line"),
+        ("\udcff", "is not UTF-8 text"),
+    ],
+    "extensions.csv": [],
+    "teams.csv": [],
+}
+COLUMNS = "student,exercise,points,reason,team,chapter,due,hours"
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_file_that_cannot_be_meant_is_one_sentence_before_anything_is_graded(term, name):
+    term.put("ada", 0.5)
+    path = term.write(name, "")
+    for text, said in [
+        *BAD_FILES[name],
+        ("", f"{name}, line 1: there is no column student"),
+        ("\na,b,c,d,e", "line 2: there is no column student"),
+        (f"{COLUMNS}\n\nada{',x' * 9}", "line 3: "),
+    ]:
+        path.write_bytes(text.encode("utf-8", "surrogateescape"))
+        assert said in term.grade(refused=True).said, text
+        assert not (term.out / "results.jsonl").exists()
+    path.write_text(f"{COLUMNS}\n")
+    assert term.points() == {"ada": MOST / 2}, "a header alone decides nothing"
+
+
+def test_unknown_learners_are_reported_and_a_spreadsheets_own_csv_is_read(term):
+    term.put("ada", 0.5)
+    text = f"\ufeff{HEADER}\nadda,softmax,1,x\nzoe,softmax,1,x".replace(",", ";")
+    term.write("overrides.csv", *text.split("\n"), "ada;softmax;4,5;half")
+    graded = term.grade()
+    assert graded.rows["ada", CH1, "softmax"]["points"] == 4.5
+    notes = notes_in(graded.said, "without results: adda (did you mean ada?), zoe")
+    assert len(notes) == 2 and graded.said.rstrip().endswith(notes[0]), "and again at the end"
+
+
+# --- the grade for the term ----------------------------------------------------------------------
+
+EVEN = dict.fromkeys((CH1, CH2, CH3), 1.0)
+
+
+def test_the_grade_for_the_term_is_the_same_in_every_view(term):
+    """The lowest dropped, weights, a pass mark, a bonus; excused chapters count for nothing."""
+    shares = {"ada": (0.6, 0.9, 0.4), "ben": (0.8,), "chi": (0.8, None, 0.6), "dan": (None,) * 3}
+    excused = [HEADER]
+    for name, own in shares.items():
+        for chapter, share in zip(EVEN, own, strict=False):
+            term.put(name, share or 0.0, text=name, chapter=chapter)
+            excused += [f"{name},{chapter},excused,ill"] if share is None else []
+    term.write("overrides.csv", *excused)
+    term.grade()
+
+    def totals(**scheme) -> dict[str, tuple[str, str, str]]:
+        term.settings(more={"scheme": scheme})
+        rows = csv.DictReader(io.StringIO(term.exported("term.csv")))
+        return {row["student"]: (row["total"], row["passed"], row["dropped"]) for row in rows}
+
+    # 60, 90 and 40 percent, the lowest dropped, weights 1, 2, 1: the example in the documentation
+    found = totals(drop_lowest=1, weights=EVEN | {CH2: 2.0}, pass_mark=50)
+    assert found["ada"] == ("80.0", "yes", CH3)
+    assert "80 of 100" in squeezed(term.exported("pages/ada.html", "--to", "html"))
+    assert term.log("ada")[-1] == f"The term so far: 80 of 100, without {CH3}: passed."
+    found = totals(weights=EVEN, pass_mark=70)
+    assert [found[name][:2] for name in ("ben", "chi", "dan")] == [
+        ("26.7", "no"), ("70.0", "yes"), ("", ""),
+    ]  # fmt: skip
+    assert totals(weights=EVEN, bonus=(CH3,))["ada"][0] == "95.0"
+    assert totals(weights=EVEN, bonus=(CH3,), most=90.0)["ada"][0] == "90.0"
+    assert totals(weights=EVEN, bonus=(CH3,), drop_lowest=1)["ada"] == ("130.0", "", CH1)
+    said = term.use("export", "--chapter", CH1)
+    assert "term.csv" not in said, "one chapter has no term"
+    assert "of them graded before" in term.grade().said, "a scheme grades no learner again"
+
+
+# --- what learners see, and when -----------------------------------------------------------------
+
+
+def test_learners_see_deadlines_and_no_penalties_and_their_own_extension(term):
+    term.settings(deadlines={CH1: "2025-01-15 22:59 UTC"}, zone="Europe/Berlin", share_a_day=0.2)
+    for name in ("ada", "ben"):
+        term.put(name, 1.0)
+    term.write(
+        "extensions.csv", "student,chapter,due,hours,reason", f"ada,{CH1},2025-01-20 12:00,,ill"
+    )
+    term.grade()
+    due = "2025-01-15 23:59 Europe/Berlin"
+    ada = squeezed(term.exported("pages/ada.html", "--to", "html"))
+    assert "Due 2025-01-20 12:00 Europe/Berlin, your extension" in ada
+    assert f"Due {due}" in squeezed(term.exported("pages/ben.html", "--to", "html"))
+    public = load_course(term.course / "graders").public_json()
+    assert json.loads(public)["chapters"][0]["due"] == due and "share_a_day" not in public
+    kit = term.folder / "kit"
+    (kit / "exercises").mkdir(parents=True)
+    (kit / "exercises" / "course.json").write_text(public)
+    said = run_here("progress", cwd=kit).stdout
+    assert f"{due} (over)" in said
+
+
+SECRET = "The scores are scaled."
+
+
+def test_results_are_hidden_until_the_date_for_feedback(term):
+    """Learners see that a file was received and can be loaded; instructors see all."""
+    told = "It could not be loaded: line 3."
+    broken = chapter_rows("bao", status="error", share=0.0, message=told)
+    none = {"message": "There is no submission.", "message_id": "nothing_submitted"}
+    rows = chapter_rows("ada", status="failed", share=0.25, message=SECRET) + broken
+    put_rows(term.out, [*rows, row("chi", 0, "not_attempted", 0.0, **none)])
+    term.settings(zone="Europe/Berlin", feedback_from="2032-01-20 08:00")
+    term.use("export", "--to", "html")
+    pages = term.out / "export" / "pages"
+    ada, bao, chi = (squeezed((pages / f"{n}.html").read_text()) for n in ("ada", "bao", "chi"))
+    assert SECRET not in ada and "wrong" not in ada and "was received" in ada
+    assert "2032-01-20 08:00 Europe/Berlin" in ada
+    assert "line 3" in bao and "Nothing was submitted" in chi
+    for form in ("moodle", "canvas"):
+        said = term.use("export", "--format", form, "--chapter", CH1, refused=True)
+        assert "before 2032-01-20 08:00" in said
+    assert f"{MOST / 4:g}" in term.exported("grades.csv"), "instructors have the points"
+    term.settings(feedback_from="2030-01-20 08:00 UTC")
+    assert SECRET in squeezed(term.exported("pages/ada.html", "--to", "html"))

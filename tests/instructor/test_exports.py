@@ -1,0 +1,410 @@
+"""Exports have the points of the report, in the formats of the course systems."""
+
+import csv
+import io
+import json
+import zipfile
+
+import pytest
+from openpyxl import load_workbook
+
+from . import downloads
+from .runs import (
+    CH1,
+    CH2,
+    CHAPTER,
+    COURSE,
+    MOST,
+    NAMES,
+    PowerCut,
+    chapter_rows,
+    notes_in,
+    put_rows,
+    row,
+    squeezed,
+)
+from .test_report import HOSTILE, Page
+
+pytestmark = pytest.mark.slow
+SHARES = {"ada": 1.0, "bao": 0.5, "chi": 0.25}
+
+
+def table(text: str, **options) -> list[dict[str, str]]:
+    """Return the rows of a CSV, by column."""
+    return list(csv.DictReader(io.StringIO(text), **options))
+
+
+def formula(cell: str) -> bool:
+    """Return True if a spreadsheet would calculate a cell."""
+    return cell.lstrip("\t\r\n")[:1] in ("=", "+", "-", "@", "\uff1d")
+
+
+# --- CSV, workbook, annotations ------------------------------------------------------------------
+
+
+def test_the_plain_csv_has_the_points_that_count_and_why(term):
+    term.settings(deadlines={CH1: "2027-01-15 07:00 UTC"}, share_a_day=0.2)
+    term.put("ada", 1.0)
+    term.put("=1+1", 0.5)
+    term.grade()
+    formula, ada = table(term.exported("grades.csv"))
+    assert term.said.strip() == str(term.out / "export" / "grades.csv")
+    assert ada == {
+        "student": "ada",
+        "chapter": CH1,
+        "points": "31.2",
+        "max_points": "39",
+        "penalty": "7.8",
+        "late_seconds": "3600.0",
+        "submitted": "2027-01-15 08:00:00 UTC",
+        "passed": "6",
+        "exercises": "6",
+    }
+    assert formula["student"] == "'=1+1"
+
+
+def test_an_excused_chapter_has_no_points(term):
+    put_rows(term.out, chapter_rows("ada", points=0.0, max_points=0.0) + chapter_rows("bao"))
+    ada, bao = table(term.exported("grades.csv"))
+    assert (ada["points"], ada["max_points"], bao["points"]) == ("", "", "39.0")
+
+
+def test_a_workbook_has_numbers_texts_and_one_line_for_each_learner(term):
+    term.put("=1+1 José", 1.0)
+    term.put("ada", 0.5)
+    term.put("ada", 0.5, chapter=CH2)
+    term.grade()
+    roster = term.write("roster.csv", "Full name,Username,Section", "Ada O'Neil,ada,Lab 1")
+    term.use("export", "--to", "xlsx", "--roster", roster)
+    (path,) = (term.out / "export").glob("*.xlsx")
+    book = load_workbook(path)
+    points = {line[:2]: line[2] for line in book["grades"].iter_rows(values_only=True)}
+    assert (points["=1+1 José", CH1], points["ada", CH1]) == (MOST, MOST / 2)
+    assert book["grades"]["A2"].data_type == "s", "nothing is calculated"
+    *_, ada = book["class"].iter_rows(values_only=True)
+    one, two = (chapter.points / 2 for chapter in COURSE.chapters[:2])
+    assert ada[:6] == ("ada", "Ada O'Neil", "Lab 1", one, two, one + two)
+    assert book["class"].auto_filter.ref
+
+
+def test_annotations_have_a_row_if_a_line_is_known(term):
+    rows = [
+        row("ada", 0, "failed", 0.0, message="No scale.", line=12),
+        row("ada", 1, "error", 0.0, message="It is empty.", line=None),
+        row("ada", 2),
+        row("ada", 3, "failed", 0.0, message="No scale, line 2.", line=2, notebook=True),
+    ]
+    put_rows(term.out, rows)
+    text = term.exported("annotations.jsonl", "--format", "jsonl-annotations")
+    found = [json.loads(line) for line in text.splitlines()]
+    assert [(one["command"], one.get("row"), one["text"]) for one in found] == [
+        ("annotate-code", 11, "No scale."),
+        ("append-message", None, "It is empty."),
+        ("append-message", None, "No scale, line 2."),
+    ]
+
+
+# --- Moodle --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def moodle(term):
+    """A class that came through Moodle, and its grading worksheet, with one more learner."""
+    files = {login: {f"{CH1}.py": f"{share} ".encode()} for login, share in SHARES.items()}
+    term.worksheet = downloads.moodle(term.folder / "m.zip", files, {})
+    with term.worksheet.open("a", encoding="utf-8") as file:
+        file.write("Participant 99,Zoe Zero,zoe@uni.edu,No submission,,100.00,Yes,-,-,\n")
+    told = ("--from", "moodle", "--roster", term.worksheet)
+    term.run("collect", term.folder / "m.zip", term.submitted, *told)
+    term.grade()
+    return term
+
+
+def worksheet(term, *edits: tuple[str, str]) -> None:
+    """Edit the worksheet as Moodle would give it back."""
+    text = term.worksheet.read_text(encoding="utf-8-sig")
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    term.worksheet.write_text(text, encoding="utf-8-sig")
+
+
+def to_moodle(term, *options: str, separator: str = ",") -> list[dict[str, str]]:
+    """Export into the worksheet; return its rows."""
+    told = ("--format", "moodle", "--roster", term.worksheet, *options)
+    return table(term.exported(f"moodle-{CH1}.csv", *told), delimiter=separator)
+
+
+def test_moodles_own_worksheet_comes_back_filled_in(moodle):
+    given = table(moodle.worksheet.read_text(encoding="utf-8-sig"))
+    rows = to_moodle(moodle)
+    assert [one["Grade"] for one in rows] == ["100.0", "50.0", "25.0", ""], "of Moodle's 100"
+    assert notes_in(moodle.said, "scaled to 100")
+    assert rows[1]["Feedback comments"].count("\n") == len(NAMES) - 1
+    ours = {"Grade", "Feedback comments"}
+    for old, new in zip(given, rows, strict=True):
+        assert {k: v for k, v in old.items() if k not in ours} == {
+            k: v for k, v in new.items() if k not in ours
+        }
+
+
+@pytest.mark.parametrize("most, grades, word", [
+    ("39.00", ["39.0", "19.5"], ""),
+    ('"70,5"', ["70.5", "35.25"], "scaled to 70.5"),
+    ("-", ["39.0", "19.5"], "does not give"),
+])  # fmt: skip
+def test_grades_are_out_of_what_the_worksheet_says(moodle, most, grades, word):
+    worksheet(moodle, ("100.00", most))
+    assert [one["Grade"] for one in to_moodle(moodle)][:2] == grades
+    notes = notes_in(moodle.said, "")
+    assert len(notes) == bool(word) and word in " ".join(notes)
+
+
+def test_a_german_worksheet_with_other_separators_stays_in_its_form(moodle):
+    worksheet(moodle, ("Participant ", "Teilnehmer/in"), ("Identifier,", "ID,"))
+    text = moodle.worksheet.read_text(encoding="utf-8-sig")
+    for separator, mark in ((",", "\ufeff"), (";", ""), ("\t", "\ufeff")):
+        moodle.worksheet.write_text(mark + text.replace(",", separator), encoding="utf-8")
+        rows = to_moodle(moodle, separator=separator)
+        assert rows[0]["ID"] == "Teilnehmer/in12345" and rows[0]["Grade"] == "100.0"
+        raw = (moodle.out / "export" / f"moodle-{CH1}.csv").read_text(encoding="utf-8")
+        assert raw.startswith(f"{mark}ID{separator}Full name")
+
+
+def test_cells_that_a_person_filled_in_stay_and_ours_are_updated(moodle):
+    """Moodle gives ours back rounded, with tags in comments."""
+    first = to_moodle(moodle)
+    told = first[0]["Feedback comments"].replace("\n", "<br />")
+    given = {"12345": ("100.00", f'"<p>{told}</p>"'), "12346": ("55.00", "See me")}
+    lines = moodle.worksheet.read_text(encoding="utf-8-sig").splitlines()
+    for at, line in enumerate(lines):
+        for number, (grade, comment) in given.items():
+            if line.startswith(f"Participant {number},"):
+                lines[at] = line.replace(",,100.00", f",{grade},100.00") + comment
+    moodle.worksheet.write_text("\n".join(lines) + "\n", encoding="utf-8-sig")
+    moodle.put("ada@uni.edu", 0.5, text="again")
+    moodle.grade()
+    ada, bao, chi, _ = to_moodle(moodle)
+    assert (ada["Grade"], bao["Grade"], chi["Grade"]) == ("50.0", "55.00", "25.0")
+    assert bao["Feedback comments"] == "See me"
+    assert ada["Feedback comments"] not in ("", first[0]["Feedback comments"])
+    (note,) = notes_in(moodle.said, "--overwrite")
+    assert "bao@uni.edu: grade 55.00 (ours: 50.0)" in note and "ada@" not in note
+    assert to_moodle(moodle, "--overwrite")[1]["Grade"] == "50.0"
+    worksheet(moodle, ("55.00,100.00,Yes", "55.00,100.00,No"))
+    assert to_moodle(moodle, "--overwrite")[1]["Grade"] == "55.00", "Moodle does not let it change"
+
+
+def test_formulas_of_learners_are_none_and_cells_of_others_stay(moodle):
+    worksheet(moodle, ("Zoe Zero", "-Zoe Zero"))
+    text = moodle.worksheet.read_text(encoding="utf-8-sig").splitlines()
+    lines = [f"{text[0]},Online text", *(f'{line},"=1+1"' for line in text[1:])]
+    moodle.worksheet.write_text("\n".join(lines), encoding="utf-8-sig")
+    rows = to_moodle(moodle)
+    assert {one["Online text"] for one in rows} == {"'=1+1"}
+    assert rows[3]["Full name"] == "-Zoe Zero" and notes_in(moodle.said, "1 of the cells")
+    cells = ["=1", "+a", "-a", "@a", "\t=1", "\r=1", "\uff1d1"]
+    put_rows(moodle.out, [row(cell, message=cell, mistakes=[cell]) for cell in cells])
+    for one in table(moodle.exported("grades.csv")):
+        assert not formula(one["student"])
+
+
+def test_moodle_finds_learners_by_number_without_a_worksheet_and_reads_about_late_work(term):
+    term.settings(deadlines={CH1: "2027-01-15 07:00 UTC"}, share_a_day=0.2)
+    term.put("Ada Lovelace_12345", 1.0)
+    term.grade()
+    (ada,) = table(term.exported(f"moodle-{CH1}.csv", "--format", "moodle"))
+    assert (ada["Identifier"], ada["Grade"]) == ("Participant 12345", "31.2")
+    assert "1 hour late: 7.8 points" in ada["Feedback comments"]
+    assert notes_in(term.said, "maximum grade must be 39")
+
+
+def test_learners_on_no_list_are_reported(moodle):
+    lines = moodle.worksheet.read_text(encoding="utf-8-sig").splitlines()
+    moodle.worksheet.write_text("\n".join([lines[0], lines[1]]), encoding="utf-8-sig")
+    to_moodle(moodle)
+    assert notes_in(moodle.said, "not on the roster, so not in the file: bao@uni.edu, chi@uni.edu")
+
+
+def test_feedback_files_are_in_moodles_folders_each_about_one_learner(moodle):
+    told = ("--to", "html", "--format", "moodle", "--roster", moodle.worksheet)
+    moodle.use("export", *told)
+    (path,) = (moodle.out / "export").glob("*.zip")
+    with zipfile.ZipFile(path) as archive:
+        pages = {name: archive.read(name).decode() for name in archive.namelist()}
+    first = f"Ada O'Neil_12345_assignsubmission_file_/{CH1}.html"
+    assert len(pages) == 3 and first in pages
+    assert "bao" not in pages[first].lower() and "ada@uni.edu" in pages[first]
+
+
+# --- Canvas --------------------------------------------------------------------------------------
+
+
+def canvas(term, header: str, *cells: str, possible: str = "39") -> list[list[str]]:
+    """Write a gradebook with these cells of ada, bao and chi, and export into it."""
+    names = zip(SHARES, cells, strict=False)
+    lines = [f"{name},{name}1,u{name},{name},1,{cell}" for name, cell in names]
+    top = [f"Student,ID,SIS User ID,SIS Login ID,Section,{header}"]
+    return to_canvas(term, *top, f"    Points Possible,,,,,{possible}", *lines)
+
+
+def to_canvas(term, *lines: str) -> list[list[str]]:
+    path = term.write("roster.csv", *lines)
+    told = ("--format", "canvas", "--roster", path, *term.options)
+    term.said = term.use("export", *told)
+    (found,) = (term.out / "export").glob("canvas*.csv")
+    return list(csv.reader(io.StringIO(found.read_text(encoding="utf-8-sig"))))
+
+
+def test_canvas_gets_its_own_columns_and_ids_and_keeps_typed_grades(term):
+    term.options = ()
+    for name, share in {"ada": 1.0, "bao": 1.0}.items():
+        term.put(name, share)
+    term.grade()
+    column = f"{CH1} (7001)"
+    header, possible, *lines = canvas(term, column, "", "", "")
+    assert header[-1] == column and possible[-1] == "39"
+    assert lines[0] == ["ada", "ada1", "uada", "ada", "1", "39.0"]
+    assert [line[-1] for line in lines] == ["39.0", "39.0", ""], "chi has no results"
+    lines = canvas(term, column, "", "12", "5")[2:]
+    assert [line[-1] for line in lines] == ["39.0", "12", "5"]
+    (note,) = notes_in(term.said, "--overwrite")
+    assert "bao" in note and "chi" not in note
+    term.put("ada", 0.5)
+    term.grade()
+    assert [line[-1] for line in canvas(term, column, "39.00", "EX", "")[2:]] == ["19.5", "EX", ""]
+    term.options = ("--overwrite",)
+    assert [line[-1] for line in canvas(term, column, "", "12", "")[2:]] == ["19.5", "39.0", ""]
+    _, possible, *lines = canvas(term, column, "", "", possible="70")
+    assert possible[-1] == "70" and [line[-1] for line in lines] == ["35.0", "70.0"]
+    assert notes_in(term.said, "scaled to 70")
+    assert canvas(term, "Another (7001)", "")[0][-1] == CHAPTER.title
+    assert notes_in(term.said, "Canvas will create assignments")
+    term.options = ("--column", "7001")
+    assert canvas(term, "Another (7001)", "", possible="70")[0][-1] == "Another (7001)"
+    path = term.folder / "roster.csv"
+    for options, said in (
+        (("--format", "canvas"), "--roster"),
+        (("--format", "canvas", "--roster", path, "--column", "Exam"), "no column Exam"),
+        (("--column", "Exam"), "--format canvas"),
+    ):
+        assert said in term.use("export", *options, refused=True)
+
+
+def test_names_that_look_like_formulas_stay_for_course_systems(term):
+    """Canvas and Moodle find people by them."""
+    term.options = ()
+    name = "=HYPERLINK(1)"
+    term.put(name, 1.0)
+    term.grade()
+    top = f"Student,ID,SIS User ID,SIS Login ID,Section,{CH1} (7001)"
+    own = f"@ada,101,+u101,{name},-1 + 1,"
+    found = to_canvas(term, top, "    Points Possible,,,,,39", own)
+    assert found[2][:5] == ["@ada", "101", "+u101", name, "-1 + 1"]
+    assert notes_in(term.said, "4 of the cells")
+    (ada,) = table(term.exported(f"moodle-{CH1}.csv", "--format", "moodle"))
+    assert next(iter(ada.values())) == name and notes_in(term.said, "1 of the cells")
+
+
+def test_excused_exercises_count_for_nothing_in_course_systems(term):
+    """Half of all but one exercise is half of 35; a learner excused from all has no grade."""
+    term.options = ()
+    for name in SHARES:
+        term.put(f"{name}@uni.edu", 0.5, text=name)
+    excused = f"bao@uni.edu,{NAMES[0]},excused,ill", f"chi@uni.edu,{CH1},excused,ill"
+    term.write("overrides.csv", "student,exercise,points,reason", *excused)
+    term.grade()
+    term.worksheet = downloads.moodle(term.folder / "m.zip", {name: {} for name in SHARES}, {})
+    assert [one["Grade"] for one in to_moodle(term)] == ["50.0", "50.0", ""]
+    book = downloads.canvas(term.folder / "c.zip", {name: {} for name in SHARES}, set())
+    lines = to_canvas(term, *book.read_text().splitlines())[2:]
+    assert [line[-1] for line in lines] == [f"{MOST / 2:g}", f"{MOST / 2:g}", "EX"]
+
+
+# --- pages, and what cannot be exported ----------------------------------------------------------
+
+
+def test_a_learners_page_is_about_that_learner_and_obeys_nothing(term):
+    rows = chapter_rows("ada", message="Fine.") + chapter_rows("bao-o-connor", share=0.0)
+    for number, text in enumerate(HOSTILE):
+        words = text.encode("utf-8", "replace").decode()
+        rows.append(row(f"{number} {words}"[:40], message=words, mistakes=[words]))
+    names = ["a" * 255, "a" * 254 + "b", "é" * 127, "new\nline", "new_line", "new_line-2", ".."]
+    put_rows(term.out, rows + [row(name) for name in names])
+    term.use("export", "--to", "html")
+    paths = list((term.out / "export" / "pages").iterdir())
+    assert len(paths) == 2 + len(HOSTILE) + len(names) and all(p.stat().st_size for p in paths)
+    calm = Page((term.out / "export" / "pages" / "ada.html").read_text())
+    assert "connor" not in calm.text and "Fine." in calm.text
+    for path in paths:
+        page = Page(path.read_text(encoding="utf-8"))
+        assert not page.tags & {"script", "link", "img", "iframe", "a", "form", "base"}
+        assert page.names <= calm.names and not page.links
+    put_rows(term.out, chapter_rows("ada"))
+    term.use("export", "--to", "html")
+    assert [p.name for p in (term.out / "export" / "pages").iterdir()] == ["ada.html"]
+
+
+def test_a_learners_page_has_the_total_the_line_and_a_link_to_the_lesson(term):
+    rows = chapter_rows("ada", line=7, status="failed", share=0.5)
+    rows += [row("ada", 0, chapter=CH2, exercise=COURSE.chapter(CH2).exercises[0].name)]
+    at = "https://uni.edu/lessons.html"
+    points, most = (sum(one[name] for one in rows) for name in ("points", "max_points"))
+    for notebook, where in ((False, "; line 7;"), (True, "; line 7 of the cell;")):
+        put_rows(term.out, [one | ({"notebook": True} if notebook else {}) for one in rows])
+        text = term.exported("pages/ada.html", "--to", "html", "--lessons", at)
+        assert where in text and f'<a href="{at}#{NAMES[0]}">lesson</a>' in text
+        assert f"{points:g} of {most:g} points" in squeezed(text)
+    told = ("--to", "html", "--lessons", "javascript:x")
+    assert "--lessons must be an address" in term.use("export", *told, refused=True)
+
+
+def test_what_cannot_be_exported_is_one_sentence(term):
+    assert "holds no results" in term.use("export", refused=True)
+    term.put("ada", 1.0)
+    term.put("ada", 1.0, chapter=CH2)
+    term.grade()
+    for options, said in (
+        (("--format", "moodle"), f"--chapter: {CH1}, {CH2}"),
+        (("--to", "html", "--format", "moodle", "--chapter", CH1), "no learner has a Moodle"),
+        (("--to", "ods"), "no export --to ods"),
+        (("--to", "html", "--format", "jsonl-annotations"), "no export --to html"),
+        (("--chapter", "ch9"), "no chapter named ch9"),
+    ):
+        assert said in term.use("export", *options, refused=True)
+
+
+def test_an_export_after_an_interrupted_run_names_what_is_not_graded(term):
+    term.put("bao", 0.5)
+    term.grade()
+    for name in ("bao", "dan"):
+        term.put(name, 1.0, text=f"{name} again")
+    term.left = 0
+    with pytest.raises(PowerCut):
+        term.grade()
+    said = term.use("export", refused=True)
+    assert f"2 submissions: bao/{CH1}, dan" in said and "--partial" in said
+    (bao,) = table(term.exported("grades.csv", "--partial"))
+    assert bao["points"] == "19.5" and notes_in(term.said, "bao"), "the points that it had"
+    term.left = 9
+    term.grade()
+    assert [one["points"] for one in table(term.exported("grades.csv"))] == ["39.0", "39.0"]
+
+
+@pytest.mark.parametrize("name, header", [
+    ("overrides.csv", "student,exercise,points,reason"),
+    ("extensions.csv", "student,chapter,due,hours,reason"),
+    ("", ""),
+])  # fmt: skip
+def test_an_export_says_that_changed_settings_are_not_applied_yet(term, name, header):
+    term.put("ada", 0.5)
+    term.grade()
+    if name:
+        term.write(name, header)
+    else:
+        term.settings(deadlines={CH1: "2026-01-01 00:00 UTC"}, share_a_day=0.5)
+    term.exported("grades.csv")
+    assert notes_in(term.said, f"changed after the last run: {name or 'the deadlines'}")
+    term.grade()
+    term.exported("grades.csv")
+    assert not notes_in(term.said, "changed")

@@ -1,0 +1,237 @@
+"""Situations of a term, in the forms in which course systems really give out submissions.
+
+Each costs learners points or addresses the wrong person today. The reason of the mark is the
+subject of the issue that changes this.
+"""
+
+import csv
+import shutil
+import zipfile
+from datetime import datetime
+
+import pytest
+
+from .real_formats import (
+    CH1,
+    CH2,
+    FIRST_WEEK,
+    MOST,
+    SUBMIT_ZIP,
+    THIRD_WEEK,
+    TWO_DAYS_LATE,
+    Person,
+    Term,
+    answer,
+    canvas_gradebook,
+    canvas_zip,
+    moodle_date,
+    moodle_zip,
+    people,
+    worksheet,
+    zipped,
+)
+
+pytestmark = pytest.mark.slow
+ON_TIME = "2026-10-05 12:00 Europe/Berlin"
+
+
+def fixed_by(subject: str) -> pytest.MarkDecorator:
+    """Return a mark for what an open issue will fix."""
+    return pytest.mark.xfail(strict=True, reason=subject)
+
+
+rules = fixed_by("A class, first half: attempts and rules")
+formats = fixed_by("A class, second half: people, and the systems' real formats")
+
+
+@pytest.fixture
+def term(tmp_path) -> Term:
+    return Term(tmp_path)
+
+
+def uploads(persons: list[Person], file: str = f"{CH1}.py", *chapters: str) -> list:
+    """Return Moodle's entries: each person's file of a chapter, or a zip with these chapters."""
+    found = []
+    for one in persons:
+        texts = {f"{name}.py": answer(name, one.name) for name in chapters or (CH1,)}
+        content = zipped(texts) if file == SUBMIT_ZIP else texts[file]
+        found.append((one.name, one.number, {file: content}))
+    return found
+
+
+@formats
+def test_the_number_of_a_group_is_not_that_of_a_participant(term, tmp_path):
+    """Moodle names a group's folder by the group's number, here that of another group's Cleo."""
+    persons = people(4101, "Ada Lind", "Ben Okoro", "Cleo Marsh", "Dan Vogel")
+    for one, group in zip(persons, ("Falcons", "Falcons", "Owls", "Owls"), strict=True):
+        one.cells["Group"] = group
+    roster = worksheet(tmp_path / "worksheet.csv", persons)
+    files = [("Falcons", 4103, {f"{CH1}.py": answer()})]
+    files += [("Owls", 88, {f"{CH1}.py": answer(worse=True)})]
+    download = moodle_zip(tmp_path / "moodle.zip", files)
+    refused, _ = term.collect(download, "moodle", roster, "--chapter", CH1)
+    if not refused:
+        term.grade("--roster", roster)
+        found = term.points()
+        assert found["ada", CH1] == found["ben", CH1] == MOST
+        assert found["cleo", CH1] == found["dan", CH1] == MOST - 10
+
+
+@formats
+def test_canvas_keeps_underscores_of_a_name(term, tmp_path):
+    """The file counts, or `collect` ends with 1 and names it."""
+    ada, ben = Person("Ada", "van_Dijk", 101), Person("Ben", "Okoro", 102)
+    roster = canvas_gradebook(tmp_path / "gradebook.csv", [ada, ben])
+    files = [(one, f"{CH1}.py", answer(by=one.name)) for one in (ada, ben)]
+    download = canvas_zip(tmp_path / "canvas.zip", files)
+    status, said = term.collect(download, "canvas", roster)
+    term.grade("--roster", roster)
+    points = term.points()["ada", CH1]
+    assert points == MOST or (status == 1 and "van_dijk" in said)
+
+
+@formats
+def test_a_zip_from_canvas_is_not_late(term, tmp_path):
+    """Canvas tells no times, and those inside a zip are the learner's."""
+    ada, ben = people(101, "Ada Lind", "Ben Okoro")
+    roster = canvas_gradebook(tmp_path / "gradebook.csv", [ada, ben])
+    files = [(ada, SUBMIT_ZIP, zipped({f"{CH1}.py": answer()})), (ben, f"{CH1}.py", answer(by="b"))]
+    term.collect(canvas_zip(tmp_path / "canvas.zip", files), "canvas", roster)
+    term.grade("--roster", roster)
+    found = term.points()
+    assert (found["ada", CH1], found["ben", CH1]) == (MOST, MOST)
+
+
+def two_weeks(term: Term, tmp_path, *chapters: list[str], only: bool = False) -> None:
+    """Collect and grade a zip with these chapters of two learners for each of two deadlines.
+
+    only: ask for the last chapter alone.
+    """
+    weeks = zip((4100, 5200), (FIRST_WEEK, THIRD_WEEK), chapters, strict=True)
+    for number, when, packed in weeks:
+        persons = people(number, "Ada Lind", "Ben Okoro", when=when)
+        roster = worksheet(tmp_path / f"{number}.csv", persons)
+        download = moodle_zip(tmp_path / f"{number}.zip", uploads(persons, SUBMIT_ZIP, *packed))
+        asked = ("--chapter", packed[-1]) if only else ()
+        assert term.collect(download, "moodle", roster, *asked)[0] == 0
+        assert term.grade("--roster", roster)[0] == 0
+
+
+@formats
+def test_an_unchanged_chapter_in_a_later_zip_is_not_late(term, tmp_path):
+    """`tensorgrade submit` packs earlier chapters again; they keep their points and their time."""
+    two_weeks(term, tmp_path, [CH1], [CH1, CH2])
+    assert term.points()["ada", CH1] == MOST
+
+
+@formats
+def test_a_later_zip_leaves_earlier_chapters_where_they_are(term, tmp_path):
+    """Collecting chapter 2 does not take chapter 1's file away."""
+    two_weeks(term, tmp_path, [CH1], [CH2], only=True)
+    shutil.rmtree(term.out)
+    term.grade()
+    assert term.points().get(("ada", CH1)) == MOST
+
+
+@rules
+def test_no_reply_says_that_a_missing_file_was_graded_again(term):
+    for chapter in (CH1, CH2):
+        term.submit("ada", ON_TIME, answer(chapter), chapter)
+    term.grade()
+    shutil.rmtree(term.submitted / "ada" / CH1)
+    asked = ("ada", "--submitted", term.submitted, "--out", term.out, "--isolation", "none")
+    _, said = term.run("regrade", *asked, "--reason", "You asked.")
+    assert "Attention without weights: 39 of 39 points" not in said
+    _, log = term.run("log", term.out, "ada")
+    assert f"{CH1}: graded again" not in log
+
+
+@formats
+def test_a_new_column_of_the_worksheet_makes_no_new_learners(term, tmp_path):
+    """In mid-term Moodle also shows user names. Nobody loses chapter 1, or collect refuses."""
+    persons = people(4100, "Ada Lind", "Ben Okoro")
+    roster = worksheet(tmp_path / "first.csv", persons)
+    download = moodle_zip(tmp_path / "first.zip", uploads(persons))
+    assert term.collect(download, "moodle", roster, "--chapter", CH1)[0] == 0
+    term.grade("--roster", roster)
+    both = ("Username", "Email address")
+    later = people(5200, "Ada Lind", "Ben Okoro", when=THIRD_WEEK)
+    for at, one in enumerate(persons + later):
+        one.login = f"u{at % 2}"
+    roster = worksheet(tmp_path / "later.csv", later, both)
+    download = moodle_zip(tmp_path / "later.zip", uploads(later, f"{CH2}.py", CH2))
+    refused, _ = term.collect(download, "moodle", roster, "--chapter", CH2)
+    if refused:
+        return
+    term.grade("--roster", roster)
+    assert len({who for who, _ in term.points()}) == 2
+    for one in persons:
+        one.cells["Grade"] = "100.00"  # from the first export
+    roster = worksheet(tmp_path / "first.csv", persons, both)
+    asked = ("--format", "moodle", "--roster", roster, "--chapter", CH1)
+    refused, _ = term.run("export", term.out, *asked)
+    if not refused:
+        with (term.out / "export" / f"moodle-{CH1}.csv").open(encoding="utf-8-sig") as file:
+            assert [float(row["Grade"]) for row in csv.DictReader(file)] == [100, 100]
+
+
+@formats
+def test_a_users_own_due_date_counts(term, tmp_path):
+    """Ben's is in the column "Due date", Cleo's extension in "Status"; or a command says so."""
+    persons = people(4100, "Ada Lind", "Ben Okoro", "Cleo Marsh")
+    due, more = (moodle_date(datetime(2026, 10, day, 23, 59)) for day in (5, 8))
+    for one in persons:
+        one.cells |= {"Allow submissions from": "-", "Due date": due, "Cut-off date": "-"}
+    _, ben, cleo = persons
+    ben.when = cleo.when = TWO_DAYS_LATE
+    ben.cells["Due date"] = more
+    cleo.cells["Status"] = f"Submitted for grading -  Extension granted until: {more}"
+    roster = worksheet(tmp_path / "worksheet.csv", persons)
+    download = moodle_zip(tmp_path / "moodle.zip", uploads(persons))
+    _, collected = term.collect(download, "moodle", roster, "--chapter", CH1)
+    term.grade()
+    _, said = term.run("extensions", term.out, "--roster", roster, "--chapter", CH1)
+    term.grade()
+    found = term.points()
+    assert found["cleo", CH1] == MOST
+    assert found["ben", CH1] == MOST or "Due date" in collected + said
+
+
+@formats
+def test_moodle_finds_the_number_in_each_feedback_folder(term, tmp_path):
+    """It looks after the first underscore, so that names may hold none."""
+    persons = people(4100, "Ada_Maria Lind", "Ben Okoro", "Cleo: Marsh")
+    for at, one in enumerate(persons):
+        one.email = f"l{at}@uni.edu"
+    roster = worksheet(tmp_path / "worksheet.csv", persons)
+    download = moodle_zip(tmp_path / "moodle.zip", uploads(persons))
+    term.collect(download, "moodle", roster, "--chapter", CH1)
+    term.grade()
+    term.run("export", term.out, "--to", "html", "--format", "moodle", "--roster", roster)
+    names = zipfile.ZipFile(term.out / "export" / f"moodle-feedback-{CH1}.zip").namelist()
+    assert {name.split("_")[1] for name in names} == {"4100", "4101", "4102"}
+
+
+@rules
+def test_a_setting_of_nbgrader_drops_no_attempt(tmp_path):
+    """With attempts="best" a better earlier file counts, whatever database nbgrader uses."""
+    term = Term(tmp_path, ", attempts='best'")
+    for day, worse in ((4, False), (5, True)):
+        term.submit("ada", f"2026-10-0{day} 12:00 Europe/Berlin", answer(worse=worse))
+        term.grade()
+    assert term.points()["ada", CH1] == MOST
+    setting = "c.CourseDirectory.db_url = 'sqlite:///gradebook.db'"
+    term.add_settings(f'if "get_config" in globals():\n    {setting}')
+    term.grade()
+    assert term.points()["ada", CH1] == MOST
+
+
+@formats
+def test_a_login_with_a_number_is_no_participant_of_moodle(term):
+    """Nobody came from Moodle, so that no row of its file may be somebody else's."""
+    for name in ("student_4100", "student_4101"):
+        term.submit(name, ON_TIME, answer(by=name))
+    term.grade()
+    term.run("export", term.out, "--format", "moodle")
+    for file in (term.out / "export").glob("moodle-*.csv"):
+        assert "Participant" not in file.read_text(encoding="utf-8-sig")

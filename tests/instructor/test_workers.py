@@ -1,0 +1,233 @@
+"""Each submission returns exactly once from any engine of workers, even if workers die.
+
+A unit file of `tensorgrade.instructor`: workers, what travels to them, and what grades depend on.
+"""
+
+import io
+import json
+import os
+from collections import Counter
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tensorgrade.attempts.setup import Setup
+from tensorgrade.attempts.verdict import Verdict
+from tensorgrade.course import CourseError
+from tensorgrade.course_sources import load_course
+from tensorgrade.instructor import grader as worker
+from tensorgrade.instructor import retrying_workers as executors
+from tensorgrade.instructor.class_terminal import ClassProgress
+from tensorgrade.instructor.cluster import pack_graders, unpack_graders
+from tensorgrade.instructor.dependencies import digest_of, graders_files, right_answers
+from tensorgrade.instructor.retrying_workers import LocalWorkers, default_count, graded
+from tensorgrade.instructor.run import by_content
+from tensorgrade.isolation.warm_process import Budget
+from tensorgrade.sources.submitted_files import SubmittedFiles
+
+from ..support import ROOT
+from .runs import CH1, COURSE, NAMES
+
+CLASS = [SubmittedFiles(f"s{n:03}", CH1, f"{CH1}.py", b"%d" % n) for n in range(40)]
+
+
+def outcome(workers) -> dict[str, object]:
+    """Return the result for each student; assert that each returns only once."""
+    back = [pair for batch in graded(CLASS, workers, COURSE) for pair in batch]
+    assert max(Counter(one.student for one, _ in back).values()) == 1
+    return {one.student: verdicts for one, verdicts in back}
+
+
+class Processes(LocalWorkers):
+    """Real processes, in which some submissions end the process that they come to."""
+
+    deadly: frozenset[str] = frozenset()
+
+    def submit(self, one: SubmittedFiles) -> Future:
+        if one.student in self.deadly:
+            return self.executor.submit(os._exit, 1)
+        return self.executor.submit(str, one.student)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count, deadly", [(1, ()), (2, ("s000", "s017", "s039"))])
+def test_submissions_that_end_workers_are_set_aside_and_no_others(monkeypatch, count, deadly):
+    monkeypatch.setattr(worker, "start", print)  # these processes grade nothing
+    made = Processes(count, Setup(Path("nowhere"), "none"))
+    made.deadly = frozenset(deadly)
+    with made as workers:
+        back = outcome(workers)
+    assert len(back) == len(CLASS)
+    assert {student for student, found in back.items() if found != student} == set(deadly)
+    for student in deadly:
+        rows = [verdict.row() for verdict in back[student]]
+        assert [row["exercise"] for row in rows] == NAMES
+        assert {(row["status"], row["points"]) for row in rows} == {("killed", 0.0)}
+
+
+class OneFall(ThreadPoolExecutor):
+    """Workers of another kind: threads. The first submissions of some students are lost."""
+
+    lost, ahead = (BrokenExecutor,), 5
+
+    def __init__(self, falls: dict[str, int]):
+        super().__init__(3)
+        self.falls, self.tries = Counter(falls), Counter()
+
+    def submit(self, one: SubmittedFiles) -> Future:
+        self.tries[one.student] += 1
+        return super().submit(self.work, one)
+
+    def work(self, one: SubmittedFiles) -> str:
+        self.falls[one.student] -= 1
+        if self.falls[one.student] >= 0:
+            raise BrokenExecutor
+        return one.student
+
+    def replace(self, running: set[Future]) -> set[Future]:
+        return set()
+
+
+class Defect(OneFall):
+    """Workers that cannot grade at all."""
+
+    def work(self, one: SubmittedFiles) -> str:
+        raise worker.NotReady("the graders could not be collected")
+
+
+def test_one_fall_is_forgiven_two_are_not_and_a_defect_ends_the_run():
+    with OneFall({"s003": 1, "s004": 2}) as workers:
+        back = outcome(workers)
+        assert back["s003"] == "s003" and back["s004"][0].status == "killed"
+        assert workers.tries["s003"] == workers.tries["s004"] == 2
+    with Defect({}) as workers, pytest.raises(worker.NotReady, match="could not be collected"):
+        outcome(workers)
+
+
+def test_a_worker_that_could_not_start_says_why(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "GRADER", None)
+    worker.start(Setup(tmp_path / "graders", "none"))
+    with pytest.raises(CourseError, match="course_config"):
+        worker.check_in()
+    with pytest.raises(CourseError, match="could not start"):
+        worker.grade(CLASS[0])
+
+
+def test_a_fault_of_the_graders_costs_one_file_and_one_of_the_course_ends_the_run(caplog):
+    class Faulty:
+        class maker:
+            course = COURSE
+
+        def grade(self, one):
+            raise self.fault
+
+    Faulty.fault = IndexError("in a hidden test")
+    verdicts = worker.grade_with(Faulty(), CLASS[0])
+    assert [verdict.exercise for verdict in verdicts] == NAMES
+    assert all(one.status == "error" and "not your fault" in one.message for one in verdicts)
+    assert "in a hidden test" in caplog.text
+    Faulty.fault = CourseError("references are missing")
+    with pytest.raises(CourseError):
+        worker.grade_with(Faulty(), CLASS[0])
+
+
+def test_one_process_for_each_core_but_not_more_than_files(monkeypatch):
+    cores = set(range(8))
+    monkeypatch.setattr(executors.os, "sched_getaffinity", lambda process: cores, raising=False)
+    assert [default_count(submissions, 0) for submissions in (100, 9, 4, 0)] == [8, 3, 1, 1]
+    assert [default_count(submissions, 2) for submissions in (100, 4, 1, 0)] == [2, 2, 1, 1]
+
+
+def test_only_the_same_content_of_the_same_kind_is_graded_once():
+    def file(student: str, content=b"x", chapter="ch1", name="ch1.py", **more) -> SubmittedFiles:
+        return SubmittedFiles(student, chapter, name, content, **more)
+
+    ada, bao, chi = file("ada"), file("bao"), file("chi", b"y")
+    assert by_content([ada, bao, chi]) == {ada: [ada, bao], chi: [chi]}
+    different = [
+        file("a"),
+        file("b", chapter="ch2"),
+        file("c", name="ch1.ipynb"),
+        file("d", b""),
+        file("e", b"", reason="a link"),
+        file("f", name="ch1.ipynb", script=b"x = 1"),
+    ]
+    assert len(by_content(different)) == len(different)
+
+
+def test_a_budget_takes_no_reply_after_one_that_does_not_fit():
+    budget = Budget(reply_bytes=10)
+    assert budget.takes(6) and not budget.full
+    assert not budget.takes(5) and budget.full and not budget.takes(1)
+
+
+def test_progress_says_rate_time_left_and_trouble_since_the_workers_are_ready():
+    now, out = [100.0], io.StringIO()
+    with ClassProgress(Console(file=out, width=200, highlight=False), lambda: now[0]) as shown:
+        shown.begin(30, 20, [])
+        now[0] += 1000
+        shown.checked_in({"full": 2})
+        for seconds, status in ((2, "timeout"), (2, "failed"), (12, "passed")):
+            now[0] += seconds
+            shown.advance(SubmittedFiles("ada", "ch1"), [Verdict("ada", "ch1", "a", 0, 1, status)])
+    last = out.getvalue().splitlines()[-1]
+    assert last == "3 of 20 graded, 0.2/s, 1:31 left, 1 with problems"
+
+
+def test_graders_travel_without_seed_mistakes_and_solutions_and_stay_private(tmp_path):
+    folder = unpack_graders(pack_graders(ROOT / "graders", COURSE), tmp_path / "there")
+    there = load_course(folder)
+    assert there.seed is None and COURSE.seed is not None
+    assert (there.chapters, there.limits) == (COURSE.chapters, COURSE.limits)
+    assert (there.isolation, there.tolerances) == (COURSE.isolation, COURSE.tolerances)
+    names = {
+        str(path.relative_to(tmp_path / "there"))
+        for path in folder.parent.rglob("*")
+        if path.is_file()
+    }
+    read = graders_files(ROOT / "graders") | right_answers(ROOT / "graders")
+    assert names == {*read, "graders/course.json"}
+    assert not any("mistakes" in name or "solutions" in name or "config" in name for name in names)
+    assert (tmp_path / "there").stat().st_mode & 0o077 == 0
+
+
+CONFIG = "COURSE = Settings(seed=1, points={{{0}}}, lateness=Lateness({1}))\n"
+FILES = {  # changed files, and whether the grades of chapter a and of b depend on them
+    "graders/a/first.py": (True, False),
+    "graders/references/b.safetensors": (False, True),
+    "graders/shared.py": (True, True),
+    "graders/mistakes/family.py": (False, False),
+    "graders/references/made_from.json": (False, False),
+    "exercises/given/a/substitute.py": (True, False),
+    "graders/checks.py": (True, True),
+    "graders/from_earlier/a/by_softmax.py": (True, False),
+    "exercises/a.py": (False, False),
+}
+
+
+def test_a_digest_follows_what_a_chapters_grades_depend_on(tmp_path):
+    for name in (*FILES, "graders/b/second.py", "graders/references/a.safetensors"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    source, config = tmp_path / "graders/references/a.sources.json", tmp_path / "course_config.py"
+
+    def changes(path: Path, text: str) -> tuple[bool, bool]:
+        before = [digest_of(tmp_path / "graders", chapter) for chapter in "ab"]
+        path.write_text(text)
+        after = [digest_of(tmp_path / "graders", chapter) for chapter in "ab"]
+        return before[0] != after[0], before[1] != after[1]
+
+    def solution(text: str) -> str:
+        return json.dumps({"text": text, "edits": {}, "effects": {}})
+
+    changes(source, solution("x = 1  # as in the lesson"))
+    assert changes(source, solution("x = 1  # reworded")) == (False, False)
+    assert changes(source, solution("x = 2")) == (True, False)
+    changes(config, CONFIG.format("", ""))
+    assert changes(config, CONFIG.format("", "share_a_day=1")) == (False, False)
+    assert changes(config, CONFIG.format("'first': 2", "")) == (True, False)
+    assert changes(config, CONFIG.format("'first': 2, 'second': 3", "")) == (False, True)
+    for name, expected in FILES.items():
+        assert changes(tmp_path / name, "changed") == expected, name
