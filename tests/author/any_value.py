@@ -60,7 +60,7 @@ IMPORTS += "from torch import nn\n"
 
 
 class SmallCourse:
-    """The course, with references made by its solution."""
+    """The course, with references made by its solution. Nothing is built in a sandbox."""
 
     def __init__(self, root: Path, solution: str, cases: str, mistakes: str = ""):
         self.project = Project(root)
@@ -74,7 +74,8 @@ class SmallCourse:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text, encoding="utf-8")
         self.made = {
-            hidden: build_exercise(str(root), CHAPTER, "f", hidden) for hidden in (False, True)
+            hidden: build_exercise(str(root), CHAPTER, "f", hidden, "none")
+            for hidden in (False, True)
         }
 
     def attempt(self, source: str, hidden: bool = False) -> Attempt:

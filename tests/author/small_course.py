@@ -1,25 +1,30 @@
 """A small course, made by the scaffolds: four exercises of three kinds, in two chapters."""
 
-import sys
 from pathlib import Path
 
 import torch
 
 from tensorgrade.author import scaffolds
-from tensorgrade.author.building.parts import BuildOptions
-from tensorgrade.author.proofs.build_checks import Built, rebuild
 from tensorgrade.author.recording.references import Recording, pairs_of, tell_apart
 from tensorgrade.exchange.references import References
-from tensorgrade.grader_files import package_of
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprint
 
+from ..support import cli
+
 CHAPTER = "ch1_first_steps"
+LESSON = f"solutions/{CHAPTER}.py"
 GRADER = f"graders/{CHAPTER}/scaled.py"
+COUNTS = f"graders/{CHAPTER}/word_counts.py"
+# A file `graders/forms.py` with another form of a solution.
+FORMS = """from tensorgrade.author import form, on
+
+FORMS = [form("other", on("scaled", ("x * factor", "{}")))]
+"""
 
 
 def make_course(root: Path) -> Path:
-    """The course, not built yet."""
+    """Write the course and return its folder. It is not built yet."""
     scaffolds.new_course(root, "Small steps")
     scaffolds.new_exercise(Project(root), CHAPTER, "Shift", "class")
     scaffolds.new_exercise(Project(root), CHAPTER, "word_counts", "values")
@@ -27,20 +32,33 @@ def make_course(root: Path) -> Path:
     return root
 
 
-def build(root: Path, **options) -> tuple[Built, list[str]]:
-    """Build the course now; return the result and the lines that the build printed."""
-    sys.dont_write_bytecode = True
-    package, said = package_of(root / "graders"), []
-    for name in [name for name in sys.modules if name.split(".")[0] == package]:
-        del sys.modules[name]
-    built = rebuild(Project(root), BuildOptions(**options), lambda *_: None, said.append)
-    return built, [line.removeprefix("wrote ") for line in said]
+def build(root: Path, *words: object) -> list[str]:
+    """Build the course with `tensorgrade build`. Return the paths that it wrote."""
+    done = cli("build", *words, cwd=root)
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    return [line.removeprefix("wrote ") for line in lines if line.startswith("wrote ")]
+
+
+def refused(root: Path, *words: object) -> str:
+    """Return what `tensorgrade build` says is wrong; fail if it finds nothing."""
+    done = cli("build", *words, cwd=root)
+    said = done.stdout + done.stderr
+    assert done.returncode != 0 and "Traceback" not in said, said
+    return said
+
+
+def derived(root: Path) -> dict[str, bytes]:
+    """Return the bytes of all derived files, by their paths."""
+    places = ("exercises", "graders/references", "source", "release")
+    paths = [p for place in places for p in sorted((root / place).rglob("*")) if p.is_file()]
+    return {str(path.relative_to(root)): path.read_bytes() for path in paths}
 
 
 def build_exercise(
     root: str, chapter: str, exercise: str, hidden: bool, isolation: str = "auto"
 ) -> tuple[References, list[Fingerprint]]:
-    """All references and fingerprints of an exercise; with pairs of mistakes on public cases."""
+    """Return an exercise's references and fingerprints; with pairs of mistakes on public cases."""
     torch.set_num_threads(1)
     recording = Recording(Project(Path(root)), chapter, exercise, hidden, isolation)
     rows = recording.rows(recording.singles + recording.in_forms)

@@ -1,24 +1,21 @@
 """The learner's kit: complete, usable on its own, and free of everything hidden, by content."""
 
-import io
 import json
 import os
 import re
 import subprocess
 import sys
 import zipfile
-from dataclasses import replace
+from importlib.metadata import metadata
+from pathlib import Path
 from shutil import copytree
 
-import numpy as np
 import pytest
-import torch
+import yaml
 
-from tensorgrade.author.building.derive import script_for_learners
-from tensorgrade.author.building.script import read_script
-from tensorgrade.author.bundle import files_of_kit, write_kit, write_zip
-from tensorgrade.course import CourseError
-from tensorgrade.exchange.references import load_references
+from ..hidden import found_in, opened, secrets_of
+from ..kits import unpacked
+from ..support import MODULES, ROOT, cli
 
 # Runs a module without the finder of an editable install, which would fill gaps in the kit.
 ALONE = """
@@ -27,206 +24,114 @@ sys.meta_path = [finder for finder in sys.meta_path if "editable" not in repr(fi
 sys.argv = sys.argv[1:]
 runpy.run_module(sys.argv[0], run_name="__main__")
 """
+PROGRAM = MODULES["tensorgrade"]
+# How many pieces of each kind there are at least, so that the search is for something.
+AT_LEAST = {
+    "solutions": 40,
+    "graders": 100,
+    "mistakes": 50,
+    "hidden numbers": 200,
+    "seed": 1,
+    "weights": 7,
+}
 
 
 @pytest.fixture(scope="module")
-def kit(request):
+def files(kit) -> dict[str, bytes]:
     """The kit's files by path; zips inside it are opened too."""
-    from tensorgrade.project import find_project
-
-    files = files_of_kit(find_project(request.path.parent))
-    for name in [name for name in files if name.endswith((".zip", ".whl"))]:
-        with zipfile.ZipFile(io.BytesIO(files[name])) as inner:
-            files |= {f"{name}!{part}": inner.read(part) for part in inner.namelist()}
-    return files
+    paths = [path for path in kit.rglob("*") if path.is_file()]
+    return opened({path.relative_to(kit).as_posix(): path.read_bytes() for path in paths})
 
 
-def solution_lines(project) -> set[str]:
-    """Telling lines of the reference solutions, without their indentation.
+@pytest.mark.slow
+def test_nothing_hidden_is_in_the_kit(project, files):
+    secrets = secrets_of(project)
+    few = [kind for kind, pieces in secrets.items() if len(pieces) < AT_LEAST[kind]]
+    assert not few and secrets.keys() == AT_LEAST.keys()
+    assert len(secrets["seed"][0]) >= 20, "it could be guessed"
+    every = [piece for pieces in secrets.values() for piece in pieces]
+    found = {name: found_in(content, every) for name, content in files.items()}
+    assert {name: pieces[:3] for name, pieces in found.items() if pieces} == {}
+    assert json.loads(files["exercises/course.json"])["seed"] is None
+    for before in range(8):  # wherever a piece stood, it would be found
+        assert every[-1] in found_in(b"-" * before + every[-1] + b"-", every)
 
-    Return the lines of a find-the-bug exercise that differ from the given code.
-    """
-    found = set()
+
+@pytest.mark.slow
+def test_what_learners_need_is_there(project, files):
     for chapter in project.course.chapters:
-        given = script_for_learners(project, chapter).exercises
-        for name, cell in read_script(project.solution(chapter.name)).exercises.items():
-            given_code = given[name].metadata.get("given", "")
-            shown = {line.strip() for line in given_code.splitlines()}
-            for region in re.findall(
-                r"### BEGIN SOLUTION(.*?)### END SOLUTION", cell.source, re.DOTALL
-            ):
-                lines = {line.strip() for line in region.splitlines() if len(line.strip()) > 24}
-                found |= lines - shown
-    return found
-
-
-def test_a_full_disk_leaves_the_earlier_zip_and_is_one_sentence(monkeypatch, tmp_path):
-    write_zip(tmp_path / "kit.zip", b"earlier")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(CourseError, match=r"kit\.zip cannot be written: No space left on device"):
-        write_zip(tmp_path / "kit.zip", b"new")
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"earlier"]
+        assert {f"exercises/{chapter.name}.py", f"exercises/test_{chapter.name}.py"} <= set(files)
+        assert f"notebooks/{chapter.name}.ipynb" in files
+    assert {"README.md", "AGENTS.md", "pyproject.toml", "exercises/course.json"} <= set(files)
+    assert not [name for name in files if name.startswith(("graders", "solutions", "source"))]
+    page = files["README.md"].decode()
+    named = set(re.findall(r"(?:exercises|notebooks)/\w+\.\w+|lessons\.html|[\w-]+\.txt", page))
+    assert len(named) >= 6 and named <= set(files)
+    assert page.index("tensorgrade watch") < page.index("pytest exercises/")
+    lessons = files["lessons.html"].decode()
+    assert "tensorgrade read" in lessons and 'class="exercise done"' not in lessons
 
 
 @pytest.mark.slow
-def test_no_line_of_a_solution(project, kit):
-    lines = solution_lines(project)
-    assert len(lines) > 40
-    for name, content in kit.items():
-        text = content.decode("utf-8", "ignore")
-        assert not {line for line in lines if line in text}, name
+def test_vs_code_and_coding_assistants_find_their_files(files):
+    settings = json.loads(files[".vscode/settings.json"])
+    assert settings["python.testing.pytestEnabled"] is True
+    assert settings["editor.inlineSuggest.enabled"] is False
+    for name in ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"):
+        assert "Explain, do not solve" in files[name].decode()
 
 
 @pytest.mark.slow
-def test_no_line_of_a_hidden_test_or_a_mistake(project, kit):
-    # The course's own checks go to learners unchanged; the rest of the graders does not.
-    hidden = [path for path in project.graders.rglob("*.py") if path.name != "checks.py"]
-    assert len(hidden) > 25
-    public = "".join(path.read_text("utf-8") for path in project.exercises.glob("test_*.py"))
-    lines = {line.strip() for path in hidden for line in path.read_text("utf-8").splitlines()}
-    shared_words = {m.message for m in project.mistakes}
-    lines = {
-        line
-        for line in lines
-        if len(line) > 40
-        and line not in public
-        and not any(line.strip('"') in m for m in shared_words)
-    }
-    code = {
-        line
-        for line in lines
-        if any(c in line for c in "=@(") and not line.startswith(("from tensorgrade", '"'))
-    }
-    assert len(code) > 100
-    for name, content in kit.items():
-        text = content.decode("utf-8", "ignore")
-        assert not {line for line in code if line in text}, name
+def test_its_requirements_name_its_wheel_and_pin_what_it_asks_for(files):
+    (wheel,) = [name for name in files if name.endswith(".whl")]
+    more = "einops\njaxtyping\n"  # what the course lets learners import
+    assert files["requirements.txt"].decode() == f"./{wheel}[learner]\n{more}"
+    assert files["requirements-notebooks.txt"].decode() == f"./{wheel}[notebooks]\n{more}"
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8").split()
+    assert files["constraints.txt"].decode().split() == lock
+    assert not [name for name in lock if "+" in name]
+    about = next(text for name, text in files.items() if name.endswith("/METADATA")).decode()
+    # Packages that the engine pins to one version need no other pin.
+    asked = set(re.findall(r"^Requires-Dist: ([\w-]++)(?!==)", about, re.MULTILINE))
+    pinned = {name.split("==")[0].lower().replace("_", "-") for name in lock}
+    assert {"torch", "pytest", "rich"} <= asked and asked - {"tensorgrade"} <= pinned
+    assert {"einops", "jaxtyping"} <= pinned
 
 
 @pytest.mark.slow
-def test_what_programs_leave_behind_is_not_in_it(project, tmp_path):
-    for folder in ("exercises", "kit"):
-        copytree(project.root / folder, tmp_path / folder)
-    for name in ("course_config.py", "graders", "release", "solutions"):
-        (tmp_path / name).symlink_to(project.root / name)
-    project = replace(project, root=tmp_path)
-    before = set(files_of_kit(project))
-    for name in (
+def test_the_zip_is_packed_and_the_same_each_time(kit, tmp_path):
+    unpacked(tmp_path)
+    written = (tmp_path / "kit.zip").read_bytes()
+    assert written == (kit.parent / "kit.zip").read_bytes()
+    with zipfile.ZipFile(tmp_path / "kit.zip") as archive:
+        unpacked_size = sum(one.file_size for one in archive.infolist())
+    assert len(written) < unpacked_size / 2
+    full = cli("bundle", "--out", "/dev/full/kit.zip")
+    assert full.returncode == 2 and "Traceback" not in full.stderr
+
+
+@pytest.mark.slow
+def test_what_programs_leave_behind_is_not_in_it(small_course, tmp_path):
+    course = copytree(small_course, tmp_path / "small")
+    left = (
         "exercises/.ipynb_checkpoints/ch1-checkpoint.ipynb",
         "exercises/.DS_Store",
         "kit/.DS_Store",
         "kit/__pycache__/setup.pyc",
         "kit/.devcontainer/.ipynb_checkpoints/x.ipynb",
-    ):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("x")
-    assert set(files_of_kit(project)) == before
-    assert ".devcontainer/devcontainer.json" in before
-
-
-def is_code(text: str) -> bool:
-    """Long enough to be telling, and more than the name of a shape."""
-    return len(text) > 30 and any(c in text for c in ".=@")
-
-
-@pytest.mark.slow
-def test_no_code_of_a_mistake(project, kit):
-    made = {
-        new
-        for m in project.mistakes
-        for edits in m.edits.values()
-        for _, new in edits
-        if is_code(new)
-    }
-    assert len(made) > 50
-    for name, content in kit.items():
-        text = content.decode("utf-8", "ignore")
-        assert not {new for new in made if new in text}, name
+        "kit/.devcontainer/devcontainer.json",
+    )
+    for name in left:
+        (course / name).parent.mkdir(parents=True, exist_ok=True)
+        (course / name).write_text("left behind", encoding="utf-8")
+    paths = [path for path in unpacked(tmp_path, course).rglob("*") if path.is_file()]
+    (kept,) = [path for path in paths if path.read_bytes() == b"left behind"]
+    assert kept.name == "devcontainer.json"
 
 
 @pytest.mark.slow
-def test_no_hidden_reference(project, kit):
-    needles = []
-    for chapter in project.course.chapters:
-        references = load_references(project.graders / "references" / f"{chapter.name}.safetensors")
-        for case, expected in references.entries:
-            if not case.tensors:  # nothing is drawn: what comes out is the formula's, for anybody
-                continue
-            for tensor in [*case.tensors.values(), *expected.tensors.values()]:
-                if (
-                    tensor.is_floating_point()
-                    and tensor.numel() >= 3
-                    and len(set(tensor.flatten()[:3].tolist())) == 3
-                ):
-                    first = tensor.flatten()[: max(3, 8 // tensor.itemsize)].contiguous()
-                    needles.append(first.view(torch.uint8).numpy().tobytes())
-    assert len(needles) > 200
-    everything = b"\0".join(kit.values())
-    assert not found_in(everything, needles)
-    for before in range(8):  # wherever one stood, it would be seen
-        assert needles[-1] in found_in(b"-" * before + needles[-1], needles)
-
-
-def found_in(text: bytes, needles: list[bytes]) -> list[bytes]:
-    """Return the needles in a text; if the first eight bytes of one match, compare all of it."""
-    assert min(map(len, needles)) >= 8
-    by_start: dict[int, list[bytes]] = {}
-    for needle in needles:
-        by_start.setdefault(int.from_bytes(needle[:8], "little"), []).append(needle)
-    starts, found = np.array(sorted(by_start), "<u8"), []
-    for shift in range(8):
-        numbers = np.frombuffer(text, "<u8", (len(text) - shift) // 8, shift)
-        nearest = starts[np.searchsorted(starts, numbers).clip(max=len(starts) - 1)]
-        for place in np.flatnonzero(nearest == numbers):
-            at = shift + 8 * int(place)
-            alike = by_start[int(numbers[place])]
-            found += [needle for needle in alike if text.startswith(needle, at)]
-    return found
-
-
-def test_no_course_seed(project, kit):
-    seed = str(project.course.seed).encode()
-    assert len(seed) >= 6 and not [name for name, content in kit.items() if seed in content]
-    assert json.loads(kit["exercises/course.json"])["seed"] is None
-
-
-def test_no_weights_that_would_earn_points(project, kit):
-    files = [file for chapter in project.course.chapters for file in project.beside(chapter.name)]
-    assert files and all(len(file.content) > 100_000 for file in files)
-    pieces = [
-        file.content[at : at + 256] for file in files for at in range(50_000, 400_000, 50_000)
-    ]
-    everything = b"".join(kit.values())
-    assert not [piece for piece in pieces if piece in everything]
-
-
-def test_what_learners_need_is_there(project, kit):
-    for chapter in project.course.chapters:
-        assert {f"exercises/{chapter.name}.py", f"exercises/test_{chapter.name}.py"} <= set(kit)
-    assert {"README.md", "AGENTS.md", "pyproject.toml", "exercises/course.json"} <= set(kit)
-    assert not [name for name in kit if name.startswith(("graders", "solutions", "source"))]
-
-
-def test_its_requirements_name_its_wheel(kit):
-    (wheel,) = [name for name in kit if name.endswith(".whl")]
-    more = "einops\njaxtyping\n"  # what the course lets learners import
-    assert kit["requirements.txt"].decode() == f"./{wheel}[learner]\n{more}"
-    assert kit["requirements-notebooks.txt"].decode() == f"./{wheel}[notebooks]\n{more}"
-    for name in more.split():
-        assert f"\n{name}==" in kit["constraints.txt"].decode()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_it_works_on_its_own(project, tmp_path):
-    write_kit(project, tmp_path / "kit.zip")
-    with zipfile.ZipFile(tmp_path / "kit.zip") as archive:
-        archive.extractall(tmp_path)
-    folder = tmp_path / "kit"
+def test_it_works_on_its_own(project, kit, tmp_path):
+    folder = copytree(kit, tmp_path / "kit")
     (wheel,) = folder.glob("*.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
     installed = str(tmp_path / "installed")
@@ -245,7 +150,63 @@ def test_it_works_on_its_own(project, tmp_path):
             (folder / "exercises" / file.name).write_bytes(file.content)
     solved = run("pytest", "exercises")
     assert solved.returncode == 0, solved.stdout
-    assert "hint 1" in run("tensorgrade.cli", "hint", "softmax").stdout
-    assert "there is no course_config.py" in run("tensorgrade.cli", "build").stderr
-    listed = run("tensorgrade.cli", "--help").stdout
+    assert "hint 1" in run(PROGRAM, "hint", "softmax").stdout
+    assert "there is no course_config.py" in run(PROGRAM, "build").stderr
+    listed = run(PROGRAM, "--help").stdout
     assert "watch" in listed and "For instructors" not in listed and "For authors" not in listed
+
+
+# --- containers and workflows -----------------------------------------------------------------
+
+KNOWN_STEPS = ("apt-get update ", "pip install ", "tensorgrade build", "chmod -R ")
+
+
+def steps(dockerfile: Path) -> list[tuple[str, str]]:
+    """Return (instruction, arguments) of a Dockerfile, without comments and line breaks."""
+    text = re.sub(r"\\\n\s*", " ", dockerfile.read_text(encoding="utf-8"))
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [(line.split(" ", 1)[0], line.split(" ", 1)[1]) for line in lines]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whose", ["learner", "instructor"])
+def test_a_container_is_made_of_files_that_are_there_by_known_steps(kit, whose):
+    place = (kit if whose == "learner" else ROOT) / ".devcontainer"
+    build = json.loads((place / "devcontainer.json").read_text(encoding="utf-8"))["build"]
+    context = (place / build["context"]).resolve()
+    assert (place / build["dockerfile"]).resolve() == context / "Dockerfile"
+    seen = steps(context / "Dockerfile")
+    assert seen[0][0] == "FROM"
+    assert {step for step, _ in seen} <= {"FROM", "ARG", "WORKDIR", "COPY", "RUN", "CMD"}
+    copied = {path for step, rest in seen if step == "COPY" for path in rest.split()[:-1]}
+    assert all((context / path).exists() for path in copied)
+    runs = [rest for step, rest in seen if step == "RUN"]
+    assert runs and all(rest.startswith(KNOWN_STEPS) for rest in runs)
+    asked = [file for rest in runs for file in re.findall(r" -[cr] (\S+)", rest)]
+    assert asked and all((context / file).is_file() for file in asked)
+    assert copied == {"."} or copied.issuperset(asked)
+    ignored = context / ".dockerignore"
+    if ignored.exists():
+        assert not set(asked) & set(ignored.read_text(encoding="utf-8").split())
+    closed = [re.findall(r"^chmod -R \S+ (.+)", rest) for rest in runs]
+    paths = [path for found in closed for told in found for path in told.split()]
+    assert all((context / path).exists() for path in paths) and bool(paths) == (context == ROOT)
+    program, name = json.loads(seen[-1][1])
+    assert seen[-1][0] == "CMD" and program == "tensorgrade" and cli(name, "--help").returncode == 0
+
+
+@pytest.mark.slow
+def test_the_workflow_of_repositories_made_of_the_kit_finds_what_it_needs(kit, tmp_path):
+    out = tmp_path / "classroom.zip"
+    chapter = ("--chapter", "ch1_simplified_attention")
+    done = cli("channel", "classroom50", *chapter, "--out", out, "--isolation", "none")
+    assert done.returncode == 0, done.stdout + done.stderr
+    with zipfile.ZipFile(out) as archive:
+        (name,) = [one for one in archive.namelist() if one.endswith((".yml", ".yaml"))]
+        (job,) = yaml.safe_load(archive.read(name))["jobs"].values()
+    runs = [step["run"] for step in job["steps"] if "run" in step]
+    assert runs == ["pip install -c constraints.txt -r requirements.txt", "pytest exercises/"]
+    needed = ("constraints.txt", "requirements.txt", "pyproject.toml", "exercises")
+    assert all((kit / name).exists() for name in needed)
+    (python,) = [s["with"]["python-version"] for s in job["steps"] if "python-version" in str(s)]
+    assert metadata("tensorgrade")["Requires-Python"] == f">={python}"

@@ -17,27 +17,18 @@ def draw(dtype=torch.float64):
     return Draw(seed_for(5, "f", "group/one"), dtype)
 
 
-def test_numbers_are_drawn_in_the_order_in_which_they_stand():
+def test_numbers_are_drawn_in_the_order_in_which_they_stand_and_each_once():
     made, numbers = recorded(call(x=normal(2, 3), gradient=normal(4))), draw()
     assert made.tensors["0.x"].equal(numbers.normal(2, 3))
     assert made.tensors["result.gradient"].equal(numbers.normal(4))
     turned, numbers = recorded(call(gradient=normal(4), x=normal(2, 3))), draw()
     assert turned.tensors["result.gradient"].equal(numbers.normal(4))
-
-
-def test_a_drawing_that_occurs_twice_is_drawn_once():
     x = normal(3)
     made = recorded(call(x=x, result="a"), call(x=2 * x - 1, result="b"))
     assert made.tensors["1.x"].equal(2 * made.tensors["0.x"] - 1)
-
-
-def test_cases_from_a_loop_keep_their_own_values():
     made = [recorded(call(n=n, x=normal(n))) for n in (1, 2, 3)]
-    assert [dict(one.passed)["n"] for one in made] == [1, 2, 3]
+    assert [dict(one.passed)["n"] for one in made] == [1, 2, 3], "cases from a loop"
     assert [len(one.tensors["0.x"]) for one in made] == [1, 2, 3]
-
-
-def test_float32_and_what_functions_make():
     made = recorded(call(x=computed(torch.softmax, normal(4), -1)), dtype=torch.float32)
     assert made.tensors["0.x"].equal(draw(torch.float32).normal(4).softmax(-1))
 
@@ -52,9 +43,6 @@ def test_a_call_goes_to_the_object_made_last_or_to_the_exercise():
     targets = [step.on for step in steps]
     assert targets == ["", "", "object0", "object1", "", "object0"]
     assert steps[4].arguments == {"a": {"object": "object0"}}
-
-
-def test_what_is_about_an_object_needs_one():
     with pytest.raises(CourseError, match="f, case group/one: `load` is about an object"):
         recorded(load({"w": weights(2)}), construct("V1"))
 

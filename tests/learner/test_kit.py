@@ -1,303 +1,165 @@
 """The learner's kit: exercises are put back and opened, work is submitted, progress is kept."""
 
-import io
 import json
 import shutil
+import stat
 import zipfile
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from rich.console import Console
-from typer.testing import CliRunner
 
-from tensorgrade.attempts.results import CheckResult, Topic
-from tensorgrade.cli.learners import EXERCISES, folder_of_tests, here_if_inside
-from tensorgrade.cli.program import app
-from tensorgrade.course import Course, CourseError
-from tensorgrade.history import Entry, History, is_learners, remember
-from tensorgrade.judging.learner_names import Names
-from tensorgrade.learner.commands.progress import show_progress
-from tensorgrade.learner.commands.submit import Part, print_part, submit
-from tensorgrade.learner.kit import Kit, editor_command, find_kit, line_to_edit, reset
-from tensorgrade.views.summary import group
+from ..kits import FIRST, solved, typed, write
+from ..support import ROOT, cli, run_pytest
 
-from ..commands import run, run_pytest
-from ..kits import unpacked
-
-CHAPTER = "ch1_simplified_attention"
-
-
-@pytest.fixture(scope="module")
-def fresh(project, tmp_path_factory):
-    """A kit in which nothing is solved."""
-    return unpacked(project, tmp_path_factory.mktemp("kit"), ())
+CHAPTER = FIRST[0]
+TO_DO = "raise NotImplementedError"
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def kit(fresh, tmp_path):
-    """A copy of it that a test may change."""
-    shutil.copytree(fresh.root, tmp_path / "kit")
-    return Kit(tmp_path / "kit")
+def own(kit, tmp_path):
+    """A copy of the kit that a test may change."""
+    return shutil.copytree(kit, tmp_path / "kit")
 
 
-def write(kit, old: str, new: str) -> None:
-    """Change the learner's file for the first chapter."""
-    path = kit.path(CHAPTER)
-    path.write_text(path.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+def said_by(own, *words: str, inside: str = ".", **environment: str) -> str:
+    """Return what a command prints, in one line."""
+    done = cli(*words, cwd=own / inside, **environment)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert "Traceback" not in said, said
+    return said
 
 
-def console() -> Console:
-    return Console(file=io.StringIO(), width=100, highlight=False)
+def test_reset_puts_back_an_exercise_or_a_chapter_and_keeps_a_copy(own):
+    path = own / "exercises" / f"{CHAPTER}.py"
+    before = path.read_text(encoding="utf-8")
+    write(own, CHAPTER, TO_DO, "return (inputs @ query")  # not valid Python, either
+    write(own, CHAPTER, TO_DO, "return x.exp()")
+    mine = path.read_text(encoding="utf-8")
+    copies = [said_by(own, "reset", "attention_scores").split("kept: ")[1] for _ in range(2)]
+    assert copies[0] != copies[1] and (own / copies[0]).read_text(encoding="utf-8") == mine
+    now = path.read_text(encoding="utf-8")
+    assert "return x.exp()" in now and "return (inputs @ query" not in now
+    write(own, CHAPTER, "def softmax(", "def my_softmax(")
+    assert f"tensorgrade reset {CHAPTER}" in said_by(own, "reset", "softmax")
+    said_by(own, "reset", "ch1", inside="exercises")
+    assert path.read_text(encoding="utf-8") == before
+    path.unlink()
+    missing = f"there is no file exercises/{CHAPTER}.py; `tensorgrade reset {CHAPTER}`"
+    assert missing in said_by(own, "edit", "softmax")
+    assert "softmax is restored." in said_by(own, "reset", "softmax")
+    assert path.read_text(encoding="utf-8") == before
 
 
-def test_reset_puts_back_one_exercise_and_keeps_a_copy(kit):
-    before = kit.text(CHAPTER)
-    write(kit, "raise NotImplementedError", "return inputs @ query")
-    write(kit, "raise NotImplementedError", "return x.exp()")
-    mine = kit.text(CHAPTER)
-    copy = reset(kit, "attention_scores")
-    assert copy.read_text(encoding="utf-8") == mine
-    assert "return x.exp()" in kit.text(CHAPTER)
-    assert "return inputs @ query" not in kit.text(CHAPTER)
-    reset(kit, "softmax_naive")
-    assert kit.text(CHAPTER) == before
+def test_edit_opens_the_line_to_write_in_an_editors_own_way(own, tmp_path):
+    lines = (own / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8").splitlines()
+    at = next(number for number, line in enumerate(lines, 1) if line.strip() == TO_DO)
+    for name, place in (("nano", f"+{at} PATH"), ("code", f"--goto PATH:{at}"), ("other", "PATH")):
+        editor = tmp_path / name
+        editor.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n', encoding="utf-8")
+        editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+        said_by(own, "edit", "attention_scores", EDITOR=str(editor), VISUAL="", TERM_PROGRAM="")
+        asked = (tmp_path / "asked").read_text(encoding="utf-8").strip()
+        assert asked == place.replace("PATH", str(own / "exercises" / f"{CHAPTER}.py"))
 
 
-def test_reset_of_an_exercise_whose_definition_is_gone_names_the_chapter(kit):
-    before = kit.text(CHAPTER)
-    write(kit, "def softmax(", "def my_softmax(")
-    with pytest.raises(CourseError, match=f"tensorgrade reset {CHAPTER}"):
-        reset(kit, "softmax")
-    reset(kit, CHAPTER)
-    assert kit.text(CHAPTER) == before
-
-
-def test_reset_works_in_a_file_that_is_not_valid_python(kit):
-    write(kit, "raise NotImplementedError", "return (inputs @")
-    reset(kit, "attention_scores")
-    assert kit.text(CHAPTER) == kit.original(CHAPTER)
-
-
-def test_a_missing_file_is_named_with_the_command_that_restores_it(kit, monkeypatch):
-    kit.path(CHAPTER).unlink()
-    for ask in (lambda: kit.text(CHAPTER), lambda: submit(kit, [CHAPTER], console())):
-        with pytest.raises(CourseError, match=f"there is no file exercises/{CHAPTER}.py; `tens"):
-            ask()
-    monkeypatch.chdir(kit.root)
-    said = CliRunner().invoke(app, ["reset", "softmax"]).stdout
-    assert said == "softmax is restored. The chapter's file was missing.\n"
-    assert kit.text(CHAPTER) == kit.original(CHAPTER)
-
-
-def test_two_copies_in_the_same_second_are_both_kept(kit):
-    assert reset(kit, "softmax") != reset(kit, "softmax")
-
-
-def test_edit_opens_the_line_to_write_and_later_the_definition(kit):
-    lines = kit.text(CHAPTER).split("\n")
-    at = line_to_edit(kit.text(CHAPTER), "softmax")
-    assert lines[at - 1].strip() == "raise NotImplementedError"
-    write(kit, "raise NotImplementedError", "return inputs @ query")
-    at = line_to_edit(kit.text(CHAPTER), "attention_scores")
-    assert kit.text(CHAPTER).split("\n")[at - 1].startswith("def attention_scores(")
-
-
-@pytest.mark.parametrize(
-    ("editor", "opened"),
-    [
-        ("nano", ["nano", "+7", "a.py"]),
-        ("/usr/bin/vim -n", ["/usr/bin/vim", "-n", "+7", "a.py"]),
-        ("code -w", ["code", "-w", "--goto", "a.py:7"]),
-        ("hx", ["hx", "a.py:7"]),
-        ("notepad", ["notepad", "a.py"]),
-        ("", []),
-    ],
-)
-def test_editors_are_told_the_line_in_their_own_way(monkeypatch, editor, opened):
-    monkeypatch.setenv("EDITOR", editor)
-    monkeypatch.delenv("VISUAL", raising=False)
-    monkeypatch.delenv("TERM_PROGRAM", raising=False)
-    monkeypatch.setenv("PATH", "")
-    from pathlib import Path
-
-    assert editor_command(Path("a.py"), 7) == opened
-
-
-def test_commands_outside_a_kit_say_where_to_go(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(CourseError, match="go to the course's folder first"):
-        find_kit()
-
-
-@pytest.mark.slow
-def test_the_self_check_records_outcomes_and_mistakes_once(kit):
-    write(kit, "raise NotImplementedError", "return inputs @ inputs.T")
+def test_the_self_check_records_outcomes_and_mistakes_once(own, tmp_path):
+    write(own, CHAPTER, TO_DO, "return inputs @ inputs.T")
+    history = own / ".tensorgrade" / "history.jsonl"
     for _ in range(2):
-        run_pytest("exercises", "-k", "attention_scores", cwd=kit.root)
-    (entry,) = History(kit.root).entries()
-    assert (entry.exercise, entry.state, entry.mistakes) == (
-        "attention_scores",
-        "wrong",
-        ("all_pairs",),
-    )
-    out = console()
-    show_progress(kit, out)
-    assert "attention_scores" in out.file.getvalue() and "all_pairs" in out.file.getvalue()
+        run_pytest("exercises", "-k", "attention_scores", cwd=own)
+    (line,) = history.read_text(encoding="utf-8").splitlines()
+    entry = json.loads(line)
+    assert (entry["exercise"], entry["state"]) == ("attention_scores", "wrong")
+    assert entry["mistakes"] == ["all_pairs"]
+    history.write_text(f'{line}\n{{"at": 3}}\nnonsense\n', encoding="utf-8")
+    said = said_by(own, "progress")
+    assert "attention_scores" in said and "all_pairs" in said
+    write(own, CHAPTER, "return inputs @ inputs.T", "return inputs @ query")
+    tests = ("exercises", "-k", "attention_scores")
+    run_pytest(*tests, "--attempt", shutil.copytree(own / "exercises", tmp_path / "a"), cwd=own)
+    assert len(history.read_text(encoding="utf-8").splitlines()) == 3, "they are somebody else's"
+    run_pytest(*tests, cwd=own)
+    assert '"done"' in history.read_text(encoding="utf-8").splitlines()[-1]
+    shutil.rmtree(own / ".tensorgrade")
+    (own / ".tensorgrade").write_text("a file in the way", encoding="utf-8")
+    done = run_pytest(*tests, cwd=own)
+    assert done.returncode == 0 and "Traceback" not in done.stdout
 
 
-def test_damaged_lines_of_the_history_are_left_out(tmp_path):
-    history = History(tmp_path)
-    good = Entry("2026-11-25T10:00:00+00:00", "f", "done", 2.0)
-    history.add([good])
-    with history.path.open("a", encoding="utf-8") as file:
-        file.write('{"at": 3}\nnonsense\n{"at": "2026-11-25T10:00:00", "exercise": "g"}\n')
-    assert history.entries() == [good]
-
-
-def test_an_outcome_that_is_the_same_is_not_recorded_again(tmp_path):
-    history, at = History(tmp_path), "2026-11-25T10:00:00+00:00"
-    history.add([Entry(at, "f", "wrong", 1.0, ("no_scale",))])
-    history.add([Entry(at, "f", "wrong", 1.0, ("no_scale",)), Entry(at, "g", "to do", 0.0)])
-    history.add([Entry(at, "f", "done", 2.0)])
-    assert [entry.state for entry in history.entries()] == ["wrong", "done"]
-
-
-def test_only_a_learners_own_files_are_recorded(project, kit, tmp_path):
-    assert is_learners(kit.exercises, kit.exercises)
-    assert is_learners(project.exercises, project.exercises), "a learner may work in a clone"
-    assert not is_learners(kit.exercises, tmp_path)
-    assert not is_learners(project.graders, project.graders)
-
-
-def test_a_folder_that_cannot_be_written_stops_nothing(kit):
-    kit.own.rename(kit.root / "moved")
-    kit.own.write_text("a file in the way", encoding="utf-8")
-    from tensorgrade.attempts.results import CheckResult
-
-    remember(kit.exercises, kit.exercises, group([CheckResult("softmax", 1, True)]))
-
-
-@pytest.mark.slow
-def test_nothing_begun_is_not_submitted(kit):
-    with pytest.raises(CourseError, match="nothing to submit"):
-        submit(kit, [], console())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["zip", "files", "chapters"])
-def test_submit_writes_what_the_course_system_takes_and_says_what_is_missing(kit, form):
-    course = json.loads((kit.exercises / "course.json").read_text(encoding="utf-8"))
-    told = json.dumps(course | {"submit_as": form})
-    (kit.exercises / "course.json").write_text(told, encoding="utf-8")
-    write(kit, "raise NotImplementedError", "return inputs @ query")
-    out = console()
-    submit(kit, [], out)
-    said = out.file.getvalue()
-    assert "5 exercises not written: softmax_naive" in said
-    if form == "files":
-        names = [path.name for path in (kit.root / "attention-submission").iterdir()]
-    else:
-        names = zipfile.ZipFile(kit.root / "attention-submission.zip").namelist()
-    folder = f"{CHAPTER}/" if form == "chapters" else ""
-    assert names == [f"{folder}{CHAPTER}.py"]
-    page = (kit.root / "submission.html").read_text(encoding="utf-8")
+def test_submit_writes_what_the_course_system_takes_and_says_what_is_missing(own):
+    assert "nothing to submit" in said_by(own, "submit")
+    write(own, CHAPTER, TO_DO, "return inputs @ query")
+    course = own / "exercises" / "course.json"
+    told = json.loads(course.read_text(encoding="utf-8"))
+    assert "solutions_in_kit" not in told
+    archive = own / f"{told['name']}-submission.zip"
+    for form in ("zip", "chapters", "files"):
+        course.write_text(json.dumps(told | {"submit_as": form}), encoding="utf-8")
+        said = said_by(own, "submit", inside="exercises")
+        assert "5 exercises not written: softmax_naive" in said
+        written = archive.with_suffix("") if form == "files" else archive
+        assert f"Toupload:{written}" in said.replace(" ", "")
+        folder = f"{CHAPTER}/" if form == "chapters" else ""
+        names = [path.name for path in written.iterdir()] if form == "files" else None
+        assert (names or zipfile.ZipFile(archive).namelist()) == [f"{folder}{CHAPTER}.py"]
+    page = (own / "submission.html").read_text(encoding="utf-8")
     assert "attention_scores" in page and "5 of 39" in page
 
 
-@pytest.mark.slow
-def test_submit_names_weights_that_are_missing(kit):
-    out = console()
-    submit(kit, ["ch6_small_gpt"], out)
-    assert "There is no my_model.safetensors" in out.file.getvalue()
+def test_submit_calls_only_wrong_exercises_wrong_and_names_missing_weights(kit, tmp_path):
+    own = solved(kit, tmp_path / "kit", CHAPTER)
+    text = (own / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8")
+    renamed = text.replace("def softmax(", "def soft_max(")
+    (own / "exercises" / f"{CHAPTER}.py").write_text(renamed, encoding="utf-8")
+    said = said_by(own, "submit", "ch1", "ch6_small_gpt")
+    assert "softmax: misnamed" in said and "still wrong" not in said
+    assert "There is no my_model.safetensors" in said
 
 
-def test_an_unknown_form_of_submission_is_refused(project, tmp_path):
-    import runpy
-
-    from tensorgrade.course_sources import resolve
-
-    named = runpy.run_path(str(project.root / "course_config.py"), run_name="course_config")
-    with pytest.raises(CourseError, match="submit_as"):
-        resolve(replace(named["COURSE"], submit_as="fax"), project.root)
-
-
-def test_the_kit_carries_how_to_submit_but_not_whether_solutions_are_in_it(project):
-    course = replace(project.course, submit_as="files", solutions_in_kit=True)
-    told = course.public_json()
-    assert "solutions_in_kit" not in told
-    assert Course.from_json(told).submit_as == "files"
-
-
-@pytest.mark.slow
-def test_a_learners_help_lists_the_new_commands_in_short_lines(kit):
-    said = run("tensorgrade.cli", "--help", cwd=kit.root).stdout
-    for command in ("reset", "edit", "submit", "progress", "review", "quiz", "compare"):
-        assert f" {command} " in said
-    assert "Write a quiz for each learner" not in said
-
-
-def test_vs_code_and_coding_assistants_find_their_files(fresh):
-    settings = json.loads((fresh.root / ".vscode" / "settings.json").read_text(encoding="utf-8"))
-    assert settings["python.testing.pytestEnabled"] is True
-    assert settings["editor.inlineSuggest.enabled"] is False
-    for name in ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md"):
-        assert "Explain, do not solve" in (fresh.root / name).read_text(encoding="utf-8")
-
-
-def test_the_commands_find_the_tests_from_inside_the_exercises_too(kit, monkeypatch):
-    monkeypatch.chdir(kit.exercises)
-    assert (folder_of_tests(EXERCISES), here_if_inside(EXERCISES)) == (Path("."), Path("."))
-    monkeypatch.chdir(kit.root)
-    assert (folder_of_tests(EXERCISES), here_if_inside(EXERCISES)) == (EXERCISES, EXERCISES)
-    monkeypatch.chdir(kit.root.parent)
-    with pytest.raises(CourseError, match="no tests in exercises"):
-        folder_of_tests(EXERCISES)
-
-
-@pytest.mark.slow
-def test_submit_says_where_the_file_is_from_inside_the_exercises(kit, monkeypatch):
-    write(kit, "raise NotImplementedError", "return inputs @ query")
-    monkeypatch.chdir(kit.exercises)
-    out = console()
-    submit(kit, ["ch1"], out)
-    said = "".join(out.file.getvalue().split())
-    assert f"Toupload:{kit.root}/{kit.course.name}-submission.zip" in said
-
-
-def test_a_chapter_has_a_short_name_unless_an_exercise_has_it(kit):
-    course = kit.course
-    assert course.chapter_called("ch1").name == course.chapter_called(CHAPTER).name == CHAPTER
-    assert course.chapter_called("ch") is None and course.chapter_called("softmax") is None
-    first = course.chapters[0]
-    other = replace(first, exercises=(replace(first.exercises[0], name="ch1"),))
-    assert replace(course, chapters=(other,)).chapter_called("ch1") is None
-
-
-def test_an_unknown_exercise_is_answered_with_few_names(kit):
-    with pytest.raises(CourseError, match=f"the exercises of {CHAPTER} are attention_scores, "):
-        kit.course.exercise("ch1")
-    with pytest.raises(CourseError, match="named zzz; `tensorgrade hint` lists them"):
-        kit.course.exercise("zzz")
-
-
-def test_hint_lists_the_exercises_of_a_chapter_with_its_short_name(kit, monkeypatch):
-    monkeypatch.chdir(kit.root)
-    said = CliRunner().invoke(app, ["hint", "ch1"]).output
+def test_commands_find_names_of_chapters_and_say_what_there_is(own):
+    said = said_by(own, "hint", "ch1", inside="exercises")
     assert "tensorgrade hint attention_scores" in said and "causal_mask" not in said
+    everything = said_by(own, "hint")
+    assert "tensorgrade hint attention_scores" in everything
+    told = json.loads((own / "exercises" / "course.json").read_text(encoding="utf-8"))
+    assert all(chapter["title"] in everything for chapter in told["chapters"])
+    assert "named zzz; `tensorgrade hint` lists them" in said_by(own, "hint", "zzz")
+    assert "go to the course's folder first" in said_by(own.parent, "reset", "softmax")
+    assert "no tests in exercises" in said_by(own.parent, "watch")
+    listed = said_by(own, "--help")
+    for command in ("watch", "reset", "submit", "progress", "review", "hint", "read"):
+        assert f" {command} " in listed
+    assert "Write a quiz for each learner" not in listed
 
 
-def test_reset_takes_the_short_name_of_a_chapter(kit):
-    before = kit.text(CHAPTER)
-    write(kit, "raise NotImplementedError", "return inputs @ query")
-    reset(kit, "ch1")
-    assert kit.text(CHAPTER) == before
+def test_a_course_can_put_its_solutions_into_the_kit(small_course, tmp_path):
+    course = shutil.copytree(small_course, tmp_path / "small")
+    config = course / "course_config.py"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("points={}", "points={}, solutions_in_kit=True"), "utf-8")
+    names = []
+    for root in (course, small_course):
+        assert cli("build", cwd=root).returncode == 0
+        assert cli("bundle", "--out", tmp_path / "kit.zip", cwd=root).returncode == 0
+        with zipfile.ZipFile(tmp_path / "kit.zip") as archive:
+            names.append({one for one in archive.namelist() if one.startswith("kit/solutions/")})
+    assert names[0] >= {f"kit/solutions/{path.name}" for path in course.glob("solutions/*.py")}
+    assert names[1] == set()
 
 
-def test_submit_calls_only_wrong_exercises_wrong(kit):
-    finding = Names({"softmax": "soft_max"}).finding(1.0, right=True)
-    names = CheckResult("softmax", 0.0, False, "", finding, -1.0, about=Topic.NAMES)
-    checks = [CheckResult("softmax", 10.0, True), names]
-    out = console()
-    print_part(out, Part(kit.course.chapters[0], [], {"softmax": checks}, []))
-    assert "softmax: misnamed" in out.file.getvalue() and "wrong" not in out.file.getvalue()
+def test_compare_and_quiz_come_after_a_pass(kit, tmp_path):
+    own = solved(kit, tmp_path / "kit", CHAPTER)
+    assert "solutions.zip" in said_by(own, "compare", "softmax"), "where solutions come from"
+    done = cli("bundle", "--solutions", "--out", own / "solutions.zip", cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = said_by(own, "compare", "softmax")
+    titles = ("yours", "the reference solution", "another accepted form", "PyTorch's own")
+    assert [said.index(title) for title in titles] == sorted(said.index(t) for t in titles)
+    assert "torch.softmax(x, dim=dim)" in said and "BEGIN SOLUTION" not in said
+    for command in ("compare", "quiz"):
+        said = said_by(own, command, "causal_mask")
+        assert "does not pass yet" in said and "def " not in said
+    said = typed(own, "quiz", "softmax", lines="z\na\na\na\n")
+    assert "Type one of the letters a, b" in said and "of 3 right." in said
+    (own / "solutions.zip").write_bytes(b"PK nonsense")
+    assert "download it again" in said_by(own, "compare", "softmax")

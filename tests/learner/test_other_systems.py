@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ..commands import ROOT
+from ..support import ROOT
 
 # As on Windows: os.name is `nt`, and pathlib checks it for each Path.
 LACKING = """

@@ -15,12 +15,14 @@ CH1, NAME = "ch1_simplified_attention", "softmax"
 
 
 @pytest.mark.slow
-def test_options_for_somebodys_own_runs_take_no_test_away(project, monkeypatch):
+def test_options_for_somebodys_own_runs_take_no_test_away(project, monkeypatch, tmp_path):
     monkeypatch.setenv("PYTEST_ADDOPTS", "-k softmax --junitxml=written.xml")
     collected = CollectedTests(project.graders)
     for chapter in project.course.chapters:
         asked = {test.exercise for test in collected.of(chapter.name)}
         assert asked == {exercise.name for exercise in chapter.exercises}
+    with pytest.raises(CourseError, match=r"run `pytest .*` to see why"):
+        CollectedTests(tmp_path)
 
 
 def raises(error):
@@ -32,41 +34,26 @@ def raises(error):
     return ExerciseTest("test_it", CH1, NAME, "It raises.", 2, False, function)
 
 
-@pytest.mark.parametrize(
-    "error, finding",
-    [
+def test_whatever_a_test_raises_is_a_result(project):
+    attempt = MadeAttempts(project, project.exercises).right(CH1)
+    attempt.run([NAME])
+    for error, finding in (
         (Wrong(Diagnosis(Kind.FACT, Plain("it is wrong"))), "it is wrong"),
         (OutOfTime(), "loop"),
         (ZeroDivisionError(), None),
         (SystemExit(), None),
         (pytest.skip.Exception("not today"), None),
-    ],
-)
-def test_whatever_a_test_raises_is_a_result(project, error, finding):
-    attempt = MadeAttempts(project, project.exercises).right(CH1)
-    attempt.run([NAME])
-    result = call(raises(error), attempt)
-    assert not result.passed and result.earned == 0 and result.asks == "It raises."
-    assert finding is None or finding in render(result.finding.diagnosis.problem)
-    assert bool(result.finding) == bool(finding) and state_of([result]) == "wrong"
-
-
-def test_ctrl_c_ends_the_run_and_not_one_test(project):
+    ):
+        result = call(raises(error), attempt)
+        assert not result.passed and result.earned == 0 and result.asks == "It raises."
+        assert bool(result.finding) == bool(finding) and state_of([result]) == "wrong"
+        assert finding is None or finding in render(result.finding.diagnosis.problem)
     with pytest.raises(KeyboardInterrupt):
-        call(raises(KeyboardInterrupt()), MadeAttempts(project, project.exercises).right(CH1))
-
-
-def test_values_of_parametrize_are_passed(project):
-    def function(attempt, n):
-        assert n == 3
-
-    attempt = MadeAttempts(project, project.exercises).right(CH1)
+        call(raises(KeyboardInterrupt()), attempt)
     for n, passed in ((3, True), (4, False)):
+
+        def function(attempt, n):
+            assert n == 3
+
         test = ExerciseTest("test_it", CH1, NAME, "It is 3.", 2, False, function, {"n": n})
-        assert call(test, attempt).passed is passed
-
-
-@pytest.mark.slow
-def test_graders_that_cannot_be_collected_say_how_to_see_why(tmp_path):
-    with pytest.raises(CourseError, match=r"run `pytest .*` to see why"):
-        CollectedTests(tmp_path)
+        assert call(test, attempt).passed is passed, "values of parametrize are passed"

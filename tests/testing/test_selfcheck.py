@@ -1,266 +1,226 @@
-"""`pytest exercises/` as a learner runs it: its output, and its exit code."""
+"""`pytest exercises/` as a learner runs it: what it says, what a report says, and its exit code."""
 
 import re
-import shutil
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from pathlib import Path
 
 import pytest
+import torch
 
-from ..commands import ROOT, run_pytest
+from ..support import ROOT, run_pytest
 
-
-@pytest.fixture
-def answers(tmp_path):
-    """A folder with the solutions, to be spoilt."""
-    for kind in ("ch*.py", "*.safetensors"):
-        for path in (ROOT / "solutions").glob(kind):
-            shutil.copy(path, tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.slow
+CH1, CH2, CH3 = "ch1_simplified_attention", "ch2_self_attention", "ch3_causal_attention"
+SCORES = "    return inputs @ query"
 
 
-def spoil(folder: Path, chapter: str, old: str, new: str) -> None:
-    path = next(folder.glob(f"{chapter}_*.py"))
-    text = path.read_text(encoding="utf-8")
-    assert old in text
-    path.write_text(text.replace(old, new), encoding="utf-8")
+def answers(folder: Path, chapter: str, *edits: tuple[str, str]) -> Path:
+    """Write a chapter's solution with these edits into a folder."""
+    text = (ROOT / "solutions" / f"{chapter}.py").read_text(encoding="utf-8")
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / f"{chapter}.py").write_text(text, encoding="utf-8")
+    return folder
 
 
-@pytest.mark.slow
-def test_solutions_pass_and_stubs_do_not():
+def said(done) -> str:
+    """Return what a run prints, in one line."""
+    return " ".join((done.stdout + done.stderr).split())
+
+
+def outcomes(report: Path) -> Counter:
+    """Return how many tests passed, failed and were skipped, by a JUnit report."""
+    found: Counter = Counter()
+    for case in ElementTree.parse(report).iter("testcase"):
+        found[next((one.tag for one in case if one.tag in ("skipped", "failure")), "passed")] += 1
+    return found
+
+
+def test_solutions_pass_and_stubs_are_to_do(tmp_path):
     done = run_pytest("exercises", "--attempt", "solutions")
     assert done.returncode == 0, done.stdout
-    stubs = run_pytest("exercises")
-    assert stubs.returncode == 1
-    assert "to do" in stubs.stdout and "Traceback" not in stubs.stdout
-    assert "Start here: attention_scores" in stubs.stdout  # what comes first
+    report = tmp_path / "report.xml"
+    stubs = run_pytest("-q", f"exercises/{CH1}.py", f"--junitxml={report}")
+    assert stubs.returncode == 1 and outcomes(report) == Counter(skipped=39)
+    text = report.read_text(encoding="utf-8")
+    assert "attention_scores is not started" in text
+    assert "is not started: find the mistake in the given code" in text
+    assert "39 to do" in stubs.stdout and "passed" not in stubs.stdout
+    assert "Start here: attention_scores" in stubs.stdout and "Traceback" not in stubs.stdout
+    assert f"exercises/{CH1}.py:" in stubs.stdout
+    assert "tensorgrade hint attention_scores -n 1" in stubs.stdout
+
+
+SCALED = "    return torch.softmax(attn_scores / d_k**0.5, dim=-1)"
+
+
+def test_a_wrong_answer_reads_like_a_note(tmp_path):
+    """In sentences without a terminal; with drawings, colours and a hint if they are asked for."""
+    unscaled = "    return torch.softmax(attn_scores, dim=-1)"
+    folder = answers(tmp_path, CH2, (SCALED, unscaled))
+    done = run_pytest("-q", f"exercises/test_{CH2}.py", "--attempt", folder)
+    assert done.returncode == 1 and not set("░▒▓█✓✗≠\x1b") & set(done.stdout)
+    plain = said(done)
+    for sentence in (
+        "Work on this first: attention_weights",
+        "7 of 10 points: 2 of 7 checks passed; known mistake: −3.",
+        "The scores go into the softmax unscaled.",
+        "[no_scale]",
+        "expected 0.155",
+    ):
+        assert sentence in plain, plain
+    assert "Traceback" not in plain and "judging/" not in plain
+    drawn = ("-q", "--no-plain", "--color=yes", "--hint", 1, f"exercises/test_{CH2}.py")
+    terminal = {"COLUMNS": "80", "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    done = run_pytest(*drawn, "--attempt", folder, **terminal)
+    words = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    assert words != done.stdout and max(map(len, words.splitlines())) <= 80
+    lines = (folder / f"{CH2}.py").read_text(encoding="utf-8").splitlines()
+    line = next(n for n, row in enumerate(lines, 1) if row.startswith("def attention_weights"))
+    for sentence in (
+        "called    attention_weights(queries: (6, 2), keys: (6, 2))",
+        "expected (6, 6)",
+        "≠ differs; blue is above 0",
+        "✗ attention_weights                   7 / 10   no_scale",
+        "✓ project_qkv                         5 / 5    done",
+        "hint 1  ",
+    ):
+        assert sentence in words, words
+    assert f"/{CH2}.py:{line}" in "".join(words.split())  # a long path is broken across lines
+    assert words.count("Work on this first") == 1 and "hint 2  " not in words
 
 
 NO_LOGGING = ("-p", "no:logging")  # as in a kit
+NAIVE = "    return exponentials / exponentials.sum()"
+WIDE = "def softmax(x: torch.Tensor, dim: int = -1)"
 
 
-def told(done) -> list[str]:
-    """Return a run's output, without its time and the moment when it caught a print."""
-    said = re.sub(r"\bin \d+\.\d+s\b", "in … s", done.stdout)
-    return re.sub(r"-+ Captured stdout (setup|call) -+", "what was printed", said).splitlines()
-
-
-@pytest.mark.slow
-def test_without_what_pytest_sets_up_it_says_the_same(answers):
-    """Wrong answers, a printed line, an endless loop; at once, one test, the first failure."""
-    old = "    return exponentials / exponentials.sum()"
-    spoil(answers, "ch1", old, f'    print("looked at")\n{old}')
-    spoil(answers, "ch1", "    return attn_weights @ inputs", "    while True: pass")
-    here, chapter = ("--attempt", answers), "exercises/ch1_simplified_attention.py"
-    for asked in (("-rA",), ("-x",), ("-k", "softmax_naive", "-s"), ("-v", "--durations=0")):
-        plain = run_pytest(chapter, *asked, *here, "--timeout", "3")
-        kit = run_pytest(chapter, *asked, *here, "--timeout", "3", *NO_LOGGING)
-        assert kit.returncode == plain.returncode
-        if "--durations=0" not in asked:
-            assert told(kit) == told(plain)
-        assert "looked at" in kit.stdout or "-x" in asked or "-v" in asked
-
-
-@pytest.mark.slow
-def test_it_runs_inside_the_folder_too():
-    run = run_pytest(
-        "test_ch1_simplified_attention.py", "--attempt", "../solutions", cwd=ROOT / "exercises"
+def test_trouble_costs_only_itself_with_and_without_pytests_logging(tmp_path):
+    """A loop, a printed line, a syntax error and code that ends the process, in one file."""
+    folder = answers(
+        tmp_path,
+        CH1,
+        (SCORES, "    while True:\n        pass"),
+        (NAIVE, f'    print("looked at")\n{NAIVE}'),
+        (WIDE, WIDE[:-1]),
+        ("    return attn_weights @ inputs", "    import os; os._exit(3)"),
     )
-    assert run.returncode == 0, run.stdout
+    asked = (f"exercises/{CH1}.py", "-rA", "--attempt", folder, "--timeout", "3")
+    runs = [run_pytest(*asked, *more) for more in ((), NO_LOGGING)]
+    for done in runs:
+        text = said(done)
+        assert done.returncode == 1 and "looked at" in text
+        assert "It did not finish within 3 seconds (line " in text and "infinite loop?" in text
+        assert "invalid syntax" in text and "os._exit(3)" in text
+        assert "Stack of" not in text and "Traceback" not in text
+        assert "19 of 39 points" in text, text
+    told = [re.sub(r"\bin \d+\.\d+s\b", "in … s", done.stdout) for done in runs]
+    told = [re.sub(r"-+ Captured stdout (setup|call) -+", "printed", one) for one in told]
+    assert told[0] == told[1]
 
 
-MASK = "torch.triu(torch.ones_like(attn_scores), diagonal=1).bool()"
-INVERTED = ("torch.triu(ones, diagonal=1).bool()", "torch.tril(ones).bool()")
-
-
-def test_a_right_exercise_is_right_although_the_wrong_one_that_it_calls_is_not_selected(answers):
-    spoil(answers, "ch3", *INVERTED)
-    spoil(answers, "ch3", MASK, "causal_mask(attn_scores.shape[-1])")
-    asked = ("exercises/ch3_causal_attention.py", "-k", "causal_attention_weights")
-    said = " ".join(run_pytest(*asked, "--attempt", answers).stdout.split())
-    assert "your own `causal_mask`, which is wrong: fix that first" in said, said
-    assert "Causal attention: 10 of 10 points" in said and "[mask_inverted]" not in said
-
-
-def test_some_checks_of_an_exercise_earn_no_points_and_are_counted(answers):
-    old = "attn_weights = torch.softmax(attn_scores, dim=-1)\n    context_vecs"
-    spoil(answers, "ch1", old, old.replace("-1", "0"))
-    chapter, here = "exercises/ch1_simplified_attention.py", ("--attempt", answers)
-    tests = chapter.replace("ch1", "test_ch1")
-    first = run_pytest(tests, "--collect-only", "-q", "-k", "simplified_self").stdout.split()[0]
-    for asked, ran in (((chapter, "-k", "attention_weights"), 2), ((first,), 1)):
-        said = " ".join(run_pytest(*asked, *here).stdout.split())
-        assert f"simplified_self_attention: wrong, {ran} of 8 checks ran, 0 passed" in said, said
-        assert "points:" not in said and " of 10 points" not in said
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "old, new, name",
-    [
-        (
-            "    return torch.softmax(attn_scores / d_k**0.5, dim=-1)",
-            "    return torch.softmax(attn_scores, dim=-1)",
-            "no_scale",
-        ),
-        (
-            "    return torch.softmax(attn_scores / d_k**0.5, dim=-1)",
-            "    return torch.softmax(attn_scores / d_k**0.5, dim=-2)",
-            "softmax_over_columns",
-        ),
-    ],
-)
-def test_a_wrong_answer_is_named(answers, old, new, name):
-    spoil(answers, "ch2", old, new)
-    run = run_pytest("exercises/test_ch2_self_attention.py", "--attempt", str(answers))
-    assert run.returncode == 1
-    assert name in run.stdout and "attention_weights" in run.stdout
-    assert "(6, 2)" in run.stdout and "expected 0.155" in run.stdout  # shapes, and a value
-    assert "Traceback" not in run.stdout and "judging/" not in run.stdout
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "chapter, old, new, name",
-    [
-        ("ch3", "torch.triu(ones, diagonal=1).bool()", "torch.tril(ones).bool()", "mask_inverted"),
-        (
-            "ch3",
-            "torch.triu(ones, diagonal=1).bool()",
-            "torch.triu(ones).bool()",
-            "mask_on_the_diagonal",
-        ),
-        (
-            "ch3",
-            "masked / masked.sum(dim=-1, keepdim=True)",
-            "masked",
-            "masked_without_renormalizing",
-        ),
-        (
-            "ch4",
-            "x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)",
-            "x.reshape(b, num_tokens, num_heads * head_dim)",
-            "merged_without_transpose",
-        ),
-    ],
-)
-def test_more_mistakes_are_named(answers, chapter, old, new, name):
-    spoil(answers, chapter, old, new)
-    file = next((ROOT / "exercises").glob(f"test_{chapter}_*.py"))
-    assert name in run_pytest(str(file), "--attempt", str(answers)).stdout
-
-
-@pytest.mark.slow
-def test_a_syntax_error_names_the_line_and_costs_only_itself(answers):
-    spoil(
-        answers,
-        "ch1",
-        "def softmax(x: torch.Tensor, dim: int = -1)",
-        "def softmax(x: torch.Tensor, dim: int = -1",
-    )
-    run = run_pytest("exercises/test_ch1_simplified_attention.py", "--attempt", str(answers))
-    text = " ".join(run.stdout.split())
-    assert "SyntaxError" in text and "line " in text
-    assert "29 of 39" in text  # points of the other exercises are still counted
-    assert run.stdout.count("done") >= 4
-
-
-@pytest.mark.slow
-def test_an_endless_loop_ends_in_a_sentence(answers):
-    spoil(answers, "ch1", "    return inputs @ query", "    while True:\n        pass")
-    run = run_pytest(
-        "exercises/test_ch1_simplified_attention.py", "--attempt", str(answers), "-o", "timeout=3"
-    )
-    text = " ".join(run.stdout.split())
-    assert "It did not finish within 3 seconds (line " in text and "infinite loop?" in text
-    assert "Stack of" not in text + run.stderr
-    assert run.stdout.count("done") >= 4
-
-
-@pytest.mark.slow
-def test_a_loop_that_catches_everything_is_ended_too(answers):
+def test_a_loop_that_catches_everything_is_ended_too(tmp_path):
     endless = "    while True:\n        try:\n            x = 1\n        except:\n            pass"
-    spoil(answers, "ch1", "    return inputs @ query", endless)
-    run = run_pytest(
-        "exercises/test_ch1_simplified_attention.py", "--attempt", str(answers), "-o", "timeout=2"
-    )
-    assert run.returncode in (1, 2)
-    said = " ".join((run.stdout + run.stderr).split())
-    late = "did not finish within" if run.returncode == 1 else "did not come back after"
-    assert f"{late} 2 seconds" in said
+    answers(tmp_path, CH1, (SCORES, endless))
+    done = run_pytest(f"exercises/test_{CH1}.py", "--attempt", tmp_path, "-o", "timeout=2")
+    late = "did not finish within" if done.returncode == 1 else "did not come back after"
+    assert done.returncode in (1, 2) and f"{late} 2 seconds" in said(done)
 
 
-@pytest.mark.slow
-def test_a_missing_file_is_said_kindly(tmp_path):
-    run = run_pytest("exercises/test_ch1_simplified_attention.py", "--attempt", str(tmp_path))
-    assert run.returncode == 1 and "There is no file ch1_simplified_attention.py" in " ".join(
-        run.stdout.split()
-    )
+REWRITE = """def bug_simplified_self_attention(inputs):
+    scores = torch.matmul(inputs, inputs.transpose(0, 1))
+    shifted = scores - scores.max(dim=1, keepdim=True).values
+    exponentials = shifted.exp()
+    weights = exponentials / exponentials.sum(dim=1, keepdim=True)
+    return torch.matmul(weights, inputs), weights
+"""
 
 
-@pytest.mark.slow
-def test_cuda_is_skipped_with_a_sentence_where_there_is_none():
-    import torch
-
-    run = run_pytest(
-        "exercises/test_ch1_simplified_attention.py",
-        "--attempt",
-        "solutions",
-        "--device",
-        "cuda",
-        "-rs",
-    )
-    if torch.cuda.is_available():
-        assert run.returncode == 0
-    else:
-        assert "no CUDA device" in run.stdout and "passed" not in run.stdout
+def test_a_wrong_name_and_rewritten_given_code_fail_one_test_each(tmp_path):
+    folder = answers(tmp_path, CH1, ("attention_scores(", "attention_score("))
+    path = folder / f"{CH1}.py"
+    text = path.read_text(encoding="utf-8")
+    start = text.index("def bug_simplified_self_attention")
+    end = text.index("\n# %%", start)
+    path.write_text(text[:start] + REWRITE + text[end:], encoding="utf-8")
+    report = tmp_path / "report.xml"
+    done = run_pytest(f"exercises/{CH1}.py", "--attempt", folder, f"--junitxml={report}")
+    assert done.returncode == 1 and outcomes(report) == Counter(passed=37, failure=2)
+    assert "4 of 4 checks passed; names other than the given ones: −0.5" in said(done)
+    assert "37 passed, 2 wrong" in said(done)
 
 
-@pytest.mark.slow
-def test_what_fails_beside_the_exercises_is_reported(answers):
-    path = answers / "ch1_simplified_attention.py"
-    path.write_text("import no_such_package\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
-    run = run_pytest("exercises/test_ch1_simplified_attention.py", "--attempt", str(answers))
-    said = " ".join(run.stdout.split())
-    assert run.returncode == 0 and "No module named 'no_such_package'" in said
-    assert "Everything is done" not in said and "All selected exercises are done" in said
+def test_a_breakpoint_stops_once_in_the_first_failing_test(tmp_path):
+    wrong = '    breakpoint("stopped here")\n    return 2 * (inputs @ query)'
+    answers(tmp_path, CH1, (SCORES, wrong))
+    hook = {"PYTHONBREAKPOINT": "builtins.print"}
+    done = run_pytest("-q", "-s", f"exercises/{CH1}.py", "--attempt", tmp_path, **hook)
+    assert done.stdout.count("stopped here") == 1 and done.returncode == 1
 
 
-@pytest.mark.slow
-def test_a_chapter_can_be_named_by_its_own_file(answers):
-    run = run_pytest("exercises/ch1_simplified_attention.py", "--attempt", str(answers))
-    assert run.returncode == 0 and "39 of 39 points" in run.stdout
+def test_a_keyword_that_matches_nothing_suggests_a_name():
+    done = run_pytest("-q", "exercises/", "-k", "softmx")
+    assert done.returncode == 5 and "Did you mean -k softmax or -k softmax_naive?" in done.stdout
 
 
-@pytest.mark.slow
-def test_hidden_tests_ask_whose_answers_they_are_to_judge():
-    run = run_pytest("graders/")
-    assert run.returncode == 2 and "whose answers?" in run.stdout + run.stderr
+def test_a_right_exercise_waits_for_the_wrong_one_that_it_calls_and_is_mentioned_there(tmp_path):
+    mask = "torch.triu(torch.ones_like(attn_scores), diagonal=1).bool()"
+    inverted = ("torch.triu(ones, diagonal=1).bool()", "torch.tril(ones).bool()")
+    answers(tmp_path, CH3, inverted, (mask, "causal_mask(attn_scores.shape[-1])"))
+    asked = (f"exercises/{CH3}.py", "--attempt", tmp_path)
+    one = said(run_pytest(*asked, "-k", "causal_attention_weights"))
+    assert "your own `causal_mask`, which is wrong: fix that first" in one, one
+    assert "Causal attention: 10 of 10 points" in one and "[mask_inverted]" not in one
+    both = said(run_pytest(*asked))
+    assert "Work on this first: causal_mask" in both and "[mask_inverted]" in both, both
+    assert "causal_attention_weights: right, but waits for `causal_mask`, 10 of" in both, both
 
 
-@pytest.mark.slow
-def test_hidden_tests_and_learners_own_have_a_summary_each(answers):
-    spoil(answers, "ch1", "x - x.amax(dim=dim, keepdim=True)", "x")  # 1.5 of 10 points
-    both = ("graders/ch1_simplified_attention/softmax.py", "exercises/ch1_simplified_attention.py")
-    run = run_pytest(*both, "--attempt", str(answers), "--isolation", "none")
-    hidden, own = run.stdout.split("By the tests in graders/")[1].split(
-        "By the tests in exercises/"
-    )
+def test_some_checks_of_an_exercise_earn_no_points_and_are_counted(tmp_path):
+    old = "attn_weights = torch.softmax(attn_scores, dim=-1)\n    context_vecs"
+    answers(tmp_path, CH1, (old, old.replace("-1", "0")))
+    done = run_pytest(f"exercises/{CH1}.py", "-k", "attention_weights", "--attempt", tmp_path)
+    text = said(done)
+    assert "simplified_self_attention: wrong, 2 of 8 checks ran, 0 passed" in text, text
+    assert "points:" not in text and " of 10 points" not in text
+
+
+def test_a_chapters_own_file_works_inside_the_folder_and_a_missing_one_is_said(tmp_path):
+    inside = {"cwd": ROOT / "exercises"}
+    done = run_pytest(f"{CH1}.py", "--attempt", "../solutions", **inside)
+    assert done.returncode == 0 and "39 of 39 points" in done.stdout
+    assert "warning" not in done.stdout.lower()
+    done = run_pytest(f"{CH1}.py", "--attempt", tmp_path, **inside)
+    assert done.returncode == 1 and f"There is no file {CH1}.py" in said(done)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_without_a_cuda_device_it_says_so():
+    options = ("--attempt", "solutions", "--device", "cuda", "-rs")
+    done = run_pytest(f"exercises/test_{CH1}.py", *options)
+    assert "no CUDA device" in done.stdout and "passed" not in done.stdout
+
+
+def test_warnings_and_failing_imports_beside_the_exercises_are_short(tmp_path):
+    turned = ("queries @ keys.transpose(-2, -1)", "queries @ keys.T")
+    path = answers(tmp_path, CH2, turned) / f"{CH2}.py"
+    path.write_text("import no_such_package\n" + path.read_text(encoding="utf-8"), "utf-8")
+    done = run_pytest(f"exercises/test_{CH2}.py", "--attempt", tmp_path)
+    lines = [line for line in done.stdout.splitlines() if "A warning at " in line]
+    assert len(lines) == 1 and "line " in lines[0] and "deprecated" in said(done)
+    assert "warnings summary" not in done.stdout and "UserWarning" not in done.stdout
+    assert "No module named 'no_such_package'" in said(done)
+    assert "Everything is done" not in said(done)
+
+
+def test_hidden_tests_ask_for_answers_and_have_a_summary_of_their_own(tmp_path):
+    done = run_pytest("graders/")
+    assert done.returncode == 2 and "whose answers?" in done.stdout + done.stderr
+    answers(tmp_path, CH1, ("x - x.amax(dim=dim, keepdim=True)", "x"))  # 1.5 of 10 points
+    both = (f"graders/{CH1}/softmax.py", f"exercises/{CH1}.py")
+    run = run_pytest(*both, "--attempt", tmp_path, "--isolation", "none")
+    _, hidden, own = re.split("By the tests in (?:graders|exercises)/", run.stdout)
     assert run.returncode == 1 and "8.5 of 10 points" in hidden and "37.5 of 39 points" in own
     assert "Work on this first: softmax" in hidden and "Work on this first: softmax" in own
-    alone = run_pytest(both[1], "--attempt", str(answers))
-    assert "37.5 of 39 points" in alone.stdout and "By the tests in" not in alone.stdout
-
-
-@pytest.mark.slow
-def test_a_warning_about_the_learners_line_is_one_short_line(answers):
-    spoil(answers, "ch2", "queries @ keys.transpose(-2, -1)", "queries @ keys.T")
-    run = run_pytest("exercises/test_ch2_self_attention.py", "--attempt", str(answers))
-    lines = [line for line in run.stdout.splitlines() if "A warning at " in line]
-    assert len(lines) == 1 and "line " in lines[0] and "deprecated" in " ".join(run.stdout.split())
-    assert "warnings summary" not in run.stdout and "UserWarning" not in run.stdout
-
-
-@pytest.mark.slow
-def test_where_nothing_is_warned_of_nothing_is_said(answers):
-    run = run_pytest("exercises/test_ch2_self_attention.py", "--attempt", str(answers))
-    assert run.returncode == 0 and "warning" not in run.stdout.lower()

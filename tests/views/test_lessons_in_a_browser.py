@@ -3,47 +3,38 @@
 import re
 import runpy
 import shutil
+import signal
 import sys
-from pathlib import Path
 
 import pytest
 import torch
 from playwright.sync_api import sync_playwright
 
-from tensorgrade.attempts.results import CheckResult
-from tensorgrade.author.bundle import public_course
-from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
-from tensorgrade.learner.live_page import LivePage
-from tensorgrade.messages.message import Plain
-from tensorgrade.views.lessons import lessons_page
-
 from ..accessibility import QUIET, serious_violations
-from ..needs import browser, needs
+from ..kits import begun, wait_until, write
+from ..support import ROOT, browser, cli, needs
 
-pytestmark = [needs("Chromium"), pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [needs("Chromium"), pytest.mark.slow]
 CHAPTER = "ch1_simplified_attention"
 NAMES = ("sharpening", "mask", "heads", "rotary")
-WRONG = Finding("Is a sum right?", Diagnosis(Kind.VALUES, Plain("the values differ")))
+TO_DO = "raise NotImplementedError"
 
 
 @pytest.fixture(scope="module")
-def sentence(project) -> torch.Tensor:
+def sentence() -> torch.Tensor:
     """The lessons' sentence."""
-    return runpy.run_path(str(project.solution(CHAPTER)))["sentence"]
+    return runpy.run_path(str(ROOT / "solutions" / f"{CHAPTER}.py"))["sentence"]
 
 
 @pytest.fixture(scope="module")
-def page(project, tmp_path_factory) -> str:
-    """The address of the page of the released lessons, with one exercise done and one wrong."""
-    results = {
-        "attention_scores": [CheckResult("attention_scores", 5, True)],
-        "softmax": [CheckResult("softmax", 7, False, finding=WRONG)],
-    }
-    path = tmp_path_factory.mktemp("page") / "lessons.html"
-    solutions = project.solution(CHAPTER).parent
-    page = lessons_page(public_course(project), project.root, results, solutions)
-    path.write_text(page, encoding="utf-8")
-    return path.as_uri()
+def page(kit, tmp_path_factory) -> str:
+    """The address of a learner's page, with one exercise done and one wrong."""
+    own = shutil.copytree(kit, tmp_path_factory.mktemp("page") / "kit")
+    write(own, CHAPTER, TO_DO, "return inputs @ query")
+    write(own, CHAPTER, TO_DO, "return x.exp()")
+    done = cli("read", "--no-show", cwd=own)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return (own / "lessons.html").as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -82,32 +73,20 @@ def told(tab, name: str) -> str:
     return tab.locator(f'[data-picture="{name}"] output').inner_text()
 
 
-def test_two_columns_fit_beside_a_scrollbar(opened, page):
-    tab = opened(page, 1100)  # a bit wider than the two columns at least
-    body = "document.body.style.width = 'calc(100vw - 15px)'"
-    assert tab.evaluate(f"{body}; document.body.scrollWidth <= document.body.clientWidth")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_is_wider_than_the_screen_and_nothing_seriously_inaccessible(
-    opened, page, width, scheme
-):
-    tab = opened(page, width, scheme)
-    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+def test_nothing_is_wider_than_the_screen_and_nothing_seriously_inaccessible(opened, page):
     wide = (
         "[...document.querySelectorAll('.picture:not([hidden]) img, .try')]"
         ".filter(one => one.getBoundingClientRect().right > innerWidth).length"
     )
-    assert tab.evaluate(wide) == 0
-    assert serious_violations(tab) == []
-
-
-def test_pictures_follow_dark_mode(opened, page):
-    for scheme, shown in (("light", "none"), ("dark", "invert")):
-        tab = opened(page, scheme=scheme)
+    for width, scheme, filtered in ((390, "light", "none"), (1280, "dark", "invert")):
+        tab = opened(page, width, scheme)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        assert tab.evaluate(wide) == 0 and serious_violations(tab) == []
         drawn = tab.locator(".picture:not([hidden]) img").first
-        assert drawn.evaluate("one => getComputedStyle(one).filter").startswith(shown)
+        assert drawn.evaluate("one => getComputedStyle(one).filter").startswith(filtered)
+    tab = opened(page, 1100)  # a bit wider than the two columns at least
+    body = "document.body.style.width = 'calc(100vw - 15px)'"
+    assert tab.evaluate(f"{body}; document.body.scrollWidth <= document.body.clientWidth")
 
 
 def test_text_in_still_pictures_can_be_read_on_a_phone(opened, page, project):
@@ -137,7 +116,7 @@ def test_the_sidebar_names_every_exercise_with_its_state(opened, page, project):
     assert sidebar.bounding_box()["y"] == before == 0
 
 
-def test_a_finished_exercise_shows_the_learners_own_code_and_folds_the_task(opened, page):
+def test_finished_tasks_hints_and_answers_are_folded_and_code_can_be_copied(opened, page):
     tab = opened(page)
     done = tab.locator("#attention_scores")
     assert "return inputs @ query" in done.inner_text()
@@ -145,20 +124,12 @@ def test_a_finished_exercise_shows_the_learners_own_code_and_folds_the_task(open
     assert not task.locator("pre").is_visible()
     task.locator("summary").click()
     assert "raise NotImplementedError" in task.inner_text()
-
-
-def test_hints_and_answers_are_folded(opened, page):
-    tab = opened(page)
     hint = tab.locator("#softmax details", has_text="Hint 1")
     assert not hint.locator("p").is_visible()
     hint.locator("summary").press("Enter")
     assert hint.locator("p").is_visible()
     answers = tab.locator("details", has=tab.get_by_text("Answers", exact=True)).first
     assert answers.locator("p").count() == 3 and not answers.locator("p").first.is_visible()
-
-
-def test_a_button_copies_the_code_and_nothing_else(opened, page):
-    tab = opened(page)
     tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
     box = tab.locator("#softmax .code").first
     box.hover()
@@ -271,24 +242,25 @@ def test_without_scripts_the_still_pictures_are_there(window, page):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Chromium is driven on Linux")
-def test_a_served_page_reloads_after_a_save(opened, project, tmp_path):
-    stub = Path(project.exercises / f"{CHAPTER}.py").read_text(encoding="utf-8")
-    written = tmp_path / f"{CHAPTER}.py"
-    written.write_text(stub, encoding="utf-8")
-    live = LivePage(project.exercises, tmp_path)
-    server = live.serve()
-    address = f"http://127.0.0.1:{server.server_port}/"
+def test_a_served_page_reloads_after_a_save(opened, tmp_path):
+    written, said = tmp_path / f"{CHAPTER}.py", tmp_path / "said.txt"
+    shutil.copy(ROOT / "exercises" / f"{CHAPTER}.py", written)
+    process = begun("read", tmp_path, "--live", "--no-show", cwd=ROOT, written=said)
     try:
+        wait_until(lambda: "http" in said.read_text(), process)
+        address = re.search(r"http://127\.0\.0\.1:\d+/", said.read_text())[0]
         tab = opened(address)
         assert tab.locator("section.done").count() == 0
-        shutil.copy(project.solution(CHAPTER), written)
-        live.check([CHAPTER])
-        tab.locator("section.done#attention_scores").wait_for()
+
+        def saved() -> bool:  # it may not watch the folder yet, so save again and again
+            shutil.copyfile(ROOT / "solutions" / f"{CHAPTER}.py", written)
+            return tab.locator("section.done#attention_scores").count() > 0
+
+        wait_until(saved, process)
         assert "reloads on each save" in tab.locator("#live").inner_text()
         other = tab.request.get(f"{address}version", headers={"Host": "elsewhere.example"})
         assert other.status == 404
         tab.close()
     finally:
-        server.shutdown()
-        server.server_close()
-        live.checker.close()
+        process.send_signal(signal.SIGINT)
+        process.wait(120)

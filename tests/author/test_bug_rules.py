@@ -1,0 +1,70 @@
+"""Find-the-bug exercises: the draw of a term's mistake, the proof of a build, and the points."""
+
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+
+from tensorgrade.attempts.points import repaired
+from tensorgrade.attempts.results import CheckResult
+from tensorgrade.author.proofs import build_checks
+from tensorgrade.author.recording.bugs import candidates, drawn
+from tensorgrade.exchange.observation import Outcome
+from tensorgrade.project import Project
+from tensorgrade.recognition.mistakes import Mistake
+
+from .bug_course import AMONG, NAME, with_a_bug
+from .small_course import CHAPTER, build
+
+
+@pytest.mark.slow
+def test_the_seed_draws_and_a_build_finds_what_is_no_bug_and_no_repair(tmp_path, monkeypatch):
+    root = with_a_bug(tmp_path / "small")
+    build(root)
+    course = Project(root)
+    assert {one.name for one in candidates(course, CHAPTER, NAME)} == AMONG.keys()
+    seen = []
+    for seed in [2**100 + n for n in range(30)] * 2:
+        term = Project(root)
+        term.__dict__["course"] = replace(course.course, seed=seed)
+        seen.append(drawn(term, CHAPTER, NAME).name)
+    assert set(seen) == AMONG.keys() and seen[:30] == seen[30:]
+    assert list(build_checks.unproved_bugs(course)) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(build_checks, "rewritten", lambda project, right, *names: right)
+        said = list(build_checks.unproved_bugs(course))
+    assert len(said) == 6 and all("rewritten, is passed with 4 points" in one for one in said)
+    none = Mistake("none", "", {NAME: (("(entries, factors)", "(factors, entries)"),)})
+    monkeypatch.setattr(build_checks, "candidates", lambda *names: [none])
+    said = list(build_checks.unproved_bugs(course))
+    assert len(said) == 2 and all("as it is given, is not_attempted with 1" in one for one in said)
+
+
+def part(changed: int) -> SimpleNamespace:
+    """An exercise of four points, of which so many parts were changed."""
+    loaded = SimpleNamespace(status=Outcome.UNREADABLE)  # so nothing else can run in its place
+    attempt = SimpleNamespace(facts=SimpleNamespace(changes={NAME: changed}), loaded=loaded)
+    return SimpleNamespace(name=NAME, attempt=attempt, given_code="code", results_cache={})
+
+
+@pytest.mark.parametrize(
+    "changed, checks, points",
+    [
+        (2, [(1, True, False), (3, True, True)], 4),  # fixed
+        (30, [(1, True, False), (3, True, True)], 3),  # rewritten
+        (0, [(1, False, False), (3, True, True)], 0),  # unchanged
+        (2, [(1, False, False), (3, True, True)], 0),  # another mistake for the one that was there
+        (2, [(1, True, False), (1, False, False), (2, True, True)], 1.5),  # half of it fixed
+        (2, [(1, True, False), (1, True, False), (1, False, True), (1, True, True)], 1.5),
+        (2, [(1, True, False), (3, False, True)], 0),  # more broken than fixed: never below 0
+    ],
+)
+def test_only_what_was_fixed_earns_points(changed, checks, points):
+    """checks: points, passed, and passed by the given code."""
+    results = [
+        CheckResult(NAME, worth, passed, given=partial(bool, given))
+        for worth, passed, given in checks
+    ]
+    earned = sum(check.earned for check in repaired(part(changed), results))
+    assert earned == pytest.approx(points)
