@@ -1,5 +1,6 @@
 # Two commands show everything: `make demo` grades a sample class, `make test` runs every test.
-# The others are parts of these: build, check, golden, docs, wheel, clean.
+# The others are parts of these: build, check, docs, wheel, clean. `make proofs` takes long: what it
+# proves speaks about the course, or about chance.
 PYTHON ?= python3
 # An index that has torch's CPU build: the address that pytorch.org's "Get Started" shows behind
 # --index-url. On Linux it saves 5 GB: the usual build brings libraries for graphics cards. The builds
@@ -16,7 +17,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Else each of the many processes that tests start would compile the whole engine anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test build check golden docs wheel clean
+.PHONY: demo test proofs build check docs wheel clean
 
 demo: build
 	@echo; echo "── This machine's isolation for learner code"
@@ -36,19 +37,18 @@ demo: build
 	@echo "  exercises/                     where you can try it yourself:"
 	@echo "                                 source .venv/bin/activate, then pytest exercises/"
 
-# On all cores (tests/conftest.py). In order, so that no long file comes last.
+# On all cores (tests/conftest.py).
 test: build
-	@pytest tests -m "" -p no:cacheprovider --no-loadscope-reorder
+	@pytest tests -m "not proof" --amount 8 -p no:cacheprovider
+
+proofs: build
+	@python tools/proofs.py
 
 # References are not tracked: a fresh clone builds them, in about two minutes.
 build: .venv/ready
 	@echo "── Building stubs, references and notebooks from solutions/"
 	@tensorgrade build
 	@cd courses/tokens && tensorgrade build
-
-# Compares today's verdicts on thousands of answers with the stored ones. `make test` takes a fifth.
-golden: build
-	@python -m tests.golden
 
 check: build
 	@ruff format --check --quiet .

@@ -1,10 +1,11 @@
 """Put small mistakes into the engine, one at a time, and count those that the tests notice.
 
-    python tools/engine_mutants.py [--count 50] [--seed 1] [--everything] [--near]
+    python tools/engine_mutants.py [--path tensorgrade/judging] [--tests tests/verdicts …]
+                                   [--count 50] [--seed 1] [--everything]
 
-Each mutant is one edit of one expression, in a copy of the repository. The tests that import the
-edited module run first. If they pass, the rest of the default run decides. --everything: run the
-slow tests as well. --near: stop after the tests that import the module, which is a lower bound.
+Each mutant is one edit of one expression, in a copy of the repository. --path: edit only modules
+below this folder. --tests: run only these folders of tests. The folder that is named after the
+module's package runs first. --everything: run the slow tests as well.
 
 Tests are collected once. Each mutant is tried in a fork of that process: there the edited function
 gets its new code. Programs that tests start read the edited file. So a mutant takes seconds, but
@@ -85,9 +86,10 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=50, help="how many mutants")
     parser.add_argument("--seed", type=int, default=1, help="which ones")
     parser.add_argument("--everything", action="store_true", help="run the slow tests, too")
-    parser.add_argument("--near", action="store_true", help="run only the module's own tests")
+    parser.add_argument("--path", default="tensorgrade", help="edit modules of this folder")
+    parser.add_argument("--tests", nargs="+", default=["tests"], help="run these folders of tests")
     asked = parser.parse_args()
-    every = [*all_mutants()]
+    every = [*all_mutants(asked.path)]
     random.Random(asked.seed).shuffle(every)
     chosen = [*islice(filter(is_valid, every), asked.count)]
     with tempfile.TemporaryDirectory() as folder:
@@ -97,9 +99,9 @@ def main() -> int:
         os.environ |= {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
         sys.path.insert(0, str(copy))
         options = ["-qq", "--assert=plain", "-p", "no:cacheprovider"]
-        options += ["-m", ""] if asked.everything else []
-        trials = Trials(copy, chosen, asked.near)
-        pytest.main(["tests", "-n0", *options], plugins=[trials])
+        options += ["-m", "not proof"] if asked.everything else []
+        trials = Trials(chosen)
+        pytest.main([*asked.tests, "-n0", *options], plugins=[trials])
     print(f"{trials.caught} of {len(chosen)} caught")
     return 0
 
@@ -110,9 +112,9 @@ class Trials:
     Tests that fail without a mutant do not count, such as those that need a git repository.
     """
 
-    def __init__(self, copy: Path, mutants: list[Mutant], only_near: bool):
-        self.copy, self.mutants, self.only_near = copy, mutants, only_near
-        self.caught, self.seconds = 0, 0.0
+    def __init__(self, mutants: list[Mutant]):
+        self.mutants = mutants
+        self.copy, self.caught, self.seconds = Path.cwd(), 0, 0.0
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -130,20 +132,20 @@ class Trials:
 
     def noticed(self, session: pytest.Session, mutant: Mutant, items: list[pytest.Item]) -> str:
         """Return which tests notice a mutant: "" if none do."""
-        near = [self.copy / path for path in tests_of(mutant.path)]
-        own = [item for item in items if any(item.path.is_relative_to(path) for path in near)]
+        folder = Path("tests", *mutant.path.parts[1:2])
+        own = [item for item in items if item.path.is_relative_to(self.copy / folder)]
         others = [item for item in items if item not in set(own)]
         with edited(self.copy, mutant) as functions:
             if failing(session, own, 1, self.seconds, functions):
                 return "caught by its tests"
-            if self.only_near or not failing(session, others, 1, self.seconds, functions):
+            if not failing(session, others, 1, self.seconds, functions):
                 return ""
         return "caught by another test"
 
 
-def all_mutants() -> Iterator[Mutant]:
-    """Yield every possible edit of the engine's code."""
-    for path in tracked("tensorgrade/**.py"):
+def all_mutants(folder: str) -> Iterator[Mutant]:
+    """Yield every possible edit of a folder of the engine."""
+    for path in tracked(f"{folder}/**.py"):
         text = (ROOT / path).read_bytes()
         starts = [0]
         for line in text.splitlines(keepends=True):
@@ -234,26 +236,6 @@ def new_code(path: str, text: bytes) -> dict[FunctionType, CodeType]:
     own = [one for one in loaded if one.__code__.co_filename == path]
     places = {one: (one.__code__.co_qualname, one.__code__.co_firstlineno) for one in own}
     return {one: codes[place] for one, place in places.items() if place in codes}
-
-
-def tests_of(path: Path) -> list[Path]:
-    """Return the test files that import a module; if there are none, the folder of its package."""
-    package, name = ".".join(path.parent.parts), path.stem
-    found = []
-    for test in tracked("tests/**/test_*.py"):
-        imports = [
-            node
-            for node in ast.walk(ast.parse((ROOT / test).read_text(encoding="utf-8")))
-            if isinstance(node, ast.ImportFrom)
-        ]
-        if any(
-            node.module == f"{package}.{name}"
-            or (node.module == package and any(alias.name == name for alias in node.names))
-            for node in imports
-        ):
-            found.append(test)
-    folder = Path("tests", *path.parts[1:2])
-    return found or [folder] * (ROOT / folder).is_dir()
 
 
 def failing(
