@@ -30,6 +30,8 @@ from tensorgrade.isolation.levels import FULL, NAMESPACES, NONE, best_level, eno
 from tensorgrade.isolation.probing import probe
 from tensorgrade.project import Project
 from tensorgrade.recognition.mistakes import make
+from tensorgrade.sources.companion_files import CompanionFile as CompanionFile
+from tensorgrade.sources.companion_files import missing as missing
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .forked import MODULES, be_command
@@ -303,6 +305,20 @@ def isolates(level) -> bool:
 def reachable() -> bool:
     """Return True if another user can enter the folder of this project."""
     return all(folder.stat().st_mode & 0o001 for folder in (ROOT, *ROOT.parents))
+
+
+def write_patch_without_isolation(folder: Path) -> None:
+    """Write a module that Python imports at its start if the folder is on its path.
+
+    With it, no isolation level of this machine is enough.
+    """
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(
+        "import tensorgrade.isolation.levels as levels\n"
+        "def refuse(*_): raise levels.NotIsolated('this machine gives too little')\n"
+        "levels.choose_level = refuse\n",
+        encoding="utf-8",
+    )
 
 
 # What a test may need, and how to get it; "" if nothing to install helps.

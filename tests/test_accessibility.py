@@ -3,68 +3,64 @@
 The page of the lessons is in tests/views/test_lessons_in_a_browser.py.
 """
 
+import subprocess
+import sys
+
 import pytest
 from playwright.sync_api import sync_playwright
 
-from tensorgrade.course_sources import load_course
-from tensorgrade.instructor.exporting import page_of, people_of
-from tensorgrade.instructor.report.page import class_view, render
-from tensorgrade.learner.notebook.card import Card
-
 from .accessibility import QUIET, serious_violations
-from .commands import ROOT
-from .learner.test_notebook_cards import FLIPPED, checked
-from .needs import browser, needs
+from .support import ROOT, browser, cli, grade, needs
 
-COURSE = load_course(ROOT / "graders")
-CHAPTER = COURSE.chapters[0]
+CHAPTER = "ch1_simplified_attention"
 FRAME = '<!doctype html><html lang="en"><title>A card</title><main>{}</main></html>'
+CELLS = """
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+for cell in (
+    "import torch",
+    "def causal_mask(n):\\n    return torch.ones(n, n).tril(-1).bool()",
+    "from tensorgrade.notebook import check\\ncard = check('causal_mask')",
+):
+    shell.run_cell(cell, store_history=True).raise_error()
+print("CARD", shell.user_ns["card"]._repr_html_())
+"""
 
 
-def rows() -> list[dict]:
-    """Rows of three learners, with a right, a wrong and a missing answer."""
-    return [
-        {
-            "student": student,
-            "chapter": CHAPTER.name,
-            "exercise": exercise.name,
-            "status": status,
-            "points": exercise.points * (status == "passed"),
-            "max_points": float(exercise.points),
-            "mistakes": [],
-            "message": "Something is wrong.",
-            "isolation": "full",
-        }
-        for student, status in (("ada", "passed"), ("bao", "failed"), ("cy", "not_attempted"))
-        for exercise in CHAPTER.exercises
-    ]
-
-
-def report() -> str:
-    return render(
-        class_view(COURSE, rows(), [{"chapter": CHAPTER.name, "students": ["ada", "bao"]}])
-    )
-
-
-def learner_page() -> str:
-    return page_of(people_of(rows(), 0)["bao"], COURSE)
-
-
-def card() -> str:
-    return FRAME.format(Card(checked("causal_mask", FLIPPED))._repr_html_())
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory) -> dict[str, str]:
+    """A class report, a learner's page, and a card in a notebook, each about a wrong answer."""
+    folder = tmp_path_factory.mktemp("pages")
+    right = (ROOT / "solutions" / f"{CHAPTER}.py").read_text(encoding="utf-8")
+    stub = (ROOT / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8")
+    wrong = right.replace("return inputs @ query", "return inputs")
+    for name, text in {"ada": right, "bao": wrong, "cy": stub}.items():
+        path = folder / "submitted" / name / CHAPTER / f"{CHAPTER}.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+    done = grade(folder / "submitted", folder / "out", "--isolation", "none", "--jobs", 1)
+    assert done.status == 0, done.said
+    assert cli("export", done.out, "--to", "html").returncode == 0
+    (learner,) = (path for path in done.out.rglob("*.html") if "bao" in path.name)
+    command = [sys.executable, "-c", CELLS]
+    ran = subprocess.run(command, cwd=ROOT / "exercises", capture_output=True, text=True)
+    found = {"report": (done.out / "report.html").read_text(encoding="utf-8")}
+    found["learner"] = learner.read_text(encoding="utf-8")
+    found["card"] = FRAME.format(ran.stdout.partition("CARD ")[2])
+    assert "<" in ran.stdout, ran.stderr
+    return found
 
 
 @needs("Chromium")
 @pytest.mark.slow
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize("write", [report, learner_page, card])
-def test_a_page_has_no_serious_violation(tmp_path, write):
-    path = tmp_path / "page.html"
-    path.write_text(write(), encoding="utf-8")
+def test_no_page_has_a_serious_violation(tmp_path, pages):
     with sync_playwright() as engine:
         window = engine.chromium.launch(executable_path=browser(), args=QUIET)
-        for scheme, width in (("light", 1280), ("dark", 390)):
-            tab = window.new_page(color_scheme=scheme, viewport={"width": width, "height": 844})
-            tab.goto(path.as_uri())
-            assert serious_violations(tab) == [], (scheme, width)
+        for name, text in pages.items():
+            path = tmp_path / f"{name}.html"
+            path.write_text(text, encoding="utf-8")
+            for scheme, width in (("light", 1280), ("dark", 390)):
+                tab = window.new_page(color_scheme=scheme, viewport={"width": width, "height": 844})
+                tab.goto(path.as_uri())
+                assert serious_violations(tab) == [], (name, scheme, width)
         window.close()

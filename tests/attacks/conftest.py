@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from ..container import contained
-from ..needs import require
+from ..support import require
 
 collect_ignore_glob = ["files/*"]
 
@@ -106,7 +106,7 @@ class Classroom:
             text = text.replace(word, place)
         return text
 
-    def grade(self, out: Path, *options: str, timeout: float = 400) -> "Classroom":
+    def grade(self, out: Path, *options: str, timeout: float = 1500) -> "Classroom":
         """Run `tensorgrade grade`, and keep its rows by student and exercise."""
         if "--isolation" not in options:
             require("isolation 'namespaces'")

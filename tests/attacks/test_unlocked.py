@@ -7,7 +7,7 @@ import pytest
 
 from .conftest import CHAPTER, adopt_orphans, left_behind, own_children
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 REACHED = [
     "look_for_references",
     "read_environment",

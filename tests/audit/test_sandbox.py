@@ -4,7 +4,7 @@ import pytest
 
 from tensorgrade.audit.run import audits
 
-from ..needs import needs
+from ..support import needs
 
 pytestmark = [pytest.mark.slow, needs("isolation 'namespaces'")]
 ATTENTION = """

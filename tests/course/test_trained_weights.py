@@ -11,10 +11,9 @@ from safetensors.torch import load, load_file, save
 
 from exercises.commands.parts.own_code import own_gpt
 from exercises.commands.parts.texts import read_text
-from tensorgrade.sources.companion_files import CompanionFile, missing
 
 from ..answers.reader import solution
-from ..support import ROOT, Judge, Project, Verdict
+from ..support import ROOT, CompanionFile, Judge, Project, Verdict, missing
 
 MODELS = runpy.run_path(str(ROOT / "benchmarks" / "trained_models.py"))
 CHECKS, loss_of = MODELS["CHECKS"], MODELS["CHECKS"]["loss_at_the_end"]

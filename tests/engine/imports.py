@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from ..support import ROOT
 
 
 def dotted(path: Path) -> str:
-    """The name that a file is imported by."""
+    """Return the name that a file is imported by."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -18,7 +18,7 @@ MODULES = {dotted(path): path for path in sorted((ROOT / "tensorgrade").rglob("*
 
 
 def imported_names(module: str) -> Iterator[str]:
-    """The full name of everything that a module imports, inside functions too."""
+    """Yield the full name of everything that a module imports, inside functions too."""
     path = MODULES[module]
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -30,27 +30,13 @@ def imported_names(module: str) -> Iterator[str]:
             yield from (f"{origin}.{alias.name}" for alias in node.names)
 
 
-def module_of(name: str) -> str | None:
-    """The engine's module that an imported name is, or lies in; None for what is not the engine's.
-
-    >>> module_of("tensorgrade.course.Course"), module_of("torch.nn")
-    ('tensorgrade.course', None)
-    """
-    outer = name.rpartition(".")[0]
-    return name if name in MODULES else outer if outer in MODULES else None
-
-
-def imports_of(module: str) -> set[str]:
-    """The engine's modules that a module imports, itself left out."""
-    return {found for name in imported_names(module) if (found := module_of(name))} - {module}
-
-
 @cache
 def imports() -> dict[str, set[str]]:
-    """The same for all modules: once, by the first who asks, and not by all who collect tests."""
-    return {module: imports_of(module) for module in MODULES}
+    """Return the engine's modules that each of its modules imports."""
+    return {module: engines(imported_names(module)) - {module} for module in MODULES}
 
 
-def importers_of(module: str) -> set[str]:
-    """The engine's modules that import a module."""
-    return {other for other, used in imports().items() if module in used}
+def engines(names: Iterator[str]) -> set[str]:
+    """Return the engine's modules that imported names are, or are in."""
+    places = ((name, name.rpartition(".")[0]) for name in names)
+    return {next(filter(MODULES.__contains__, place), "") for place in places} - {""}

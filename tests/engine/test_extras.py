@@ -7,9 +7,7 @@ import tomllib
 
 import pytest
 
-from tensorgrade.cli.program import OPTIONAL
-
-from ..commands import ROOT
+from ..support import ROOT
 from .imports import MODULES, imported_names
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -54,12 +52,10 @@ def extra_of(module: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("extra", EXTRAS)
-def test_an_extra_installs_what_its_modules_import(extra):
-    installed = provided(PROJECT["dependencies"]) | provided(EXTRAS[extra])
-    modules = [module for module in MODULES if extra_of(module) == extra]
-    assert modules
-    for module in modules:
+def test_an_extra_installs_what_its_modules_import():
+    assert set(map(extra_of, MODULES)) == EXTRAS.keys()
+    for module in MODULES:
+        installed = provided(PROJECT["dependencies"]) | provided(EXTRAS[extra_of(module)])
         imported = {name.partition(".")[0] for name in imported_names(module)}
         assert imported - sys.stdlib_module_names - installed <= {"tensorgrade"}, module
 
@@ -78,7 +74,7 @@ def test_what_learners_run_imports_without_the_packages_of_others():
     own = provided(PROJECT["dependencies"]) | provided(EXTRAS["learner"])
     others = set().union(*(provided(EXTRAS[extra]) for extra in EXTRAS)) - own
     modules = [module for module in MODULES if extra_of(module) == "learner"]
-    assert len(modules) > 60 and len(others) > 8
+    assert modules and others
     command = [sys.executable, "-c", IMPORT_ALL, " ".join(modules), " ".join(others)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -113,10 +109,3 @@ def test_a_command_says_which_extra_it_needs(command, package, extra):
     said = f"`tensorgrade {command[0]}` needs {package}: pip install 'tensorgrade[{extra}]'"
     assert done.returncode == 2 and said in done.stderr, done.stdout + done.stderr
     assert not (course / "kit.zip").exists()
-
-
-def test_every_optional_package_is_known_by_its_name():
-    everybody = provided(PROJECT["dependencies"])
-    others = set().union(*(provided(EXTRAS[extra]) for extra in ("instructor", "author")))
-    # pyseccomp may be missing: the sandbox says so.
-    assert others - everybody - OPTIONAL <= {"markupsafe", "pyseccomp"}

@@ -5,11 +5,7 @@ import zipfile
 
 import pytest
 
-from tensorgrade.author.bundle import write_kit
-from tensorgrade.cli.shared import audiences
-from tensorgrade.project import Project
-
-from ..commands import ROOT, run
+from ..support import ROOT, cli
 
 GREET = '''"""A command of this course."""
 from .parts.words import hello
@@ -48,13 +44,9 @@ def course(tmp_path_factory):
     return root
 
 
-def tensorgrade(*arguments, cwd):
-    return run("tensorgrade.cli", *arguments, cwd=cwd)
-
-
 @pytest.mark.slow
 def test_the_help_lists_them_and_imports_none(course):
-    seen = tensorgrade("--help", cwd=course)
+    seen = cli("--help", cwd=course)
     assert seen.returncode == 0 and "imported" not in seen.stderr
     panel = " ".join(seen.stdout.split("This course")[1].replace("│", " ").split())
     assert "greet" in panel and "Say hello." in panel and "At length" not in panel
@@ -65,11 +57,11 @@ def test_the_help_lists_them_and_imports_none(course):
 
 @pytest.mark.slow
 def test_one_runs_with_its_arguments_and_its_neighbours(course):
-    assert tensorgrade("greet", "Ada", cwd=course).stdout == "hello Ada\n"
-    assert tensorgrade("greet", "Ada", "--loud", cwd=course / "exercises").stdout == "HELLO ADA\n"
-    told = tensorgrade("greet", cwd=course)
+    assert cli("greet", "Ada", cwd=course).stdout == "hello Ada\n"
+    assert cli("greet", "Ada", "--loud", cwd=course / "exercises").stdout == "HELLO ADA\n"
+    told = cli("greet", cwd=course)
     assert told.returncode == 2 and "Missing argument" in told.stderr
-    assert "At length." in tensorgrade("greet", "--help", cwd=course).stdout
+    assert "At length." in cli("greet", "--help", cwd=course).stdout
 
 
 @pytest.mark.parametrize(
@@ -82,50 +74,44 @@ def test_one_runs_with_its_arguments_and_its_neighbours(course):
     ],
 )
 def test_a_broken_one_is_one_sentence(course, name, said):
-    seen = tensorgrade(name, cwd=course)
+    seen = cli(name, cwd=course)
     assert seen.returncode == 2 and seen.stdout == ""
     assert said in seen.stderr and seen.stderr.count("\n") == 1
 
 
 def test_one_may_end_with_a_status_of_its_own(course):
-    seen = tensorgrade("halt", cwd=course)
+    seen = cli("halt", cwd=course)
     assert (seen.returncode, seen.stdout, seen.stderr) == (3, "", "")
 
 
 def test_a_command_of_the_engine_stays_what_it_is(course):
-    seen = tensorgrade("hint", "softmax", cwd=course)
+    seen = cli("hint", "softmax", cwd=course)
     assert seen.returncode == 0 and "not a hint" not in seen.stdout
 
 
 @pytest.mark.slow
 def test_elsewhere_there_are_none(course):
-    assert tensorgrade("greet", "Ada", cwd=course.parent).returncode == 2
+    assert cli("greet", "Ada", cwd=course.parent).returncode == 2
 
 
 @pytest.mark.slow
 def test_elsewhere_an_unknown_command_asks_for_the_courses_folder(tmp_path):
-    ran = run("tensorgrade.cli", "train", cwd=tmp_path)
+    ran = cli("train", cwd=tmp_path)
     assert ran.returncode == 2 and "go to the course's folder first" in ran.stderr
-    ran = run("tensorgrade.cli", "graed", cwd=tmp_path)
+    ran = cli("graed", cwd=tmp_path)
     assert ran.returncode == 2 and "Did you mean 'grade'" in ran.stderr
 
 
 def test_a_build_refuses_a_name_that_is_taken(course):
     (course / "course_config.py").write_text("COURSE = None\n", encoding="utf-8")
-    seen = tensorgrade("build", cwd=course)
+    seen = cli("build", cwd=course)
     assert seen.returncode == 1
     assert seen.stdout.startswith("✗ exercises/commands/hint.py: hint is a built-in command")
 
 
-def test_taken_names_are_those_of_the_help():
-    assert {"hint", "kill-matrix", "new", "build", "grade"} <= audiences().keys()
-
-
 @pytest.mark.slow
-def test_this_courses_own_have_names_of_their_own_and_travel_in_the_kit(tmp_path):
-    commands = ROOT / "exercises" / "commands"
-    assert not {path.stem for path in commands.glob("*.py")} & audiences().keys()
-    write_kit(Project(ROOT), tmp_path / "kit.zip")
+def test_this_courses_own_travel_in_the_kit(tmp_path):
+    assert cli("bundle", "--out", tmp_path / "kit.zip").returncode == 0
     packed = zipfile.ZipFile(tmp_path / "kit.zip").namelist()
-    for path in commands.rglob("*.py"):
+    for path in (ROOT / "exercises" / "commands").rglob("*.py"):
         assert f"kit/{path.relative_to(ROOT)}" in packed

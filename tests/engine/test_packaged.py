@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from ..commands import ROOT
+from ..support import ROOT
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.machine]
 LEFT = {".git", ".venv", "build", "demo", "dist"}
 
 

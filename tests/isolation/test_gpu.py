@@ -3,11 +3,10 @@
 import pytest
 import torch
 
-from ..commands import run_pytest
+from ..support import run_pytest
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(600),
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
 ]
 

@@ -13,7 +13,7 @@ from tensorgrade.attempts import answer_files
 from tensorgrade.isolation import remedies
 from tensorgrade.isolation.levels import UID, NotIsolated, must_be_closed
 
-from ..commands import ROOT
+from ..support import ROOT
 
 DOCKERFILE = ROOT / "Dockerfile"
 
@@ -91,7 +91,7 @@ def test_only_what_grading_needs_is_in_it():
 
 
 OPENED = {
-    "a right answer among tests": "tests/right_answers/ch2_self_attention/einsum.py",
+    "a right answer among tests": "tests/answers/right_answers/ch2_self_attention/einsum.py",
     "another course's solution": "courses/tokens/solutions/ch1_byte_pairs.py",
     "another course's graders": "courses/tokens/graders/ch1_byte_pairs/merge.py",
     "another course's seed": "courses/tokens/course_config.py",

@@ -14,15 +14,12 @@ from tensorgrade.isolation.levels import (
     CUDA,
     FULL,
     LANDLOCK,
-    LEVELS,
     NAMESPACES,
     NONE,
     UID,
     NotIsolated,
     best_level,
     choose_level,
-    level_named,
-    must_be_closed,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -59,27 +56,6 @@ def test_a_user_of_its_own_comes_after_landlock(missing, also):
     best = best_level(ALL | NO_LANDLOCK | missing)
     assert best.name == "uid" and best.layers == UID.layers | also
     assert best_level(ALL | NO_BWRAP | {"uid": ""}) is LANDLOCK
-
-
-def test_what_others_can_read_is_closed_first_at_that_level_alone(monkeypatch, tmp_path):
-    """Open at its end and all the way there; a closed folder above it is as good."""
-    graders = tmp_path / "graders"
-    graders.mkdir()
-    modes = dict.fromkeys([graders, *graders.parents], 0o755)
-    monkeypatch.setattr(remedies, "mode_of", modes.get)
-    with pytest.raises(NotIsolated, match=f"chmod -R go= {graders}$"):
-        must_be_closed(UID, [graders, tmp_path / "not_there"])
-    must_be_closed(LANDLOCK, [graders])
-    for closed in (graders, tmp_path):
-        modes[closed] = 0o700
-        must_be_closed(UID, [graders])
-        modes[closed] = 0o755
-
-
-def test_levels_go_down():
-    """The highest level has every layer of the others, the lowest none that they lack."""
-    for level in (NAMESPACES, LANDLOCK):
-        assert NONE.layers < level.layers < FULL.layers
 
 
 @pytest.fixture
@@ -150,21 +126,6 @@ def test_doctor_reports_and_fixes(machine):
     assert doctor.examine("full")["enough"] and doctor.examine(None)["mend"] == []
 
 
-@pytest.mark.parametrize("missing, mark", [({}, "–"), (NO_BWRAP, "–"), (NO_LANDLOCK, "✗")])
-def test_doctor_shows_a_layer_as_missing_only_if_it_gives_more(machine, missing, mark):
-    """A user of its own gives the level uid, so it helps below that level alone."""
-    machine(missing | {"uid": "OSError: only root"})
-    text = doctor.as_text(doctor.examine())
-    assert f"{mark} uid" in text and "OSError" not in text
-
-
-@pytest.mark.parametrize("user, noted", [(0, True), (1000, False)])
-def test_doctor_notes_a_closed_home_only_if_root_grades(monkeypatch, user, noted):
-    monkeypatch.setattr(os, "geteuid", lambda: user)
-    monkeypatch.setattr(doctor, "closed_to_others", lambda: ("/root/python", "/root"))
-    assert any("Python is in /root" in note for note in doctor.notes()) is noted
-
-
 @pytest.mark.parametrize(
     "setting, value, said",
     [
@@ -203,6 +164,7 @@ def test_closed_home_is_found_and_explained(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.machine
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no level to lose")
 def test_grade_refuses_without_bwrap(tmp_path):
     """If neither the system nor pip has bwrap, the error names both; nothing is written."""
@@ -223,8 +185,3 @@ def test_grade_refuses_without_bwrap(tmp_path):
     assert done.returncode == 2 and "Traceback" not in said
     assert "apt install bubblewrap" in said and "`--isolation " in said
     assert not (tmp_path / "out").exists()
-
-
-def test_level_named():
-    """Every level of the ladder has its name."""
-    assert [level_named(level.name) for level in LEVELS] == list(LEVELS)

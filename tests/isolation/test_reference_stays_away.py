@@ -69,6 +69,7 @@ def row_bytes(tensor: torch.Tensor) -> bytes:
 
 
 @pytest.mark.slow
+@pytest.mark.machine
 def test_expected_values_are_not_in_memory_but_inputs_are(exchange):
     entries, pids = exchange
     cases = [(c, e) for c, e in entries if c.name.startswith("values/") and "float32" not in c.name]
@@ -82,6 +83,7 @@ def test_expected_values_are_not_in_memory_but_inputs_are(exchange):
 
 
 @pytest.mark.slow
+@pytest.mark.machine
 def test_environment_and_open_files_of_the_child_say_nothing(exchange, monkeypatch):
     _, pids = exchange
     for pid in pids:
@@ -92,10 +94,3 @@ def test_environment_and_open_files_of_the_child_say_nothing(exchange, monkeypat
     assert all(
         str(link).startswith(("socket:", "/dev/null", "pipe:", "anon_inode:")) for link in links
     ), links
-
-
-@pytest.mark.slow
-def test_nothing_that_is_sent_names_a_path_of_ours(exchange, project):
-    submission = project.submission(CHAPTER, WRONG)
-    request = submission.load_request("cpu")
-    assert str(project.root) not in str(request)

@@ -1,7 +1,5 @@
 """The sandbox's small parts: what is readable, the command line, the filter, the warm process."""
 
-import struct
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,16 +10,14 @@ from tensorgrade.attempts.in_child import InChild
 from tensorgrade.course import Limits
 from tensorgrade.isolation import warm_process
 from tensorgrade.isolation.child_configuration import configuration
-from tensorgrade.isolation.command import RUNNER, View, bubblewrapped
+from tensorgrade.isolation.command import View, bubblewrapped
 from tensorgrade.isolation.levels import CUDA, FULL, NONE
-from tensorgrade.isolation.probing import last_line, tried
+from tensorgrade.isolation.probing import tried
 from tensorgrade.isolation.readable import interpreter, readable_paths
 from tensorgrade.isolation.warm_process import NotStarted, WarmProcess
-from tensorgrade.runner import serve, warm
-from tensorgrade.runner.wire import unpack
 from tensorgrade.sources.submission import Source, Submission
 
-from ..needs import needs
+from ..support import needs
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers are Linux's")
@@ -45,13 +41,6 @@ def test_command_shows_only_what_is_listed():
     assert "--share-net" in bubblewrapped(["python"], View((), network=True))
 
 
-def test_filter_is_whole_instructions():
-    """BPF instructions have eight bytes; the filter begins with loading the architecture."""
-    code = bytes.fromhex(configuration(Limits(), FULL.layers)["call_filter"])
-    assert len(code) % 8 == 0 and len(code) > 800
-    assert struct.unpack("<HBBI", code[:8]) == (0x20, 0, 0, 4)
-
-
 def test_limits_reach_the_child():
     """A child's configuration has every limit of the course; CUDA has no bound on addresses."""
     limits = Limits(memory_bytes=7, file_bytes=6, processor_seconds=5, open_files=4, processes=3)
@@ -59,28 +48,6 @@ def test_limits_reach_the_child():
     names = ("AS", "FSIZE", "CPU", "NOFILE", "NPROC")
     assert [bounds[f"RLIMIT_{name}"] for name in names] == [7, 6, 5, 4, 3]
     assert "RLIMIT_AS" not in configuration(limits, CUDA.layers)["bounds"]
-
-
-@pytest.mark.slow
-def test_gradients_are_not_computed_before_a_fork_while_a_gpu_is_in_view(monkeypatch):
-    """torch would start threads for the GPU in the warm process, and children lack them."""
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    program = f"""
-import sys; sys.path.insert(0, {str(RUNNER.parent)!r})
-from runner import warm
-import torch
-def refuse(*arguments, **options): raise RuntimeError("gradients in the warm process")
-torch.autograd.grad = torch.autograd.backward = refuse
-warm.import_everything()
-warm.rehearse()
-print("warm")
-"""
-    command = [sys.executable, "-c", program]
-    told = subprocess.run(command, capture_output=True, text=True)
-    assert told.stdout == "warm\n", told.stderr
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    told = subprocess.run(command, capture_output=True, text=True)
-    assert "gradients in the warm process" in told.stderr
 
 
 @pytest.mark.parametrize("level", [NONE, FULL, CUDA], ids=lambda level: level.name)
@@ -100,11 +67,6 @@ def test_a_probe_that_fails_speaks_for_its_layers():
     layers = frozenset({"pid", "net"})
     assert tried(command, layers) == dict.fromkeys(layers, "no such layer")
     assert "No such file" in tried(["/no/such/program"], frozenset({"pid"}))["pid"]
-
-
-def test_last_line():
-    """The last line with anything in it."""
-    assert last_line("one\ntwo\n\n") == "two" and last_line("") == "no reason was given"
 
 
 def test_warm_process_that_cannot_start_says_why(monkeypatch):
@@ -206,31 +168,3 @@ def test_nobody_waits_where_children_could_reach_it():
     with WarmProcess(Limits()) as warm:
         warm.fork()
         assert warm.spare is None
-
-
-def test_the_rehearsal_goes_through(monkeypatch):
-    """Each step runs as often as specified, because an error in it would be invisible."""
-    replies = []
-    run = serve.run_in_time
-    monkeypatch.setattr(serve, "run_in_time", lambda *a: replies.append(run(*a)) or replies[-1])
-    warm.rehearse()
-    headers = [unpack(reply)[0] for reply in replies]
-    assert len(headers) == warm.REHEARSALS
-    for header in headers:
-        assert header["error"] is None
-        assert header["facts"].keys() >= {"module", "result", "moved", "stages"}
-
-
-@pytest.mark.slow
-def test_nothing_that_a_learner_draws_depends_on_the_rehearsal():
-    """The first child comes before it, the second one after it."""
-    text = "import torch\nclass Drawn: pass\n"
-    text += "vars()[f'f{torch.rand(1).item():.9f}'] = Drawn\n"
-    with WarmProcess(Limits()) as one:
-        names = []
-        for wait in (0, 3):
-            time.sleep(wait)
-            child = InChild(Submission("a", Source(text, "a.py")), one, one.limits)
-            names.append(child.load().names)
-            child.close()
-    assert names[0] == names[1] and len(names[0]) == 2

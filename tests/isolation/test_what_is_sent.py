@@ -9,9 +9,9 @@ import pytest
 from tensorgrade.attempts.in_child import Requests
 from tensorgrade.author.recording.casebook import PUBLIC_SEED, recorded_cases
 from tensorgrade.exchange.cases import Case, seed_for
+from tensorgrade.exchange.references import load_references
 from tensorgrade.isolation.warm_process import Child
 from tensorgrade.runner.wire import unpack
-from tensorgrade.sources.submitted_files import SubmittedFiles
 
 CHAPTERS = (
     "ch1_simplified_attention",
@@ -99,7 +99,7 @@ def test_an_authors_seeds_stay_apart_and_alike(project):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_a_case_is_sent_at_its_turn_and_without_its_name(grader, project, monkeypatch, chapter):
+def test_a_case_is_sent_at_its_turn_and_without_its_name(judge, project, monkeypatch, chapter):
     wire: list[tuple[str, bytes]] = []
     send, receive = Child.send, Child.receive
 
@@ -113,10 +113,9 @@ def test_a_case_is_sent_at_its_turn_and_without_its_name(grader, project, monkey
 
     monkeypatch.setattr(Child, "send", seen_send)
     monkeypatch.setattr(Child, "receive", seen_receive)
-    source = project.solution(chapter).read_bytes()
-    verdicts = grader.grade(SubmittedFiles("somebody", chapter, f"{chapter}.py", source))
-    assert {verdict.status for verdict in verdicts} == {"passed"}
-    references = grader.maker.references(chapter)
+    verdicts = judge.chapter(chapter, project.solution(chapter).read_text(encoding="utf-8"))
+    assert {verdict.status for verdict in verdicts.values()} == {"passed"}
+    references = load_references(project.graders / "references" / f"{chapter}.safetensors")
     cases = [case for case, _ in references.entries]
     load = ["sent", "got", "got"]  # the file; its text, before it runs; what came of that
     messages = [unpack(message) for way, message in wire if way == "sent"]

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorgrade.course import Tolerance
-from tensorgrade.judging.tensor_comparison import disagreement, where_nan, where_they_differ
-from tensorgrade.messages.message import render
+from tensorgrade.judging.tensor_comparison import disagreement
 
 TOLERANCES = {"float64": Tolerance(1e-5, 1e-5), "float32": Tolerance(1e-4, 1e-4)}
 numbers = st.floats(-1e3, 1e3, width=64) | st.sampled_from(
@@ -58,44 +57,3 @@ def test_the_coarser_dtype_gives_the_tolerance(dtype, shift, right):
 def test_booleans_and_whole_numbers_are_compared_exactly():
     assert disagreement(torch.tensor([True]), torch.tensor([False]), TOLERANCES).kind == "values"
     assert disagreement(torch.tensor([1.0, 0.0]), torch.tensor([True, False]), TOLERANCES) is None
-
-
-@pytest.mark.parametrize(
-    "shape, row, said",
-    [
-        ((4, 3), 0, "only row `[0]` is right"),
-        (
-            (4, 2, 2, 2, 1),
-            1,
-            "only slice `[1]` is right",
-        ),
-    ],
-)
-def test_a_column_that_is_right_in_other_rows_makes_no_sentence_false(shape, row, said):
-    differs = torch.ones(shape, dtype=torch.bool)
-    differs[row] = False
-    differs[-1, 0] = False
-    assert render(where_they_differ(differs)) == said
-
-
-def test_several_columns_are_reported_as_columns():
-    differs = torch.ones(3, 5, dtype=torch.bool)
-    differs[:, [0, 4]] = False
-    told = "only columns `[:, 0]` and `[:, 4]` are right"
-    assert render(where_they_differ(differs)) == told
-    assert (
-        render(where_they_differ(~differs))
-        == "all differences are in columns `[:, 0]` and `[:, 4]`"
-    )
-
-
-@pytest.mark.parametrize(
-    "nan, said",
-    [
-        ([[True, True], [False, False]], "NaN is only in row `[0]`"),
-        ([[True, False], [False, True]], "2 of 4 entries are NaN"),
-        ([[True, True], [True, True]], "every entry is NaN"),
-    ],
-)
-def test_a_message_without_a_place_does_not_mention_counting(nan, said):
-    assert render(where_nan(torch.tensor(nan))) == said

@@ -32,6 +32,16 @@ def case():
     ("load", "said"),
     [
         ({}, ""),
+        # Names that learners have never seen are left out.
+        (
+            {"missing": ["rows.0.mix.w"], "unexpected": ["a.w", "a.v", "b"]},
+            "a weight of `rows.0.mix` is missing (does `rows.0.mix` get all the arguments that it "
+            "needs?); it has a weight of `a`, `b`",
+        ),
+        (
+            {"tied": {"rows.1.mix.w": "rows.0.mix.w", "rows.1.mix.v": "rows.0.mix.v"}},
+            "`rows.0.mix` and `rows.1.mix` are one and the same object",
+        ),
         (
             {"missing": ["first.weight"], "unexpected": ["first_.weight", "b"]},
             "the module has no parameter `first.weight`, so its values could not be set; "
@@ -53,36 +63,8 @@ def case():
 )
 def test_a_lost_parameter_is_named(case, load, said):
     observed = Observation(Outcome.ANSWERED, facts={"load": load})
-    assert render(lost_weights(case, observed, {"w", "v"})) == said
-
-
-@pytest.mark.parametrize(
-    ("load", "said"),
-    [
-        (
-            {"missing": ["rows.0.mix.w"], "unexpected": ["a.w", "a.v", "b"]},
-            "a weight of `rows.0.mix` is missing (does `rows.0.mix` get all the arguments that it "
-            "needs?); "
-            "it has a weight of `a`, `b`",
-        ),
-        (
-            {"misshapen": {"rows.0.mix.v": [3]}},
-            "the weight of `rows.0.mix` has shape (3,); a single number is expected",
-        ),
-    ],
-)
-def test_a_parameter_that_learners_have_never_seen_is_not_named(case, load, said):
-    observed = Observation(Outcome.ANSWERED, facts={"load": load})
-    assert render(lost_weights(case, observed, {"w", "v"})) == said
-
-
-def test_parts_that_share_weights_are_named_without_what_learners_have_never_seen(case):
-    tied = {f"rows.{n}.mix.{one}": f"rows.0.mix.{one}" for one in ("w", "v") for n in (1, 2)}
-    observed = Observation(Outcome.ANSWERED, facts={"load": {"tied": tied}})
-    said = "`rows.0.mix`, `rows.1.mix` and `rows.2.mix` are one and the same object"
-    assert render(lost_weights(case, observed, {"w", "v"})).startswith(said)
-    said = "`rows.0`, `rows.1` and `rows.2` are one and the same object"
-    assert render(lost_weights(case, observed, {"mix.w", "mix.v"})).startswith(said)
+    found = render(lost_weights(case, observed, {"w", "v"}))
+    assert found.startswith(said) and bool(found) == bool(said)
 
 
 def said_on(error: CaughtError) -> str:
@@ -113,36 +95,3 @@ def test_a_lost_last_dimension_is_named_if_only_one_pair_of_shapes_fits(sizes, s
     assert not short or said.endswith(
         f"Does `{short}` need one more dimension at its end, of size 1?"
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "function", "sentence"),
-    [
-        ("scale", "mix", "this call does not pass `scale`, so it is None. What should happen"),
-        ("scale", "forward", "this call does not pass `scale`, so it is None. What should happen"),
-        ("scale", "inner", "on that line, `scale` is None"),
-        ("x", "mix", "on that line, `x` is None"),
-    ],
-)
-def test_a_name_without_a_value_is_reported_and_whether_the_call_leaves_it_out(
-    name, function, sentence
-):
-    text = "unsupported operand type(s) for *: 'NoneType' and 'int'"
-    error = CaughtError("TypeError", text, 3, f"{name} * 2", function, definition="mix")
-    assert sentence in said_on(dataclasses.replace(error, empty=(name,)))
-    for other in (
-        dataclasses.replace(error, empty=(name, "mask")),
-        dataclasses.replace(error, empty=(name,), text="unsupported operand type(s)"),
-    ):
-        assert "is None" not in said_on(other)
-
-
-def test_dtypes_are_listed_if_the_error_is_about_two_of_them():
-    text = "expected m1 and m2 to have the same dtype, but got: float != double"
-    error = CaughtError("RuntimeError", text, dtypes={"x": "float32", "w": "float64"})
-    assert "`x` is float32 and `w` is float64; they have to be" in said_on(error)
-    for other in (
-        dataclasses.replace(error, text="a message on something else"),
-        dataclasses.replace(error, dtypes={"x": "float32", "w": "float32"}),
-    ):
-        assert "they have to be of the same dtype" not in said_on(other)

@@ -12,11 +12,15 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tensorgrade.attempts.setup import Setup
 from tensorgrade.exchange.observation import Loaded, Observation, Outcome, read_observation
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.exchange.text_facts import TextFacts
+from tensorgrade.instructor.grader import Grader
 from tensorgrade.runner.wire import BadMessage, pack
 from tensorgrade.sources.submission import Source
+
+from ..support import ROOT
 
 WORDS = st.text(max_size=5)
 NUMBERS = st.integers(-5, 5) | st.just(10**400) | st.floats()
@@ -125,16 +129,23 @@ def pick(things: dict, which: int) -> str:
     return sorted(things)[which % len(things)]
 
 
+@pytest.fixture(scope="module")
+def grader():
+    made = Grader(Setup(ROOT / "graders", "none"))
+    yield made
+    made.close()
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_any_reply_gets_a_verdict(grader, chapter):
+def test_any_reply_gets_a_verdict(judge, chapter):
     """Every exercise gets its row, with points between none and all."""
+    grader = judge.grader(False)
     references = grader.maker.references(chapter)
     exercises = grader.maker.course.chapter(chapter).exercises
     names = [exercise.name for exercise in exercises]
 
-    @settings(max_examples=60, suppress_health_check=SHARED, derandomize=True)
+    @settings(suppress_health_check=SHARED, derandomize=True)
     @given(st.lists(BENDS, min_size=1, max_size=6))
     def judged(bends):
         # Drawn before: the tests that ask for replies run in another thread.
@@ -149,8 +160,9 @@ def test_any_reply_gets_a_verdict(grader, chapter):
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_right_replies_pass(grader, chapter):
+def test_right_replies_pass(judge, chapter):
     """The fuzzed backend's starting point earns everything, so that bending it means something."""
+    grader = judge.grader(False)
     references = grader.maker.references(chapter)
     names = [exercise.name for exercise in grader.maker.course.chapter(chapter).exercises]
     backend = Hostile(references, names, lambda header, tensors: None)

@@ -3,9 +3,7 @@
 import pytest
 
 from tensorgrade.exchange.observation import Observation, Outcome
-from tensorgrade.judging.value_comparison import ValueGap, ValueJudge, said_in_public, side_by_side
-from tensorgrade.messages.message import Plain
-from tensorgrade.messages.values import WrongType
+from tensorgrade.judging.value_comparison import ValueGap, ValueJudge, side_by_side
 from tensorgrade.runner.values import Packer
 
 NOTHING = Observation(Outcome.ANSWERED)
@@ -44,10 +42,3 @@ def test_of_long_dicts_that_part_is_shown_where_a_key_is_missing():
     expected, actual = shown_of(LONG, {key: v for key, v in reversed(LONG.items()) if key != 50})
     assert "50: 2500" in expected and "51: 2601" in actual and "50: 2500" not in actual
     assert len(expected) < 70 and len(actual) < 70
-
-
-@pytest.mark.parametrize(("want", "noun"), [(5, "an int"), (0.5, "a float")])
-def test_the_expected_type_of_a_number_has_its_article(want, noun):
-    assert said_in_public(gap_between(want, "five"), Plain("it")) == WrongType(
-        Plain("it"), "'five'", noun
-    )

@@ -1,21 +1,23 @@
 """The parts that nbgrader loads: points and cards from verdicts, scripts made into notebooks."""
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import nbformat
 import pytest
 
+from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import Verdict
+from tensorgrade.instructor.grader import Grader
 from tensorgrade.nbgrader_plugin import autograding
 from tensorgrade.nbgrader_plugin import script_to_notebook as conversion
-from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card, restore_graded_cells
+from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card
 from tensorgrade.nbgrader_plugin.feedback import add_points_breakdown, clean
+from tensorgrade.nbgrader_plugin.late_work import LateWork
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.reading import parts, source_in
+from tensorgrade.runner.source import Unreadable
 
 ROOT = Path(__file__).parents[2]
 CH1 = "ch1_simplified_attention"
@@ -42,10 +44,7 @@ def verdict(points: float, most: float = 10, **more) -> dict:
 )
 def test_a_cell_never_gets_more_than_its_points(points, most, cell, expected):
     assert autograding.points_of(verdict(points, most), cell) == expected
-
-
-def test_no_verdict_is_no_points():
-    assert autograding.points_of(None, 10) == 0
+    assert autograding.points_of(None, cell) == 0
 
 
 def graded_cell(name: str = "softmax"):
@@ -87,18 +86,6 @@ def test_every_status_has_a_card_in_words(status):
     assert "&lt;b&gt;sums" in card and "<script" not in card
 
 
-def test_statuses_are_those_of_the_contract():
-    assert set(STATES) == {
-        "passed",
-        "partial",
-        "failed",
-        "not_attempted",
-        "error",
-        "timeout",
-        "killed",
-    }
-
-
 def test_grading_without_isolation_is_marked():
     assert "without isolation" in graded_card(verdict(1, isolation="none"), 1, 10, "x")
     assert "without isolation" not in graded_card(verdict(1, isolation="full"), 1, 10, "x")
@@ -112,16 +99,12 @@ def test_lines_in_messages_are_counted_within_their_cell():
     assert source.place(line) == "cell `softmax`, line 1"
 
 
-def test_graded_cells_that_are_gone_are_put_back():
-    nb = nbformat.v4.new_notebook(cells=[graded_cell("softmax")])
-    names = ("points-softmax", "points-context_vector")
-    released = SimpleNamespace(
-        source_cells=[SimpleNamespace(name=n, source="points(…)", checksum="0") for n in names],
-        grade_cells=[SimpleNamespace(name=n, cell_type="code", max_score=5.0) for n in names],
-    )
-    restore_graded_cells(nb, released)
-    assert [cell.metadata.nbgrader.grade_id for cell in nb.cells] == list(names)
-    assert autograding.earns_points(nb.cells[1]) and nb.cells[1].metadata.nbgrader.points == 5.0
+def test_nbgraders_own_penalty_keeps_its_meaning():
+    """Late work loses all, whatever the course's rule says."""
+    late = LateWork(penalty_method="zero", lateness={"share_a_day": 0.2})
+    assert late.late_submission_penalty("ada", 5.0, 60.0) == 5.0
+    late = LateWork(lateness={"share_a_day": 0.2})
+    assert late.late_submission_penalty("ada", 5.0, 60.0) == 1.0
 
 
 # Scripts.
@@ -169,6 +152,25 @@ def test_any_text_can_be_converted(script):
     nbformat.validate(conversion.to_notebook(parts(script), RELEASED))
 
 
+@pytest.fixture(scope="module")
+def reader():
+    """Reads learners' files in children of a warm process."""
+    grader = Grader(Setup(ROOT / "graders", "none"))
+
+    class Here:
+        def name_of_source(self, submitted_files) -> str:
+            try:
+                return grader.maker.source_of(submitted_files).filename
+            except Unreadable:
+                return ""
+
+        def parts(self, text: str) -> list:
+            return grader.maker.reader().parts(text)
+
+    yield Here()
+    grader.close()
+
+
 @pytest.fixture
 def submitted(tmp_path):
     folder = tmp_path / "submitted" / "ada" / CH1
@@ -181,37 +183,32 @@ def notebook_of(submitted: Path) -> Path:
     return submitted / "ada" / CH1 / f"{CH1}.ipynb"
 
 
-def test_a_script_alone_is_converted(submitted, reader):
-    assert conversion.convert_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
-    assert "exponentials.sum()" in notebook_of(submitted).read_text()
-
-
-def test_a_script_beside_an_untouched_notebook_is_converted(submitted, reader):
-    shutil.copy(RELEASED, notebook_of(submitted))
-    assert conversion.convert_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
-
-
-def test_a_notebook_with_answers_counts_before_the_script(submitted, reader):
-    text = (ROOT / "source" / CH1 / f"{CH1}.ipynb").read_text()
-    notebook_of(submitted).write_text(text)
-    assert conversion.convert_all(submitted, ROOT / "release", reader) == []
-    assert notebook_of(submitted).read_text() == text
-
-
-def test_a_notebook_that_cannot_be_read_gives_way_and_is_kept(submitted, reader):
-    notebook_of(submitted).write_text("garbage")
-    assert conversion.convert_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
-    assert "exponentials.sum()" in notebook_of(submitted).read_text()
-    kept = notebook_of(submitted).with_name(f"{CH1}.ipynb.unreadable")
-    assert kept.read_text() == "garbage"
-
-
-@pytest.mark.slow
-def test_a_notebook_with_only_a_helper_gives_way(submitted, reader):
+def with_a_helper() -> str:
     nb = nbformat.read(RELEASED, as_version=4)
     nb.cells.append(nbformat.v4.new_code_cell("def helper():\n    return 1"))
-    nbformat.write(nb, notebook_of(submitted))
-    assert conversion.convert_all(submitted, ROOT / "release", reader) == [notebook_of(submitted)]
+    return nbformat.writes(nb)
+
+
+@pytest.mark.parametrize(
+    "notebook, converted",
+    [
+        (None, True),
+        (RELEASED.read_text(encoding="utf-8"), True),
+        (with_a_helper(), True),
+        ("garbage", True),
+        ((ROOT / "source" / CH1 / f"{CH1}.ipynb").read_text(encoding="utf-8"), False),
+    ],
+    ids=["none", "untouched", "a helper alone", "unreadable", "answers"],
+)
+def test_a_script_counts_if_the_notebook_has_no_answers(submitted, reader, notebook, converted):
+    path = notebook_of(submitted)
+    if notebook:
+        path.write_text(notebook, encoding="utf-8")
+    made = conversion.convert_all(submitted, ROOT / "release", reader)
+    assert made == [path] * converted
+    assert "exponentials.sum()" in path.read_text(encoding="utf-8")
+    if notebook == "garbage":
+        assert path.with_name(f"{CH1}.ipynb.unreadable").read_text() == "garbage"
 
 
 def test_links_are_left_alone(submitted, tmp_path, reader):

@@ -10,7 +10,7 @@ import time
 
 import nbformat
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.preprocessors import DeduplicateIds
@@ -23,8 +23,7 @@ from tensorgrade.nbgrader_plugin.sanitize import (
     sanitized,
 )
 
-from ..commands import ROOT
-from ..sampling import first_of_each
+from ..support import ROOT
 
 CH1 = "ch1_simplified_attention"
 RELEASED = ROOT / "release" / CH1 / f"{CH1}.ipynb"
@@ -49,20 +48,6 @@ def accepted(notebook) -> None:
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader"):
             MetadataValidator().validate_cell(cell)
-
-
-@pytest.mark.slow
-def test_a_released_notebook_keeps_its_cells_and_marks():
-    nb = nbformat.read(RELEASED, as_version=4)
-    made = read_notebook(RELEASED)
-    accepted(made)
-    assert [(c.id, c.cell_type, c.source) for c in made.cells] == [
-        (c.id, c.cell_type, c.source) for c in nb.cells
-    ]
-    for cell, before in zip(made.cells, nb.cells, strict=True):
-        marks = before.metadata.get("nbgrader", {})
-        kept = cell.metadata.get("nbgrader", {})
-        assert kept.items() <= marks.items() and bool(kept) == bool(marks)
 
 
 @pytest.mark.parametrize(
@@ -119,12 +104,6 @@ def test_text_is_kept_whatever_is_around_it(cell, source):
     assert [c.source for c in made.cells] == [source]
 
 
-def test_names_that_stand_twice_are_distinguished():
-    made = sanitized({"cells": [code(id="cell-1"), code(id="cell-1"), code(id=None), 3, "no"]})
-    accepted(made)
-    assert len({cell.id for cell in made.cells}) == 3
-
-
 def test_pasted_pictures_stay_and_nothing_else_does():
     attached = {"a.png": {"image/png": "aGk=", "text/html": "<script>"}, "b": {"image/png": "<"}}
     cell = {"cell_type": "markdown", "source": "![](attachment:a.png)", "attachments": attached}
@@ -153,10 +132,7 @@ def test_no_cells_are_no_notebook(told):
 
 @pytest.mark.parametrize(
     "content",
-    first_of_each(
-        [b"no notebook", b"", b"\xff\xfe", b"[" * 200_000, b'{"cells": ' + b"9" * 9000 + b"}"],
-        type,
-    ),
+    [b"no notebook", b"", b"\xff\xfe", b"[" * 200_000, b'{"cells": ' + b"9" * 9000 + b"}"],
 )
 def test_a_file_that_is_none_becomes_a_notebook_that_says_so(tmp_path, content):
     (tmp_path / "a.ipynb").write_bytes(content)
@@ -249,7 +225,6 @@ CELLS = st.fixed_dictionaries(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(JUNK | st.fixed_dictionaries({"cells": st.lists(CELLS | JUNK, max_size=4) | JUNK}))
 def test_nearly_a_notebook_is_one_or_none(told):
     try:

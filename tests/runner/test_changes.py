@@ -28,44 +28,39 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("how", SAME)
-def test_what_changes_nothing_in_the_tree_does_not_count(how):
-    assert changes(SAME[how], {"f": GIVEN}) == {"f": 0}
+COUNTED = {
+    **dict.fromkeys(SAME.values(), 0),
+    MENDED: 1,
+    MENDED.replace("dim, keepdim=True", "dim, True"): 2,
+    GIVEN.replace("-1", "1"): 2,
+    GIVEN.replace("-1", "True"): 3,
+    GIVEN.replace("    return", "    whole = 1 / whole\n    return"): 6,
+    **dict.fromkeys(["", "f = 1", f"{GIVEN}f = max", f"{GIVEN}from math import sin as f"]),
+    **dict.fromkeys(["f = lambda x: x", "def g(x): return x", "\0", "(("]),
+}
 
 
-@pytest.mark.parametrize(
-    "text, parts",
-    [
-        (MENDED, 1),
-        (MENDED.replace("dim, keepdim=True", "dim, True"), 2),
-        (GIVEN.replace("-1", "1"), 2),
-        (GIVEN.replace("-1", "True"), 3),
-        (GIVEN.replace("    return", "    whole = 1 / whole\n    return"), 6),
-    ],
-)
-def test_every_part_counts_once(text, parts):
-    assert changes(text, {"f": GIVEN})["f"] == parts
+@pytest.mark.parametrize("text, parts", COUNTED.items())
+def test_every_part_that_differs_counts_once(text, parts):
+    """What changes nothing in the tree does not count; without the definition there is no count."""
+    assert changes(text, {"f": GIVEN}).get("f") == parts
 
 
-def test_a_rewrite_counts_for_more():
-    assert changes("def f(x, dim=-1):\n    return torch.softmax(x, dim)", {"f": GIVEN})["f"] > 10
+WAYS = [
+    "globals()['right'](x, dim)",
+    "globals()['ri' 'ght'[:9]](x, dim)",
+    "__import__('me').right(x, dim)",
+    "eval('x / x.sum(dim, keepdim=True)')",
+    "run('x / x.sum(dim, keepdim=True)')",
+]
+REWRITES = [f"from builtins import eval as run\n{GIVEN.replace('x * whole', way)}" for way in WAYS]
+REWRITES.append("def f(x, dim=-1):\n    return torch.softmax(x, dim)")
+REWRITES.append("def swap(_): return lambda x: x\n" + GIVEN.replace("def f", "@swap\ndef f"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "f = 1",
-        GIVEN + "f = max",
-        GIVEN + "from math import sin as f",
-        "f = lambda x: x",
-        "def g(x): return x",
-        "\0",
-        "((",
-    ],
-)
-def test_what_is_no_definition_has_no_count(text):
-    assert changes(text, {"f": GIVEN}) == {}
+@pytest.mark.parametrize("text", REWRITES)
+def test_a_rewrite_and_code_made_in_a_text_count_for_more(text):
+    assert changes(text, {"f": GIVEN})["f"] > 10
 
 
 @pytest.mark.parametrize(
@@ -87,27 +82,6 @@ def test_a_notebook_with_the_code_that_was_given_is_not_begun(notebook, counts):
     exercises = {"f": GIVEN, "to_write": ""}
     found = source_that_counts(content.encode(), "a.ipynb", MENDED.encode(), exercises)
     assert found.filename == counts
-
-
-WAYS = {
-    "by a text": "globals()['right'](x, dim)",
-    "by a text that is put together": "globals()['ri' 'ght'[:9]](x, dim)",
-    "by an import": "__import__('me').right(x, dim)",
-    "by code in a text": "eval('x / x.sum(dim, keepdim=True)')",
-    "by code in a text, under another name": "run('x / x.sum(dim, keepdim=True)')",
-}
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_code_or_a_name_made_in_a_text_counts_as_a_rewrite(way):
-    text = "from builtins import eval as run\n" + GIVEN.replace("x * whole", WAYS[way])
-    assert changes(text, {"f": GIVEN})["f"] > 10
-
-
-def test_a_decorator_more_counts_as_a_rewrite():
-    swap = "def swap(_): return lambda x: x\n"
-    decorated = GIVEN.replace("def f", "@swap\ndef f")
-    assert changes(f"{swap}{decorated}", {"f": GIVEN})["f"] > 10
 
 
 def run_alone(text: str, own: str = "") -> list[str]:

@@ -1,9 +1,6 @@
 """Small edits of a definition: each is a whole text that parses; the pointed line's come first."""
 
 import ast
-import tracemalloc
-
-import pytest
 
 from tensorgrade.runner.case_runner import CaseRunner
 from tensorgrade.runner.edits import Edit, Idea, edits
@@ -31,6 +28,8 @@ def written(node: ast.AST) -> str:
 def test_every_edit_parses_differs_and_quotes_the_text():
     made = edits(TEXT, "scale", 8)
     assert len(made) > 40 and len({edit.text for edit in made}) == len(made)
+    lines = [min(2, abs(edit.line - 8)) for edit in made]
+    assert lines == sorted(lines) and {0, 1, 2} == set(lines), "the pointed line's come first"
     for edit in made:
         ast.parse(edit.text)
         assert edit.text != TEXT and 'ö = "not touched"' in edit.text and "either: 2" in edit.text
@@ -46,11 +45,6 @@ def test_the_edited_definition_alone_is_what_is_in_the_file():
         assert written(alone) == written(whole[2])
 
 
-def test_edits_of_the_pointed_line_come_first():
-    lines = [min(2, abs(edit.line - 8)) for edit in edits(TEXT, "scale", 8)]
-    assert lines == sorted(lines) and {0, 1, 2} == set(lines)
-
-
 def test_the_edits_that_fix_the_usual_slips_are_there():
     texts = {edit.text for edit in edits(TEXT, "scale", 0)}
     for old, new in (
@@ -62,29 +56,12 @@ def test_the_edits_that_fix_the_usual_slips_are_there():
         assert TEXT.replace(old, new) in texts, new
 
 
-def peak(*which: int) -> int:
-    """Bytes at most for some of the edits of a file that is mostly one long line."""
-    text = f"{TEXT}\nlong = '{'—' * 400_000}'\n"
-    tracemalloc.start()
-    made = edits(text, "scale", 8, *which)
-    assert all(edit.text.endswith("—'\n") for edit in made)
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return most
-
-
-@pytest.mark.slow
-def test_of_a_large_file_only_the_edits_that_are_asked_for_are_written_out():
+def test_single_edits_can_be_asked_for():
     assert edits(TEXT, "scale", 8, 3, 2) == edits(TEXT, "scale", 8)[3:5]
-    assert peak(0, 2) < 12e6 < 40e6 < peak()
 
 
-def test_a_text_that_does_not_parse_or_lacks_the_name_has_no_edits():
-    assert edits("def scale(:", "scale", 0) == []
-    assert edits(TEXT, "other", 0) == []
-
-
-def test_code_that_is_not_in_the_text_is_no_quote_of_it():
+def test_what_is_not_in_the_text_is_neither_edited_nor_quoted():
+    assert edits("def scale(:", "scale", 0) == edits(TEXT, "other", 0) == []
     assert Edit(1, Idea.NAME, "size", "").quotes(TEXT)
     assert not Edit(1, Idea.NAME, "0.1234", "").quotes(TEXT)
 

@@ -22,15 +22,8 @@ ASKED = ["W_query", "W_key", "W_value", "out_proj"]
 )
 def test_names_that_are_alike_or_in_order(there):
     assert meant(ASKED, there.split()) == dict(zip(ASKED, there.split(), strict=True))
-
-
-def test_likeness_counts_for_more_than_order():
-    assert meant(ASKED, ["wv", "proj", "wk", "wq"]) == {
-        "W_query": "wq",
-        "W_key": "wk",
-        "W_value": "wv",
-        "out_proj": "proj",
-    }
+    expected = dict(zip(ASKED, ["wq", "wk", "wv", "proj"], strict=True))
+    assert meant(ASKED, ["wv", "proj", "wk", "wq"]) == expected, "likeness comes before order"
 
 
 @pytest.mark.parametrize(
@@ -46,21 +39,36 @@ def test_what_could_mean_anything_means_nothing(asked, there):
     assert meant(asked, there) == {}
 
 
-def test_a_tensor_of_another_shape_is_meant_if_no_other_layer_can_be():
-    asked = {"first.weight": [2, 3], "last.weight": [4, 4]}
-    assert match_parameters(asked, {"fst.weight": [9, 9], "last.weight": [4, 4]}) == {
-        "first": "fst"
-    }
-    assert match_parameters(asked, {"fst.table": [9, 9], "last.weight": [4, 4]}) == {}
-    assert match_parameters(asked, {"lst.weight": [4, 4], "fst.weight": [2, 3]}) == {
-        "first": "fst",
-        "last": "lst",
-    }
+TWO = {"first.weight": [2, 3], "last.weight": [4, 4]}
+PARTS = {"heads.0.proj.weight": [2, 3], "heads.0.proj.bias": [2]}
+QKV = {"W_query.weight": [3, 3], "W_key.weight": [3, 3], "W_value.weight": [3, 3]}
 
 
-def test_parts_within_parts_and_parts_that_lack_something():
-    asked = {"heads.0.proj.weight": [2, 3], "heads.0.proj.bias": [2]}
-    assert match_parameters(asked, {"heads.0.p.weight": [2, 3]}) == {"heads.0.proj": "heads.0.p"}
+@pytest.mark.parametrize(
+    "asked, there, renamed",
+    [
+        # A tensor of another shape is meant if no other layer can be.
+        (TWO, {"fst.weight": [9, 9], "last.weight": [4, 4]}, {"first": "fst"}),
+        (TWO, {"fst.table": [9, 9], "last.weight": [4, 4]}, {}),
+        (TWO, {"lst.weight": [4, 4], "fst.weight": [2, 3]}, {"first": "fst", "last": "lst"}),
+        (PARTS, {"heads.0.p.weight": [2, 3]}, {"heads.0.proj": "heads.0.p"}),
+        # Of several with one shape, likeness tells first, and then the order.
+        (
+            QKV,
+            {f"made.{name}.weight": [3, 3] for name in "vkq"},
+            {"W_query": "made.q", "W_key": "made.k", "W_value": "made.v"},
+        ),
+        (
+            QKV,
+            {f"made.{name}.weight": [3, 3] for name in range(3)},
+            {"W_query": "made.0", "W_key": "made.1", "W_value": "made.2"},
+        ),
+        # Names that are all there stand for themselves.
+        (TWO, {"last.weight": [2, 3], "first.weight": [4, 4]}, {}),
+    ],
+)
+def test_layers_are_meant_by_shape_likeness_and_order(asked, there, renamed):
+    assert match_parameters(asked, there) == renamed
 
 
 FEED = {"layers.0.weight": [8, 2], "layers.0.bias": [8], "layers.2.weight": [2, 8]}
@@ -100,16 +108,6 @@ def test_tensors_that_are_left_over_are_meant_where_all_have_a_partner(there, re
     assert bool(renamed) == (understood == set(FEED))
 
 
-def test_of_several_with_one_shape_likeness_tells_first_and_then_the_order():
-    asked = {"W_query.weight": [3, 3], "W_key.weight": [3, 3], "W_value.weight": [3, 3]}
-    likely = {f"made.{name}.weight": [3, 3] for name in "vkq"}
-    found = match_parameters(asked, likely)
-    assert found == {"W_query": "made.q", "W_key": "made.k", "W_value": "made.v"}
-    nameless = {f"made.{name}.weight": [3, 3] for name in range(3)}
-    found = match_parameters(asked, nameless)
-    assert found == {"W_query": "made.0", "W_key": "made.1", "W_value": "made.2"}
-
-
 def test_what_is_in_a_part_of_another_name_is_looked_at_too():
     asked = {f"blocks.{n}.feed.{name}": size for n in range(2) for name, size in FEED.items()}
     there = {
@@ -119,12 +117,3 @@ def test_what_is_in_a_part_of_another_name_is_looked_at_too():
     renamed = match_parameters(asked, there)
     assert {as_asked(name, renamed) for name in there} == set(asked)
     assert renamed["blocks.1.feed.layers.2"] == "blocks.1.ff.two"
-
-
-def test_names_that_are_all_there_stand_for_themselves():
-    asked = {"first.weight": (2, 3), "last.weight": (3, 2), "scale": (1,)}
-    assert (
-        match_parameters(asked, {"scale": (2,), "last.weight": (2, 3), "first.weight": (3, 2)})
-        == {}
-    )
-    assert match_parameters(asked, {"scale": (1,), "last.w": (3, 2), "first.weight": (2, 3)})

@@ -18,15 +18,78 @@ def loaded(*sources: str):
     return {n for n in vars(module) if not n.startswith("__")}, problems, found
 
 
-def test_definitions_are_kept_and_the_rest_is_not():
-    names, problems, _ = loaded(
-        "import torch\nfrom torch import nn",
-        "width = 3\nbatch = torch.ones(2)\nprint(batch)",
-        "def f(x):\n    return x\nf(1)\nclass A(nn.Module):\n    pass\na = A()",
-        "g = lambda x: x\nh = g",
-        "for i in range(10**12):\n    pass\nwhile True:\n    pass",
-    )
-    assert names == {"torch", "nn", "width", "f", "A", "g", "h"} and not problems
+CALL = "def f():\n    return 7 \\\n        % 4\n!ls\nclass A:\n    !ls\n    b = 1"
+BRANCHES = (
+    "if True:\n    def f(x):\n        return x\n    print(f(1))\nelse:\n    print(2)",
+    "try:\n    import not_there\nexcept ImportError:\n    class A: pass\nfinally:\n    x()",
+    "if 1 > 2:\n    pass\nelif f(3):\n    from torch import nn",
+)
+TEXT = 'def good():\n    """Text\nat the left margin\n    """\n    return 1'
+# Cells, the names that are there afterwards, and those that have a problem.
+KEPT = {
+    "definitions and constants": (
+        (
+            "import torch\nfrom torch import nn",
+            "width = 3\nbatch = torch.ones(2)\nprint(batch)",
+            "def f(x):\n    return x\nf(1)\nclass A(nn.Module):\n    pass\na = A()",
+            "g = lambda x: x\nh = g",
+            "for i in range(10**12):\n    pass\nwhile True:\n    pass",
+        ),
+        "torch nn width f A g h",
+        [],
+    ),
+    "magics beside definitions": ((f"%load_ext autoreload\n{CALL}",), "f A", []),
+    "branches": (BRANCHES, "f A nn", []),
+    "branches without definitions": (
+        ("if explode():\n    y = 1", "try:\n    explode()\nfinally:\n    z = 1"),
+        "",
+        [],
+    ),
+    "one line": (('print("größe"); a = 1; f(); b = 2; g()',), "a b", []),
+    "a computed value": (
+        ("queries = make()", "class A:\n    def forward(self):\n        return queries"),
+        "A",
+        [],
+    ),
+    "what may take long": (
+        ("import torch", "A = torch.ones(3).sum", "B = float(input())", "C = -f()"),
+        "torch",
+        [],
+    ),
+    "tools of the course": (
+        (
+            "from tensorgrade.notebook import check\n"
+            "import tensorgrade.learner.pictures as p\nimport os",
+        ),
+        "os",
+        [],
+    ),
+    "a broken definition": (
+        (
+            "def good():\n    pass\ndef bad(:\n    pass\ndef also_good():\n    pass",
+            "def more():\n    pass",
+        ),
+        "good also_good more",
+        ["bad"],
+    ),
+    "a text at the margin": ((TEXT, "def bad(:\n    pass"), "good", ["bad"]),
+    **{
+        magic: ((f"{magic}\ndef f():\n    return 1",), "f", [])
+        for magic in ("%%time", "%%capture out", "%%timeit -n1")
+    },
+    **{
+        value: (("import torch", f"V = {value}", "def f():\n    return V"), "torch V f", [])
+        for value in ("-torch.inf", 'float("-inf")', "torch.exp", "torch.nn.functional")
+    },
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_definitions_are_kept_and_the_rest_is_not(name):
+    cells, kept, broken = KEPT[name]
+    names, problems, _ = loaded(*cells)
+    assert names == set(kept.split())
+    assert [one for problem in problems for one in problem["names"]] == broken
 
 
 @pytest.mark.parametrize(
@@ -57,19 +120,6 @@ def test_no_cell_does_harm_to_another(cell):
     assert {"before", "after"} <= names
 
 
-def test_magics_beside_definitions():
-    names, problems, _ = loaded(
-        "%load_ext autoreload\ndef f():\n    return 7 \\\n        % 4\n"
-        "!ls\nclass A:\n    !ls\n    b = 1"
-    )
-    assert names == {"f", "A"} and not problems
-
-
-@pytest.mark.parametrize("magic", ["%%time", "%%capture out", "%%timeit -n1"])
-def test_cell_magics_that_run_python_keep_their_definitions(magic):
-    assert loaded(f"{magic}\ndef f():\n    return 1")[0] == {"f"}
-
-
 @pytest.mark.parametrize(
     "cell",
     [
@@ -96,67 +146,15 @@ def test_a_formula_that_begins_with_a_percent_sign_stays():
     assert "return (7\n% 4)" in found.text
 
 
-def test_a_broken_definition_is_reported_and_costs_only_itself():
-    names, problems, _ = loaded(
-        "def good():\n    pass\ndef bad(:\n    pass\ndef also_good():\n    pass",
-        "def more():\n    pass",
-    )
-    assert names == {"good", "also_good", "more"}
-    assert [problem["names"] for problem in problems] == [["bad"]]
-    assert (
-        problems[0]["error"]["type"] == "SyntaxError"
-        and problems[0]["error"]["source"] == "def bad(:"
-    )
-
-
-def test_a_broken_cell_does_not_cut_through_a_string_of_another():
-    text = 'def good():\n    """Text\nat the left margin\n    """\n    return 1'
-    names, problems, _ = loaded(text, "def bad(:\n    pass")
-    assert names == {"good"} and [problem["names"] for problem in problems] == [["bad"]]
-
-
 def test_the_last_definition_counts():
     _, _, found = loaded("def f():\n    return 1", "def f():\n    return 2")
     module, _ = load_module("cells", found.text, "cells.ipynb")
     assert module.f() == 2
 
 
-@pytest.mark.parametrize(
-    "value", ["-torch.inf", 'float("-inf")', "torch.exp", "torch.nn.functional"]
-)
-def test_a_constant_of_a_cell_is_there_for_its_functions(value):
-    names, problems, _ = loaded("import torch", f"VALUE = {value}", "def f():\n    return VALUE")
-    assert names == {"torch", "VALUE", "f"} and not problems
-
-
-def test_what_may_take_long_is_no_constant():
-    names, _, _ = loaded("import torch", "A = torch.ones(3).sum", "B = float(input())", "C = -f()")
-    assert names == {"torch"}
-
-
-def test_a_class_that_leans_on_a_computed_value_is_found_out():
-    names, _, _ = loaded(
-        "queries = make()", "class A:\n    def forward(self):\n        return queries"
-    )
-    assert names == {"A"}
-
-
-def test_statements_on_one_line_are_distinguished():
-    names, problems, _ = loaded('print("größe"); a = 1; f(); b = 2; g()')
-    assert names == {"a", "b"} and not problems
-
-
 def test_lines_are_counted_from_the_top_of_their_cell():
     _, problems, found = loaded("import torch\n\n", "x = 1\n\ndef bad(:\n    pass")
     assert found.place(problems[0]["error"]["line"]) == "cell 2, line 3"
-
-
-def test_tools_of_the_course_are_left_out():
-    names, _, _ = loaded(
-        "from tensorgrade.notebook import check\n"
-        "import tensorgrade.learner.pictures as p\nimport os"
-    )
-    assert names == {"os"}
 
 
 def notebook(*cells) -> str:
@@ -240,23 +238,6 @@ def test_written_knows_what_is_still_to_do():
     assert written(
         "def f():\n    return 1\nclass A:\n    def g(self):\n        raise NotImplementedError"
     ) == {"f"}
-
-
-def test_definitions_in_branches_count():
-    names, problems, found = loaded(
-        "if True:\n    def f(x):\n        return x\n    print(f(1))\nelse:\n    print(2)",
-        "try:\n    import not_there\nexcept ImportError:\n    class A: pass\nfinally:\n    x()",
-        "if 1 > 2:\n    pass\nelif f(3):\n    from torch import nn",
-    )
-    assert {"f", "A", "nn"} <= names and not problems
-    assert "print" not in found.text and "x()" not in found.text
-
-
-def test_blocks_without_definitions_do_not_run():
-    names, problems, _ = loaded(
-        "if explode():\n    y = 1", "try:\n    explode()\nfinally:\n    z = 1"
-    )
-    assert not names and not problems
 
 
 def test_an_exercise_in_a_branch_is_found_and_a_scratch_version_in_one_does_no_harm():

@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import save
 
-from tensorgrade.runner.wire import LENGTH, pack, serialized, unpack
+from tensorgrade.runner.wire import pack, serialized, unpack
 
 DTYPES = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64".split()
 
@@ -25,13 +24,3 @@ def test_numbers_come_in_their_order_wherever_they_lie():
     _, back = unpack(pack({}, views))
     assert list(back) == sorted(views)
     assert all(back[name].tolist() == views[name].tolist() for name in views)
-
-
-def test_what_it_cannot_hold_is_refused():
-    with pytest.raises(SafetensorError):
-        serialized({"x": torch.ones(2, dtype=torch.complex128)})
-
-
-def test_a_message_without_tensors():
-    text = b'{"do": "parts"}'
-    assert pack({"do": "parts"}) == LENGTH.pack(len(text)) + text + save({})

@@ -11,7 +11,6 @@ import re
 import runpy
 import stat
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import pytest
 
 from ..container import contained
 from ..instructor.real_formats import CH1, MOST, Person, Term, answer, gradescope_export
-from ..support import ROOT, Graded, begin, cli, grade, needs, rows_of
+from ..support import BIN, ROOT, Graded, begin, cli, grade, needs, rows_of
 
 FILES = Path(__file__).parent / "files"
 EXERCISES = ("attention_scores", "softmax_naive", "softmax", "context_vector")
@@ -92,7 +91,7 @@ def test_no_system_call_does_more_than_look(tmp_path):
     calls = (f"def {name}(*_, **__):\n    tell({at})\n" for at, name in enumerate(EXERCISES))
     text = attack("system_calls", OWN_FOLDER=own) + "".join(calls)
     texts = {f"learner{at}": f"{text}PLAN = {plan}\n" for at, plan in enumerate(plans)}
-    command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(submitted(tmp_path, **texts))]
+    command = [str(BIN / "tensorgrade"), "grade", str(submitted(tmp_path, **texts))]
     command += ["--out", str(tmp_path / "out"), "--jobs", "1", "--isolation", "landlock"]
     subprocess.run(contained(command, tmp_path, landlock=True), cwd=ROOT, check=True)
     rows, through = rows_of(tmp_path / "out"), set()
