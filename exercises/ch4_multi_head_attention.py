@@ -292,7 +292,7 @@ def trace_shapes(
 # It always has a bias: `qkv_bias` is, as its name says, about queries, keys and values only.
 #
 # **A width that `num_heads` does not divide** raises an error immediately, when the layer is
-# created: a `ValueError` that gives both numbers.
+# created: a `ValueError` that gives both numbers helps whoever made the mistake most.
 #
 # Mask and dropout are those of chapter 3. The mask's (n, n) broadcasts over texts *and* heads,
 # because these are leading dimensions.
@@ -324,8 +324,7 @@ class MultiHeadAttention(nn.Module):
     buffer, (context_length, context_length).
 
     Raises:
-        ValueError: if num_heads does not divide d_out; its text gives both numbers. An `assert`
-            is not enough, because Python leaves it out when it runs with `-O`.
+        ValueError: if num_heads does not divide d_out (another error, or an `assert`, is fine too)
 
     In the example all scores are 0, and the projections of values and output change nothing. So
     each token gets the mean of the tokens up to itself; each head computes one of its columns.

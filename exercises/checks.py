@@ -3,7 +3,6 @@
 `tensorgrade build` copies this file to `exercises/`, for learners: nothing in it is secret.
 """
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -84,19 +83,6 @@ def avoids_attention(exercise, group: str) -> None:
             names = frozenset(name.removeprefix("call:") for name in ATTENTION)
             told = Diagnosis(Kind.FACT, Plain(said), case=case.name, share=0.5, forbidden=names)
             raise Wrong(told)
-
-
-@check
-def refuses_with_numbers(exercise, group: str, *names: str) -> None:
-    """Check that the error is a ValueError whose text gives the numbers of these arguments."""
-    said = f"the refusal should be a ValueError whose text gives {' and '.join(names)}"
-    exercise.refuses(group, said)
-    for case, _, observed in exercise.group(group):
-        error = observed.error
-        numbers = set(re.findall(r"\d+", error.text))
-        asked = {str(case.asked(name)) for name in names}
-        if "ValueError" not in error.kinds or not asked <= numbers:
-            exercise.wrong("fact", said, case=case)
 
 
 @check

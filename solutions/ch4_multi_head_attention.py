@@ -375,7 +375,7 @@ def trace_shapes(
 # It always has a bias: `qkv_bias` is, as its name says, about queries, keys and values only.
 #
 # **A width that `num_heads` does not divide** raises an error immediately, when the layer is
-# created: a `ValueError` that gives both numbers.
+# created: a `ValueError` that gives both numbers helps whoever made the mistake most.
 #
 # Mask and dropout are those of chapter 3. The mask's (n, n) broadcasts over texts *and* heads,
 # because these are leading dimensions.
@@ -407,8 +407,7 @@ class MultiHeadAttention(nn.Module):
     buffer, (context_length, context_length).
 
     Raises:
-        ValueError: if num_heads does not divide d_out; its text gives both numbers. An `assert`
-            is not enough, because Python leaves it out when it runs with `-O`.
+        ValueError: if num_heads does not divide d_out (another error, or an `assert`, is fine too)
 
     In the example all scores are 0, and the projections of values and output change nothing. So
     each token gets the mean of the tokens up to itself; each head computes one of its columns.
@@ -471,7 +470,7 @@ class MultiHeadAttention(nn.Module):
 #    end, and one more projection. Split queries, keys *and* values.
 # 2. Keep your table of shapes at hand and compare after each line. Swap the keys' dimensions with
 #    `transpose(2, 3)`; the softmax runs over the last dimension; the scale comes from `head_dim`.
-# 3. Reject a bad `num_heads` with `raise ValueError(…)` before any layer is created; `out_proj` is
+# 3. Reject a bad `num_heads` with `raise ValueError(…)` when the layer is created; `out_proj` is
 #    an `nn.Linear` from `d_out` to `d_out` with its default bias.
 
 # %% [markdown]

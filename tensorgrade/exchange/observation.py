@@ -5,7 +5,6 @@ that an Observation always has the types it promises. The content may still be f
 """
 
 import inspect
-from collections.abc import Collection
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import TypeVar
@@ -20,7 +19,6 @@ from ..runner.wire import BadMessage, unpack
 from .text import printable
 from .values import Reader, Tree
 
-REFUSALS = {"ValueError", "AssertionError"}
 MOST_ITEMS, DEEPEST, MOST_SIZES_OF_ONE = 2000, 6, 6
 DTYPES = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool}
 DTYPES |= {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
@@ -93,13 +91,6 @@ class CaughtError:
         torch raises the same error for reasons of its own.
         """
         return self.type == "NotImplementedError" and "NotImplementedError" in self.source
-
-    def is_refusal(self, verb: str, errors: Collection[str] = REFUSALS) -> bool:
-        """Return True if the step refused its arguments with an accepted error.
-
-        By default ValueError and AssertionError are accepted.
-        """
-        return self.verb == verb and not set(errors).isdisjoint(self.kinds)
 
 
 @dataclass(frozen=True)

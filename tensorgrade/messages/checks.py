@@ -391,19 +391,6 @@ class StaysOnCPU(Message):
 
 
 @dataclass(frozen=True)
-class RefusedOtherwise(Message):
-    """A refusal with a wrong type of error. asked: the accepted types; empty for the usual ones."""
-
-    id = "refused_otherwise"
-    error: Annotated[str, FromLearner]
-    asked: tuple[str, ...] = ()
-
-    def wording(self) -> str:
-        asked = " or ".join(self.asked) or "a ValueError or an assert"
-        return f"the call raises {{error}}; {asked} is expected"
-
-
-@dataclass(frozen=True)
 class CannotBeMade(Message):
     id = "cannot_be_made"
     template = "the class cannot be instantiated"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ..course import CourseError
 from ..exchange.cases import Case
-from ..exchange.observation import REFUSALS, CaughtError, Observation, Outcome
+from ..exchange.observation import CaughtError, Observation, Outcome
 from .dropout import of_dropout
 from .imprints import ENDED, Imprint, of_dtype, of_growth, of_structure, of_values
 
@@ -47,10 +47,8 @@ def imprint(
 
 
 def refuses(error: CaughtError, expected: CaughtError | None) -> bool:
-    """Return True if an error refuses the arguments: its type is accepted or the solution's."""
-    if expected is None:
-        return error.is_refusal("construct")
-    return error.is_refusal(expected.verb, {*REFUSALS, expected.type})
+    """Return True if an error comes at the step at which the solution refuses the arguments."""
+    return error.verb == (expected.verb if expected else "construct")
 
 
 def signature_of(case: Case, own: dict[str, Signature]) -> Signature:

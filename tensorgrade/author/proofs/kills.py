@@ -253,8 +253,7 @@ def same(expected: Observation, observed: Observation) -> bool:
     if observed.status != Outcome.ANSWERED or bool(expected.error) != bool(observed.error):
         return False
     if expected.error and observed.error:
-        verb = expected.error.verb
-        return expected.error.is_refusal(verb) == observed.error.is_refusal(verb)
+        return expected.error.verb == observed.error.verb
     if expected.tensors.keys() != observed.tensors.keys():
         return False
     (words, floats), (others, more) = plain_values(expected), plain_values(observed)

@@ -1,8 +1,5 @@
 """Refusals: the learner's code must refuse what the solution refuses."""
 
-from collections.abc import Collection
-
-from ...exchange.observation import REFUSALS
 from ...marker import check
 from ...messages import checks as say
 from ..checked import CheckedExercise
@@ -11,21 +8,16 @@ from ..errors import why_it_raised
 
 
 @check
-def refuses(
-    exercise: CheckedExercise, group: str, problem: str, errors: Collection[str] = REFUSALS
-) -> None:
+def refuses(exercise: CheckedExercise, group: str, problem: str) -> None:
     """Check that code refuses what the solution refuses: to make an object, or to answer a call.
 
-    errors: the accepted types of errors. Code that refuses everything earns nothing.
+    Any exception is a refusal. Code that refuses everything earns nothing.
     """
     for case, expected, observed in exercise.group(group):
         exercise.check_finished(case, observed)
         error, verb = observed.error, expected.error.verb if expected.error else "construct"
         if error and (error.missing or (error.is_unwritten and not error.text)):
             raise Wrong(why_it_raised(exercise.attempt, exercise.name, case, error))
-        if error and error.verb == verb and not error.is_refusal(verb, errors):
-            asked = () if set(errors) == REFUSALS else tuple(errors)
-            exercise.wrong("fact", say.RefusedOtherwise(error.type, asked), case=case)
         if error is None or error.verb != verb:
             exercise.wrong("fact", problem, case=case)
     others = [
