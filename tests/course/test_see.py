@@ -26,9 +26,14 @@ OWN = ROOT / "solutions" / "my_model.safetensors"
 
 
 def attention_of(text: str) -> type:
-    """Return the MultiHeadAttention of a chapter's text."""
-    names = {"__name__": CHAPTER}
-    exec(compile(text, CHAPTER, "exec"), names)
+    """Return the MultiHeadAttention of a chapter's text, which may change torch's settings."""
+    names, dtype = {"__name__": CHAPTER}, torch.get_default_dtype()
+    try:
+        exec(compile(text, CHAPTER, "exec"), names)
+    finally:
+        torch.set_grad_enabled(True)
+        torch.set_default_dtype(dtype)
+        torch.use_deterministic_algorithms(False)
     return names[CLASS]
 
 

@@ -58,7 +58,7 @@ FILES = {
     "misspelt class": (
         CH2,
         MISSPELT,
-        "SelfAttention_v1",
+        "project_qkv",
         "`Selfattention_v1`",
         "`SelfAttention_v1`,",
     ),
