@@ -1,4 +1,4 @@
-"""Print each floor of the design with its value: what a change may not lower.
+"""Print each floor with its value. No change may lower it.
 
     python -m tests.floors                  judge all answers, print the table; exit 1 below a floor
     python -m tests.floors --rows OUT.jsonl also write the verdicts, for `python -m tests.compare`

@@ -45,7 +45,6 @@ WARM.set_forkserver_preload(
 # These two plugins import for a second at the end of a run, for nothing; learners do not have them.
 PLUGINS = {"PYTEST_ADDOPTS": "-p no:hypothesispytest -p no:anyio"}
 
-
 PATIENCE = 20.0  # seconds for one case
 
 

@@ -1,7 +1,7 @@
 """The answers that this repository knows, each with the truth about it. No engine is imported.
 
-An answer is a chapter's text that is the solution except for one exercise: an edit of the solution,
-or a definition that stands below it (the last definition of a name counts).
+An answer is a chapter's text that equals the solution except for one exercise. It is an edit of the
+solution, or a definition below it (the last definition of a name counts).
 """
 
 import ast
@@ -70,12 +70,12 @@ def changed_lines(before: str, after: str) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class Answer:
-    """A chapter's text in which one exercise is to be judged, and the truth about it.
+    """A chapter's text, the exercise to judge in it, and the truth about it.
 
-    faults: lines of the text that are wrong, counted from 1; none if nobody has said which.
+    faults: wrong lines of the text, counted from 1; empty if they are unknown.
     mistakes: names that must be given. also: further names that would be true.
-    says, unsays: what the message must contain, and must not. until: the subject of the issue that
-    will make the verdict true; "" if it is.
+    says, unsays: words that the message must contain, and words that it must not.
+    until: the subject of the issue that will make the verdict true; "" if it is true now.
     """
 
     corpus: str
@@ -226,9 +226,9 @@ def twins_by_name() -> dict[tuple[str, str], frozenset[str]]:
 
 @dataclass(frozen=True)
 class Told:
-    """A text, and what its verdict must be. Nothing is asked of what has its default here.
+    """A text and its expected verdict. A field with its default demands nothing.
 
-    says: words that the message contains, with ` & ` between them. unsays: what it does not.
+    says: words that the message contains, with ` & ` between them. unsays: words that it must not.
     names: the mistakes. line: a piece of the line at fault; if `says` has `{}`, the message has its
     number there, and the row need not. points: the least and the largest share of them; by default,
     not all. public: ask the learner's own checks.

@@ -1,4 +1,4 @@
-"""What learners hear of wrong answers in chapter 1: see `told` in reader.py."""
+"""Messages on wrong answers in chapter 1: see `Told` in reader.py."""
 
 SUM = "return exponentials / exponentials.sum(dim=dim, keepdim=True)"
 SHIFT = "x - x.amax(dim=dim, keepdim=True)"

@@ -1,4 +1,4 @@
-"""What learners hear of wrong answers in chapter 2: see `told` in reader.py."""
+"""Messages on wrong answers in chapter 2: see `Told` in reader.py."""
 
 T = "keys.transpose(-2, -1)"
 ROOT = "d_k**0.5"

@@ -1,4 +1,4 @@
-"""What learners hear of wrong answers in chapter 3: see `told` in reader.py."""
+"""Messages on wrong answers in chapter 3: see `Told` in reader.py."""
 
 FUTURE = "torch.triu(torch.ones(context_length, context_length), diagonal=1)"
 MADE, CUT = 'self.register_buffer("mask", future.bool())', "self.mask[:num_tokens, :num_tokens]"

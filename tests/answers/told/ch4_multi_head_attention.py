@@ -1,4 +1,4 @@
-"""What learners hear of wrong answers in chapter 4: see `told` in reader.py."""
+"""Messages on wrong answers in chapter 4: see `Told` in reader.py."""
 
 SPLIT = "x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)"
 RAISE = "raise ValueError(f"

@@ -1,4 +1,4 @@
-"""What learners hear of wrong answers in chapter 5: see `told` in reader.py."""
+"""Messages on wrong answers in chapter 5: see `Told` in reader.py."""
 
 PAIRS = "torch.stack((angles.sin(), angles.cos()), dim=-1).reshape(num_tokens, d)"
 HALVES = """

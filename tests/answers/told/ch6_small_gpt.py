@@ -1,4 +1,4 @@
-"""What learners hear of wrong answers in chapter 6: see `told` in reader.py."""
+"""Messages on wrong answers in chapter 6: see `Told` in reader.py."""
 
 FIRST = "x = x + self.dropout(self.attention(self.norm1(x)))"
 SECOND = "x = x + self.dropout(self.feed_forward(self.norm2(x)))"
