@@ -14,8 +14,11 @@ LATER = [one for one in ANSWERS if one.until]
 
 
 def marked(answer: Answer):
-    """Return an answer whose verdict a later issue makes true as a parameter that has to fail."""
-    later = pytest.mark.xfail(reason=answer.until, strict=True)
+    """Return an answer whose verdict a later issue makes true as a parameter that has to fail.
+
+    Only memory that nobody filled may look like anything, and fail or pass by chance.
+    """
+    later = pytest.mark.xfail(reason=answer.until, strict="torch.empty" not in answer.text)
     return pytest.param(answer, id=str(answer), marks=[later])
 
 
