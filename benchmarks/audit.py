@@ -179,7 +179,6 @@ def right(third: Path | None) -> Iterator[Case]:
         for name in names:
             yield Case("solutions", f"{chapter} {name}", solution(chapter), name)
         paths = [*(ROOT / "tests" / "answers" / "right_answers" / chapter).glob("*.py")]
-        paths += (ROOT / "solutions" / "forms" / chapter).glob("*.py")
         for path in sorted(paths):
             text = path.read_text(encoding="utf-8")
             for name in definitions(text, names):

@@ -98,8 +98,7 @@ def read_built(root: Path, graders: Path) -> Built:
 def code_files(root: Path, graders: Path) -> dict[str, Path]:
     """Return the files that references are made from, by path in the course."""
     solutions = root / "solutions"
-    found = [*solutions.glob("*.py"), *solutions.glob("forms/*/*.py")]
-    found += [*graders.glob("*.py"), *graders.glob("*/*.py")]
+    found = [*solutions.glob("*.py"), *graders.glob("*.py"), *graders.glob("*/*.py")]
     return {path.relative_to(root).as_posix(): path for path in sorted(found)}
 
 

@@ -184,7 +184,7 @@ class Settings:
     chapters: names, in order. points: override an exercise's points here. off: exercises that are
     left out everywhere this term. beside: by chapter, as in `Chapter`. packages: the packages that
     learners may import in addition to torch, by their pip names. solutions_in_kit: put the
-    solutions and their other forms into the kit. Other fields are as in `Course`.
+    solutions into the kit. Other fields are as in `Course`.
     """
 
     name: str

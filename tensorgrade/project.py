@@ -41,10 +41,6 @@ class Project:
         """Return the path of a chapter's literate source."""
         return self.root / "solutions" / f"{chapter}.py"
 
-    def forms(self, chapter: str) -> list[Path]:
-        """Return the files with alternative right answers to a chapter's exercises, if any."""
-        return sorted((self.root / "solutions" / "forms" / chapter).glob("*.py"))
-
     @cached_property
     def stages(self) -> dict[str, str]:
         """Return the course's terms for intermediate values, by the local name of the value."""
@@ -101,12 +97,6 @@ class Project:
         """Return the settings of a find-the-bug exercise; None for any other exercise."""
         there = grader_path(self.graders, chapter, exercise).exists()
         return getattr(self.grader(chapter, exercise), BUG, None) if there else None
-
-    @cached_property
-    def form_edits(self) -> list:
-        """Return alternative forms of solutions, as edits of them (`graders/forms.py`), if any."""
-        there = (self.graders / "forms.py").exists()
-        return list(import_from(self.graders, "forms").FORMS) if there else []
 
     def own_mistakes(self, chapter: str, exercise: str) -> list:
         """Return the mistakes in an exercise's file. Raises CourseError if one is elsewhere too."""

@@ -105,12 +105,12 @@ def read_effects(stored: dict) -> FirstEffects:
 class Run(NamedTuple):
     """The results of the solution with a mistake on one case.
 
-    seen: observed with the mistake. right: observed without it. traces: the reference traces.
+    seen: observed with the mistake. right: observed without it.
     """
 
     seen: Seen
     right: Observation
-    traces: tuple[Trace, ...]
+    reference: Trace
 
     @property
     def is_loaded(self) -> bool:
@@ -169,7 +169,7 @@ def is_placed(run: Run, exercise: str, text: SubmittedText, edited: dict[int, in
         return next(made, 0) in edited
     if run.seen.observed.error:
         return False
-    found = find_divergence(run.seen, read_trace(run.seen.observed), run.traces)
+    found = find_divergence(run.seen, read_trace(run.seen.observed), run.reference)
     return bool(found and (found.line in edited or isinstance(found.what, ShouldComeBack)))
 
 
@@ -182,7 +182,7 @@ def users_of_sizes(runs: list[Run], edited: dict[int, int]) -> dict[int, int]:
     traces = [(run, read_trace(run.seen.observed)) for run in runs]
     if any(stage.line in edited for _, trace in traces for stage in trace.stages):
         return {}
-    found = (find_divergence(run.seen, trace, run.traces) for run, trace in traces)
+    found = (find_divergence(run.seen, trace, run.reference) for run, trace in traces)
     lines = {one.line for one in found if one and one.line and not one.since}
     return {line: line for line in lines} if len(lines) == 1 else {}
 
@@ -241,7 +241,7 @@ def effect_on(run: Run, edited: dict[int, int]) -> FirstEffect | None:
     if error := run.seen.observed.error:
         return FirstEffect(raises=(error.type,)) if error.line in edited else None
     trace = read_trace(run.seen.observed)
-    compared = Comparison(run.seen, trace, run.traces)
+    compared = Comparison(run.seen, trace, run.reference)
     told = [at for at, stage in enumerate(trace.stages) if is_telling(stage)]
     wrong = {at for at in told if not compared.matches[at]}
     first = [at for at in sorted(wrong) if trace.stages[at].line in edited]

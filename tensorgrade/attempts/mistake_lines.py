@@ -97,7 +97,7 @@ def most_frequent(found: Iterable[Divergence]) -> Divergence | None:
 
 
 def place_on(
-    part: ExerciseAttempt, seen: Seen, effect: FirstEffect, traces: tuple[Trace, ...]
+    part: ExerciseAttempt, seen: Seen, effect: FirstEffect, reference: Trace
 ) -> Divergence | None:
     """Return the learner's line that does what the mistakes do on a case; None if unknown."""
     if error := seen.observed.error:
@@ -107,7 +107,7 @@ def place_on(
     if without_weights(seen.case, seen.observed):
         return line_making_one_of(part, seen, without_weights(seen.case, seen.observed))
     trace = read_trace(seen.observed).attributed_to(part.is_own_line)
-    compared = Comparison(seen, trace, traces)
+    compared = Comparison(seen, trace, reference)
     at = first_same_value(trace, effect)
     if at is None and (named := first_named(trace, effect)) is not None:
         lost = compared.first_lost([named])

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..recognition.mistakes import form, mistake, on
+    from ..recognition.mistakes import mistake, on
     from .recording.casebook import case, shown
     from .recording.drawings import computed, normal, weights
     from .recording.steps import (
@@ -28,7 +28,6 @@ __all__ = [
     "construct",
     "describe",
     "duplicate",
-    "form",
     "gradients",
     "load",
     "mistake",

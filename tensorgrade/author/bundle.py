@@ -65,10 +65,10 @@ def stub_of(project: Project, chapter: Chapter) -> bytes:
 
 
 def files_of_solutions(project: Project) -> dict[str, bytes]:
-    """Return the solutions, their other forms, and PyTorch's own modules, by path in the zip."""
+    """Return the solutions and PyTorch's own modules, by path in the zip."""
     folder, files = project.root / "solutions", {}
     for chapter in project.course.chapters:
-        places = (f"{chapter.name}.py", f"forms/{chapter.name}", f"torch/{chapter.name}.py")
+        places = (f"{chapter.name}.py", f"torch/{chapter.name}.py")
         for path in (path for place in places for path in files_below(folder / place)):
             files[path.relative_to(project.root).as_posix()] = path.read_bytes()
     return files

@@ -32,31 +32,30 @@ class Seen(NamedTuple):
     observed: Observation
 
 
-class StoredTraces(Mapping[str, tuple[Trace, ...]]):
+class StoredTraces(Mapping[str, Trace]):
     """The reference traces of some cases, by the cases' ids, decoded on demand.
 
     They are needed only to word error messages, and they make up most of a reference file.
 
-    text: JSON; for each case and trace, the input of `trace_from_json` and the place of each value.
+    text: JSON; for each case, the input of `trace_from_json` and the place of each value.
     rows: by dtype, all values, flattened and concatenated. A place is a row, the index of the first
     number, and the shape.
     """
 
     def __init__(self, text: str, rows: dict[str, torch.Tensor]):
         self.text, self.rows = text, rows
-        self.read: dict[str, tuple[Trace, ...]] = {}
+        self.read: dict[str, Trace] = {}
 
     @cached_property
     def told(self) -> dict[str, list]:
-        """Return for each case its traces in stored form, with the places of their values."""
+        """Return for each case its trace in stored form, with the places of its values."""
         return json.loads(self.text)
 
-    def __getitem__(self, case: str) -> tuple[Trace, ...]:
+    def __getitem__(self, case: str) -> Trace:
         if case not in self.read:
-            self.read[case] = tuple(
-                trace_from_json(one, {at: self.value(*place) for at, place in places.items()})
-                for one, places in self.told[case]
-            )
+            one, places = self.told[case]
+            values = {at: self.value(*place) for at, place in places.items()}
+            self.read[case] = trace_from_json(one, values)
         return self.read[case]
 
     def value(self, row: str, start: int, shape: list[int]) -> torch.Tensor:
@@ -87,7 +86,7 @@ class FlatRows:
         return place
 
 
-def stored_traces(traces: Mapping[str, tuple[Trace, ...]]) -> StoredTraces:
+def stored_traces(traces: Mapping[str, Trace]) -> StoredTraces:
     """Return reference traces in the form in which they are stored."""
     rows = FlatRows()
 
@@ -98,9 +97,7 @@ def stored_traces(traces: Mapping[str, tuple[Trace, ...]]) -> StoredTraces:
         stages = [[list(stage.inputs), list(stage.names)] for stage in trace.stages]
         return [[stages, list(trace.returned)], places]
 
-    text = json.dumps(
-        {case: [told(trace) for trace in several] for case, several in traces.items()}
-    )
+    text = json.dumps({case: told(trace) for case, trace in traces.items()})
     return StoredTraces(text, {row: torch.cat(values) for row, values in rows.values.items()})
 
 
@@ -113,14 +110,14 @@ class References:
     """All cases of a chapter, each with the solution's observation.
 
     hidden: True if learners may never see the expected values.
-    traces: by case id, the reference traces of some cases; never those of hidden cases.
+    traces: by case id, the solution's traces of some cases; never those of hidden cases.
     bugs: by exercise, the code of a find-the-bug exercise, as a module of its own.
     """
 
     chapter: str
     hidden: bool
     entries: tuple[tuple[Case, Observation], ...]
-    traces: Mapping[str, tuple[Trace, ...]] = field(default_factory=dict)
+    traces: Mapping[str, Trace] = field(default_factory=dict)
     bugs: dict[str, str] = field(default_factory=dict)
 
     def of(self, exercise: str) -> list[tuple[Case, Observation]]:
@@ -161,7 +158,7 @@ def save_references(path: Path, references: References) -> None:
         index.append(case_to_json(case) | {"expected": told})
     header: dict = {"chapter": references.chapter, "hidden": references.hidden, "cases": index}
     traces = stored_traces(references.traces)
-    header |= {"bugs": references.bugs, "ways": traces.text}
+    header |= {"bugs": references.bugs, "traces": traces.text}
     tensors |= {f"{TRACES}{row}": values for row, values in traces.rows.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     # The metadata has one entry only, because safetensors would write several in a varying order.
@@ -180,7 +177,7 @@ def load_references(path: Path) -> References:
         header = json.loads(safe_open(path, framework="pt").metadata()["references"])
     except (SafetensorError, KeyError, TypeError):  # truncated, or another file
         raise CourseError(f"{path} is damaged; `tensorgrade build` makes it again") from None
-    if not isinstance(header.get("ways"), str):
+    if not isinstance(header.get("traces"), str):
         raise CourseError(f"{path} has an older format; run `tensorgrade build`")
     # Loading all tensors at once takes a third of the time. Their names come in any order.
     tensors = dict(sorted(load(path.read_bytes()).items()))
@@ -193,7 +190,7 @@ def load_references(path: Path) -> References:
             case_id, kind, name = key.split("|", 2)
             groups.setdefault((case_id, kind), {})[name] = tensor
     entries = tuple(entry_from_json(data, groups) for data in header["cases"])
-    traces = StoredTraces(header["ways"], rows)
+    traces = StoredTraces(header["traces"], rows)
     return References(header["chapter"], header["hidden"], entries, traces, header.get("bugs", {}))
 
 

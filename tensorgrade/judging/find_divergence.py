@@ -34,13 +34,12 @@ DIGITS = {torch.float32: "seven", torch.float16: "three", torch.bfloat16: "two"}
 SAME_DIGITS = 1e-8  # the relative difference of results in float64 that counts as none
 
 
-def find_divergence(seen: Seen, trace: Trace, traces: tuple[Trace, ...]) -> Divergence | None:
+def find_divergence(seen: Seen, trace: Trace, reference: Trace) -> Divergence | None:
     """Return where an attempt diverges from right answers on a case; None if that is not known.
 
-    seen: the case with its expected and observed results. trace: the attempt's trace. traces: the
-    reference traces.
+    seen: the case with its expected and observed results. trace: the attempt's trace.
     """
-    compared = Comparison(seen, trace, traces)
+    compared = Comparison(seen, trace, reference)
     if (found := divergence_of(compared)) is None:
         return None
     # The operations that give only right values on their line.
@@ -209,30 +208,21 @@ def left_unused(compared: Comparison) -> int | None:
     A value counts only if the attempt lacks what right answers compute from it (see `is_missing`).
     """
     left = set(compared.trace.unused)
-    had = {
-        (id(trace), i)
-        for at, found in enumerate(compared.matches)
-        for trace, i in found
-        if at not in left
-    }
+    had = {i for at, found in enumerate(compared.matches) for i in found if at not in left}
     told = [at for at in compared.trace.unused if compared.stages[at].line]
     return next((at for at in told if is_missing(compared, compared.matches[at], had)), None)
 
 
-def is_missing(
-    compared: Comparison, matches: list[tuple[Trace, int]], had: set[tuple[int, int]]
-) -> bool:
+def is_missing(compared: Comparison, matches: list[int], had: set[int]) -> bool:
     """Return True if the attempt has these right values nowhere else, and lacks what follows.
 
-    It lacks that if some reference trace computes values from them that are all missing. matches:
-    the places of the right values. had: the places, by id of the trace, that the attempt also has.
+    It lacks that if the solution computes values from one of them that are all missing. matches:
+    the places of the right values. had: the places that the attempt also has.
     """
-    if any((id(trace), at) in had for trace, at in matches):
+    if not had.isdisjoint(matches):
         return False
-    made = [
-        {(id(trace), i) for i, stage in enumerate(trace.stages) if at in stage.inputs}
-        for trace, at in matches
-    ]
+    stages = compared.right.stages
+    made = [{i for i, stage in enumerate(stages) if at in stage.inputs} for at in matches]
     return any(ones and ones.isdisjoint(had) for ones in made)
 
 
@@ -298,7 +288,7 @@ def returned_early(compared: Comparison, roots: list[int]) -> Divergence | None:
     """
     for at in roots:
         value = compared.stages[at].value
-        equal = (trace.stages[i].value for trace, i in compared.matches[at])
+        equal = (compared.right.stages[i].value for i in compared.matches[at])
         right = value is not None and any(v is not None and v.shape == value.shape for v in equal)
         if right and (names := compared.names(at)):
             line = compared.trace.last or compared.stages[at].line

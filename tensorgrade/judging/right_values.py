@@ -1,5 +1,6 @@
-"""The values of right answers on a case, from their traces, prepared for searching."""
+"""The values of the right answer on a case, from its trace, prepared for searching."""
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -14,19 +15,19 @@ HIDDEN = -1e6
 CLOSE = 2e-5  # the relative difference that counts as rounding
 MOST_STARTS = 8  # places tried at which a piece may begin
 MOST_COPIES = 8
-MOST_CASES = 200  # sets of traces (one for each case) whose prepared values are cached
+MOST_CASES = 200  # traces (one for each case) whose prepared values are cached
 FILLS = {"zeros", "ones", "full", "empty", "zero_", "fill_", "fill"}
 
 
 class Rows:
-    """Values of equal size, stacked in rows, with their places in reference traces."""
+    """Values of equal size, stacked in rows, with their places in the reference trace."""
 
-    def __init__(self, known: list[tuple[tuple[Trace, int], torch.Tensor]]):
+    def __init__(self, known: list[tuple[int, torch.Tensor]]):
         self.places = [place for place, _ in known]
         self.values = torch.stack([value.flatten() for _, value in known])
         self.room = torch.stack([room_of(value) for _, value in known]).unsqueeze(1)
 
-    def close_to(self, value: torch.Tensor) -> list[tuple[Trace, int]]:
+    def close_to(self, value: torch.Tensor) -> list[int]:
         """Return the places of values that are equal up to rounding, infinities included."""
         value = value.flatten()
         same = (self.values == value) | ((self.values - value).abs() <= self.room)
@@ -34,29 +35,28 @@ class Rows:
 
 
 class RightValues:
-    """The values of all reference traces on one case, prepared for searching."""
+    """The values of the reference trace on one case, prepared for searching."""
 
-    def __init__(self, traces: tuple[Trace, ...]):
-        self.traces = traces
-        self.by_size: dict[int, list[tuple[Trace, int, torch.Tensor, torch.Tensor]]] = {}
+    def __init__(self, trace: Trace):
+        self.stages = trace.stages
+        self.by_size: dict[int, list[tuple[int, torch.Tensor, torch.Tensor]]] = {}
         self.constants: dict[torch.Size, set[float]] = {}
-        for trace in traces:
-            for at, stage in enumerate(trace.stages):
-                if stage.value is not None and tells(stage.value):
-                    value = normal(stage.value)
-                    known = self.by_size.setdefault(value.numel(), [])
-                    known.append((trace, at, value, value.flatten().sort().values))
-                elif stage.value is not None and stage.value.numel():
-                    number = float(normal(stage.value).flatten()[0])
-                    self.constants.setdefault(stage.value.shape, set()).add(number)
+        for at, stage in enumerate(trace.stages):
+            if stage.value is not None and tells(stage.value):
+                value = normal(stage.value)
+                known = self.by_size.setdefault(value.numel(), [])
+                known.append((at, value, value.flatten().sort().values))
+            elif stage.value is not None and stage.value.numel():
+                number = float(normal(stage.value).flatten()[0])
+                self.constants.setdefault(stage.value.shape, set()).add(number)
 
-    def equal(self, value: torch.Tensor) -> list[tuple[Trace, int]]:
+    def equal(self, value: torch.Tensor) -> list[int]:
         """Return the places of this value; dimensions of size 1 are ignored."""
         value = normal(value).squeeze()
         rows = self.by_shape.get(value.shape)
         return rows.close_to(value) if rows else []
 
-    def with_its_numbers(self, value: torch.Tensor) -> list[tuple[Trace, int]]:
+    def with_its_numbers(self, value: torch.Tensor) -> list[int]:
         """Return the places of values with the same numbers, in any order and shape."""
         numbers = normal(value).flatten().sort().values
         rows = self.in_order.get(value.numel())
@@ -66,15 +66,15 @@ class RightValues:
     def by_shape(self) -> dict[torch.Size, Rows]:
         """All values by their shape without dimensions of size 1."""
         found: dict[torch.Size, list] = {}
-        for trace, at, value, _ in chain.from_iterable(self.by_size.values()):
-            found.setdefault(value.squeeze().shape, []).append(((trace, at), value))
+        for at, value, _ in chain.from_iterable(self.by_size.values()):
+            found.setdefault(value.squeeze().shape, []).append((at, value))
         return {shape: Rows(known) for shape, known in found.items()}
 
     @cached_property
     def in_order(self) -> dict[int, Rows]:
         """The sorted numbers of all values, by their count."""
         return {
-            size: Rows([((trace, at), numbers) for trace, at, _, numbers in known])
+            size: Rows([(at, numbers) for at, _, numbers in known])
             for size, known in self.by_size.items()
         }
 
@@ -82,18 +82,17 @@ class RightValues:
     def factors(self) -> list[float]:
         """The factors by which right answers multiply or divide values, and their roots."""
         found: list[float] = []
-        for trace in self.traces:
-            for stage in trace.stages:
-                for at in stage.inputs:
-                    factor = factor_of(stage.value, trace.stages[at].value)
-                    if factor and not is_one_of(factor, found):
-                        found += [factor, factor**0.5]
+        for stage in self.stages:
+            for at in stage.inputs:
+                factor = factor_of(stage.value, self.stages[at].value)
+                if factor and not is_one_of(factor, found):
+                    found += [factor, factor**0.5]
         return found
 
     @cached_property
     def unscaled(self) -> list[tuple[torch.Tensor, float]]:
         """The values that are not one of `factors` times another value, each with its `weight`."""
-        values = [value for known in self.by_size.values() for _, _, value, _ in known]
+        values = [value for known in self.by_size.values() for _, value, _ in known]
         weighed = [(value, weight(value)) for value in values]
         return [one for one in weighed if not self.is_multiple(one[0], weighed)]
 
@@ -113,38 +112,30 @@ class RightValues:
 
     @cached_property
     def spread(self) -> dict[str, int]:
-        """By name: how many values have it in one trace, at most. The fewer, the more specific."""
-        return {
-            name: max(sum(name in stage.names for stage in trace.stages) for trace in self.traces)
-            for name in {n for trace in self.traces for stage in trace.stages for n in stage.names}
-        }
+        """By name: how many values have it. The fewer, the more specific."""
+        return Counter(name for stage in self.stages for name in set(stage.names))
 
-    def name(self, trace: Trace, at: int) -> str:
-        """Return the most specific name of a value of a trace."""
-        return min(trace.stages[at].names, key=lambda name: self.spread[name])
+    def name(self, at: int) -> str:
+        """Return the most specific name of a value."""
+        return min(self.stages[at].names, key=lambda name: self.spread[name])
 
-    def called(self, names: set[str]) -> list[tuple[Trace, int]]:
+    def called(self, names: set[str]) -> list[int]:
         """Return the places of values with these names."""
-        return [
-            (trace, at)
-            for trace in self.traces
-            for at, stage in enumerate(trace.stages)
-            if not names.isdisjoint(stage.names)
-        ]
+        return [at for at, one in enumerate(self.stages) if not names.isdisjoint(one.names)]
 
     def scaled(self, value: torch.Tensor) -> bool:
         """Return True if a value is a right one times one factor that right answers use."""
         return bool(self.factors) and self.is_multiple(normal(value), self.unscaled)
 
-    def multiples(self, value: torch.Tensor) -> list[tuple[Trace, int]]:
+    def multiples(self, value: torch.Tensor) -> list[int]:
         """Return the places of values that equal this one times a factor, other than 1."""
         known = self.by_size.get(value.numel(), [])
-        return [(trace, at) for trace, at, other, _ in known if factor_of(value, other)]
+        return [at for at, other, _ in known if factor_of(value, other)]
 
     @cached_property
     def shapes(self) -> set[tuple[int, ...]]:
         """The shapes of all values, without dimensions of size 1."""
-        values = (stage.value for trace in self.traces for stage in trace.stages)
+        values = (stage.value for stage in self.stages)
         return {tuple(value.squeeze().shape) for value in values if value is not None}
 
     def has_copied(self, value: torch.Tensor) -> bool:
@@ -172,8 +163,8 @@ class RightValues:
 
     def of_shape(self, shape: torch.Size) -> Iterator[torch.Tensor]:
         """Yield the values of a shape."""
-        for trace, at, *_ in self.by_size.get(shape.numel(), []):
-            value = trace.stages[at].value
+        for at, *_ in self.by_size.get(shape.numel(), []):
+            value = self.stages[at].value
             if value is not None and value.shape == shape:
                 yield value.double()
 
@@ -192,7 +183,7 @@ class RightValues:
             or (value.ndim == 1 and holds(columns(other), piece))
             or any(close(part, one) for one in slices(other, part.shape))
             for known in larger
-            for _, _, other, _ in known
+            for _, other, _ in known
         )
 
 
@@ -266,12 +257,12 @@ def close(value: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 @lru_cache(maxsize=MOST_CASES)
-def right_values(traces: tuple[Trace, ...]) -> RightValues:
-    """Return the values of these traces, prepared once because they serve every learner.
+def right_values(trace: Trace) -> RightValues:
+    """Return the values of a trace, prepared once because they serve every learner.
 
     Nothing of a learner is cached with them.
     """
-    return RightValues(traces)
+    return RightValues(trace)
 
 
 def factor_of(value: torch.Tensor | None, other: torch.Tensor | None) -> float | None:

@@ -1,4 +1,4 @@
-"""Compare an attempt's trace on a public case with those of right answers, value by value.
+"""Compare an attempt's trace on a public case with those of the solution, value by value.
 
 A value that no right answer has is not wrong if a right value is computed from it. It only shows
 another method.
@@ -21,22 +21,22 @@ COPIES = {"cat", "concat", "concatenate", "hstack", "vstack", "stack", "repeat",
 
 
 class Comparison:
-    """A comparison of one attempt's trace on a case with the reference traces.
+    """A comparison of one attempt's trace on a case with the reference trace.
 
     Methods refer to a value by its index in `stages`. matches: for each value, the places in the
-    reference traces with an equal value. passes: for each value, the result of `is_passed`.
+    reference trace with an equal value. passes: for each value, the result of `is_passed`.
     """
 
-    def __init__(self, seen: Seen, trace: Trace, traces: tuple[Trace, ...]):
+    def __init__(self, seen: Seen, trace: Trace, reference: Trace):
         self.case, self.expected, self.observed = seen
-        self.trace, self.stages, self.right = trace, trace.stages, right_values(traces)
+        self.trace, self.stages, self.right = trace, trace.stages, right_values(reference)
         self.matches = [self.found(stage) for stage in trace.stages]
         self.passes: list[bool] = []
         for at in range(len(trace.stages)):  # in order, because some pass if their inputs pass
             self.passes.append(self.is_passed(at))
 
-    def found(self, stage: Stage) -> list[tuple[Trace, int]]:
-        """Return the places of a stage's value in reference traces."""
+    def found(self, stage: Stage) -> list[int]:
+        """Return the places of a stage's value in the reference trace."""
         return self.right.equal(stage.value) if stage.value is not None else []
 
     def is_passed(self, at: int) -> bool:
@@ -53,8 +53,8 @@ class Comparison:
             return False
         alike = [
             known
-            for trace, i in self.right.with_its_numbers(value)
-            if (known := trace.stages[i].value) is not None
+            for i in self.right.with_its_numbers(value)
+            if (known := self.right.stages[i].value) is not None
         ]
         if alike and stage.operation in TURNS:  # a mistake would be on the line that uses it
             return True
@@ -147,7 +147,7 @@ class Comparison:
         value = self.stages[at].value
         if value is None or any(same(value, given) for given in self.case.tensors.values()):
             return []
-        found = {name for trace, i in self.matches[at] for name in trace.stages[i].names}
+        found = {name for i in self.matches[at] for name in self.right.stages[i].names}
         own = called(self.stages[at])
         return sorted(found, key=lambda name: (name not in own, self.right.spread[name], name))
 

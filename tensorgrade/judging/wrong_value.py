@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 
 from ..exchange.cases import Case
-from ..exchange.traces import Trace
+from ..exchange.traces import Stage
 from ..messages.divergence import (
     ComesTooEarly,
     HidesNothing,
@@ -26,6 +26,7 @@ from .tensor_comparison import where_they_differ
 from .trace_comparison import Comparison, called
 
 RESHAPES = {"view", "reshape", "flatten", "unflatten"}
+Stages = tuple[Stage, ...]
 NEARLY_ONE = 0.01  # a factor this close to 1 has about the same size on other cases
 
 
@@ -88,50 +89,40 @@ def due(compared: Comparison, lost: int) -> list[tuple[str, torch.Tensor]]:
     """
     stage, value, right = compared.stages[lost], compared.stages[lost].value, compared.right
     alike = [*right.with_its_numbers(value), *right.multiples(value)] if value is not None else []
-    had = {(id(trace), at) for matches in compared.matches[:lost] for trace, at in matches}
-    alike = [(trace, at) for trace, at in alike if (id(trace), at) not in had]
-    found = [(0, trace, at) for trace, at in alike if trace.stages[at].names]
-    found += [(0, trace, at) for trace, at in right.called(called(stage))]
-    found += following(compared, lost)
+    had = {at for matches in compared.matches[:lost] for at in matches}
+    found = [at for at in alike if at not in had and right.stages[at].names]
+    found += [*right.called(called(stage)), *following(compared, lost)]
     names = {name for at in range(lost) for name in compared.names(at)}
-    found.sort(key=lambda one: one[0])
-    named = ((right.name(trace, at), trace.stages[at].value) for _, trace, at in found)
+    named = ((right.name(at), right.stages[at].value) for at in found)
     return [(n, value) for n, value in named if value is not None and n not in names]
 
 
-def following(compared: Comparison, lost: int) -> list[tuple[int, Trace, int]]:
-    """Return the next named value of each right answer after the inputs of a wrong value.
+def following(compared: Comparison, lost: int) -> list[int]:
+    """Return the place of the solution's next named value after the inputs of a wrong value.
 
     That value may belong to a later step of the attempt. It must therefore have as many numbers as
-    the wrong value, or as the last value of its line. Each entry is (distance, trace, place); see
-    `next_in`.
+    the wrong value, or as the last value of its line. The list is empty if there is none.
     """
-    reached = []  # for each right answer, the last place of each input that it has
-    for trace in compared.right.traces:
-        matches = [compared.matches[at] for at in compared.stages[lost].inputs]
-        places = [[at for other, at in match if other is trace] for match in matches]
-        reached.append((trace, [max(some) for some in places if some]))
-    reached.sort(key=lambda one: -len(one[1]))  # the answer with most of the inputs first
-    found = [one for trace, places in reached if places for one in next_in(trace, max(places))]
+    stages = compared.right.stages
+    reached = [at for one in compared.stages[lost].inputs for at in compared.matches[one]]
+    found = next_named(stages, max(reached)) if reached else None
+    if found is None:
+        return []
     own = [compared.stages[at].value for at in (lost, compared.last_of_line(lost))]
     sizes = {None if value is None else value.numel() for value in own}
-    values = ((one, one[1].stages[one[2]].value) for one in found)
-    return [one for one, v in values if v is None or None in sizes or v.numel() in sizes]
+    value = stages[found].value
+    return [found] if value is None or None in sizes or value.numel() in sizes else []
 
 
-def next_in(trace: Trace, place: int) -> list[tuple[int, Trace, int]]:
-    """Return the first named value that a right answer computes from the one at a place.
-
-    Return [] or one entry (distance, trace, place). The distance is the number of values computed
-    from the given one, itself and the named one included.
-    """
+def next_named(stages: Stages, place: int) -> int | None:
+    """Return the place of the first named value that is computed from the one at a place."""
     made = {place}
-    for at in range(place + 1, len(trace.stages)):
-        if not made.isdisjoint(trace.stages[at].inputs):
+    for at in range(place + 1, len(stages)):
+        if not made.isdisjoint(stages[at].inputs):
             made.add(at)
-            if trace.stages[at].names:
-                return [(len(made), trace, at)]
-    return []
+            if stages[at].names:
+                return at
+    return None
 
 
 def instead(case: Case, value: torch.Tensor | None, right: torch.Tensor) -> Message | None:
@@ -246,18 +237,16 @@ def stops_early(compared: Comparison, lost: int) -> list[int]:
     made = [at for at in told if is_made_in_loop(compared, at)]
     if not made or not all(compared.matches[at] for at in told):
         return []
-    goes_on = False
-    for trace in compared.right.traces:
-        now = [{i for one, i in compared.matches[at] if one is trace} for at in told]
-        later = [
-            set[int]().union(*(same_size_from(trace, i) for i in p)) if at in made else p
-            for at, p in zip(told, now, strict=True)
-        ]
-        used = [set(stage.inputs) for stage in trace.stages]
-        if any(all(p & inputs for p in now) for inputs in used):
-            return []
-        goes_on = goes_on or any(all(p & inputs for p in later) for inputs in used)
-    return made if goes_on else []
+    stages = compared.right.stages
+    now = [set(compared.matches[at]) for at in told]
+    later = [
+        set[int]().union(*(same_size_from(stages, i) for i in p)) if at in made else p
+        for at, p in zip(told, now, strict=True)
+    ]
+    used = [set(stage.inputs) for stage in stages]
+    if any(all(p & inputs for p in now) for inputs in used):
+        return []
+    return made if any(all(p & inputs for p in later) for inputs in used) else []
 
 
 def not_turned(compared: Comparison, lost: int) -> list[int]:
@@ -269,17 +258,13 @@ def not_turned(compared: Comparison, lost: int) -> list[int]:
     told = [at for at in compared.stages[lost].inputs if compared.counts(at)]
     if len(told) < 2 or not all(compared.matches[at] for at in told):
         return []
-    asked = [
-        [(trace, turned_from(trace, i), i) for trace, i in compared.matches[at]] for at in told
-    ]
+    stages = compared.right.stages
+    turned = [[turned_from(stages, i) for i in compared.matches[at]] for at in told]
     wrong: list[list[int]] = []
-    for trace in compared.right.traces:
-        forms = [[(forms, i) for one, forms, i in each if one is trace] for each in asked]
-        for stage in trace.stages:
-            used = {*stage.inputs}
-            if all(any(not used.isdisjoint(turned) for turned, _ in each) for each in forms):
-                pairs = zip(told, forms, strict=True)
-                wrong.append([at for at, each in pairs if used.isdisjoint(i for _, i in each)])
+    for stage in stages:
+        used = {*stage.inputs}
+        if all(any(not used.isdisjoint(one) for one in each) for each in turned):
+            wrong.append([at for at in told if used.isdisjoint(compared.matches[at])])
     found = min(wrong, key=len, default=[])
     left = list(found)
     while left:
@@ -287,7 +272,7 @@ def not_turned(compared: Comparison, lost: int) -> list[int]:
         made = [
             at
             for at in inputs
-            if any(at in turned_from(compared.trace, i) for i in compared.stages[at].inputs)
+            if any(at in turned_from(compared.stages, i) for i in compared.stages[at].inputs)
         ]
         found += made
         left += made
@@ -307,13 +292,13 @@ def is_made_in_loop(compared: Comparison, at: int) -> bool:
     )
 
 
-def turned_from(trace: Trace, at: int) -> set[int]:
+def turned_from(stages: Stages, at: int) -> set[int]:
     """Return the places of a value and of its copies with the same numbers in other places."""
-    found, value = {at}, trace.stages[at].value
+    found, value = {at}, stages[at].value
     if value is None:
         return found
     numbers = normal(value).flatten().sort().values
-    for i, stage in enumerate(trace.stages):
+    for i, stage in enumerate(stages):
         other = stage.value
         if other is None or other.numel() != value.numel() or len(stage.inputs) != 1:
             continue
@@ -322,12 +307,12 @@ def turned_from(trace: Trace, at: int) -> set[int]:
     return found
 
 
-def same_size_from(trace: Trace, at: int) -> set[int]:
-    """Return the places of all values of the same shape that a trace computes from a value."""
-    made, value = {at}, trace.stages[at].value
-    for i in range(at + 1, len(trace.stages)):
-        if not made.isdisjoint(trace.stages[i].inputs):
+def same_size_from(stages: Stages, at: int) -> set[int]:
+    """Return the places of all values of the same shape that are computed from a value."""
+    made, value = {at}, stages[at].value
+    for i in range(at + 1, len(stages)):
+        if not made.isdisjoint(stages[i].inputs):
             made.add(i)
     shape = None if value is None else value.shape
-    values = ((i, trace.stages[i].value) for i in made - {at})
+    values = ((i, stages[i].value) for i in made - {at})
     return {i for i, other in values if other is not None and other.shape == shape}

@@ -55,16 +55,6 @@ def mistake(name: str, message: str, *places: dict | tuple[str, str], same_as: s
     return Mistake(name, message, edits, same_as)
 
 
-def form(name: str, *places: dict) -> Mistake:
-    """Return edits that give the solution another accepted form.
-
-    A mistake may have other effects in another form. For example, an operation in place raises an
-    error if the out-of-place version would broadcast. Fingerprints are therefore computed for each
-    form as well.
-    """
-    return mistake(name, "", *places)
-
-
 def make(source: str, exercise: str, mistakes: list[Mistake]) -> str:
     """Return the chapter's source with these mistakes in one exercise. Raises EditError.
 

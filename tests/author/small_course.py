@@ -16,11 +16,6 @@ CHAPTER = "ch1_first_steps"
 LESSON = f"solutions/{CHAPTER}.py"
 GRADER = f"graders/{CHAPTER}/scaled.py"
 COUNTS = f"graders/{CHAPTER}/word_counts.py"
-# A file `graders/forms.py` with another form of a solution.
-FORMS = """from tensorgrade.author import form, on
-
-FORMS = [form("other", on("scaled", ("x * factor", "{}")))]
-"""
 
 
 def make_course(root: Path) -> Path:
@@ -62,7 +57,7 @@ def build_exercise(
     """Return an exercise's references and fingerprints; with pairs of mistakes on public cases."""
     torch.set_num_threads(1)
     recording = Recording(Project(Path(root)), chapter, exercise, hidden, isolation)
-    rows = recording.rows(recording.singles + recording.in_forms)
+    rows = recording.rows(recording.singles)
     prints = tell_apart(recording, rows)
     if not hidden:
         pairs = filter(recording.fits, pairs_of(recording, prints))

@@ -55,17 +55,16 @@ def test_places_that_are_not_there_do_not_come_back():
 def test_traces_are_stored_without_lines_operations_or_a_name_of_the_code(project, tmp_path):
     case = recorded_cases(project, CHAPTER, NAME, False)[0]
     source = project.solution(CHAPTER).read_text(encoding="utf-8")
-    traces = traces_of(project, CHAPTER, NAME, source, [case])[case.id]
+    trace = traces_of(project, CHAPTER, NAME, source, [case])[case.id]
     (expected,) = observe(project, CHAPTER, source, [case])
-    references = References(CHAPTER, False, ((case, expected),), {case.id: traces})
+    references = References(CHAPTER, False, ((case, expected),), {case.id: trace})
     save_references(tmp_path / "r.safetensors", references)
     content = (tmp_path / "r.safetensors").read_bytes()
     for word in (b"softmax", b"matmul", b"transpose", b"d_k**", b"attn_scores"):
         assert word not in content
     back = load_references(tmp_path / "r.safetensors").traces[case.id]
-    assert [len(trace.stages) for trace in back] == [len(trace.stages) for trace in traces]
-    assert all(stage.line == 0 and not stage.operation for trace in back for stage in trace.stages)
-    for one, other in zip(traces[0].stages, back[0].stages, strict=True):
+    assert all(stage.line == 0 and not stage.operation for stage in back.stages)
+    for one, other in zip(trace.stages, back.stages, strict=True):
         assert one.names == other.names and torch.allclose(one.value.float(), other.value)
 
 
@@ -83,16 +82,15 @@ def test_rows_are_compared_as_one_value_with_another(seed):
     hidden, far = value.clone(), value.clone()
     hidden[3], far[0] = -inf, value[0] + 1e-3
     others = [value, value * (1 + 1e-6), hidden, far, value + 1e-7, torch.full((7,), inf).double()]
-    rows = Rows([((Trace(), at), other) for at, other in enumerate(others)])
+    rows = Rows(list(enumerate(others)))
     for one in others:
-        found = [at for _, at in rows.close_to(one)]
-        assert found == [at for at, other in enumerate(others) if close(one, other)]
+        assert rows.close_to(one) == [at for at, other in enumerate(others) if close(one, other)]
 
 
 def test_only_factors_of_right_answers_scale_a_value_and_each_is_listed_once():
     value = torch.tensor([1.0, -2.0, 4.0])
     made = [(value, ()), (2 * value, (0,)), (value * 6, (1,)), (value * 12, (2,))]
-    right = right_values((Trace(tuple(Stage(0, "mul", since, (), one) for one, since in made)),))
+    right = right_values(Trace(tuple(Stage(0, "mul", since, (), one) for one, since in made)))
     assert right.factors == pytest.approx([2, 2**0.5, 3, 3**0.5])
     assert right.scaled(3 * value) and not right.scaled(2.5 * value)
 

@@ -1,4 +1,4 @@
-"""Run all versions of exercises: the solution, its other forms, and single and paired mistakes.
+"""Run all versions of exercises: the solution, and single and paired mistakes.
 
 Each exercise has two parts, one for graders and one for learners. A part is one job, and jobs are
 spread over forks of this process.
@@ -22,7 +22,6 @@ from ..recording.digests import pairs_digest
 from ..recording.references import (
     Recording,
     Rows,
-    Version,
     observe_submission,
     pairs_of,
     tell_apart,
@@ -123,7 +122,7 @@ def make_parts(
 
 def runs_of(recording: Recording, options: BuildOptions) -> int:
     """Return the number of runs that a part takes, for the display of progress."""
-    versions = len(recording.singles) + len(recording.in_forms)
+    versions = len(recording.singles)
     if options.pairs and not recording.hidden:
         versions += len(recording.singles) ** 2 // 2
     return versions * len(recording.cases)
@@ -152,7 +151,7 @@ def make_part(root: str, part: Part, stored: Prints | None, options: BuildOption
     torch.set_num_threads(1)
     recording = RECORDINGS.get(part) or part.recording(Project(Path(root)))
     try:
-        rows = recording.rows([*recording.singles, *recording.in_forms])
+        rows = recording.rows(recording.singles)
         singles = tell_apart(recording, rows)
         if recording.hidden:  # grading makes the pair that it needs
             return Prints(stored_form(singles))
@@ -172,7 +171,7 @@ def effects_of_mistakes(recording: Recording) -> dict[str, dict]:
     seen = observe_submission(recording.bare, [case for case, _ in public.traced_cases])
     right, found = Runnable(recording.source, lambda cases: seen), {}
     for name in recording.mistakes:
-        text = recording.source_of(Version((name,)))
+        text = recording.source_of((name,))
         wrong = Runnable(text, partial(observe_submission, recording.submission(text)))
         found[name] = first_effects(recording.exercise, public, right, wrong).as_json()
     return found

@@ -41,7 +41,6 @@ from ..reaching import bound_by, reached
 from ..recording.adopted import LONGEST_OF_TWO, Adopted, adopted_file, adopted_mistakes
 from ..recording.bugs import bug_with, candidates
 from ..recording.casebook import recorded_cases
-from ..recording.references import forms_of
 
 FEWEST_HINTS, FEWEST_BUGS = 2, 3
 # Learner code sees numbers that are derived from the seed. An attacker who tries all short seeds
@@ -54,11 +53,11 @@ def course_errors(project: Project, options: BuildOptions = BuildOptions()) -> l
     """Return one sentence for each problem in the files of the requested chapters."""
     try:
         chapters, own = with_hints(project).chapters, load_checks(project.graders)
-        mistakes, forms = project.mistakes, project.form_edits
+        mistakes = project.mistakes
     except Exception as error:
         return error_sentence(error, project.root).splitlines()
     found = [GUESSABLE] if (project.course.seed or 0) < SMALLEST_SEED else []
-    found += misplaced(project, mistakes + forms) + wrong_sentences(project, mistakes)
+    found += misplaced(project, mistakes) + wrong_sentences(project, mistakes)
     for chapter in filter(options.is_about, chapters):
         try:
             syntax_of(project.solution(chapter.name))
@@ -107,7 +106,7 @@ def wrong_sentences(project: Project, mistakes: list[Mistake]) -> list[str]:
 
 
 def misplaced(project: Project, mistakes: list[Mistake]) -> list[str]:
-    """Return a sentence for each mistake or form that edits an unknown exercise."""
+    """Return a sentence for each mistake that edits an unknown exercise."""
     lessons = [project.solution(chapter.name) for chapter in project.course.chapters]
     names = [name for path in lessons for name in EXERCISE.findall(path.read_text("utf-8"))]
     found = []
@@ -121,12 +120,12 @@ def misplaced(project: Project, mistakes: list[Mistake]) -> list[str]:
 
 
 def place_of_mistake(project: Project, name: str) -> str:
-    """Return `file:line: ` of the mistake or form with this name, or an empty string."""
+    """Return `file:line: ` of the mistake with this name, or an empty string."""
     for path in sorted(project.graders.rglob("*.py")):
         calls = (node for node in ast.walk(syntax_of(path)) if isinstance(node, ast.Call))
         for node in calls:
             first = [getattr(argument, "value", None) for argument in node.args[:1]]
-            if getattr(node.func, "id", "") in ("mistake", "form") and first == [name]:
+            if getattr(node.func, "id", "") == "mistake" and first == [name]:
                 return f"{path}:{node.lineno}: "
     return ""
 
@@ -309,7 +308,7 @@ class ExerciseFile:
         mistakes = [m for m in self.project.mistakes if self.exercise.name in m.edits]
         names = {one.name for one in [*mistakes, *self.adopted]}
         mistakes += self.bugs
-        for one in mistakes + forms_of(self.project, self.exercise.name):
+        for one in mistakes:
             for said in self.wrong_with(one, names, source):
                 yield place_of_mistake(self.project, one.name) + said
 

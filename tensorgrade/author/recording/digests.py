@@ -43,7 +43,7 @@ def part_digest(recording: Recording) -> str:
         made_from.append(repr(project.course.limits))
     if not recording.hidden:  # reference traces, the names of their values, and first effects
         made_from.append(engine_digest(COMPARED_WITH))
-        made_from += [*map(code_in, project.forms(chapter)), repr(sorted(project.stages.items()))]
+        made_from.append(repr(sorted(project.stages.items())))
     return digest(*made_from)
 
 
@@ -56,7 +56,6 @@ def pairs_digest(recording: Recording) -> str:
     name = recording.exercise
     mistakes = digest(
         *(repr((m.name, m.edits[name], m.same_as)) for m in recording.mistakes.values()),
-        *(repr(form.edits[name]) for form in recording.forms.values()),
         *(repr((one.name, one.source)) for one in recording.adopted.values()),
     )
     cases = (json.dumps(case_to_json(case)) for case in recording.cases)

@@ -7,9 +7,6 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
-
-import torch
 
 from ...attempts.in_process import InProcess
 from ...course import CourseError
@@ -30,17 +27,8 @@ from ...sources.submission import Source, Submission
 from .adopted import adopted_mistakes, observe_adopted
 from .casebook import recorded_cases
 
-Names = tuple[str, ...]  # the names of the mistakes in one wrong version
-
-
-class Version(NamedTuple):
-    """A version of an exercise: some mistakes, in the solution or in another form of it."""
-
-    mistakes: Names
-    form: str = ""
-
-
-Rows = dict[Version, dict[str, Imprint]]  # each version's imprints, by the name of the case
+Names = tuple[str, ...]  # a version of an exercise: the names of its mistakes
+Rows = dict[Names, dict[str, Imprint]]  # each version's imprints, by the name of the case
 
 SECONDS_OF_A_VERSION = 20  # on all cases; most versions take a tenth of a second
 MOST_CASES = 4  # the most cases of an exercise with stored stages
@@ -50,11 +38,6 @@ LARGEST = 1024  # the most numbers in a stored value
 def known(project: Project, exercise: str) -> list[Mistake]:
     """Return the mistakes that can occur in an exercise."""
     return [mistake for mistake in project.mistakes if exercise in mistake.edits]
-
-
-def forms_of(project: Project, exercise: str) -> list[Mistake]:
-    """Return the other right forms of an exercise's solution."""
-    return [form for form in project.form_edits if exercise in form.edits]
 
 
 def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> list[Observation]:
@@ -111,13 +94,10 @@ def failure(case: Case, error: CaughtError) -> str:
 
 def traces_of(
     project: Project, chapter: str, exercise: str, source: str, cases: list[Case]
-) -> dict[str, tuple[Trace, ...]]:
-    """Return the reference traces for one case of each group, MOST_CASES at most, by case id.
+) -> dict[str, Trace]:
+    """Return the solution's traces for one case of each group, MOST_CASES at most, by case id.
 
-    A trace holds the intermediate values of the solution, or of another form of it. A form is left
-    out for a case on which its result differs, such as a plain exponential of large numbers. Raise
-    CourseError if a form is right on none of these cases. The result is empty for a find-the-bug
-    exercise.
+    The result is empty for a find-the-bug exercise.
     """
     if project.bug(chapter, exercise):  # the point of divergence is what learners are asked to find
         return {}
@@ -125,36 +105,11 @@ def traces_of(
     told = [case for case in cases if len(case.calls) == 1 and case.has_right_values]
     first = {case.group: case.name for case in reversed(told)}
     chosen = [case for case in cases if case.name == first.get(case.group)][:MOST_CASES]
-    forms = [source, *(path.read_text(encoding="utf-8") for path in project.forms(chapter))]
-    asked = list(map(with_stages, chosen))
-    seen = [observe(project, chapter, form, asked) for form in forms if defines(form, exercise)]
-    right = [[same_results(a, b) for a, b in zip(seen[0], one, strict=True)] for one in seen]
-    if chosen and not all(map(any, right)):
-        raise CourseError(f"solutions/forms/{chapter}: a form of {exercise} is right on no case")
+    seen = observe(project, chapter, source, list(map(with_stages, chosen)))
     return {
-        case.id: tuple(
-            without_large_values(read_trace(one[at]), project.stages)
-            for one, agrees in zip(seen, right, strict=True)
-            if agrees[at]
-        )
-        for at, case in enumerate(chosen)
+        case.id: without_large_values(read_trace(one), project.stages)
+        for case, one in zip(chosen, seen, strict=True)
     }
-
-
-def defines(source: str, name: str) -> bool:
-    """Return True if a source that we wrote defines a name."""
-    return any(getattr(node, "name", None) == name for node in ast.parse(source).body)
-
-
-def same_results(expected: Observation, other: Observation) -> bool:
-    """Return True if another form gives the same tensors as the solution, apart from rounding."""
-    return not other.error and all(
-        name in other.tensors
-        and other.tensors[name].shape == t.shape
-        and torch.allclose(other.tensors[name].double(), t.double(), rtol=1e-4, atol=1e-5)
-        for name, t in expected.tensors.items()
-        if not name.startswith("stage.")
-    )
 
 
 def without_large_values(trace: Trace, words: dict[str, str]) -> Trace:
@@ -209,7 +164,6 @@ class Recording:
         self.exercise, self.hidden, self.isolation = exercise, hidden, isolation
         self.source = project.solution(chapter).read_text(encoding="utf-8")
         self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
-        self.forms = {form.name: form for form in forms_of(project, exercise)}
         self.adopted = {one.name: one for one in adopted_mistakes(project, chapter, exercise)}
 
     @cached_property
@@ -235,20 +189,11 @@ class Recording:
         return {c.name: as_stored(imprint(c, seen, seen, self.own)) for c, seen in entries}
 
     @property
-    def singles(self) -> list[Version]:
+    def singles(self) -> list[Names]:
         """Return the versions with one mistake: each of the author's, then each adopted one."""
-        return [Version((name,)) for name in (*self.mistakes, *self.adopted)]
+        return [(name,) for name in (*self.mistakes, *self.adopted)]
 
-    @cached_property
-    def in_forms(self) -> list[Version]:
-        """Return each other form of the solution, and each mistake that fits into it."""
-        found = []
-        for form in self.forms:
-            versions = [Version((name,), form) for name in self.mistakes]
-            found += [Version((), form), *filter(self.fits, versions)]
-        return found
-
-    def rows(self, versions: Iterable[Version]) -> Rows:
+    def rows(self, versions: Iterable[Names]) -> Rows:
         """Return the imprints of versions on all cases.
 
         Raise EditError if a version's edits do not fit together. Raise CourseError if an adopted
@@ -266,19 +211,19 @@ class Recording:
         return rows
 
     def observed(
-        self, versions: list[Version], cases: list[Case]
-    ) -> Iterator[tuple[Version, list[Observation]]]:
+        self, versions: list[Names], cases: list[Case]
+    ) -> Iterator[tuple[Names, list[Observation]]]:
         """Yield each version with its observations on these cases.
 
         Adopted mistakes are learners' code, so they run in isolation.
         """
-        learned = [self.adopted[v.mistakes[0]] for v in versions if self.is_adopted(v)]
+        learned = [self.adopted[names[0]] for names in versions if self.is_adopted(names)]
         found = observe_adopted(self.project, self.chapter, learned, cases, self.isolation)
-        yield from ((Version((one.name,)), seen) for one, seen in found)
+        yield from (((one.name,), seen) for one, seen in found)
         for version in versions:
             if not self.is_adopted(version):
                 source = self.source_of(version)
-                written = len(version.mistakes) < 2  # pairs are combined automatically
+                written = len(version) < 2  # pairs are combined automatically
                 if written:
                     self.refuse_no_python(version)
                 seen = observe_submission(self.submission(source), cases)
@@ -286,7 +231,7 @@ class Recording:
                     self.refuse_endless(version, cases, seen)
                 yield version, seen
 
-    def refuse_no_python(self, version: Version) -> None:
+    def refuse_no_python(self, version: Names) -> None:
         """Raise CourseError if a version cannot be parsed: no learner's result would match it.
 
         Only the exercise's definition is parsed, because there are many versions.
@@ -297,21 +242,17 @@ class Recording:
             ast.parse("\n".join(lines[first : len(lines) - after]))
         except SyntaxError as error:
             raise CourseError(
-                f"{self.exercise}: {self.called(version)} is not valid Python: {error.msg}"
+                f"{self.exercise}: {version[0]} is not valid Python: {error.msg}"
             ) from None
 
-    def refuse_endless(self, version: Version, cases: list[Case], seen: list[Observation]) -> None:
+    def refuse_endless(self, version: Names, cases: list[Case], seen: list[Observation]) -> None:
         """Raise CourseError if a version timed out on a case."""
         for case, one in zip(cases, seen, strict=True):
             if one.status == Outcome.TIMEOUT:
                 raise CourseError(
-                    f"{self.exercise}: {self.called(version)} is still at work on {case.name} "
+                    f"{self.exercise}: {version[0]} is still at work on {case.name} "
                     f"after {SECONDS_OF_A_VERSION} seconds; a known mistake must finish"
                 )
-
-    def called(self, version: Version) -> str:
-        """Return a description of a version."""
-        return " in ".join(filter(None, [*version.mistakes, version.form]))
 
     def submission(self, text: str) -> Submission:
         """Return a version as a submission with the solution's companion files."""
@@ -322,22 +263,20 @@ class Recording:
         """Return the solution as a submission."""
         return self.project.submission(self.chapter, self.source)
 
-    def is_adopted(self, version: Version) -> bool:
+    def is_adopted(self, version: Names) -> bool:
         """Return True if a version is a text that a learner wrote."""
-        return not version.form and not self.adopted.keys().isdisjoint(version.mistakes)
+        return not self.adopted.keys().isdisjoint(version)
 
-    def fits(self, version: Version) -> bool:
+    def fits(self, version: Names) -> bool:
         """Return True if a version's edits can be made together: they do not edit the same text."""
         try:
             return bool(self.source_of(version))
         except EditError:
             return False
 
-    def source_of(self, version: Version) -> str:
+    def source_of(self, version: Names) -> str:
         """Return the solution with a version's edits. Raise EditError if one does not fit."""
-        forms = [self.forms[version.form]] if version.form else []
-        mistakes = [self.mistakes[name] for name in version.mistakes]
-        return make(self.source, self.exercise, mistakes + forms)
+        return make(self.source, self.exercise, [self.mistakes[name] for name in version])
 
 
 @lru_cache(maxsize=4)  # every part of a course asks for them
@@ -346,34 +285,29 @@ def signatures_in(path: Path, text: str) -> dict[str, Signature]:
     return load_checks(path.parent).signatures
 
 
-def pairs_of(recording: Recording, found: list[Fingerprint]) -> list[Version]:
+def pairs_of(recording: Recording, found: list[Fingerprint]) -> list[Names]:
     """Return every pair of the author's mistakes that have unique fingerprints."""
     alone = {one.mistakes for one in found}
     names = [name for name in recording.mistakes if (name,) in alone]
-    return [Version(pair) for pair in combinations(names, 2)]
+    return list(combinations(names, 2))
 
 
 def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
     """Return the fingerprints of one exercise that identify a mistake or a pair of mistakes.
 
-    Single mistakes come first, then the same mistakes in other forms, then pairs whose results
-    match no single mistake. Two pairs with matching results are both stored: neither is named, but
-    their points are known. Raise CourseError if a mistake has the results of the solution, if two
-    mistakes have the same results without being marked as such, or if a form is wrong.
+    Single mistakes come first, then pairs whose results match no single mistake. Two pairs with
+    matching results are both stored: neither is named, but their points are known. Raise
+    CourseError if a mistake has the results of the solution, or if two mistakes have the same
+    results without being marked as such.
     """
     found = Lookalikes()
     found.add(Fingerprint((), recording.right))
-    wrong = [*twins(recording, rows, found), *wrong_forms(recording, rows)]
-    if wrong:
+    if wrong := list(twins(recording, rows, found)):
         raise CourseError("\n".join(wrong))
-    for version in recording.in_forms:
-        if version.mistakes and found.of(rows[version]) is None:
-            one = recording.mistakes[version.mistakes[0]]
-            found.add(Fingerprint((one.same_as or one.name,), rows[version]))
     for pair in pairs_of(recording, found.all):
         twin = found.of(rows[pair]) if pair in rows else ()
         if twin is None or len(twin) == 2:
-            found.add(Fingerprint(pair.mistakes, rows[pair]))
+            found.add(Fingerprint(pair, rows[pair]))
     return found.all[1:]
 
 
@@ -383,7 +317,7 @@ SIDE = {True: "hidden", False: "learners'"}
 def twins(recording: Recording, rows: Rows, found: "Lookalikes") -> Iterator[str]:
     """Yield a sentence for each mistake that looks like something else. Add the rest to `found`."""
     for version in recording.singles:
-        (name,) = version.mistakes
+        (name,) = version
         twin, own = found.of(rows[version]), recording.mistakes.get(name)
         if twin is None:
             found.add(Fingerprint((name,), rows[version]))
@@ -393,14 +327,6 @@ def twins(recording: Recording, rows: Rows, found: "Lookalikes") -> Iterator[str
         elif not own.same_as or own.same_as not in twin:
             alike = " and ".join(twin) or "a right answer"
             yield f"{recording.exercise}: {name} looks like {alike}"
-
-
-def wrong_forms(recording: Recording, rows: Rows) -> Iterator[str]:
-    """Yield a sentence for each form that does not give the solution's results."""
-    for form in recording.forms:
-        row = rows[Version((), form)]
-        if wrong := [case for case, one in recording.right.items() if not one.matches(row[case])]:
-            yield f"{recording.exercise}: the form {form} is not right on {wrong[0]}"
 
 
 class Lookalikes:

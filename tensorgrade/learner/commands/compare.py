@@ -1,4 +1,4 @@
-"""Show the reference solution and another accepted form beside the learner's own, with times."""
+"""Show the reference solution beside the learner's own, with times."""
 
 import ast
 import zipfile
@@ -88,21 +88,15 @@ def solutions_in(kit: Kit) -> dict[str, str]:
 
 
 def versions_in(files: dict[str, str], chapter: str, exercise: str) -> list[Version]:
-    """Return the reference solution, one other accepted form, and PyTorch's own, if they exist."""
+    """Return the reference solution, and PyTorch's own, if they exist."""
     reference = files.get(f"solutions/{chapter}.py", "")
     if not definition(reference, exercise):
         return []
     found = [Version("the reference solution", shown(reference, exercise), reference)]
-    folder = f"solutions/forms/{chapter}/"
-    forms = [text for path, text in files.items() if path.startswith(folder)]
-    for title, texts in (
-        ("another accepted form", forms),
-        ("PyTorch's own", [files.get(f"solutions/torch/{chapter}.py", "")]),
-    ):
-        text = next((one for one in texts if definition(one, exercise)), "")
-        if text:
-            whole = f"{reference}\n\n{text}"
-            found.append(Version(title, shown(text, exercise), whole))
+    text = files.get(f"solutions/torch/{chapter}.py", "")
+    if definition(text, exercise):
+        whole = f"{reference}\n\n{text}"
+        found.append(Version("PyTorch's own", shown(text, exercise), whole))
     return found
 
 
