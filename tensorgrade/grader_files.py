@@ -16,7 +16,7 @@ from types import ModuleType
 from .course import CourseError
 
 BUG, POINTS = "BUG", "points"
-AS_BUG = 'BUG = find_the_bug("other", points=4, among={…})'
+AS_BUG = 'BUG = find_the_bug("other", points=4, mistake="…", edit=("…", "…"))'
 MARKERS = ("exercise", "for_learners")
 
 

@@ -38,23 +38,24 @@ def for_learners(name: str) -> pytest.MarkDecorator:
 class FindTheBug:
     """The settings of a find-the-bug exercise in its grader file.
 
-    of: the exercise whose cases and tests judge it. among: known mistakes by name, each as an edit
-    (text of the solution, replacement). The course's seed selects one of them.
+    of: the exercise whose cases and tests judge it. mistake: the name of one of its known mistakes.
+    edit: (text of the solution, replacement); it puts that mistake into the solution.
     """
 
     of: str
     points: float
-    among: dict[str, tuple[str, str]]
+    mistake: str
+    edit: tuple[str, str]
 
 
-def find_the_bug(of: str, *, points: float, among: dict[str, tuple[str, str]]) -> FindTheBug:
+def find_the_bug(of: str, *, points: float, mistake: str, edit: tuple[str, str]) -> FindTheBug:
     """Define a find-the-bug exercise: learners get the solution with a mistake, and fix it.
 
     The grader file of the exercise assigns the result to BUG:
 
-        BUG = find_the_bug("rows", points=4, among={"all_summed": ("x.sum(1)", "x.sum()")})
+        BUG = find_the_bug("rows", points=4, mistake="all_summed", edit=("x.sum(1)", "x.sum()"))
     """
-    return FindTheBug(of, points, among)
+    return FindTheBug(of, points, mistake, edit)
 
 
 def check(function: Function) -> Function:

@@ -79,12 +79,10 @@ def public_stages(part: ExerciseAttempt, public: References) -> list[Seen]:
     return [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
 
 
-def divergence_on(
-    part: ExerciseAttempt, seen: Seen, references: tuple[Trace, ...]
-) -> Divergence | None:
+def divergence_on(part: ExerciseAttempt, seen: Seen, reference: Trace) -> Divergence | None:
     """Return where values diverge on one case; None if that is outside the exercise's own lines."""
     trace = read_trace(seen.observed).attributed_to(part.is_own_line)
-    found = find_divergence(seen, trace, references)
+    found = find_divergence(seen, trace, reference)
     if not found or not part.is_own_line(found.line):
         return None
     if isinstance(found.what, HoldsOtherValue) and not names(part, found.what.name):

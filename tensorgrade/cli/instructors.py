@@ -527,16 +527,14 @@ UNKNOWN_OVERRIDES = "overrides are unknown without --out, so other points may co
 
 
 def bug_told(exercise: str) -> str:
-    """Describe the mistake in a find-the-bug exercise this term; empty for other exercises."""
-    from ..author.recording.bugs import drawn
+    """Describe the mistake in a find-the-bug exercise; empty for other exercises."""
+    from ..author.recording.bugs import mistake_given
     from ..project import find_project
 
     project = find_project()
     chapter = project.course.exercise(exercise)[0].name
-    if not project.bug(chapter, exercise):
-        return ""
-    mistake = drawn(project, chapter, exercise)
-    return f"learners were given {mistake.name}: {mistake.message}"
+    mistake = mistake_given(project, chapter, exercise)
+    return f"learners were given {mistake.name}: {mistake.message}" if mistake else ""
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

@@ -8,11 +8,12 @@ import pytest
 
 from ..kits import unpacked
 from ..support import grade
-from .bug_course import AMONG, ANSWER, NAME, with_a_bug
+from .bug_course import ANSWER, NAME, NEW, OLD, with_a_bug
 from .small_course import CHAPTER, LESSON, build
 
 pytestmark = pytest.mark.slow
 RIGHT = "\n".join(line for line in ANSWER.splitlines() if "###" not in line)
+GIVEN = RIGHT.replace(OLD, NEW)
 
 
 @pytest.fixture(scope="module")
@@ -22,25 +23,16 @@ def course(tmp_path_factory):
     return root
 
 
-@pytest.fixture(scope="module")
-def drawn(course) -> tuple[str, str]:
-    """The right text that this term's mistake replaces, and the code that learners get."""
-    stub = (course / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8")
-    made = {old: RIGHT.replace(old, new) for old, new in AMONG.values()}
-    ((old, code),) = [(old, code) for old, code in made.items() if code in stub]
-    return old, code
-
-
 def cell_in(folder):
     """Return the cell to write in of the chapter's notebook in a folder."""
     text = (folder / CHAPTER / f"{CHAPTER}.ipynb").read_text(encoding="utf-8")
     return next(cell for cell in nbformat.reads(text, as_version=4).cells if cell.id == NAME)
 
 
-def test_learners_get_the_code_with_the_mistake_wherever_they_work(course, drawn):
-    _, code = drawn
+def test_learners_get_the_code_with_the_mistake_wherever_they_work(course):
+    assert GIVEN in (course / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8")
     released, source = cell_in(course / "release"), cell_in(course / "source")
-    assert released.source == code and source.source == ANSWER
+    assert released.source == GIVEN and source.source == ANSWER
     assert not released.metadata.nbgrader.locked and not released.metadata.nbgrader.grade
     assert released.metadata.nbgrader.solution, "nbgrader knows what learners write"
     told = json.loads((course / "exercises" / "course.json").read_text(encoding="utf-8"))
@@ -52,8 +44,7 @@ def test_learners_get_the_code_with_the_mistake_wherever_they_work(course, drawn
     assert 'attempt.bug_scaled.agrees("values")' in checks and "find_the_bug" not in checks
 
 
-def test_nothing_in_the_kit_tells_which_mistake_it_is(course, drawn, tmp_path):
-    old, _ = drawn
+def test_nothing_in_the_kit_tells_which_mistake_it_is(course, tmp_path):
     folder = unpacked(tmp_path, course)
     texts = {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -62,24 +53,26 @@ def test_nothing_in_the_kit_tells_which_mistake_it_is(course, drawn, tmp_path):
     }
     prints = f"exercises/references/{CHAPTER}.fingerprints.json.gz"
     texts[prints] = gzip.decompress(texts[prints])
-    naming = {path for path, text in texts.items() if any(name.encode() in text for name in AMONG)}
+    naming = {path for path, text in texts.items() if b"scaled_factor_added" in text}
     assert naming == {prints}  # of the other exercise: all of them
     assert json.loads(texts[prints])["exercises"][NAME]["prints"] == []
-    (right,) = [line.strip().encode() for line in RIGHT.splitlines() if old in line]
+    (right,) = [line.strip().encode() for line in RIGHT.splitlines() if OLD in line]
     assert not [path for path, text in texts.items() if right in text]
 
 
-def test_only_what_was_fixed_earns_points(course, drawn, tmp_path):
-    old, code = drawn
-    other = next(one for one in AMONG.values() if one[0] != old)
+def test_only_what_was_fixed_earns_points(course, tmp_path):
     rewrite = (
         RIGHT.split('"""')[0]
         + "x = x.clone()\n    for one in x.view(-1):\n        one *= factor\n    return x"
     )
     own = {
-        "given": (code, 0, "not_attempted"),
+        "given": (GIVEN, 0, "not_attempted"),
         "fixed": (RIGHT, 4, "passed"),
-        "exchanged": (RIGHT.replace(*other), 0, "failed"),
+        "exchanged": (
+            RIGHT.replace("entries, factors)", "entries, factors * factors)"),
+            0,
+            "failed",
+        ),
         "rewritten": (rewrite, 3, "partial"),
     }
     text = (course / LESSON).read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from ...folders import digest_of_files, engine_files
 from ...judging.course_checks import FILE
 from ...project import Project
 from ..cache import cache, cached
-from ..recording.bugs import drawn, shown
+from ..recording.bugs import mistake_given, shown
 from .derived import Derived, text_file, write_bytes
 from .learner_checks import learner_checks
 from .notebooks import notebook_text, release_text
@@ -60,10 +60,9 @@ def script_for_learners(project: Project, chapter: Chapter) -> Script:
     """Return the chapter's source with active exercises only, and with the given code of bugs."""
     names = [exercise.name for exercise in chapter.exercises]
     script = read_script(project.solution(chapter.name)).of(names)
-    bugs = [name for name in names if project.bug(chapter.name, name)]
-    cells = {name: script.exercises[name].source for name in bugs}
+    bugs = {name: mistake_given(project, chapter.name, name) for name in names}
     return script.given(
-        {one: shown(cell, one, drawn(project, chapter.name, one)) for one, cell in cells.items()}
+        {n: shown(script.exercises[n].source, n, bug) for n, bug in bugs.items() if bug}
     )
 
 

@@ -32,7 +32,7 @@ from ..building.derived import Derived
 from ..building.parts import BuildOptions, Tell
 from ..building.reference_files import without_pairs
 from ..cache import BUILT, BUILT_WITH_PAIRS, cache, contents, contents_of, key_of
-from ..recording.bugs import bug_with, candidates
+from ..recording.bugs import given_code, mistake_given
 from ..recording.casebook import recorded_cases
 from .course_errors import course_errors, place_of_mistake
 from .made_attempts import MadeAttempts
@@ -206,10 +206,7 @@ def failing_solutions(project: Project) -> list[str]:
 
 
 def unproved_bugs(project: Project, only: frozenset[str] = frozenset()) -> Iterator[str]:
-    """Yield a sentence for each find-the-bug exercise that is judged wrongly.
-
-    Every mistake that the seed could draw is tried, on learners' cases and on hidden ones.
-    """
+    """Yield a sentence for each find-the-bug exercise that is judged wrongly, on either side."""
     asked = [
         (chapter, exercise)
         for chapter in project.course.chapters
@@ -229,21 +226,22 @@ def judged_otherwise(
     """Yield a sentence for each wrong verdict on code with a bug: as given, fixed or rewritten."""
     name, most, right = exercise.name, exercise.points, made.source(chapter.name)
     anew = rewritten(made.project, right, chapter.name, name)
-    for mistake in candidates(made.project, chapter.name, name):
-        bug = bug_with(made.project, chapter.name, name, mistake)
-        for how, source, status, points in (
-            ("as it is given", bug, Status.NOT_ATTEMPTED, 0.0),
-            ("repaired", right, Status.PASSED, most),
-            ("rewritten", anew, Status.PARTIAL, most * (1 - SMALL)),
-        ):
-            attempt = made.attempt(chapter.name, source, {name: bug})
-            results = collected.results(attempt, name)
-            got = verdict("", exercise, attempt.exercises[name], results)
-            if (got.status, got.points) != (status, points):
-                yield (
-                    f"{name} with {mistake.name}, {how}, is {got.status} with {got.points:g} "
-                    f"points; it should be {status} with {points:g}"
-                )
+    mistake = mistake_given(made.project, chapter.name, name)
+    assert mistake is not None, "others are not given with a bug"
+    given = given_code(made.project, chapter.name, name, mistake)
+    for how, source, status, points in (
+        ("as it is given", given, Status.NOT_ATTEMPTED, 0.0),
+        ("repaired", right, Status.PASSED, most),
+        ("rewritten", anew, Status.PARTIAL, most * (1 - SMALL)),
+    ):
+        attempt = made.attempt(chapter.name, source, {name: given})
+        results = collected.results(attempt, name)
+        got = verdict("", exercise, attempt.exercises[name], results)
+        if (got.status, got.points) != (status, points):
+            yield (
+                f"{name}, {how}, is {got.status} with {got.points:g} points; it should be "
+                f"{status} with {points:g}"
+            )
 
 
 def rewritten(project: Project, text: str, chapter: str, name: str) -> str:

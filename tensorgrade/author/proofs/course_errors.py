@@ -39,10 +39,10 @@ from ..building.parts import BuildOptions
 from ..building.script import REGION, Script, read_script
 from ..reaching import bound_by, reached
 from ..recording.adopted import LONGEST_OF_TWO, Adopted, adopted_file, adopted_mistakes
-from ..recording.bugs import bug_with, candidates
+from ..recording.bugs import given_code, mistake_given
 from ..recording.casebook import recorded_cases
 
-FEWEST_HINTS, FEWEST_BUGS = 2, 3
+FEWEST_HINTS = 2
 # Learner code sees numbers that are derived from the seed. An attacker who tries all short seeds
 # until one of them gives those numbers knows every hidden case.
 SMALLEST_SEED = 1 << 64
@@ -303,25 +303,15 @@ class ExerciseFile:
         return asked.groups
 
     def wrong_mistakes(self) -> Iterator[str]:
-        """Yield sentences about edits that do not fit, and about unknown names in `same_as`."""
+        """Yield sentences about edits that do not fit."""
         source = self.project.solution(self.chapter).read_text(encoding="utf-8")
         mistakes = [m for m in self.project.mistakes if self.exercise.name in m.edits]
-        names = {one.name for one in [*mistakes, *self.adopted]}
-        mistakes += self.bugs
+        if bug := mistake_given(self.project, self.chapter, self.exercise.name):
+            given_code(self.project, self.chapter, self.exercise.name, bug)
+            mistakes.append(bug)
         for one in mistakes:
-            for said in self.wrong_with(one, names, source):
+            for said in self.wrong_with(one, source):
                 yield place_of_mistake(self.project, one.name) + said
-
-    @property
-    def bugs(self) -> list[Mistake]:
-        """Return the mistakes that the bug is drawn from. Raise CourseError if they are too few."""
-        found = candidates(self.project, self.chapter, self.exercise.name)
-        if self.project.bug(self.chapter, self.exercise.name) and len(found) < FEWEST_BUGS:
-            asked = f"list at least {FEWEST_BUGS} mistakes that change values; the seed selects one"
-            raise CourseError(f"{self.path}: {asked}")
-        for one in found:
-            bug_with(self.project, self.chapter, self.exercise.name, one)
-        return found
 
     def names_taken(self) -> Iterator[str]:
         """Yield adopted mistakes whose name another mistake has, perhaps a newer one."""
@@ -336,10 +326,8 @@ class ExerciseFile:
         """Return the exercise's adopted mistakes."""
         return adopted_mistakes(self.project, self.chapter, self.exercise.name)
 
-    def wrong_with(self, one: Mistake, names: set[str], source: str) -> Iterator[str]:
-        """Yield the problems of one mistake. names: the names of all mistakes of the exercise."""
-        if one.same_as and one.same_as not in names:
-            yield f"{one.name} has same_as={one.same_as!r}, but the exercise has no such mistake"
+    def wrong_with(self, one: Mistake, source: str) -> Iterator[str]:
+        """Yield the problems of one mistake."""
         try:
             make(source, self.exercise.name, [one])
         except EditError as error:

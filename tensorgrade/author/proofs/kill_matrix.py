@@ -16,7 +16,7 @@ from ...processes import side_by_side
 from ...project import Project
 from ...testing.collected import CollectedTests
 from ...views.words import plural
-from ..recording.bugs import candidates
+from ..recording.bugs import mistake_given
 from .made_attempts import MadeAttempts
 
 PAGE = Path("docs/reference/kill_matrix.md")  # in the course's folder
@@ -90,8 +90,8 @@ def exercise_matrix(
     noticed: Noticed,
 ) -> ExerciseMatrix:
     """Run every mistake of one exercise against each of its hidden tests."""
-    rows, bugs = {}, candidates(project, chapter, exercise)
-    for mistake in [*project.mistakes, *bugs]:
+    rows, bug = {}, mistake_given(project, chapter, exercise)
+    for mistake in [*project.mistakes, *([bug] if bug else [])]:
         if row := noticed.get((exercise, mistake.name)):
             rows[mistake.name] = row
         elif exercise in mistake.edits:
@@ -99,7 +99,7 @@ def exercise_matrix(
             rows[mistake.name] = tuple(map(mark, collected.results(attempt, exercise)))
     found = collected.of(chapter, exercise)
     tests = tuple(HiddenTest(test.name, test.asks, test.guard) for test in found)
-    return ExerciseMatrix(exercise, tests, rows, borrowed=bool(bugs))
+    return ExerciseMatrix(exercise, tests, rows, borrowed=bug is not None)
 
 
 def mark(result: CheckResult) -> str:

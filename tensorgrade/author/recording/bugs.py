@@ -1,16 +1,14 @@
-"""Find-the-bug exercises: this term's mistake in each, and the code that learners get.
+"""Find-the-bug exercises: the mistake in each, and the code that learners get.
 
-Nothing in the learners' files reveals the mistake: a keyed hash of the course's seed draws it.
+Nothing in the learners' files reveals the mistake.
 """
 
 import ast
 import re
-from random import Random
 
 from ...attempts.given_code import MOST_CHANGED
 from ...course import CourseError
 from ...course_sources import EXERCISE
-from ...exchange.cases import seed_for
 from ...project import Project
 from ...recognition.mistakes import Mistake, make
 from ...runner.changes import changes
@@ -21,37 +19,29 @@ LONGEST = MOST_CHANGED * 2 // 3  # for the shortest repair, so that longer ones 
 
 
 def bugs_of(project: Project, chapter: str) -> dict[str, str]:
-    """Return the given code of each find-the-bug exercise this term, by exercise."""
+    """Return the given code of each find-the-bug exercise, by exercise."""
     names = [exercise.name for exercise in project.course.chapter(chapter).exercises]
-    return {
-        name: bug_with(project, chapter, name, drawn(project, chapter, name))
-        for name in names
-        if project.bug(chapter, name)
-    }
+    mistakes = {name: mistake_given(project, chapter, name) for name in names}
+    return {n: given_code(project, chapter, n, one) for n, one in mistakes.items() if one}
 
 
-def drawn(project: Project, chapter: str, exercise: str) -> Mistake:
-    """Return the mistake that the seed draws for an exercise."""
-    chance = Random(seed_for(project.course.seed or 0, "bug", exercise))
-    return chance.choice(candidates(project, chapter, exercise))
+def mistake_given(project: Project, chapter: str, exercise: str) -> Mistake | None:
+    """Return the mistake in the given code; None for other exercises.
 
-
-def candidates(project: Project, chapter: str, exercise: str) -> list[Mistake]:
-    """Return the mistakes that the given code may contain; empty for other exercises.
-
-    Raise CourseError if one of them is not a known mistake. They get no fingerprints, because a
-    fingerprint would reveal the mistake to learners.
+    Raise CourseError if it is not a known mistake. It gets no fingerprint, because a fingerprint
+    would reveal the mistake to learners.
     """
     bug = project.bug(chapter, exercise)
-    among = bug.among if bug else {}
-    messages = {one.name: one.message for one in project.mistakes}
-    if strange := sorted(among.keys() - messages.keys()):
-        raise CourseError(f"{exercise}: {strange[0]}, among its bugs, is not a known mistake")
-    return [Mistake(n, messages[n], {exercise: (edit,)}) for n, edit in sorted(among.items())]
+    if bug is None:
+        return None
+    for known in project.mistakes:
+        if known.name == bug.mistake:
+            return Mistake(known.name, known.message, {exercise: (bug.edit,)})
+    raise CourseError(f"{exercise}: its bug, {bug.mistake}, is not a known mistake")
 
 
-def bug_with(project: Project, chapter: str, exercise: str, mistake: Mistake) -> str:
-    """Return the given code with one mistake in it, and the code that it needs, without comments.
+def given_code(project: Project, chapter: str, exercise: str, mistake: Mistake) -> str:
+    """Return the code that learners get, and the code that it needs, without comments.
 
     Raise CourseError if it needs another exercise, or if even the shortest repair is a rewrite.
     """
