@@ -29,11 +29,12 @@ from tensorgrade.instructor.grader import Grader, forget
 from tensorgrade.isolation.levels import FULL, NAMESPACES, NONE, best_level, enough
 from tensorgrade.isolation.probing import probe
 from tensorgrade.project import Project
-from tensorgrade.recognition.mistakes import make
+from tensorgrade.recognition.mistakes import Mistake, make, mistake, on
 from tensorgrade.sources.companion_files import CompanionFile as CompanionFile
 from tensorgrade.sources.companion_files import missing as missing
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
+from .answers.merged_mistakes import MERGED
 from .forked import MODULES, be_command
 
 ROOT = Path(__file__).parents[1]
@@ -263,15 +264,21 @@ def known_mistakes(project: Project) -> list[tuple[str, str, str]]:
         (chapter.name, exercise.name, known.name)
         for chapter in project.course.chapters
         for exercise in chapter.exercises
-        for known in project.mistakes
+        for known in every_mistake(project)
         if exercise.name in known.edits
     ]
+
+
+def every_mistake(project: Project) -> list[Mistake]:
+    """Return the known mistakes, and those that were merged with one of them."""
+    merged = [mistake(name, "", on(where, *edits)) for (name, where), edits in MERGED.items()]
+    return [*project.mistakes, *merged]
 
 
 def with_mistakes(project: Project, chapter: str, exercise: str, *names: str) -> str:
     """Return the solution of a chapter with known mistakes in one exercise."""
     source = project.solution(chapter).read_text(encoding="utf-8")
-    known = {one.name: one for one in project.mistakes}
+    known = {one.name: one for one in every_mistake(project)}
     return make(source, exercise, [known[name] for name in names])
 
 

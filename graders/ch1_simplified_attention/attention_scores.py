@@ -31,12 +31,6 @@ def cases(pick):
     ]
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    n, d = chance.randint(1, 12), chance.randint(1, 12)
-    return case("anything", call(query=normal(d), inputs=normal(n, d), gradient=normal(n)))
-
-
 @for_learners("attention_scores")
 def test_attention_scores_on_the_sentence(attempt):
     """The dot products of token 2 with all six tokens."""

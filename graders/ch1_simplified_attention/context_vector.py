@@ -31,13 +31,6 @@ def cases(pick):
     ]
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    n, d = chance.randint(1, 12), chance.randint(1, 12)
-    query = chance.choice([0.5, 1, 1e3]) * normal(d)
-    return case("anything", call(query=query, inputs=normal(n, d), gradient=normal(d)))
-
-
 @for_learners("context_vector")
 def test_context_vector_on_the_sentence(attempt):
     """The context vector of token 2."""

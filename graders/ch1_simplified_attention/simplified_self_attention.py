@@ -33,13 +33,6 @@ def cases(pick):
     ]
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    n, d = chance.randint(1, 12), chance.randint(1, 12)
-    inputs = chance.choice([0.5, 1, 30]) * normal(n, d)
-    return case("anything", call(inputs=inputs, gradient=(normal(n, d), normal(n, n))))
-
-
 @for_learners("simplified_self_attention")
 def test_simplified_self_attention_context_on_the_sentence(attempt):
     """A context vector for each of the six tokens."""

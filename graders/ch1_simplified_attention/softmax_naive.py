@@ -29,13 +29,6 @@ def cases(pick):
     ]
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    n = chance.randint(1, 15)
-    scores = chance.choice([0.1, 1, 5]) * normal(n)
-    return case("anything", call(x=scores, gradient=normal(n)))
-
-
 @for_learners("softmax_naive")
 def test_softmax_naive_on_the_sentence(attempt):
     """Exponentials divided by their sum, for the scores of token 2."""

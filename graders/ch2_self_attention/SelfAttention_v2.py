@@ -3,7 +3,7 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, describe, load, normal, shown
+from tensorgrade.author import call, case, construct, load, normal, shown
 
 from ..modules import called, large_scores, linear_layers, mixed, starts, structure, twice
 from ..relations import copied
@@ -65,16 +65,6 @@ def module(n, d_in, d_out, *, bias=False, **settings):
     """Construct the module, load the weights of three nn.Linear, and call it on n tokens."""
     settings |= {"qkv_bias": True} if bias else {}
     return called(linear_layers(d_in, d_out, bias), n, d_in, d_out, **settings)
-
-
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    n, d_in, d_out = (chance.randint(1, 12) for _ in range(3))
-    if chance.random() < 0.1:
-        return case("anything", *large_scores(linear_layers(d_in, d_out), n, d_in, d_out))
-    bias, training = chance.random() < 0.5, chance.random() < 0.5
-    used = module(n, d_in, d_out, bias=bias, gradient=True, training=training)
-    return case("anything", *used, describe())
 
 
 @for_learners("SelfAttention_v2")

@@ -39,15 +39,6 @@ def compared(n, m, d_k, lead=(), **settings):
     return call(queries=2 * normal(*lead, n, d_k), keys=normal(*lead, m, d_k), **settings)
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    lead = [chance.randint(1, 4) for _ in range(chance.randint(0, 3))]
-    n, m, d_k = (chance.randint(1, 12) for _ in range(3))
-    queries = chance.choice([1, 2, 1e3]) * normal(*lead, n, d_k)
-    asked = call(queries=queries, keys=normal(*lead, m, d_k), gradient=normal(*lead, n, m))
-    return case("anything", asked)
-
-
 @for_learners("attention_weights")
 def test_attention_weights_on_the_sentence(attempt):
     """With the sentence's projections (seed 123)."""

@@ -33,11 +33,6 @@ def copied(d_in, d_out):
     )
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    return case("anything", *copied(chance.randint(1, 12), chance.randint(1, 12)))
-
-
 @exercise("copy_v2_into_v1", points=1.5)
 def test_copy_v2_into_v1_query(attempt):
     """W_query is copied into v1."""

@@ -45,13 +45,6 @@ def projected(n, d_in, d_out, *, change=torch.clone, **settings):
     return call(x=x, **matrices(d_in, d_out), **settings)
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    n, d_in, d_out = (chance.randint(1, 12) for _ in range(3))
-    gradient = tuple(normal(n, d_out) for _ in range(3))
-    return case("anything", call(x=normal(n, d_in), **matrices(d_in, d_out), gradient=gradient))
-
-
 @for_learners("project_qkv")
 def test_project_qkv_on_the_sentence(attempt):
     """Queries, keys and values of the sentence (seed 123)."""

@@ -54,16 +54,6 @@ def mixed(n, m, d_k, d_v, lead=(), **settings):
     )
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    lead = [chance.randint(1, 4) for _ in range(chance.randint(0, 3))]
-    n, m, d_k, d_v = (chance.randint(1, 12) for _ in range(4))
-    queries = chance.choice([1, 2, 1e3]) * normal(*lead, n, d_k)
-    keys, values = normal(*lead, m, d_k), normal(*lead, m, d_v)
-    asked = call(queries=queries, keys=keys, values=values, gradient=normal(*lead, n, d_v))
-    return case("anything", asked)
-
-
 @for_learners("scaled_dot_product_attention")
 def test_scaled_dot_product_attention_on_the_sentence(attempt):
     """With the sentence's projections (seed 123)."""

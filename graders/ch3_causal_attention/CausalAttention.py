@@ -3,7 +3,7 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, describe, load, normal, shown
+from tensorgrade.author import call, case, construct, load, normal, shown
 
 from ..attention_modules import (
     called,
@@ -115,17 +115,6 @@ def module(b, n, d_in, d_out, context, *, bias=False, **settings):
     """Construct the module, load three nn.Linear, and call it on b rows of n tokens."""
     settings |= {"qkv_bias": True} if bias else {}
     return called(linear_layers(d_in, d_out, bias), b, n, d_in, d_out, context, **settings)
-
-
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    b, n, d_in, d_out = (chance.randint(1, top) for top in (4, 9, 9, 9))
-    if chance.random() < 0.1:
-        return case("anything", *large_scores(linear_layers(d_in, d_out), b, n, d_in, d_out))
-    settings = {"dropout": chance.choice([0.0, 0.2, 0.6]), "training": chance.random() < 0.5}
-    settings |= {"bias": chance.random() < 0.5, "gradient": True}
-    longest = n + chance.choice([0, 1, 5])
-    return case("anything", *module(b, n, d_in, d_out, longest, **settings), describe())
 
 
 @for_learners("CausalAttention")

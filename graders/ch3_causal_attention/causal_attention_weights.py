@@ -75,14 +75,6 @@ def some_zero(scores: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
     return scores * (others > 0)
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    n, d_k = chance.randint(1, 12), chance.randint(1, 40)
-    shape = *(chance.randint(1, 4) for _ in range(chance.choice([0, 0, 1, 2]))), n, n
-    scores = chance.choice([1, 3, 1e4]) * normal(*shape) + chance.choice([0, 0, 1e4, -1e4])
-    return case("anything", call(attn_scores=scores, d_k=d_k, gradient=normal(*shape)))
-
-
 @for_learners("causal_attention_weights")
 def test_causal_attention_weights_on_the_sentence(attempt):
     """The scores of the sentence."""

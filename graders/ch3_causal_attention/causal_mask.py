@@ -20,11 +20,6 @@ def cases(pick):
     ]
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    return case("anything", call(context_length=chance.choice([1, chance.randint(2, 60)])))
-
-
 @for_learners("causal_mask")
 def test_causal_mask_for_the_sentence(attempt):
     """A mask for six tokens."""
@@ -56,12 +51,6 @@ MISTAKES = [
         "The mask contains -inf, to be added to scores. It should be boolean: True for each hidden "
         "token.",
         (RULE, "torch.full((context_length, context_length), -torch.inf).triu(1)"),
-    ),
-    mistake(
-        "mask_true_for_visible",
-        "True means visible in this mask. In this course True means hidden.",
-        (RULE, f"~{RULE}"),
-        same_as="mask_inverted",
     ),
     mistake(
         "mask_hides_nothing",

@@ -103,18 +103,6 @@ def three_times(shape, p, gradient=None):
     )
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    shape = [chance.randint(1, 8) for _ in range(chance.randint(1, 4))]
-    p = chance.choice([0.0, 0.1, 0.5, 0.8, chance.random()])
-    given = {"attn_weights": normal(*shape), "p": p, "seed": chance.randrange(1000)}
-    return case(
-        "anything",
-        call(**given, training=chance.random() < 0.7, gradient=normal(*shape)),
-        call(**given, result="default"),
-    )
-
-
 @exercise("inverted_dropout", points=6)
 def test_inverted_dropout_in_training(attempt):
     """A share p becomes 0, and the rest is divided by 1 - p."""

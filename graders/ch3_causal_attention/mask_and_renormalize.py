@@ -48,12 +48,6 @@ def far_from_even(numbers: torch.Tensor) -> torch.Tensor:
     return torch.softmax(scores + math.log(n) * torch.eye(n), dim=-1)
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    n = chance.randint(1, 12)
-    return case("anything", call(attn_weights=rows_of_weights(n), gradient=normal(n, n)))
-
-
 @for_learners("mask_and_renormalize")
 def test_mask_and_renormalize_on_the_sentence(attempt):
     """The weights of the sentence."""

@@ -7,7 +7,6 @@ from tensorgrade.author import (
     call,
     case,
     construct,
-    describe,
     load,
     mistake,
     normal,
@@ -189,22 +188,6 @@ def watched(result, heads):
     """Return a watched call: the number of matrix products must not grow with the heads."""
     made = construct(d_in=3, d_out=8, context_length=5, dropout=0.0, num_heads=heads)
     return made, call(x=normal(2, 5, 3), watch=True, result=result)
-
-
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    if chance.random() < 0.2:
-        made: dict = {"d_in": 3, "d_out": chance.randint(1, 20), "num_heads": chance.randint(1, 8)}
-        return case("anything", *structure(**made, context_length=5, dropout=0.1))
-    b, n, d_in, width, heads = (chance.randint(1, top) for top in (4, 9, 9, 5, 6))
-    if chance.random() < 0.1:
-        values = layers(d_in, heads * width)
-        used = large_scores(values, b, n, d_in, heads * width, num_heads=heads)
-        return case("anything", *used)
-    settings = {"dropout": chance.choice([0.0, 0.2, 0.6]), "training": chance.random() < 0.5}
-    settings |= {"bias": chance.random() < 0.5, "gradient": True}
-    sizes = b, n, d_in, heads * width, heads, n + chance.choice([0, 1, 5])
-    return case("anything", *module(*sizes, **settings), describe())
 
 
 @for_learners("MultiHeadAttention")

@@ -8,7 +8,6 @@ from tensorgrade.author import (
     case,
     computed,
     construct,
-    describe,
     load,
     mistake,
     mode,
@@ -101,16 +100,6 @@ def head_weights(d_in, d_out, heads, bias):
         if bias:
             values[f"heads.{head}.projection.bias"] = weights(d_out)
     return values
-
-
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    b, n, d_in, d_out, heads = (chance.randint(1, top) for top in (4, 9, 9, 9, 6))
-    settings = {"dropout": chance.choice([0.0, 0.3]), "context_length": n + chance.randint(0, 5)}
-    settings |= {"bias": chance.random() < 0.5, "training": chance.random() < 0.5}
-    asked = normal(b, n, d_out * heads)
-    used = module(b, n, d_in, d_out, heads, gradient=asked, **settings)
-    return case("anything", *used, describe())
 
 
 @exercise("MultiHeadAttentionWrapper", points=7)

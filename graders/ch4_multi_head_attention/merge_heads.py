@@ -42,14 +42,6 @@ def cases(pick):
     ]
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    b, heads, n, width = (chance.randint(1, 8) for _ in range(4))
-    return case(
-        "anything", call(x=normal(b, heads, n, width), gradient=normal(b, n, heads * width))
-    )
-
-
 @for_learners("merge_heads")
 def test_merge_heads_by_eye(attempt):
     """Two heads of three tokens, placed side by side."""

@@ -47,13 +47,6 @@ def cases(pick):
     ]
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    b, n, heads, width = (chance.randint(1, 8) for _ in range(4))
-    asked = normal(b, heads, n, width)
-    return case("anything", call(x=normal(b, n, heads * width), num_heads=heads, gradient=asked))
-
-
 @for_learners("split_heads")
 def test_split_heads_by_eye(attempt):
     """Three tokens of four features, for two heads."""

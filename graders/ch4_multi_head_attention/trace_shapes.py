@@ -29,14 +29,6 @@ def cases(pick):
     return [case(f"values/{size}", call(**dict(zip(names, size, strict=False)))) for size in sizes]
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    sizes = {name: chance.randint(1, 300) for name in ("b", "num_tokens", "d_in")}
-    heads = chance.randint(1, 20)
-    sizes |= {"d_out": heads * chance.randint(1, 80), "num_heads": heads}
-    return case("anything", call(**sizes))
-
-
 @exercise("trace_shapes", points=1)
 def test_trace_shapes_projections(attempt):
     """Shapes of x and of the queries."""

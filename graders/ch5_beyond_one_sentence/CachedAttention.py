@@ -8,7 +8,6 @@ from tensorgrade.author import (
     case,
     computed,
     construct,
-    describe,
     load,
     mistake,
     mode,
@@ -201,16 +200,6 @@ def grown(result, n):
             result=result,
         ),
     )
-
-
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    chunks = [chance.randint(1, 5) for _ in range(chance.randint(1, 4))]
-    b, d_in, width, heads = (chance.randint(1, top) for top in (4, 6, 4, 4))
-    settings = {"qkv_bias": chance.random() < 0.5, "factor": chance.choice([1, 1, 50])}
-    context = sum(chunks) + chance.choice([0, 1, 5])
-    used = in_chunks(b, d_in, width, heads, context, chunks, gradient=True, **settings)
-    return case("anything", *used, describe())
 
 
 @for_learners("CachedAttention")

@@ -8,7 +8,6 @@ from tensorgrade.author import (
     case,
     computed,
     construct,
-    describe,
     load,
     mistake,
     mode,
@@ -205,20 +204,6 @@ def self_reading():
     text = torch.stack((SENTENCE, SENTENCE))
     sizes = {"d_in": 3, "d_context": 3, "d_out": 4, "num_heads": 2}
     return construct(**sizes, seed=123, dtype="float32"), call(x=text, context=text)
-
-
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    b, n, m, d_in, d_context, width, heads = (
-        chance.randint(1, top) for top in (4, 7, 7, 6, 6, 4, 4)
-    )
-    if chance.random() < 0.4:
-        shape = chance.choice(["each pair", "each text", "all texts"])
-        return case("anything", *masked(b, n, m, shape, heads))
-    settings = {"qkv_bias": chance.random() < 0.5, "factor": chance.choice([1, 1, 50])}
-    gradient = normal(b, n, width * heads)
-    used = module(b, n, m, d_in, d_context, width, heads, gradient=gradient, **settings)
-    return case("anything", *used, describe())
 
 
 @for_learners("CrossAttention")

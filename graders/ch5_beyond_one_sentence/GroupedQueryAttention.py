@@ -7,7 +7,6 @@ from tensorgrade.author import (
     call,
     case,
     construct,
-    describe,
     load,
     mistake,
     normal,
@@ -197,19 +196,6 @@ def dropped(b, n, p, heads, kv_heads, **more):
     }
     made = {"num_heads": heads, "num_kv_heads": kv_heads} | more
     return dropped_weights(b, n, p, identity, heads, kv_heads, **made)
-
-
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    if chance.random() < 0.2:
-        made = {"d_out": chance.randint(1, 20), "num_heads": chance.randint(1, 8)}
-        made |= {"num_kv_heads": chance.randint(1, 6)}
-        return case("anything", *structure(**made, d_in=3, context_length=5, dropout=0.1))
-    b, n, d_in, width, kv_heads, group = (chance.randint(1, top) for top in (4, 8, 8, 4, 3, 4))
-    settings = {"dropout": chance.choice([0.0, 0.2, 0.6]), "training": chance.random() < 0.5}
-    settings |= {"qkv_bias": chance.random() < 0.5, "factor": chance.choice([1, 1, 50])}
-    sizes = b, n, d_in, width, kv_heads * group, kv_heads, n + chance.choice([0, 1, 5])
-    return case("anything", *module(*sizes, gradient=True, **settings), describe())
 
 
 @for_learners("GroupedQueryAttention")

@@ -8,7 +8,6 @@ from tensorgrade.author import (
     case,
     computed,
     construct,
-    describe,
     load,
     mistake,
     mode,
@@ -114,24 +113,6 @@ def module(
         mode(training),
         call(gradient=gradient, x=computed(change, normal(b, n, d_in))),
     )
-
-
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    b, n, d_in, d_latent, width, heads = (chance.randint(1, top) for top in (4, 8, 8, 6, 4, 4))
-    context, factor = n + chance.choice([0, 1, 5]), chance.choice([1, 1, 30])
-    used = module(
-        b,
-        n,
-        d_in,
-        d_latent,
-        width,
-        heads,
-        context,
-        factor=factor,
-        gradient=normal(b, n, width * heads),
-    )
-    return case("anything", *used, describe())
 
 
 @for_learners("LatentAttention")

@@ -60,17 +60,6 @@ def kept(lead, t, n, d, d_v, window):
     }
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    lead = [chance.randint(1, 3) for _ in range(chance.randint(0, 2))]
-    t, n, d, d_v, window = (chance.randint(1, top) for top in (9, 5, 6, 6, 9))
-    given = kept(lead, t, n, d, d_v, window)
-    size = min(t + n, window)
-    return case(
-        "anything", call(**given, gradient=(normal(*lead, size, d), normal(*lead, size, d_v)))
-    )
-
-
 @for_learners("append_to_window")
 def test_append_to_window_by_eye(attempt):
     """Three rows are cached, one is added, and one is dropped."""

@@ -93,15 +93,6 @@ def with_last(numbers: torch.Tensor, last: float) -> torch.Tensor:
     return torch.cat(((4 * numbers).round() / 4, numbers.new_full((len(numbers), 1), last)), dim=1)
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    n, m, d, d_v, block = (chance.randint(1, top) for top in (6, 20, 6, 6, 9))
-    factor = chance.choice([1, 1, 100])
-    given = drawn(n, m, d, d_v)
-    given["queries"] = factor * given["queries"]
-    return case("anything", call(**given, block_size=block, gradient=normal(n, d_v)))
-
-
 @for_learners("online_softmax_attention")
 def test_online_softmax_attention_by_eye(attempt):
     """Five keys in blocks of two."""

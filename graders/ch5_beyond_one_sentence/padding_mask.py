@@ -41,13 +41,6 @@ def asked(lengths, num_tokens):
     return {"lengths": torch.tensor(lengths), "num_tokens": num_tokens}
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    n = chance.randint(1, 30)
-    lengths = [chance.randint(1, n) for _ in range(chance.randint(1, 6))]
-    return case("anything", call(**asked(lengths, n)))
-
-
 @for_learners("padding_mask")
 def test_padding_mask_by_eye(attempt):
     """Three texts, two of them padded."""

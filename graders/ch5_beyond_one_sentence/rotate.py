@@ -53,20 +53,6 @@ def turned(*shape, start=0, step=1, change=torch.clone, **settings):
     return call(x=computed(change, normal(*shape)), positions=places, **settings)
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    shape = [chance.randint(1, 6) for _ in range(chance.randint(1, 3))]
-    shape.append(2 * chance.randint(1, 6))
-    used = turned(
-        *shape,
-        start=chance.randint(0, 60),
-        step=chance.choice([1, 1, 2, 3]),
-        base=chance.choice([10000.0, 100.0, 3.0]),
-        gradient=normal(*shape),
-    )
-    return case("anything", used, dtype=torch.float32)
-
-
 @for_learners("rotate")
 def test_rotate_by_eye(attempt):
     """Four rows of ones."""

@@ -22,11 +22,6 @@ def cases(pick):
     ]
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    return case("anything", call(num_tokens=chance.randint(1, 90), d=2 * chance.randint(1, 20)))
-
-
 @for_learners("sinusoidal_positions")
 def test_sinusoidal_positions_by_eye(attempt):
     """Four positions, six columns."""

@@ -30,11 +30,6 @@ def cases(pick):
     ]
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    return case("anything", call(num_tokens=chance.randint(1, 60), window=chance.randint(1, 70)))
-
-
 @for_learners("sliding_window_mask")
 def test_sliding_window_mask_by_eye(attempt):
     """Six tokens and a window of three."""

@@ -8,7 +8,6 @@ from tensorgrade.author import (
     case,
     computed,
     construct,
-    describe,
     load,
     mistake,
     mode,
@@ -63,12 +62,6 @@ def used(*shape):
     """Return the same in evaluation and without gradients."""
     made = construct(d=shape[-1])
     return made, load(layers(shape[-1])), *at_work(made, x=normal(*shape))
-
-
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    shape = [chance.randint(1, 6) for _ in range(chance.randint(1, 4))]
-    return case("anything", *module(*shape, gradient=normal(*shape)), describe())
 
 
 @exercise("FeedForward", points=3)

@@ -8,7 +8,6 @@ from tensorgrade.author import (
     case,
     computed,
     construct,
-    describe,
     load,
     mistake,
     mode,
@@ -98,15 +97,6 @@ def used(*shape):
     """Return the same in evaluation and without gradients."""
     made = construct(d=shape[-1])
     return made, load(columns(shape[-1])), *at_work(made, x=10 * normal(*shape))
-
-
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    shape = [chance.randint(1, 5) for _ in range(chance.randint(0, 3))] + [chance.randint(2, 30)]
-    settings = {"eps": chance.choice([1e-5, 1e-3, 0.3])} if chance.random() < 0.5 else {}
-    factor, offset = chance.choice([1e-2, 1, 50]), chance.choice([0, 0, 20])
-    steps = normed(*shape, factor=factor, offset=offset, gradient=normal(*shape), **settings)
-    return case("anything", *steps, describe(state=True))
 
 
 @for_learners("LayerNorm")

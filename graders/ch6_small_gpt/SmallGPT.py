@@ -8,7 +8,6 @@ from tensorgrade.author import (
     case,
     computed,
     construct,
-    describe,
     load,
     mistake,
     mode,
@@ -198,14 +197,6 @@ def in_training(p):
         mode(training=False),
         call(ids=text, result="plain"),
     )
-
-
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    b, n, vocab, width, heads, layers = (chance.randint(1, top) for top in (3, 7, 9, 2, 3, 3))
-    d, context = 2 * width * heads, n + chance.choice([0, 1, 5])
-    asked = {"dropout": chance.choice([0.0, 0.4]), "gradient": normal(b, n, vocab)}
-    return case("anything", *module(b, n, vocab, context, d, heads, layers, **asked), describe())
 
 
 @exercise("SmallGPT", points=6)

@@ -8,7 +8,6 @@ from tensorgrade.author import (
     case,
     computed,
     construct,
-    describe,
     load,
     mistake,
     mode,
@@ -138,15 +137,6 @@ def in_training(p, other, shape=(3, 10, 16), dtype="float64"):
         mode(training=False),
         call(x=x, result="plain"),
     )
-
-
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    b, n, width, heads = (chance.randint(1, top) for top in (4, 8, 3, 3))
-    d, context = 2 * width * heads, n + chance.choice([0, 1, 5])
-    dropout = chance.choice([0.0, 0.2, 0.6])
-    asked = {"dropout": dropout, "gradient": normal(b, n, d)}
-    return case("anything", *module(b, n, d, context, heads, **asked), describe())
 
 
 @exercise("TransformerBlock", points=7.6)

@@ -50,13 +50,6 @@ def seeded():
     return *sources, *calls, call("batches", **asked, generator=sources[0], result="next")
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    context = chance.randint(1, 9)
-    n = context + chance.randint(1, 30)
-    return case("anything", *cut(n, context, chance.randint(1, 9), chance.randrange(1000)))
-
-
 @exercise("batches", points=2.5)
 def test_batches_windows(attempt):
     """Windows of the text, and the windows one token later."""

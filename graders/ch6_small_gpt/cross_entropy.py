@@ -44,13 +44,6 @@ def asked(*shape, factor=1.0, offset=0.0, change=torch.clone):
     return {"logits": logits, "targets": ids(shape[-1], *shape[:-1])}
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    shape = [chance.randint(1, 5) for _ in range(chance.randint(1, 3))] + [chance.randint(2, 20)]
-    factor, offset = chance.choice([1, 1, 1e3]), chance.choice([0, 0, -1e3])
-    return case("anything", call(**asked(*shape, factor=factor, offset=offset), gradient=normal()))
-
-
 @for_learners("cross_entropy")
 def test_cross_entropy_by_eye(attempt):
     """Three rows of four logits."""

@@ -113,14 +113,6 @@ def seeded():
     return made, table, mode(training=False, on=made), *sources, *calls, after
 
 
-def anything(chance):
-    """Return one valid call, with random sizes and options, on which all right answers agree."""
-    if chance.random() < 0.3:
-        return case("anything", *drawn(chance.choice([0.5, 1.0, 3.0]), chance.choice([None, 1, 3])))
-    vocab, context, b, n = (chance.randint(1, top) for top in (9, 7, 4, 9))
-    return case("anything", *written(vocab + 1, context, b, n, chance.randint(0, 6)))
-
-
 @exercise("generate", points=3)
 def test_generate_the_likeliest(attempt):
     """At temperature 0 it always appends the most likely token."""

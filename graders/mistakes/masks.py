@@ -141,13 +141,6 @@ MISTAKES = [
         on(BOTH, (FILL, "attn_scores + future.float() * -torch.inf")),
     ),
     mistake(
-        "mask_multiplied_into_scores",
-        "Scores are multiplied by a 0/1 mask before the softmax. A score of 0 is not hidden; it "
-        "still gets a weight.",
-        on(BOTH, (FILL, "attn_scores * (1 - future.to(attn_scores))")),
-        same_as="mask_filled_with_zero",
-    ),
-    mistake(
         "masked_without_renormalizing",
         "The future is set to zero after the softmax, and the rest no longer sums to 1. What "
         "is missing still reveals something about the future.",
@@ -260,12 +253,5 @@ MISTAKES = [
         "True for visible tokens, the opposite of masked_fill.",
         on("CachedAttention LatentAttention", ("attn_weights @ values", by_library())),
         on(WITH_DROPOUT, ("attn_weights @ values", by_library(DROPPED))),
-    ),
-    mistake(
-        "mask_in_the_other_sense_without_dropout",
-        "The mask is passed to scaled_dot_product_attention unchanged. That function expects "
-        "True for visible tokens, the opposite of masked_fill.",
-        on(WITH_DROPOUT, ("attn_weights @ values", by_library())),
-        same_as="mask_in_the_other_sense",
     ),
 ]

@@ -25,13 +25,11 @@ class Mistake:
 
     name: short, with underscores. message: one or two sentences that point at the idea.
     edits: for each exercise in which it can occur, pairs of (text of the solution, replacement).
-    same_as: the name of another mistake that no case can distinguish from this one; or "".
     """
 
     name: str
     message: str
     edits: dict[str, Edits]
-    same_as: str = ""
 
 
 def on(exercises: str, *edits: tuple[str, str]) -> dict:
@@ -43,7 +41,7 @@ def on(exercises: str, *edits: tuple[str, str]) -> dict:
     return dict.fromkeys(exercises.split(), edits)
 
 
-def mistake(name: str, message: str, *places: dict | tuple[str, str], same_as: str = "") -> Mistake:
+def mistake(name: str, message: str, *places: dict | tuple[str, str]) -> Mistake:
     """Return a mistake, with its edits gathered from several `on(…)`.
 
     In an exercise's own file, plain pairs of (text, replacement) are enough. They belong to that
@@ -52,7 +50,7 @@ def mistake(name: str, message: str, *places: dict | tuple[str, str], same_as: s
     edits = {e: edit for place in places if isinstance(place, dict) for e, edit in place.items()}
     if own := tuple(place for place in places if isinstance(place, tuple)):
         edits[""] = own
-    return Mistake(name, message, edits, same_as)
+    return Mistake(name, message, edits)
 
 
 def make(source: str, exercise: str, mistakes: list[Mistake]) -> str:

@@ -65,16 +65,9 @@ class Figures:
         return {(t.exercise, t.mistakes[0]): t.marks for t in self.singles if t.hidden}
 
 
-def named_rightly(trial: Trial, known: list[Mistake]) -> bool:
-    """Return True if the trial was given exactly the names of its mistakes.
-
-    A mistake that is marked as the same as another one gets the other one's name if no case
-    distinguishes the two. Otherwise it gets its own name.
-    """
-    same = {m.name: m.same_as for m in known if trial.exercise in m.edits}
-    named = set(trial.named)
-    fitting = [{name} | ({same[name]} & same.keys()) for name in trial.mistakes]
-    return all(named & names for names in fitting) and named <= set().union(*fitting)
+def named_rightly(trial: Trial) -> bool:
+    """Return True if the trial was given exactly the names of its mistakes."""
+    return set(trial.named) == set(trial.mistakes)
 
 
 def measure(project: Project, right_answers: Path, count: int = PAIRS, seed: int = SEED) -> Figures:
@@ -158,8 +151,7 @@ def all_singles(project: Project, chapter: str) -> Iterator[tuple[str, Mistake]]
 def sample_pairs(project: Project, count: int, seed: int) -> list[tuple[str, str, tuple[str, str]]]:
     """Return a uniform random sample of all pairs that can be made together.
 
-    Two mistakes that change the same piece of the solution cannot be made together. A mistake
-    marked as the same as another one is skipped in favour of that one.
+    Two mistakes that change the same piece of the solution cannot be made together.
     """
     pairs = [
         (chapter.name, exercise.name, (one.name, other.name))
@@ -174,9 +166,7 @@ def composable(project: Project, chapter: str, exercise: str) -> Iterator[tuple[
     """Yield pairs of mistakes that fit into the solution together."""
     source = project.solution(chapter).read_text(encoding="utf-8")
     known = [mistake for mistake in project.mistakes if exercise in mistake.edits]
-    names = {mistake.name for mistake in known}
-    different = [mistake for mistake in known if mistake.same_as not in names]
-    for pair in combinations(different, 2):
+    for pair in combinations(known, 2):
         try:
             make(source, exercise, list(pair))
         except EditError:
@@ -243,7 +233,7 @@ def price_table(trials: list[Trial]) -> str:
     return "\n".join(lines)
 
 
-def report(figures: Figures, known: list[Mistake]) -> str:
+def report(figures: Figures) -> str:
     """Return all figures, followed by the trials that were not caught or not named correctly."""
     lines = []
     for hidden, side in SIDES.items():
@@ -252,25 +242,24 @@ def report(figures: Figures, known: list[Mistake]) -> str:
         lines += [
             side,
             share("single mistakes caught", [t.caught for t in singles]),
-            share("single mistakes named rightly", [named_rightly(t, known) for t in singles]),
+            share("single mistakes named rightly", [named_rightly(t) for t in singles]),
             share("pairs caught", [t.caught for t in pairs]),
-            *names_of_pairs(pairs, known),
+            *names_of_pairs(pairs),
             "",
         ]
     given = [True] * len(figures.misnamed) + [False] * (figures.right - len(figures.misnamed))
     lines += ["right answers", share("given a mistake's name", given)]
-    return "\n".join(lines + figures.misnamed + ["", *unnamed(figures, known)])
+    return "\n".join(lines + figures.misnamed + ["", *unnamed(figures)])
 
 
-def names_of_pairs(pairs: list[Trial], known: list[Mistake]) -> list[str]:
+def names_of_pairs(pairs: list[Trial]) -> list[str]:
     """Return a line each for the pairs named completely, in part, and wrongly.
 
-    A name is wrong if neither mistake of the pair has it, nor is marked as the same as it.
+    A name is wrong if neither mistake of the pair has it.
     """
-    same_as = {mistake.name: mistake.same_as for mistake in known}
-    both = [named_rightly(t, known) for t in pairs]
+    both = [named_rightly(t) for t in pairs]
     one = [bool(t.named) and set(t.named) < set(t.mistakes) for t in pairs]
-    wrong = [bool(set(t.named) - set(t.mistakes) - {same_as[m] for m in t.mistakes}) for t in pairs]
+    wrong = [bool(set(t.named) - set(t.mistakes)) for t in pairs]
     return [
         share("pairs named as both", both),
         share("pairs named as one of both", one),
@@ -284,11 +273,9 @@ def share(what: str, hits: list[bool]) -> str:
     return f"  {what:<30} {sum(hits):>4} of {len(hits):>4}  {percent:5.1f} %"
 
 
-def unnamed(figures: Figures, known: list[Mistake]) -> list[str]:
+def unnamed(figures: Figures) -> list[str]:
     """Return one line for each trial that was not caught or not named correctly."""
-    lost = [
-        t for t in figures.singles + figures.pairs if not (t.caught and named_rightly(t, known))
-    ]
+    lost = [t for t in figures.singles + figures.pairs if not (t.caught and named_rightly(t))]
     return [
         f"  {SIDES[t.hidden].split()[0]:<6} {t.exercise}: {' + '.join(t.mistakes)} → "
         f"{' + '.join(t.named) or 'no name'}" + ("" if t.caught else " (not caught)")

@@ -55,7 +55,7 @@ def pairs_digest(recording: Recording) -> str:
     """
     name = recording.exercise
     mistakes = digest(
-        *(repr((m.name, m.edits[name], m.same_as)) for m in recording.mistakes.values()),
+        *(repr((m.name, m.edits[name])) for m in recording.mistakes.values()),
         *(repr((one.name, one.source)) for one in recording.adopted.values()),
     )
     cases = (json.dumps(case_to_json(case)) for case in recording.cases)

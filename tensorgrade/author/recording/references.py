@@ -298,7 +298,7 @@ def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
     Single mistakes come first, then pairs whose results match no single mistake. Two pairs with
     matching results are both stored: neither is named, but their points are known. Raise
     CourseError if a mistake has the results of the solution, or if two mistakes have the same
-    results without being marked as such.
+    results.
     """
     found = Lookalikes()
     found.add(Fingerprint((), recording.right))
@@ -324,7 +324,7 @@ def twins(recording: Recording, rows: Rows, found: "Lookalikes") -> Iterator[str
         elif own is None:
             alike = " and ".join(twin) or f"a right answer on {SIDE[recording.hidden]} cases"
             yield f"{recording.exercise}: {name}, adopted, looks like {alike}"
-        elif not own.same_as or own.same_as not in twin:
+        else:
             alike = " and ".join(twin) or "a right answer"
             yield f"{recording.exercise}: {name} looks like {alike}"
 
