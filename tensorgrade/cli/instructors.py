@@ -48,12 +48,6 @@ def grade(
     ] = "",
     isolation: Isolation = "auto",
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
-    gradebook: Annotated[
-        str,
-        typer.Option(
-            help="nbgrader's database to write the points into, such as sqlite:///gradebook.db."
-        ),
-    ] = "",
     forget: Annotated[
         list[str] | None,
         typer.Option(help="Delete this learner's results and grade again; may be repeated."),
@@ -103,12 +97,6 @@ def grade(
     messages = messages_in(project.graders / "references")
     page = write_report(out, project.course, messages=messages)
     progress.end(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
-    if gradebook:
-        from ..instructor.gradebook import course_id_in, write_gradebook
-
-        course_id = course_id_in(project.root)
-        written = write_gradebook(gradebook, rows, project.course, course_id)
-        progress.say(f"{written} submissions in the gradebook")
     if any(map(graders_failed, rows)):
         raise typer.Exit(1)
 

@@ -17,7 +17,6 @@ from nbgrader.utils import is_grade, is_solution
 from traitlets import Dict, Enum, Unicode
 
 from ..attempts.setup import Setup
-from ..instructor.gradebook import PREFIX
 from ..lateness import read_time
 from ..sources.companion_files import companion_files
 from ..sources.submitted_files import SubmittedFiles, submission_time
@@ -25,6 +24,7 @@ from .sanitize import reason_in
 from .script_to_notebook import script_behind
 from .warm_grader import ReadApart, grade
 
+PREFIX = "points-"  # the prefix of graded cells in our notebooks
 NO_SUCH_EXERCISE = "The course has no exercise of this name any more."
 
 
