@@ -289,7 +289,7 @@ def collect(
     from ..instructor.collecting import plan, short_note, some_of, table
     from ..instructor.roster import read_roster
     from ..instructor.teams import add_teams, note_on
-    from ..instructor.write_submissions import notes_on_nbgrader, notes_on_second_folders, write
+    from ..instructor.write_submissions import notes_on_second_folders, write
     from ..project import find_project
     from ..views.words import plural
 
@@ -297,7 +297,6 @@ def collect(
     listed = read_roster(roster, layout)
     found = plan(layout, source, course, listed, chapter, zone, date_order, section)
     found.notes += notes_on_second_folders(found, submitted) + note_on(found.teams)
-    found.notes += notes_on_nbgrader(found, submitted)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     console.print(table(found, course.lateness.zone))
     stayed = [] if preview else write(found, submitted)
