@@ -317,10 +317,8 @@ def collect(
 @app.command(rich_help_panel=INSTRUCTORS)
 def export(
     out: Graded,
-    to: Annotated[str, typer.Option(help="csv (the default), xlsx, html or jsonl.")] = "",
-    form: Annotated[
-        str, typer.Option("--format", help="plain, moodle, canvas or jsonl-annotations.")
-    ] = "",
+    to: Annotated[str, typer.Option(help="csv, xlsx or html.")] = "csv",
+    form: Annotated[str, typer.Option("--format", help="plain, moodle or canvas.")] = "plain",
     chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
     roster: Roster = None,
     overwrite: Annotated[
@@ -342,8 +340,6 @@ def export(
     from ..instructor.roster import read_roster
     from ..project import find_project
 
-    to = to or ("jsonl" if form == "jsonl-annotations" else "csv")
-    form = form or ("jsonl-annotations" if to == "jsonl" else "plain")
     course = find_project().course
     listed = read_roster(roster)
     files, notes = write_export(

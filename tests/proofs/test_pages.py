@@ -44,7 +44,7 @@ def test_the_guides_show_every_command_system_and_format():
     assert [name for name in systems if f"--from {name}" not in text] == []
     systems = ("gradescope", "prairielearn", "classroom50")
     assert [name for name in systems if f"channel {name} " not in text] == []
-    formats = ("moodle", "canvas", "jsonl-annotations")
+    formats = ("moodle", "canvas")
     assert [name for name in formats if f"--format {name}" not in text] == []
 
 
