@@ -354,7 +354,7 @@ def export(
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def channel(
-    system: Annotated[str, typer.Argument(help="gradescope, prairielearn or classroom50.")],
+    system: Annotated[str, typer.Argument(help="gradescope or prairielearn.")],
     chapter: Annotated[str, typer.Option(help="The chapter to grade there.")],
     out: Annotated[Path, typer.Option(help="The zip to write.")],
     isolation: Annotated[

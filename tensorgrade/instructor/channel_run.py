@@ -5,13 +5,11 @@ the graders. If grading fails, no result is written, so that the system shows th
 """
 
 import json
-import math
 import os
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
@@ -258,42 +256,6 @@ def prairielearn_results(rows: list[dict]) -> dict:
     return {"gradable": True, "score": round(points / most, 6) if most else 0.0, "tests": tests}
 
 
-def classroom50(chapter: str, checkout: Path) -> None:
-    """Run the public checks on a checkout, and write `result.json` there, with integer scores."""
-    rows = rows_on(checkout, chapter, Path("exercises").resolve(), "none")
-    write_json(checkout / "result.json", classroom50_result(rows, dict(os.environ)))
-
-
-def classroom50_result(rows: list[dict], told: dict[str, str]) -> dict:
-    """Return the record `classroom50/result/v1`. told: the environment of the runner."""
-    whole = all(float(row["max_points"]).is_integer() for row in rows)
-    unit = 1 if whole else 100  # in hundredths if points are not integers
-    tests = [
-        {
-            "test-name": row["exercise"],
-            "passed": row["status"] == Status.PASSED,
-            "score": math.floor(row["points"] * unit + 1e-9),
-            "max-score": round(row["max_points"] * unit),
-            "message": row["message"],
-        }
-        for row in rows
-    ]
-    commit = told.get("COMMIT_URL", "")
-    return {
-        "schema": "classroom50/result/v1",
-        "classroom": told.get("CLASSROOM", ""),
-        "assignment": told.get("ASSIGNMENT", ""),
-        "submission": told.get("SUBMISSION_TAG", ""),
-        "commit": commit,
-        "release": told.get("RELEASE_URL", ""),
-        "review": told.get("REVIEW_URL") or commit,
-        "datetime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "score": sum(test["score"] for test in tests),
-        "max-score": sum(test["max-score"] for test in tests),
-        "tests": tests,
-    }
-
-
 def read_json(path: Path) -> dict:
     """Return the object in a JSON file; {} if the file is missing. Raises CourseError."""
     if not path.exists():
@@ -318,7 +280,6 @@ def write_json(path: Path, record: dict) -> None:
 SYSTEMS: dict[str, Callable[[str, Path], None]] = {
     "gradescope": gradescope,
     "prairielearn": prairielearn,
-    "classroom50": classroom50,
 }
 
 
