@@ -3,18 +3,13 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ..course import CourseError
 from ..exchange.text import printable
 from .shared import INSTRUCTORS, app, interruptible
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from ..instructor.similarity import SimilarAnswers
 
 FILES = "Folder with <student>/<chapter>/<chapter>.py or .ipynb."
 Submitted = Annotated[Path, typer.Option(help=FILES)]
@@ -95,7 +90,7 @@ def grade(
     shown = [row for row in rows if not own or row["student"] in own]
     print_class(progress.console, project.course, shown)
     messages = messages_in(project.graders / "references")
-    page = write_report(out, project.course, messages=messages)
+    page = write_report(out, project.course, messages)
     progress.end(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
     if any(map(graders_failed, rows)):
         raise typer.Exit(1)
@@ -179,19 +174,8 @@ def report(
     watch: Annotated[
         bool, typer.Option("--watch", help="Keep updating the page while a run continues.")
     ] = False,
-    alike: Annotated[
-        Path | None,
-        typer.Option(help="List nearly identical answers in this folder of submissions."),
-    ] = None,
-    earlier: Annotated[
-        list[Path] | None,
-        typer.Option(help="With --alike: compare with this older folder too; may be repeated."),
-    ] = None,
     roster: Roster = None,
     section: Section = "",
-    isolation: Annotated[
-        str, typer.Option(help="Isolation level for reading files with --alike.")
-    ] = "auto",
 ) -> None:
     """Write OUT/report.html, one page about the class."""
     from ..instructor.report.page import messages_in, watch_report, write_report
@@ -199,70 +183,24 @@ def report(
     from ..instructor.sections import learners_in
     from ..project import find_project
 
-    if watch and alike is not None:
-        raise CourseError("--alike compares files once, and --watch updates the page; give one")
-    project, common = find_project(), 0
-    listed: list[SimilarAnswers] = []
+    project = find_project()
     own = learners_in(read_roster(roster), section)
     course, messages = project.course, messages_in(project.graders / "references")
-    if earlier and alike is None:
-        raise CourseError("--earlier needs --alike, the folder of this year's submissions")
-    if alike is not None:
-        listed, common = answers_in(alike, earlier or [], isolation)
     if watch:
         with interruptible("The page shows the last update."):
             page = watch_report(
                 out,
                 course,
+                messages,
                 hide_names,
                 typer.echo,
-                messages=messages,
                 section=section,
                 learners=own,
             )
     else:
-        page = write_report(out, course, hide_names, listed, messages, section, own)
-    if alike is not None:
-        say_what_is_similar(out, own, len(listed), common)
+        page = write_report(out, course, messages, hide_names, section, own)
     typer.echo(f"{page}")
     say_what_is_outdated(out)
-
-
-def say_what_is_similar(out: Path, learners: "Collection[str]", groups: int, common: int) -> None:
-    """Print how many identical files and similar answers the page lists.
-
-    learners: the only learners on the page; all if empty. common: answers that it leaves out.
-    """
-    from ..instructor.similarity import identical_files
-    from ..instructor.store import Store
-    from ..views.words import plural
-
-    identical = identical_files(Store(out), learners)
-    sizes = ", ".join(str(len(group["students"])) for group in identical)
-    of_them = f" (of {sizes} learners)" if identical else ""
-    typer.echo(f"identical files: {plural(len(identical), 'group')}{of_them}, listed on the page")
-    told = f"nearly the same answers: {plural(groups, 'group')}, listed on the page"
-    more = f"; {plural(common, 'answer')} shared by more than a fifth of the class left out"
-    typer.echo(told + (more if common else ""))
-
-
-def answers_in(
-    submitted: Path, earlier: list[Path], isolation: str
-) -> "tuple[list[SimilarAnswers], int]":
-    """Return similar answers in a folder of submissions, and how many common ones are left out.
-
-    earlier: folders of earlier years.
-    """
-    from ..attempts.maker import AttemptMaker
-    from ..attempts.setup import Setup
-    from ..instructor.similarity import similar_answers
-    from ..project import find_project
-
-    maker = AttemptMaker(Setup(find_project().graders, isolation))
-    try:
-        return similar_answers(maker, submitted, earlier)
-    finally:
-        maker.close()
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

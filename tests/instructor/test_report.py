@@ -178,9 +178,6 @@ def test_identical_files_are_listed_by_chapter(term):
     term.grade()
     listed = part(squeezed(term.page()), "Identical files", "Learners")
     assert all(name in listed for name in ("ada", "bao", "cy")) and "dan" not in listed
-    assert "identical files: 1 group (of 3 learners)" in term.use(
-        "report", "--alike", term.submitted, "--isolation", "none"
-    )
 
 
 def test_hidden_names_are_nowhere_and_numbers_do_not_follow_the_alphabet(term):
@@ -197,8 +194,6 @@ def test_a_watched_page_is_written_once_if_no_run_is_at_work(term):
     assert "holds no results" in term.use("report", refused=True)
     put_rows(term.out, chapter_rows("ada"))
     assert ">ada<" in term.page("--watch")
-    told = ("--watch", "--alike", term.submitted)
-    assert "--alike compares files once" in term.use("report", *told, refused=True)
     assert [path.name for path in term.out.glob("*.tmp")] == []
 
 

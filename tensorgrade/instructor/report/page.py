@@ -18,6 +18,7 @@ from ...folders import FINGERPRINTS
 from ...lateness import in_zone
 from ...messages.not_graded import NoChapterFile, NothingSubmitted
 from ...recognition.fingerprints import load_fingerprints
+from ...sources.submitted_files import NOTHING, WEIGHTS
 from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
 from ..folder_names import safe
@@ -25,7 +26,6 @@ from ..groups import Group, groups_of, without_names
 from ..overrides import decision_sentence
 from ..points_breakdown import is_changed, late, points_steps
 from ..results_folder import in_order, is_in_use
-from ..similarity import SimilarAnswers, identical_files
 from ..store import Store
 
 # By status: a mark that needs no colour, and words.
@@ -70,9 +70,6 @@ PAGES.tests["loaded"] = lambda rows: any(row["status"] != Status.ERROR for row i
 PAGES.tests["missing"] = lambda row: is_missing(row)
 
 
-NOTHING: Mapping[str, str] = {}
-
-
 def messages_in(references: Path) -> dict[str, str]:
     """Return the course's messages about its known mistakes, by name. Raises CourseError."""
     found: dict[str, str] = {}
@@ -84,18 +81,17 @@ def messages_in(references: Path) -> dict[str, str]:
 def write_report(
     out: Path,
     course: Course,
+    messages: Mapping[str, str],
     hide_names: bool = False,
-    alike: Sequence[SimilarAnswers] = (),
-    messages: Mapping[str, str] = NOTHING,
     section: str = "",
     learners: Collection[str] = (),
 ) -> Path:
     """Write the page for a folder of results, and return its path. Raises CourseError.
 
-    hide_names: write a separate copy without any names. alike: similar answers for a human to
-    review. messages: the course's messages about mistakes, by name. Other mistakes show the message
-    that a learner got. section: the name of the section whose learners these are. Its page has no
-    history, because that is about the whole class.
+    messages: the course's messages about mistakes, by name. Other mistakes show the message that a
+    learner got. hide_names: write a separate copy without any names. section: the name of the
+    section whose learners these are. Its page has no history, because that is about the whole
+    class.
     """
     store = Store(out)
     rows = rows_of(store, course, learners)
@@ -105,7 +101,7 @@ def write_report(
     view["mistakes"] = [
         one | {"message": messages.get(one["name"], one["message"])} for one in view["mistakes"]
     ]
-    view |= {"groups": unnamed_groups(rows, store, hide_names), "alike": with_people(alike, view)}
+    view["groups"] = unnamed_groups(rows, store, hide_names)
     page = render(view, hide_names)
     name = f"report{f'-{safe(section)}' if section else ''}{'-without-names' * hide_names}.html"
     path, temporary = out / name, out / f"report-{os.getpid()}.tmp"  # a run may write it, too
@@ -121,10 +117,10 @@ PAUSE = 5.0  # seconds between two looks at a run
 def watch_report(
     out: Path,
     course: Course,
+    messages: Mapping[str, str],
     hide_names: bool,
     tell: Callable[[str], None],
     wait: Callable[[float], None] = time.sleep,
-    messages: Mapping[str, str] = NOTHING,
     section: str = "",
     learners: Collection[str] = (),
 ) -> Path:
@@ -135,7 +131,7 @@ def watch_report(
     """
 
     def write() -> Path:
-        return write_report(out, course, hide_names, (), messages, section, learners)
+        return write_report(out, course, messages, hide_names, section, learners)
 
     seen = 0
     while is_in_use(out):
@@ -165,21 +161,35 @@ def rows_of(store: Store, course: Course, learners: Collection[str] = ()) -> lis
     return sorted(own, key=in_order(course.exercise_names))
 
 
+def identical_files(kept: Store, learners: Collection[str] = ()) -> list[dict]:
+    """Return `chapter` and `students` of each file that several learners share.
+
+    Learners without any exercise begun are left out, because untouched stubs are always equal.
+    Weights are ignored, because learners may share them. A team counts as one learner. learners:
+    only files that one of them submitted; all files if empty.
+    """
+    groups = defaultdict(list)
+    rows = [((row["student"], row["chapter"]), row) for row in kept.rows()]
+    teams = {a: row["team"] for a, row in rows if row.get("team")}
+    begun = {a for a, row in rows if row["status"] != "not_attempted"}
+    for a, own in sorted(kept.attempts().items()):
+        content = own[-1].content.split(WEIGHTS)[0]
+        if a in begun and content and not content.startswith(NOTHING):
+            groups[a[1], content].append(a[0])
+    return [
+        {"chapter": chapter, "students": students}
+        for (chapter, _), students in groups.items()
+        if len({teams.get((student, chapter), (student,)) for student in students}) > 1
+        and (not learners or set(students) & set(learners))
+    ]
+
+
 def unnamed_groups(rows: list[dict], store: Store, hide_names: bool) -> list[Group]:
     """Return the largest groups of unrecognized wrong answers, with hidden names if asked for."""
     groups = groups_of(rows, store)[:MOST_GROUPS]
     if not hide_names:
         return groups
     return without_names(groups, sorted({row["student"] for row in rows}))
-
-
-def with_people(alike: Sequence[SimilarAnswers], view: dict) -> list[dict]:
-    """Return groups of similar answers, with the learners of a view."""
-    people = {person.name: person for person in view["people"]}
-    return [
-        {"group": one, "people": [people[name] for name in one.students if name in people]}
-        for one in alike[:MOST_GROUPS]
-    ]
 
 
 def render(view: dict, hide_names: bool = False) -> str:
@@ -291,7 +301,6 @@ def class_view(
         "hardest": hardest(course, rows),
         "mistakes": mistake_counts(rows),
         "groups": [],
-        "alike": [],
         "helped": needing_help(people),
         "trouble": troubles(troubled, people),
         "troubled": len({(row["student"], row["chapter"]) for row in troubled}),
