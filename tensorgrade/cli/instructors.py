@@ -168,37 +168,19 @@ def say_what_is_outdated(out: Path) -> None:
 @app.command(rich_help_panel=INSTRUCTORS)
 def report(
     out: Graded,
-    hide_names: Annotated[
-        bool, typer.Option("--hide-names", help="Leave learners' names out of the page.")
-    ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Keep updating the page while a run continues.")
-    ] = False,
     roster: Roster = None,
     section: Section = "",
 ) -> None:
     """Write OUT/report.html, one page about the class."""
-    from ..instructor.report.page import messages_in, watch_report, write_report
+    from ..instructor.report.page import messages_in, write_report
     from ..instructor.roster import read_roster
     from ..instructor.sections import learners_in
     from ..project import find_project
 
     project = find_project()
     own = learners_in(read_roster(roster), section)
-    course, messages = project.course, messages_in(project.graders / "references")
-    if watch:
-        with interruptible("The page shows the last update."):
-            page = watch_report(
-                out,
-                course,
-                messages,
-                hide_names,
-                typer.echo,
-                section=section,
-                learners=own,
-            )
-    else:
-        page = write_report(out, course, messages, hide_names, section, own)
+    messages = messages_in(project.graders / "references")
+    page = write_report(out, project.course, messages, section, own)
     typer.echo(f"{page}")
     say_what_is_outdated(out)
 

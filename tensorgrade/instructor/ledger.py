@@ -17,7 +17,7 @@ from ..sources.finding import named
 from ..sources.submitted_files import NOTHING, SubmittedFiles, escaped
 from ..views.words import plural
 from . import store
-from .history import OTHER_FILE, moves, record_of
+from .history import OTHER_FILE, moves
 from .results_folder import (
     RESULTS,
     SETTINGS,
@@ -377,7 +377,7 @@ class Ledger:
         for event in [event for event in events if event["kind"] in whom]:
             whom[event["kind"]].add((event["student"], event["chapter"]))
         came = [] if self.is_first else sorted(whom["came"])
-        record = record_of(self.results.values()) | {"came": came, "gone": sorted(whom["gone"])}
+        record = {"at": store.moment(), "came": came, "gone": sorted(whom["gone"])}
         connection.execute(
             "UPDATE runs SET record = ? WHERE number = ?", (json.dumps(record), self.run)
         )

@@ -469,7 +469,7 @@ def read_earlier(out: Path) -> Earlier:
     for note in read_lines(out / "before.jsonl"):
         earlier.counted[note["student"], note["chapter"]] = note["rows"]
     earlier.unnamed = {record["group"]: record for record in read_lines(out / "unnamed.jsonl")}
-    fields = {"at", "totals", "came", "gone", "moved"}
+    fields = {"at", "came", "gone", "moved"}
     earlier.history = records_in(out / "history.jsonl", fields, what="this program's history")
     return earlier
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,10 +21,10 @@ from ...sources.submitted_files import NOTHING, WEIGHTS
 from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
 from ..folder_names import safe
-from ..groups import Group, groups_of, without_names
+from ..groups import groups_of
 from ..overrides import decision_sentence
 from ..points_breakdown import is_changed, late, points_steps
-from ..results_folder import in_order, is_in_use
+from ..results_folder import in_order
 from ..store import Store
 
 # By status: a mark that needs no colour, and words.
@@ -82,66 +81,31 @@ def write_report(
     out: Path,
     course: Course,
     messages: Mapping[str, str],
-    hide_names: bool = False,
     section: str = "",
     learners: Collection[str] = (),
 ) -> Path:
     """Write the page for a folder of results, and return its path. Raises CourseError.
 
     messages: the course's messages about mistakes, by name. Other mistakes show the message that a
-    learner got. hide_names: write a separate copy without any names. section: the name of the
-    section whose learners these are. Its page has no history, because that is about the whole
-    class.
+    learner got. section: the name of the section whose learners these are. Its page has no
+    history, because that is about the whole class.
     """
     store = Store(out)
     rows = rows_of(store, course, learners)
     identical = identical_files(store, learners)
     history = [] if learners else store.history()
-    view = class_view(course, rows, identical, hide_names, history)
+    view = class_view(course, rows, identical, history)
     view["mistakes"] = [
         one | {"message": messages.get(one["name"], one["message"])} for one in view["mistakes"]
     ]
-    view["groups"] = unnamed_groups(rows, store, hide_names)
-    page = render(view, hide_names)
-    name = f"report{f'-{safe(section)}' if section else ''}{'-without-names' * hide_names}.html"
+    view["groups"] = groups_of(rows, store)[:MOST_GROUPS]
+    page = PAGES.get_template("page.html").render(view, states=STATES)
+    name = f"report{f'-{safe(section)}' if section else ''}.html"
     path, temporary = out / name, out / f"report-{os.getpid()}.tmp"  # a run may write it, too
     # Characters that cannot be UTF-8, such as in names of folders, become "?".
     temporary.write_bytes(page.encode("utf-8", "replace"))
     os.replace(temporary, path)
     return path
-
-
-PAUSE = 5.0  # seconds between two looks at a run
-
-
-def watch_report(
-    out: Path,
-    course: Course,
-    messages: Mapping[str, str],
-    hide_names: bool,
-    tell: Callable[[str], None],
-    wait: Callable[[float], None] = time.sleep,
-    section: str = "",
-    learners: Collection[str] = (),
-) -> Path:
-    """Rewrite the page while a run writes into the folder, and once after it.
-
-    tell: receives a line whenever the page has more results. section, learners: the only ones to
-    show. Raises CourseError.
-    """
-
-    def write() -> Path:
-        return write_report(out, course, messages, hide_names, section, learners)
-
-    seen = 0
-    while is_in_use(out):
-        rows = [row for row in Store(out).rows() if not learners or row["student"] in learners]
-        count = len({(row["student"], row["chapter"]) for row in rows})
-        if count not in (0, seen):
-            tell(f"{plural(count, 'submission')} in {write()}")
-            seen = count
-        wait(PAUSE)
-    return write()
 
 
 def rows_of(store: Store, course: Course, learners: Collection[str] = ()) -> list[dict]:
@@ -184,19 +148,6 @@ def identical_files(kept: Store, learners: Collection[str] = ()) -> list[dict]:
     ]
 
 
-def unnamed_groups(rows: list[dict], store: Store, hide_names: bool) -> list[Group]:
-    """Return the largest groups of unrecognized wrong answers, with hidden names if asked for."""
-    groups = groups_of(rows, store)[:MOST_GROUPS]
-    if not hide_names:
-        return groups
-    return without_names(groups, sorted({row["student"] for row in rows}))
-
-
-def render(view: dict, hide_names: bool = False) -> str:
-    """Return the page's HTML. Text that comes from learners is escaped."""
-    return PAGES.get_template("page.html").render(view, states=STATES, hide_names=hide_names)
-
-
 BINS = 10
 MOST_MISTAKES = 15
 MOST_GROUPS = 15
@@ -206,7 +157,7 @@ ENOUGH_HELP = 40  # the most learners that are listed
 
 @dataclass
 class Person:
-    """One learner. number: replaces the name on pages without names; its order reveals nothing.
+    """One learner. number: replaces a hidden name; its order reveals nothing.
 
     points, most: the earned and the possible points. chapters: the rows by chapter.
     """
@@ -266,13 +217,9 @@ def class_view(
     course: Course,
     rows: list[dict],
     identical: list[dict],
-    hide_names: bool = False,
-    history: Sequence[dict] = (),
+    history: Sequence[dict],
 ) -> dict:
-    """Return the data for the template. If names are hidden, no order reveals them either."""
-    if hide_names:
-        rows = sorted(rows, key=lambda row: in_no_order(row["student"]))
-        identical = [g | {"students": sorted(g["students"], key=in_no_order)} for g in identical]
+    """Return the data for the template."""
     order = [chapter.name for chapter in course.chapters]
     identical = sorted(
         (g for g in identical if g["chapter"] in order),
@@ -284,7 +231,7 @@ def class_view(
     shares = [person.share for person in people.values()]
     return {
         "course": course,
-        "people": sorted(people.values(), key=lambda person: person.number if hide_names else 0),
+        "people": list(people.values()),
         "most": sum(chapter.points for chapter in handed_in),
         "submissions": submissions_where(
             rows, lambda r: not is_missing(r) and not is_without_file(r)
@@ -293,7 +240,6 @@ def class_view(
         "without_file": submissions_where(rows, is_without_file),
         "late": submissions_where(rows, lambda row: bool(row.get("late_seconds"))),
         "changes": changes(history, people),
-        "runs": runs(history),
         "median": median(shares) if shares else 0.0,
         "bins": bins(shares),
         "chapters": [(c, exercise_counts(c, rows, len(people))) for c in handed_in],
@@ -332,19 +278,6 @@ def changes(history: Sequence[dict], people: dict[str, Person]) -> dict | None:
         "came": len({student for student, _ in last["came"]}),
         "gone": len({student for student, _ in last["gone"]}),
     }
-
-
-MOST_RUNS = 30
-
-
-def runs(history: Sequence[dict]) -> list[dict]:
-    """Return the totals after each run, oldest first: time, share of points, passed rows."""
-    return [
-        {"at": record["at"], "moved": len(record["moved"])}
-        | record["totals"]
-        | {"share": record["totals"]["points"] / (record["totals"]["most"] or 1)}
-        for record in history[-MOST_RUNS:]
-    ]
 
 
 def bins(shares: list[float]) -> list[int]:
