@@ -32,10 +32,6 @@ OVER_LIMIT = (
     "the public checks only. Your score is still that of your last graded file, {} points. To have "
     "this file graded, submit it again tomorrow."
 )
-NO_MORE_COUNT = (
-    "Only your first {} submissions count. This one went through the public checks only. Your "
-    "score is still that of your last graded file, {} points."
-)
 TO_BE_LOOKED_AT = "Grading failed, which is not your fault; your instructor has to look at it."
 
 
@@ -142,22 +138,15 @@ def hidden_runs(told: dict) -> list[dict]:
 
 
 def is_over_limit(told: dict, lateness: Lateness) -> bool:
-    """Return True if the hidden tests have run as often as the course allows, today or at all.
+    """Return True if the hidden tests have run as often today as the course allows.
 
     A day begins at midnight in the course's time zone.
     """
-    if no_more_count(told, lateness):
-        return True
     if not lateness.hidden_runs_a_day or not told.get("created_at"):
         return False
     today = in_zone(told["created_at"], lateness.zone or "UTC")[:10]
     days = [in_zone(one["submission_time"], lateness.zone or "UTC") for one in hidden_runs(told)]
     return sum(day.startswith(today) for day in days) >= lateness.hidden_runs_a_day
-
-
-def no_more_count(told: dict, lateness: Lateness) -> bool:
-    """Return True if all submissions that may count were graded with the hidden tests."""
-    return 0 < lateness.most_attempts <= len(hidden_runs(told))
 
 
 def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
@@ -167,8 +156,6 @@ def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
     """
     score = float(hidden_runs(told)[-1].get("score") or 0)
     output = OVER_LIMIT.format(lateness.hidden_runs_a_day, f"{score:g}")
-    if no_more_count(told, lateness):
-        output = NO_MORE_COUNT.format(lateness.most_attempts, f"{score:g}")
     tests = [gradescope_test(row) for row in rows]
     return {
         "score": score,

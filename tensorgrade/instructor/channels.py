@@ -91,16 +91,15 @@ def write_channel(system: str, project: Project, chapter: str, out: Path, isolat
 def gradescope(project: Project, chapter: Chapter, isolation: str) -> Files:
     """Return `autograder.zip`: `setup.sh`, `run_autograder` and the hidden graders.
 
-    If the course limits the graded submissions, the public checks are included: later submissions
-    only run these.
+    If the course limits the graded submissions a day, the public checks are included: later
+    submissions only run these.
     """
     own = {
         "setup.sh": SETUP.encode(),
         "run_autograder": for_chapter(GRADESCOPE, chapter),
         "requirements.txt": requirements(project.course),
     }
-    rule = project.course.lateness
-    checks = public(project, chapter) if rule.hidden_runs_a_day or rule.most_attempts else {}
+    checks = public(project, chapter) if project.course.lateness.hidden_runs_a_day else {}
     return own | checks | hidden(project, chapter, isolation) | engine()
 
 

@@ -15,7 +15,6 @@ from ..course import CourseError
 from ..lateness import in_zone, read_time
 from ..sources.finding import named
 from ..sources.submitted_files import NOTHING, SubmittedFiles, escaped
-from ..views.words import plural
 from . import store
 from .history import OTHER_FILE, moves
 from .results_folder import (
@@ -30,7 +29,7 @@ from .results_folder import (
     write_text,
 )
 from .store import About, Attempt, Basis, Store
-from .what_counts import Rules, files_of
+from .what_counts import Rules
 
 
 class Ledger:
@@ -136,7 +135,6 @@ class Ledger:
         if self.has_earlier:
             self.note_incomplete(todo, asked)
             self.note_older(todo)
-            self.note_over_limit(todo)
         gone = [a for a in self.results if a[0] in forget and a not in asked]
         with self.store.transaction() as connection:
             self.run = store.begin_run(connection)
@@ -239,7 +237,7 @@ class Ledger:
         """Write the rows that count for a learner's chapter, and record their changes."""
         a, newest = (attempts[-1].student, attempts[-1].chapter), attempts[-1]
         counted, rows = self.rules.counted_attempt(attempts)
-        basis = Basis(counted.content, counted.graders, newest.number, self.rules.policy)
+        basis = Basis(counted.content, counted.graders, newest.number, self.rules.lateness.attempts)
         old = self.results.get(a)
         if old and old.is_sound and (old.basis, old.text) == (basis, store.as_text(rows)):
             return
@@ -251,21 +249,6 @@ class Ledger:
         for change in moves(old, basis, rows) if old else []:
             store.add_event(connection, self.run, store.MOVED, change)
         self.results[a] = store.put_result(connection, a, basis, rows)
-
-    def note_over_limit(self, todo: list[SubmittedFiles]) -> None:
-        """Note new files that do not count, because their learners submitted enough before."""
-        most = self.rules.lateness.most_attempts
-        over = [
-            about(one)
-            for one in todo
-            if most
-            and not one.digest.startswith(NOTHING)
-            and one.digest not in (before := files_of(self.attempts.get(about(one), [])))[:most]
-            and len(before) >= most
-        ]
-        if over:
-            why = f"more than {plural(most, 'file')}, so the new one is graded and does not count"
-            self.notes.append(f"{why}: {whose(over)}")
 
     def new_exercises(self, chapters: Collection[str]) -> dict[str, list[str]]:
         """Return, by chapter, the exercises that are new since the earlier runs."""

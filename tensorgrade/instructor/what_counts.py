@@ -29,30 +29,20 @@ class Rules:
     ignored: set[str] = field(default_factory=set)
     settings: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def policy(self) -> str:
-        """The rule that selects an attempt, such as `best`, or `best of 3` with a limit."""
-        most = self.lateness.most_attempts
-        return f"{self.lateness.attempts} of {most}" if most else self.lateness.attempts
-
     def counted_attempt(self, attempts: list[Attempt]) -> tuple[Attempt, list[dict]]:
         """Return the attempt that counts, and its rows with penalties and overrides.
 
         If the best attempt counts, only attempts judged by the same graders are compared, because
         earlier graders may have been wrong.
         """
-        most = self.lateness.most_attempts
-        allowed = within_limit(attempts, most) if most else attempts
-        newest = allowed[-1]
+        newest = attempts[-1]
         options = [newest]
         if self.lateness.attempts == BEST:
-            options += [one for one in allowed[:-1] if one.graders == newest.graders][::-1]
+            options += [one for one in attempts[:-1] if one.graders == newest.graders][::-1]
         dated = [(one, [self.dated(row) for row in one.rows]) for one in options]
         counted, rows = max(dated, key=lambda pair: points(pair[1]))  # the newest of equal ones
         later = self.added_since(counted, attempts) if self.ignored else set[str]()
         rows = [excused(row, ADDED_LATER) if row["exercise"] in later else row for row in rows]
-        if newest is not attempts[-1]:
-            rows = [row | {"most_attempts": most} for row in rows]
         return counted, [overridden(row, self.overrides) for row in rows]
 
     def added_since(self, counted: Attempt, attempts: list[Attempt]) -> set[str]:
@@ -89,21 +79,6 @@ class Rules:
             self.overrides.setdefault((new.get(old, old), chapter, exercise), given)
         for (old, chapter), extension in list(self.extensions.items()):
             self.extensions.setdefault((new.get(old, old), chapter), extension)
-
-
-def within_limit(attempts: list[Attempt], most: int) -> list[Attempt]:
-    """Return the attempts with a learner's first files, up to this number of files."""
-    files = files_of(attempts)[:most]
-    allowed: list[Attempt] = []
-    for attempt in attempts:
-        if attempt.content in files or len(files_of(allowed)) < most:
-            allowed.append(attempt)
-    return allowed
-
-
-def files_of(attempts: list[Attempt]) -> list[str]:
-    """Return the digests of a learner's different files, oldest first."""
-    return list(dict.fromkeys(a.content for a in attempts if not a.content.startswith(NOTHING)))
 
 
 def points(rows: list[dict]) -> float:
