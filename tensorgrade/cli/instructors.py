@@ -54,9 +54,6 @@ def grade(
         bool, typer.Option("--strict", help="Require exact file names and locations.")
     ] = False,
     chapter: Chapters = None,
-    new_exercises: Annotated[
-        str, typer.Option(help="For exercises added since the last run: count or ignore.")
-    ] = "",
     section: Section = "",
 ) -> None:
     """Grade a class and write a report."""
@@ -81,7 +78,6 @@ def grade(
         not strict,
         listed.folders,
         tuple(chapter or ()),
-        new_exercises,
         section=own,
     )
     goes_on = f"Results so far are in {out}; run the same command to continue."

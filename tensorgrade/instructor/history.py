@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from .overrides import as_found
 from .store import MOVED, Basis, Result
-from .what_counts import ADDED_LATER
 
 OTHER_FILE, OTHER_GRADERS, OTHER_DATES = "another file", "other graders", "other deadlines"
 OTHER_TIME = "another submission time"
@@ -64,12 +63,9 @@ def why(old: dict, row: dict, before: Basis, now: Basis) -> str:
 
 
 def decided(row: dict) -> tuple[float, bool, str] | None:
-    """Return an instructor's decision on a row: points, True if they count, reason; None without.
-
-    The excuse for an exercise that was added after the submission does not count as one.
-    """
+    """Return an instructor's decision on a row, if any: points, True if they count, reason."""
     override = row.get("override")
-    if override is None or override["reason"] == ADDED_LATER:
+    if override is None:
         return None
     return row["points"], bool(row["max_points"]), override["reason"]
 

@@ -62,7 +62,6 @@ class Ledger:
         # On results of earlier runs; a first run has none to compare with.
         self.notes = self.store.notes + (self.notes_on_changes() if self.has_earlier else [])
         self.is_first = not self.store.history()
-        self.rules.ignored = set(json.loads(self.store.meta(IGNORED) or "[]"))
         self.moves: list[dict] = []
         self.run = 0
 
@@ -250,23 +249,6 @@ class Ledger:
             store.add_event(connection, self.run, store.MOVED, change)
         self.results[a] = store.put_result(connection, a, basis, rows)
 
-    def new_exercises(self, chapters: Collection[str]) -> dict[str, list[str]]:
-        """Return, by chapter, the exercises that are new since the earlier runs."""
-        known: dict[str, set[str]] = defaultdict(set)
-        for (_, chapter), own in self.attempts.items():
-            if chapter not in chapters:
-                continue
-            known[chapter] |= {row["exercise"] for one in own for row in one.rows}
-        new = {c: [e for e in self.exercises.get(c, ()) if e not in known[c]] for c in known}
-        return {chapter: names for chapter, names in new.items() if names and known[chapter]}
-
-    def ignore(self, new: dict[str, list[str]]) -> None:
-        """Let new exercises never count for files that were graded before."""
-        names = {f"{chapter}/{name}" for chapter, own in new.items() for name in own}
-        self.rules.ignored |= names
-        with self.store.transaction() as connection:
-            store.set_meta(connection, IGNORED, json.dumps(sorted(self.rules.ignored)))
-
     def rename(self, identities: dict[str, str]) -> list[str]:
         """Apply overrides and extensions of a learner's earlier name to the new name.
 
@@ -366,11 +348,9 @@ class Ledger:
         )
 
 
-# Settings of a folder: the exercises that do not count for earlier files; the file and the maximum
-# for which each override was made; the earlier names of each learner, by the course system's id;
-# the course's name.
-IGNORED, OVERRIDES_SEEN, NAMES = "ignored exercises", "overrides", "names"
-COURSE = "course"
+# Settings of a folder: the file and the maximum for which each override was made; the earlier names
+# of each learner, by the course system's id; the course's name.
+OVERRIDES_SEEN, NAMES, COURSE = "overrides", "names", "course"
 
 
 def whose(abouts: Collection[About]) -> str:

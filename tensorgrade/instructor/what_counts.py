@@ -1,15 +1,13 @@
-"""Decide what counts: which attempt, with which late penalty, extension, override and excuse."""
+"""Decide what counts: which attempt, with which late penalty, extension and override."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..lateness import BEST, Lateness
-from ..sources.submitted_files import NOTHING, SubmittedFiles
+from ..sources.submitted_files import SubmittedFiles
 from .extensions import Extension
-from .overrides import Key, Override, excused, overridden
+from .overrides import Key, Override, overridden
 from .store import About, Attempt
-
-ADDED_LATER = "this exercise was added after you submitted your file"
 
 
 @dataclass
@@ -17,16 +15,14 @@ class Rules:
     """The rules by which attempts become rows that count.
 
     lateness: the late policy. overrides: an instructor's decisions against the graders. extensions:
-    later deadlines of single learners. teams: the team of each member. ignored: exercises that do
-    not count for earlier files, as `chapter/exercise`. settings: digests of the settings that these
-    rules come from, by name.
+    later deadlines of single learners. teams: the team of each member. settings: digests of the
+    settings that these rules come from, by name.
     """
 
     lateness: Lateness = field(default_factory=Lateness)
     overrides: dict[Key, Override] = field(default_factory=dict)
     extensions: dict[About, Extension] = field(default_factory=dict)
     teams: Mapping[About, str] = field(default_factory=dict)
-    ignored: set[str] = field(default_factory=set)
     settings: dict[str, str] = field(default_factory=dict)
 
     def counted_attempt(self, attempts: list[Attempt]) -> tuple[Attempt, list[dict]]:
@@ -41,19 +37,7 @@ class Rules:
             options += [one for one in attempts[:-1] if one.graders == newest.graders][::-1]
         dated = [(one, [self.dated(row) for row in one.rows]) for one in options]
         counted, rows = max(dated, key=lambda pair: points(pair[1]))  # the newest of equal ones
-        later = self.added_since(counted, attempts) if self.ignored else set[str]()
-        rows = [excused(row, ADDED_LATER) if row["exercise"] in later else row for row in rows]
         return counted, [overridden(row, self.overrides) for row in rows]
-
-    def added_since(self, counted: Attempt, attempts: list[Attempt]) -> set[str]:
-        """Return ignored exercises that were added after this file was graded."""
-        names = {name.partition("/")[2] for name in self.ignored}
-        if counted.content.startswith(NOTHING):
-            return set()
-        same = [one.rows for one in attempts if one.content == counted.content]
-        before = [{row["exercise"] for row in rows} for rows in same if rows]
-        added = {name for name in names if any(name not in own for own in before)}
-        return {name for name in added if f"{counted.chapter}/{name}" in self.ignored}
 
     def dated(self, row: dict) -> dict:
         """Return a row with its late penalty, and with the learner's team and extension."""

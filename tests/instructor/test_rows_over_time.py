@@ -311,20 +311,17 @@ def test_results_of_another_course_are_refused(graded):
 NEW = CHAPTER.exercises[-1]
 
 
-@pytest.mark.parametrize("decision", ["count", "ignore"])
-def test_an_exercise_that_is_new_in_the_middle_of_a_term_needs_a_decision(term, decision):
+def test_an_exercise_that_is_new_in_the_middle_of_a_term_gets_a_row_at_the_next_grading(term):
     term.settings(more={"off": (NEW.name,)})
     for name in ("ada", "bao"):
         term.put(name, 0.5, text=name)
-    assert term.points() == {"ada": (MOST - NEW.points) / 2, "bao": (MOST - NEW.points) / 2}
+    before = (MOST - NEW.points) / 2
+    assert term.points() == {"ada": before, "bao": before}
     term.settings()
-    assert f"{CH1}/{NEW.name}" in term.grade(refused=True).said
-    most = MOST - (NEW.points if decision == "ignore" else 0)
-    rows = term.grade("--new-exercises", decision).rows
-    own = [row for (student, *_), row in rows.items() if student == "ada"]
-    assert (sum(r["points"] for r in own), sum(r["max_points"] for r in own)) == (most / 2, most)
-    term.put("bao", 1.0, text="with the new one")
-    assert term.points() == {"ada": most / 2, "bao": MOST}, "and the decision stays"
+    shutil.rmtree(term.submitted / "bao")
+    graded = term.grade()
+    assert points_of(graded) == {"ada": MOST / 2, "bao": before}, "no row is lost"
+    assert ("ada", CH1, NEW.name) in graded.rows and ("bao", CH1, NEW.name) not in graded.rows
 
 
 def test_a_chapter_that_hardly_any_learner_submitted_is_reported_and_can_be_left_out(term):
