@@ -62,7 +62,7 @@ class Lateness:
             return 0.0
         try:
             seconds = (read_time(submitted) - read_time(due)).total_seconds()
-        except ValueError:  # a row from an earlier version
+        except ValueError:  # a date of Gradescope's that cannot be read
             return 0.0
         return round(seconds, 3) if seconds > self.grace_seconds else 0.0
 

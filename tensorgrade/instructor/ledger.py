@@ -18,7 +18,6 @@ from ..sources.submitted_files import NOTHING, SubmittedFiles, escaped
 from . import store
 from .history import OTHER_FILE, moves
 from .results_folder import (
-    RESULTS,
     SETTINGS,
     Lock,
     digest_of_text,
@@ -28,7 +27,7 @@ from .results_folder import (
     note_on_export,
     write_text,
 )
-from .store import About, Attempt, Basis, Store
+from .store import RESULTS, About, Attempt, Basis, Store
 from .what_counts import Rules
 
 
@@ -39,7 +38,7 @@ class Ledger:
     attempt counts. regraded: ids of messages; a row with one of them does not count as graded.
     exercises: the exercises of each chapter; a submission counts as graded only if each of them has
     a row. waits: called before this run waits for another one; None raises CourseError instead.
-    notes: sentences for the instructor, such as about rows that are damaged or were imported.
+    notes: sentences for the instructor, such as about damaged rows.
     """
 
     def __init__(
@@ -60,23 +59,16 @@ class Ledger:
         self.has_earlier = bool(self.attempts or self.results)
         self.groups = set(self.store.unnamed())
         # On results of earlier runs; a first run has none to compare with.
-        self.notes = self.store.notes + (self.notes_on_changes() if self.has_earlier else [])
+        self.notes = self.notes_on_changes() if self.has_earlier else []
         self.is_first = not self.store.history()
         self.moves: list[dict] = []
         self.run = 0
 
     def belongs_to(self, course: str) -> None:
-        """Record the course's name. Raises CourseError if the results are of another course.
-
-        Results without a name, of earlier versions, are accepted if they have one of its chapters.
-        """
-        known, chapters = self.store.meta(COURSE), {chapter for _, chapter in self.results}
-        is_other = known != course if known else chapters and chapters.isdisjoint(self.exercises)
-        if is_other:
-            of = f"the course {known}" if known else f"other chapters ({named(sorted(chapters))})"
-            raise CourseError(
-                f"{self.out} holds results of {of}, not of {course}; choose another --out"
-            )
+        """Record the course's name. Raises CourseError if the results are of another course."""
+        if (known := self.store.meta(COURSE)) not in ("", course):
+            of = f"the course {known}, not of {course}"
+            raise CourseError(f"{self.out} holds results of {of}; choose another --out")
         with self.store.transaction() as connection:
             store.set_meta(connection, COURSE, course)
 
