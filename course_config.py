@@ -105,5 +105,3 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
     c.HiddenGraders.beside = COURSE.beside
     c.AssignLatePenalties.plugin_class = "tensorgrade.nbgrader_plugin.late_work.LateWork"
     c.LateWork.lateness = asdict(COURSE.lateness)
-    # Learners may submit `.py` files too; docs/how-to/nbgrader.md says which file counts.
-    c.ExchangeFactory.collect = "tensorgrade.nbgrader_plugin.collecting.CollectScriptsToo"

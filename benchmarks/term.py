@@ -4,8 +4,8 @@
 
 Chapters come from Moodle, Canvas and nbgrader in turn. There are late files, resubmissions, teams,
 an extension, overrides, new graders, a lost row and a power cut. At the end the points of every
-learner and chapter are read from SQLite, CSV, two sheets of Excel, Moodle, Canvas, nbgrader and
-learners' pages. The exit code is 1 if two of them differ, or if one of these events is missing.
+learner and chapter are read from SQLite, CSV, two sheets of Excel, Moodle, Canvas and learners'
+pages. The exit code is 1 if two of them differ, or if one of these events is missing.
 """
 
 import argparse
@@ -29,7 +29,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import nbformat
-from nbgrader.api import Gradebook
 from openpyxl import load_workbook
 
 from tensorgrade.author.proofs.sample_class import assemble, choose, student_name
@@ -109,9 +108,9 @@ class Term:
             raise SystemExit(f"{done.stdout}{done.stderr}\nexit code {done.returncode}")
         return done.stdout
 
-    def grade(self, *options: str) -> str:
+    def grade(self) -> str:
         """Grade what is submitted so far."""
-        return self.command("grade", self.submitted, "--out", self.out, *OPEN, *options)
+        return self.command("grade", self.submitted, "--out", self.out, *OPEN)
 
     # Learners.
 
@@ -267,8 +266,6 @@ class Term:
         for name in self.names:
             sheet = ("--roster", self.worksheet(name, {}))
             self.command("export", self.out, "--format", "moodle", "--chapter", name, *sheet)
-        database = f"sqlite:///{self.folder / 'gradebook.db'}"
-        self.grade("--gradebook", database)
         return {
             "SQLite": self.in_sqlite(),
             "CSV": self.in_csv(),
@@ -276,7 +273,6 @@ class Term:
             "Excel, class": self.in_class_sheet(),
             "Moodle": self.in_moodle(),
             "Canvas": self.in_canvas(),
-            "nbgrader": self.in_nbgrader(database),
             "pages": self.on_pages(),
         }
 
@@ -347,21 +343,6 @@ class Term:
             for one in self.project.course.chapters
             for line in lines
         }
-
-    def in_nbgrader(self, database: str) -> Cells:
-        """Return the scores in nbgrader's gradebook, after late penalties.
-
-        nbgrader has no excused chapters, so these count as excused here if they are elsewhere.
-        """
-        excused = {about for about, points in self.in_sqlite().items() if points == EXCUSED}
-        found: Cells = {}
-        with Gradebook(database, self.project.course.name) as gradebook:
-            for chapter in self.names:
-                for one in gradebook.assignment_submissions(chapter):
-                    about = one.student.id, chapter
-                    points = one.score - (one.late_submission_penalty or 0.0)
-                    found[about] = EXCUSED if about in excused else points
-        return found
 
     def on_pages(self) -> Cells:
         """Return the points on learners' pages, which are rounded to two digits."""

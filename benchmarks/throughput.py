@@ -34,6 +34,7 @@ sys.path.insert(0, str(ROOT))
 from tensorgrade.attempts.in_process import InProcess  # noqa: E402
 from tensorgrade.attempts.setup import Setup  # noqa: E402
 from tensorgrade.author.proofs.sample_class import assemble, choose  # noqa: E402
+from tensorgrade.course import CourseError  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402
 from tensorgrade.instructor.store import Store  # noqa: E402
 from tensorgrade.project import Project  # noqa: E402
@@ -222,7 +223,9 @@ class Watcher(threading.Thread):
 
     def run(self) -> None:
         while self.process.poll() is None:
-            lines = Store(self.out).count()
+            lines = 0
+            with suppress(CourseError):  # before the run has made the file
+                lines = Store(self.out).count()
             if lines > self.lines:
                 self.lines, self.last = lines, time.perf_counter()
                 if lines >= SETTLED and not self.first:

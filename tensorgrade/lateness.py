@@ -20,8 +20,6 @@ class Lateness:
     - most: the largest share that can be lost.
     - grace_seconds: the delay that still counts as in time.
     - attempts: if there are several submissions, the `last` or the `best` counts.
-    - most_attempts: the number of a learner's files for a chapter that can count, from the first.
-      0 means no limit.
     - hidden_runs_a_day: on Gradescope, the submissions a day that are graded with the hidden tests;
       later ones run the public checks. 0 means no limit.
     - feedback_from: until this time learners only see that a submission was received, and if it can
@@ -36,7 +34,6 @@ class Lateness:
     zone: str = ""
     feedback_from: str = ""
     hidden_runs_a_day: int = 0
-    most_attempts: int = 0
 
     def __post_init__(self) -> None:
         """Add the course's time zone to deadlines and to `feedback_from`, if they have none."""
@@ -65,7 +62,7 @@ class Lateness:
             return 0.0
         try:
             seconds = (read_time(submitted) - read_time(due)).total_seconds()
-        except ValueError:  # a row from an earlier version
+        except ValueError:  # a date of Gradescope's that cannot be read
             return 0.0
         return round(seconds, 3) if seconds > self.grace_seconds else 0.0
 
@@ -111,9 +108,8 @@ class Lateness:
         ]
         if self.grace_seconds < 0:
             found.append("grace_seconds is negative")
-        for name in ("hidden_runs_a_day", "most_attempts"):
-            if getattr(self, name) < 0:
-                found.append(f"{name} is negative")
+        if self.hidden_runs_a_day < 0:
+            found.append("hidden_runs_a_day is negative")
         if self.attempts not in (LAST, BEST):
             found.append(f"attempts is {self.attempts!r}; give last or best")
         return found

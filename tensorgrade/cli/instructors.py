@@ -3,18 +3,13 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ..course import CourseError
 from ..exchange.text import printable
 from .shared import INSTRUCTORS, app, interruptible
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from ..instructor.similarity import SimilarAnswers
 
 FILES = "Folder with <student>/<chapter>/<chapter>.py or .ipynb."
 Submitted = Annotated[Path, typer.Option(help=FILES)]
@@ -48,12 +43,6 @@ def grade(
     ] = "",
     isolation: Isolation = "auto",
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
-    gradebook: Annotated[
-        str,
-        typer.Option(
-            help="nbgrader's database to write the points into, such as sqlite:///gradebook.db."
-        ),
-    ] = "",
     forget: Annotated[
         list[str] | None,
         typer.Option(help="Delete this learner's results and grade again; may be repeated."),
@@ -65,9 +54,6 @@ def grade(
         bool, typer.Option("--strict", help="Require exact file names and locations.")
     ] = False,
     chapter: Chapters = None,
-    new_exercises: Annotated[
-        str, typer.Option(help="For exercises added since the last run: count or ignore.")
-    ] = "",
     section: Section = "",
 ) -> None:
     """Grade a class and write a report."""
@@ -92,7 +78,6 @@ def grade(
         not strict,
         listed.folders,
         tuple(chapter or ()),
-        new_exercises,
         section=own,
     )
     goes_on = f"Results so far are in {out}; run the same command to continue."
@@ -101,14 +86,8 @@ def grade(
     shown = [row for row in rows if not own or row["student"] in own]
     print_class(progress.console, project.course, shown)
     messages = messages_in(project.graders / "references")
-    page = write_report(out, project.course, messages=messages)
+    page = write_report(out, project.course, messages)
     progress.end(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
-    if gradebook:
-        from ..instructor.gradebook import course_id_in, write_gradebook
-
-        course_id = course_id_in(project.root)
-        written = write_gradebook(gradebook, rows, project.course, course_id)
-        progress.say(f"{written} submissions in the gradebook")
     if any(map(graders_failed, rows)):
         raise typer.Exit(1)
 
@@ -185,96 +164,21 @@ def say_what_is_outdated(out: Path) -> None:
 @app.command(rich_help_panel=INSTRUCTORS)
 def report(
     out: Graded,
-    hide_names: Annotated[
-        bool, typer.Option("--hide-names", help="Leave learners' names out of the page.")
-    ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Keep updating the page while a run continues.")
-    ] = False,
-    alike: Annotated[
-        Path | None,
-        typer.Option(help="List nearly identical answers in this folder of submissions."),
-    ] = None,
-    earlier: Annotated[
-        list[Path] | None,
-        typer.Option(help="With --alike: compare with this older folder too; may be repeated."),
-    ] = None,
     roster: Roster = None,
     section: Section = "",
-    isolation: Annotated[
-        str, typer.Option(help="Isolation level for reading files with --alike.")
-    ] = "auto",
 ) -> None:
     """Write OUT/report.html, one page about the class."""
-    from ..instructor.report.page import messages_in, watch_report, write_report
+    from ..instructor.report.page import messages_in, write_report
     from ..instructor.roster import read_roster
     from ..instructor.sections import learners_in
     from ..project import find_project
 
-    if watch and alike is not None:
-        raise CourseError("--alike compares files once, and --watch updates the page; give one")
-    project, common = find_project(), 0
-    listed: list[SimilarAnswers] = []
+    project = find_project()
     own = learners_in(read_roster(roster), section)
-    course, messages = project.course, messages_in(project.graders / "references")
-    if earlier and alike is None:
-        raise CourseError("--earlier needs --alike, the folder of this year's submissions")
-    if alike is not None:
-        listed, common = answers_in(alike, earlier or [], isolation)
-    if watch:
-        with interruptible("The page shows the last update."):
-            page = watch_report(
-                out,
-                course,
-                hide_names,
-                typer.echo,
-                messages=messages,
-                section=section,
-                learners=own,
-            )
-    else:
-        page = write_report(out, course, hide_names, listed, messages, section, own)
-    if alike is not None:
-        say_what_is_similar(out, own, len(listed), common)
+    messages = messages_in(project.graders / "references")
+    page = write_report(out, project.course, messages, section, own)
     typer.echo(f"{page}")
     say_what_is_outdated(out)
-
-
-def say_what_is_similar(out: Path, learners: "Collection[str]", groups: int, common: int) -> None:
-    """Print how many identical files and similar answers the page lists.
-
-    learners: the only learners on the page; all if empty. common: answers that it leaves out.
-    """
-    from ..instructor.similarity import identical_files
-    from ..instructor.store import Store
-    from ..views.words import plural
-
-    identical = identical_files(Store(out), learners)
-    sizes = ", ".join(str(len(group["students"])) for group in identical)
-    of_them = f" (of {sizes} learners)" if identical else ""
-    typer.echo(f"identical files: {plural(len(identical), 'group')}{of_them}, listed on the page")
-    told = f"nearly the same answers: {plural(groups, 'group')}, listed on the page"
-    more = f"; {plural(common, 'answer')} shared by more than a fifth of the class left out"
-    typer.echo(told + (more if common else ""))
-
-
-def answers_in(
-    submitted: Path, earlier: list[Path], isolation: str
-) -> "tuple[list[SimilarAnswers], int]":
-    """Return similar answers in a folder of submissions, and how many common ones are left out.
-
-    earlier: folders of earlier years.
-    """
-    from ..attempts.maker import AttemptMaker
-    from ..attempts.setup import Setup
-    from ..instructor.similarity import similar_answers
-    from ..project import find_project
-
-    maker = AttemptMaker(Setup(find_project().graders, isolation))
-    try:
-        return similar_answers(maker, submitted, earlier)
-    finally:
-        maker.close()
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -301,7 +205,7 @@ def collect(
     from ..instructor.collecting import plan, short_note, some_of, table
     from ..instructor.roster import read_roster
     from ..instructor.teams import add_teams, note_on
-    from ..instructor.write_submissions import notes_on_nbgrader, notes_on_second_folders, write
+    from ..instructor.write_submissions import notes_on_second_folders, write
     from ..project import find_project
     from ..views.words import plural
 
@@ -309,7 +213,6 @@ def collect(
     listed = read_roster(roster, layout)
     found = plan(layout, source, course, listed, chapter, zone, date_order, section)
     found.notes += notes_on_second_folders(found, submitted) + note_on(found.teams)
-    found.notes += notes_on_nbgrader(found, submitted)
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     console.print(table(found, course.lateness.zone))
     stayed = [] if preview else write(found, submitted)
@@ -330,10 +233,8 @@ def collect(
 @app.command(rich_help_panel=INSTRUCTORS)
 def export(
     out: Graded,
-    to: Annotated[str, typer.Option(help="csv (the default), xlsx, html or jsonl.")] = "",
-    form: Annotated[
-        str, typer.Option("--format", help="plain, moodle, canvas or jsonl-annotations.")
-    ] = "",
+    to: Annotated[str, typer.Option(help="csv, xlsx or html.")] = "csv",
+    form: Annotated[str, typer.Option("--format", help="plain, moodle or canvas.")] = "plain",
     chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
     roster: Roster = None,
     overwrite: Annotated[
@@ -355,8 +256,6 @@ def export(
     from ..instructor.roster import read_roster
     from ..project import find_project
 
-    to = to or ("jsonl" if form == "jsonl-annotations" else "csv")
-    form = form or ("jsonl-annotations" if to == "jsonl" else "plain")
     course = find_project().course
     listed = read_roster(roster)
     files, notes = write_export(
@@ -371,7 +270,7 @@ def export(
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def channel(
-    system: Annotated[str, typer.Argument(help="gradescope, prairielearn or classroom50.")],
+    system: Annotated[str, typer.Argument(help="gradescope or prairielearn.")],
     chapter: Annotated[str, typer.Option(help="The chapter to grade there.")],
     out: Annotated[Path, typer.Option(help="The zip to write.")],
     isolation: Annotated[

@@ -19,7 +19,7 @@ THIS_COURSE = "This course"
 EXTRAS = {LEARNERS: "learner", INSTRUCTORS: "instructor", AUTHORS: "author"}
 OPTIONAL = {  # packages that may be missing, by their import names
     *("bleach", "fsrs", "jinja2", "jupytext", "markdown_it", "nbconvert", "nbformat", "nbgrader"),
-    *("openpyxl", "pygments", "sqlalchemy", "traitlets", "watchfiles", "yaml"),
+    *("openpyxl", "pygments", "traitlets", "watchfiles", "yaml"),
 }
 for audience in (
     "learners",

@@ -1,1 +1,1 @@
-"""Grade a class: from submissions to rows, a report and a gradebook."""
+"""Grade a class: from submissions to rows, a report and exports."""

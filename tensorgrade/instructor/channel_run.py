@@ -5,13 +5,11 @@ the graders. If grading fails, no result is written, so that the system shows th
 """
 
 import json
-import math
 import os
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 
@@ -33,10 +31,6 @@ OVER_LIMIT = (
     "The hidden tests grade {} submissions a day, and today's are used up. This file went through "
     "the public checks only. Your score is still that of your last graded file, {} points. To have "
     "this file graded, submit it again tomorrow."
-)
-NO_MORE_COUNT = (
-    "Only your first {} submissions count. This one went through the public checks only. Your "
-    "score is still that of your last graded file, {} points."
 )
 TO_BE_LOOKED_AT = "Grading failed, which is not your fault; your instructor has to look at it."
 
@@ -144,22 +138,15 @@ def hidden_runs(told: dict) -> list[dict]:
 
 
 def is_over_limit(told: dict, lateness: Lateness) -> bool:
-    """Return True if the hidden tests have run as often as the course allows, today or at all.
+    """Return True if the hidden tests have run as often today as the course allows.
 
     A day begins at midnight in the course's time zone.
     """
-    if no_more_count(told, lateness):
-        return True
     if not lateness.hidden_runs_a_day or not told.get("created_at"):
         return False
     today = in_zone(told["created_at"], lateness.zone or "UTC")[:10]
     days = [in_zone(one["submission_time"], lateness.zone or "UTC") for one in hidden_runs(told)]
     return sum(day.startswith(today) for day in days) >= lateness.hidden_runs_a_day
-
-
-def no_more_count(told: dict, lateness: Lateness) -> bool:
-    """Return True if all submissions that may count were graded with the hidden tests."""
-    return 0 < lateness.most_attempts <= len(hidden_runs(told))
 
 
 def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
@@ -169,8 +156,6 @@ def public_results(rows: list[dict], told: dict, lateness: Lateness) -> dict:
     """
     score = float(hidden_runs(told)[-1].get("score") or 0)
     output = OVER_LIMIT.format(lateness.hidden_runs_a_day, f"{score:g}")
-    if no_more_count(told, lateness):
-        output = NO_MORE_COUNT.format(lateness.most_attempts, f"{score:g}")
     tests = [gradescope_test(row) for row in rows]
     return {
         "score": score,
@@ -258,42 +243,6 @@ def prairielearn_results(rows: list[dict]) -> dict:
     return {"gradable": True, "score": round(points / most, 6) if most else 0.0, "tests": tests}
 
 
-def classroom50(chapter: str, checkout: Path) -> None:
-    """Run the public checks on a checkout, and write `result.json` there, with integer scores."""
-    rows = rows_on(checkout, chapter, Path("exercises").resolve(), "none")
-    write_json(checkout / "result.json", classroom50_result(rows, dict(os.environ)))
-
-
-def classroom50_result(rows: list[dict], told: dict[str, str]) -> dict:
-    """Return the record `classroom50/result/v1`. told: the environment of the runner."""
-    whole = all(float(row["max_points"]).is_integer() for row in rows)
-    unit = 1 if whole else 100  # in hundredths if points are not integers
-    tests = [
-        {
-            "test-name": row["exercise"],
-            "passed": row["status"] == Status.PASSED,
-            "score": math.floor(row["points"] * unit + 1e-9),
-            "max-score": round(row["max_points"] * unit),
-            "message": row["message"],
-        }
-        for row in rows
-    ]
-    commit = told.get("COMMIT_URL", "")
-    return {
-        "schema": "classroom50/result/v1",
-        "classroom": told.get("CLASSROOM", ""),
-        "assignment": told.get("ASSIGNMENT", ""),
-        "submission": told.get("SUBMISSION_TAG", ""),
-        "commit": commit,
-        "release": told.get("RELEASE_URL", ""),
-        "review": told.get("REVIEW_URL") or commit,
-        "datetime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "score": sum(test["score"] for test in tests),
-        "max-score": sum(test["max-score"] for test in tests),
-        "tests": tests,
-    }
-
-
 def read_json(path: Path) -> dict:
     """Return the object in a JSON file; {} if the file is missing. Raises CourseError."""
     if not path.exists():
@@ -318,7 +267,6 @@ def write_json(path: Path, record: dict) -> None:
 SYSTEMS: dict[str, Callable[[str, Path], None]] = {
     "gradescope": gradescope,
     "prairielearn": prairielearn,
-    "classroom50": classroom50,
 }
 
 

@@ -1,8 +1,7 @@
 """`tensorgrade channel`: pack the files with which a course system grades a chapter on its own.
 
 Gradescope and PrairieLearn hide these files from learners, so they get the hidden graders (without
-the course's seed). Classroom 50 publishes them, so it gets only the learners' own checks. They only
-show a learner's progress. Grades come from clones (`collect --from git`).
+the course's seed).
 """
 
 import json
@@ -67,36 +66,6 @@ QUESTION = """<pl-question-panel>
 <pl-file-preview></pl-file-preview>
 </pl-submission-panel>
 """
-AUTOGRADER = '''"""Runs the course's public checks on a checkout; writes ./result.json."""
-
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-HERE = Path(__file__).resolve().parent
-MODULE = "tensorgrade.instructor.channel_run"
-pip = [sys.executable, "-m", "pip", "install", "--quiet"]
-if "--installed" not in sys.argv:
-    subprocess.run([*pip, "-r", str(HERE / "requirements.txt")], check=True)
-command = [sys.executable, "-m", MODULE, "classroom50", "{chapter}", os.getcwd()]
-found = subprocess.run(command, cwd=HERE, env=os.environ | {"PYTHONPATH": str(HERE)})
-sys.exit(found.returncode)
-'''
-WORKFLOW = """# For repositories made of the kit, as .github/workflows/self-check.yml:
-# every push runs the public checks.
-name: self-check
-on: [push]
-jobs:
-  check:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
-        with: {python-version: "3.11"}
-      - run: pip install -c constraints.txt -r requirements.txt
-      - run: pytest exercises/
-"""
 
 
 def write_channel(system: str, project: Project, chapter: str, out: Path, isolation: str) -> int:
@@ -122,16 +91,15 @@ def write_channel(system: str, project: Project, chapter: str, out: Path, isolat
 def gradescope(project: Project, chapter: Chapter, isolation: str) -> Files:
     """Return `autograder.zip`: `setup.sh`, `run_autograder` and the hidden graders.
 
-    If the course limits the graded submissions, the public checks are included: later submissions
-    only run these.
+    If the course limits the graded submissions a day, the public checks are included: later
+    submissions only run these.
     """
     own = {
         "setup.sh": SETUP.encode(),
         "run_autograder": for_chapter(GRADESCOPE, chapter),
         "requirements.txt": requirements(project.course),
     }
-    rule = project.course.lateness
-    checks = public(project, chapter) if rule.hidden_runs_a_day or rule.most_attempts else {}
+    checks = public(project, chapter) if project.course.lateness.hidden_runs_a_day else {}
     return own | checks | hidden(project, chapter, isolation) | engine()
 
 
@@ -163,17 +131,6 @@ def prairielearn(project: Project, chapter: Chapter, isolation: str) -> Files:
     }
 
 
-def classroom50(project: Project, chapter: Chapter, isolation: str) -> Files:
-    """Return `autograder.py` with the public checks, and a workflow for learners."""
-    return {
-        "autograder.py": for_chapter(AUTOGRADER, chapter),
-        "self-check.yml": WORKFLOW.encode(),
-        "requirements.txt": requirements(project.course),
-        **public(project, chapter),
-        **engine(),
-    }
-
-
 def public(project: Project, chapter: Chapter) -> Files:
     """Return the files of the public checks. Raises CourseError if a chapter's are not built."""
     refuse_missing(project.exercises / "references" / f"{chapter.name}.safetensors")
@@ -187,7 +144,6 @@ def public(project: Project, chapter: Chapter) -> Files:
 PARCELS: dict[str, Callable[[Project, Chapter, str], Files]] = {
     "gradescope": gradescope,
     "prairielearn": prairielearn,
-    "classroom50": classroom50,
 }
 
 

@@ -116,7 +116,7 @@ def export(
 
 # The exports that show points to learners. Pages are not listed, because they show less before the
 # release.
-FOR_LEARNERS = {("csv", "moodle"), ("csv", "canvas"), ("jsonl", "jsonl-annotations")}
+FOR_LEARNERS = {("csv", "moodle"), ("csv", "canvas")}
 
 
 def not_released(course: Course) -> str:
@@ -696,27 +696,6 @@ def moodle_folder(roster: Roster, student: str) -> str:
     return f"{found['name']}_{found['id']}_assignsubmission_file_" if found else ""
 
 
-def annotations(what: Export) -> list[Path]:
-    """Write a JSON object for each message about a learner's file.
-
-    row counts from 0, as in Dodona's format. A message without a line is about the whole file, and
-    so is one about a notebook, whose lines count within a cell.
-    """
-    lines = [annotation(row) for row in what.rows if row["status"] != Status.PASSED]
-    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    return write(what.folder / "annotations.jsonl", text)
-
-
-def annotation(row: dict) -> dict:
-    """Return the message about one exercise."""
-    about = {name: row[name] for name in ("student", "chapter", "exercise")}
-    line = row.get("line")
-    if line is None or row.get("notebook"):
-        return about | {"command": "append-message", "text": row["message"]}
-    place = {"command": "annotate-code", "row": line - 1, "column": 0}
-    return about | place | {"text": row["message"], "type": "error"}
-
-
 WRITERS: dict[tuple[str, str], Callable[[Export], list[Path]]] = {
     ("csv", "plain"): plain_csv,
     ("csv", "moodle"): moodle_csv,
@@ -724,5 +703,4 @@ WRITERS: dict[tuple[str, str], Callable[[Export], list[Path]]] = {
     ("xlsx", "plain"): workbook,
     ("html", "plain"): learners_pages,
     ("html", "moodle"): moodle_feedback,
-    ("jsonl", "jsonl-annotations"): annotations,
 }

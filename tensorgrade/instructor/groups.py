@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..course import CourseError
@@ -56,18 +56,6 @@ def definition_in(text: str, name: str) -> str:
     while last < len(lines) and (not lines[last].strip() or lines[last][0] in " \t)]}#"):
         last += 1
     return "\n".join(lines[first:last]).strip()[:LONGEST_CODE]
-
-
-def without_names(groups: list[Group], students: list[str]) -> list[Group]:
-    """Return the groups with … instead of learners' names in their code, and without comments."""
-    longest_first = sorted(filter(None, students), key=len, reverse=True)
-    hidden = []
-    for group in groups:
-        code = group.code
-        for student in longest_first:
-            code = re.sub(re.escape(student), "…", code, flags=re.IGNORECASE)
-        hidden.append(replace(group, code=re.sub(r"[ \t]*#[^\n]*", "", code)))
-    return hidden
 
 
 def members(out: Path, group: str) -> list[dict]:

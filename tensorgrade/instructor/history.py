@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable
 
-from ..attempts.verdict import Status
 from .overrides import as_found
-from .store import MOVED, Basis, Result, moment
-from .what_counts import ADDED_LATER
+from .store import MOVED, Basis, Result
 
 OTHER_FILE, OTHER_GRADERS, OTHER_DATES = "another file", "other graders", "other deadlines"
 OTHER_TIME = "another submission time"
@@ -65,12 +63,9 @@ def why(old: dict, row: dict, before: Basis, now: Basis) -> str:
 
 
 def decided(row: dict) -> tuple[float, bool, str] | None:
-    """Return an instructor's decision on a row: points, True if they count, reason; None without.
-
-    The excuse for an exercise that was added after the submission does not count as one.
-    """
+    """Return an instructor's decision on a row, if any: points, True if they count, reason."""
     override = row.get("override")
-    if override is None or override["reason"] == ADDED_LATER:
+    if override is None:
         return None
     return row["points"], bool(row["max_points"]), override["reason"]
 
@@ -88,27 +83,3 @@ def changed_points(events: Iterable[dict]) -> list[dict]:
     """
     own = [event for event in events if event["kind"] == MOVED]
     return [event for event in own if event["points"][0] != event["points"][1]]
-
-
-def record_of(results: Iterable[Result]) -> dict:
-    """Return the record of a finished run for the whole class: time, graders and totals."""
-    results = list(results)
-    graders: dict[str, set[str]] = {}
-    for one in results:
-        graders.setdefault(one.chapter, set()).add(one.basis.graders)
-    return {
-        "at": moment(),
-        "graders": {chapter: sorted(digests) for chapter, digests in sorted(graders.items())},
-        "totals": totals([row for one in results for row in one.rows]),
-    }
-
-
-def totals(rows: list[dict]) -> dict:
-    """Return the totals of the class, for a chart over time."""
-    return {
-        "learners": len({row["student"] for row in rows}),
-        "points": round(sum(row["points"] for row in rows), 3),
-        "most": round(sum(row["max_points"] for row in rows), 3),
-        "passed": sum(row["status"] == Status.PASSED for row in rows),
-        "rows": len(rows),
-    }

@@ -15,11 +15,9 @@ from ..course import CourseError
 from ..lateness import in_zone, read_time
 from ..sources.finding import named
 from ..sources.submitted_files import NOTHING, SubmittedFiles, escaped
-from ..views.words import plural
 from . import store
-from .history import OTHER_FILE, moves, record_of
+from .history import OTHER_FILE, moves
 from .results_folder import (
-    RESULTS,
     SETTINGS,
     Lock,
     digest_of_text,
@@ -29,8 +27,8 @@ from .results_folder import (
     note_on_export,
     write_text,
 )
-from .store import About, Attempt, Basis, Store
-from .what_counts import Rules, files_of
+from .store import RESULTS, About, Attempt, Basis, Store
+from .what_counts import Rules
 
 
 class Ledger:
@@ -40,7 +38,7 @@ class Ledger:
     attempt counts. regraded: ids of messages; a row with one of them does not count as graded.
     exercises: the exercises of each chapter; a submission counts as graded only if each of them has
     a row. waits: called before this run waits for another one; None raises CourseError instead.
-    notes: sentences for the instructor, such as about rows that are damaged or were imported.
+    notes: sentences for the instructor, such as about damaged rows.
     """
 
     def __init__(
@@ -61,24 +59,16 @@ class Ledger:
         self.has_earlier = bool(self.attempts or self.results)
         self.groups = set(self.store.unnamed())
         # On results of earlier runs; a first run has none to compare with.
-        self.notes = self.store.notes + (self.notes_on_changes() if self.has_earlier else [])
+        self.notes = self.notes_on_changes() if self.has_earlier else []
         self.is_first = not self.store.history()
-        self.rules.ignored = set(json.loads(self.store.meta(IGNORED) or "[]"))
         self.moves: list[dict] = []
         self.run = 0
 
     def belongs_to(self, course: str) -> None:
-        """Record the course's name. Raises CourseError if the results are of another course.
-
-        Results without a name, of earlier versions, are accepted if they have one of its chapters.
-        """
-        known, chapters = self.store.meta(COURSE), {chapter for _, chapter in self.results}
-        is_other = known != course if known else chapters and chapters.isdisjoint(self.exercises)
-        if is_other:
-            of = f"the course {known}" if known else f"other chapters ({named(sorted(chapters))})"
-            raise CourseError(
-                f"{self.out} holds results of {of}, not of {course}; choose another --out"
-            )
+        """Record the course's name. Raises CourseError if the results are of another course."""
+        if (known := self.store.meta(COURSE)) not in ("", course):
+            of = f"the course {known}, not of {course}"
+            raise CourseError(f"{self.out} holds results of {of}; choose another --out")
         with self.store.transaction() as connection:
             store.set_meta(connection, COURSE, course)
 
@@ -136,7 +126,6 @@ class Ledger:
         if self.has_earlier:
             self.note_incomplete(todo, asked)
             self.note_older(todo)
-            self.note_over_limit(todo)
         gone = [a for a in self.results if a[0] in forget and a not in asked]
         with self.store.transaction() as connection:
             self.run = store.begin_run(connection)
@@ -239,7 +228,7 @@ class Ledger:
         """Write the rows that count for a learner's chapter, and record their changes."""
         a, newest = (attempts[-1].student, attempts[-1].chapter), attempts[-1]
         counted, rows = self.rules.counted_attempt(attempts)
-        basis = Basis(counted.content, counted.graders, newest.number, self.rules.policy)
+        basis = Basis(counted.content, counted.graders, newest.number, self.rules.lateness.attempts)
         old = self.results.get(a)
         if old and old.is_sound and (old.basis, old.text) == (basis, store.as_text(rows)):
             return
@@ -251,38 +240,6 @@ class Ledger:
         for change in moves(old, basis, rows) if old else []:
             store.add_event(connection, self.run, store.MOVED, change)
         self.results[a] = store.put_result(connection, a, basis, rows)
-
-    def note_over_limit(self, todo: list[SubmittedFiles]) -> None:
-        """Note new files that do not count, because their learners submitted enough before."""
-        most = self.rules.lateness.most_attempts
-        over = [
-            about(one)
-            for one in todo
-            if most
-            and not one.digest.startswith(NOTHING)
-            and one.digest not in (before := files_of(self.attempts.get(about(one), [])))[:most]
-            and len(before) >= most
-        ]
-        if over:
-            why = f"more than {plural(most, 'file')}, so the new one is graded and does not count"
-            self.notes.append(f"{why}: {whose(over)}")
-
-    def new_exercises(self, chapters: Collection[str]) -> dict[str, list[str]]:
-        """Return, by chapter, the exercises that are new since the earlier runs."""
-        known: dict[str, set[str]] = defaultdict(set)
-        for (_, chapter), own in self.attempts.items():
-            if chapter not in chapters:
-                continue
-            known[chapter] |= {row["exercise"] for one in own for row in one.rows}
-        new = {c: [e for e in self.exercises.get(c, ()) if e not in known[c]] for c in known}
-        return {chapter: names for chapter, names in new.items() if names and known[chapter]}
-
-    def ignore(self, new: dict[str, list[str]]) -> None:
-        """Let new exercises never count for files that were graded before."""
-        names = {f"{chapter}/{name}" for chapter, own in new.items() for name in own}
-        self.rules.ignored |= names
-        with self.store.transaction() as connection:
-            store.set_meta(connection, IGNORED, json.dumps(sorted(self.rules.ignored)))
 
     def rename(self, identities: dict[str, str]) -> list[str]:
         """Apply overrides and extensions of a learner's earlier name to the new name.
@@ -377,17 +334,15 @@ class Ledger:
         for event in [event for event in events if event["kind"] in whom]:
             whom[event["kind"]].add((event["student"], event["chapter"]))
         came = [] if self.is_first else sorted(whom["came"])
-        record = record_of(self.results.values()) | {"came": came, "gone": sorted(whom["gone"])}
+        record = {"at": store.moment(), "came": came, "gone": sorted(whom["gone"])}
         connection.execute(
             "UPDATE runs SET record = ? WHERE number = ?", (json.dumps(record), self.run)
         )
 
 
-# Settings of a folder: the exercises that do not count for earlier files; the file and the maximum
-# for which each override was made; the earlier names of each learner, by the course system's id;
-# the course's name.
-IGNORED, OVERRIDES_SEEN, NAMES = "ignored exercises", "overrides", "names"
-COURSE = "course"
+# Settings of a folder: the file and the maximum for which each override was made; the earlier names
+# of each learner, by the course system's id; the course's name.
+OVERRIDES_SEEN, NAMES, COURSE = "overrides", "names", "course"
 
 
 def whose(abouts: Collection[About]) -> str:

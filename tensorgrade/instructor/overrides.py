@@ -107,11 +107,6 @@ def overridden(row: dict, overrides: dict[Key, Override]) -> dict:
     return row if given is None else decided(as_found(row), given)
 
 
-def excused(row: dict, reason: str) -> dict:
-    """Return a row of an excused exercise, without points and maximum."""
-    return decided(row, Override(None, reason))
-
-
 def decided(row: dict, given: Override) -> dict:
     """Return a row with this decision."""
     found = round(row["points"] + row.get("penalty", 0.0), 6)

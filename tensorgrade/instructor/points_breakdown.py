@@ -19,10 +19,6 @@ def points_steps(row: dict) -> list[str]:
     lost = round(graded["max_points"] - found, 6)
     if lost > 0 and row.get("status") != "not_attempted":
         steps.append(f"Lost{cause(row['mistakes'])}: {points(lost)}.")
-    if most := row.get("most_attempts"):
-        steps.insert(
-            0, f"Only your first {plural(most, 'file')} can count, so a later one does not."
-        )
     if extension := row.get("extension"):
         steps.append(f"Extension until {extension['due']}: {extension['reason'].rstrip('.')}.")
     if penalty := row.get("penalty"):
@@ -33,8 +29,8 @@ def points_steps(row: dict) -> list[str]:
 
 
 def is_changed(row: dict) -> bool:
-    """Return True if a penalty, an override, an extension or a limit affects the points."""
-    return any(map(row.get, ("penalty", "override", "extension", "most_attempts")))
+    """Return True if a penalty, an override or an extension affects the points."""
+    return any(map(row.get, ("penalty", "override", "extension")))
 
 
 def cause(mistakes: list[str]) -> str:

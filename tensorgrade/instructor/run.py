@@ -44,8 +44,7 @@ class Run:
     jobs: processes on this machine (0: one per core). scheduler: dask's address. forget: learners
     whose earlier rows are deleted. rescue: accept files with nearly the right name or place.
     roster: the learners of the class. chapters: the only ones to grade; all if empty. again: the
-    only learner to grade; files that are already graded are graded again. new_exercises: `count` or
-    `ignore`, for exercises that were added to a chapter since it was last graded. section: the only
+    only learner to grade; files that are already graded are graded again. section: the only
     learners to grade; all if empty.
     """
 
@@ -56,7 +55,6 @@ class Run:
     rescue: bool = True
     roster: tuple[str, ...] = ()
     chapters: tuple[str, ...] = ()
-    new_exercises: str = ""
     again: str = ""
     section: frozenset[str] = frozenset()
 
@@ -119,7 +117,6 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
     chapters = {submitted_files.chapter for submitted_files in submissions}
     refuse_unbuilt(run.setup.tests, chapters)
     ledger = ledger_of(out, course, run, teams, progress)
-    notes += decide_new_exercises(ledger, run.new_exercises, course, chapters)
     submissions = [h for h in submissions if not (h.missing and ledger.holds(h, run.forget))]
     if known := identities(submitted):
         notes += ledger.rename(known)
@@ -230,33 +227,6 @@ def few_submitted(submissions: list[SubmittedFiles]) -> list[str]:
                 "that is a stray file, name the chapters to grade with --chapter"
             )
     return notes
-
-
-def decide_new_exercises(
-    ledger: Ledger, decision: str, course: Course, chapters: set[str]
-) -> list[str]:
-    """Apply the decision on new exercises, and return a note. Raises CourseError without one.
-
-    chapters: the chapters that are graded now.
-    """
-    if decision not in ("", *DECISIONS):
-        raise CourseError(f"--new-exercises must be {' or '.join(DECISIONS)}, not {decision}")
-    if not (new := ledger.new_exercises(chapters)):
-        return []
-    names = ", ".join(f"{c}/{name}" for c, own in sorted(new.items()) for name in own)
-    points = sum(course.chapter(c).exercise(name).points for c, own in new.items() for name in own)
-    if not decision:
-        raise CourseError(
-            f"new since the last run: {names}. Files graded before get 0 of the {points:g} points. "
-            "Give --new-exercises count to accept this, or ignore to excuse those files"
-        )
-    if decision == IGNORE:
-        ledger.ignore(new)
-    what = "counts for all" if decision == COUNT else "is left out for files graded before"
-    return [f"new since the last run, and {what}: {names}"]
-
-
-DECISIONS = COUNT, IGNORE = "count", "ignore"
 
 
 def unknown_times(submissions: list[SubmittedFiles], course: Course) -> list[str]:

@@ -16,16 +16,15 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ..course import CourseError
 from ..lateness import written
 from ..sources.finding import named
-from .overrides import as_found
 
-NAME = "results.sqlite"
+NAME, RESULTS = "results.sqlite", "results.jsonl"
 VERSION = 1
 MOVED = "moved"  # the kind of event for a row whose points or status changed
 About = tuple[str, str]  # student, chapter
@@ -104,52 +103,27 @@ class Result:
         return json.loads(self.text) if self.is_sound else []
 
 
-# The files of versions up to 0.2. `graded.jsonl` named the submission and the graders of the rows
-# in `results.jsonl`, `anew.jsonl` had rows that replace others, and `before.jsonl` the
-# rows before a run.
-EARLIER_FILES = (
-    *("graded.jsonl", "anew.jsonl", "before.jsonl", "history.jsonl"),
-    *("unnamed.jsonl", "identical.jsonl"),
-)
-
-
-@dataclass
-class Earlier:
-    """The content of an earlier version's files. is_old: True if there are any.
-
-    judged: the digests of the content and of the graders, and the graders' rows. counted: the rows
-    that count; after an interrupted run, those that counted before it. unknown: submissions of rows
-    that no record mentions. twice: submissions with duplicate rows.
-    """
-
-    is_old: bool = False
-    judged: dict[About, tuple[str, str, list[dict]]] = field(default_factory=dict)
-    counted: dict[About, list[dict]] = field(default_factory=dict)
-    unnamed: dict[str, dict] = field(default_factory=dict)
-    history: list[dict] = field(default_factory=list)
-    unknown: list[About] = field(default_factory=list)
-    twice: list[About] = field(default_factory=list)
-
-
 class Store:
-    """The results in a folder. writes: create the file, and import the files of earlier versions.
+    """The results in a folder. writes: create the file if there is none.
 
-    A folder of an earlier version that is only read stays unchanged. notes: sentences about
-    imported results. Raises CourseError for a damaged file.
+    Raises CourseError for a damaged file, for results without the file, such as those of an earlier
+    version, and if there is nothing to read.
     """
 
     def __init__(self, out: Path, writes: bool = False):
         self.out, self.path = out, out / NAME
-        self.memory: sqlite3.Connection | None = None
-        self.notes: list[str] = []
         if self.is_ready():
             if writes:
                 self.check()
+        elif (out / RESULTS).exists():
+            raise CourseError(
+                f"{out} holds results of an earlier version, or {NAME} is missing there; choose "
+                "another --out or restore a backup"
+            )
         elif writes:
             self.create()
         else:
-            self.memory = sqlite3.connect(":memory:", isolation_level=None)
-            self.create()
+            raise CourseError(no_results(out))
 
     def is_ready(self) -> bool:
         """Return True if the file holds results of this version."""
@@ -169,42 +143,16 @@ class Store:
             raise CourseError(damaged(self.path, said.splitlines()[-1]))
 
     def create(self) -> None:
-        """Make the tables, and fill them from the files of an earlier version if there are any."""
-        names = ("results.jsonl", *EARLIER_FILES)
-        has_earlier = any((self.out / name).exists() for name in names)
-        earlier = read_earlier(self.out) if has_earlier else None
+        """Make the tables."""
         with self.transaction() as connection:
             for statement in SCHEMA:
                 connection.execute(statement)
-            if earlier:
-                self.take_over(connection, earlier)
             connection.execute(f"PRAGMA user_version = {VERSION}")
-        if earlier and self.memory is None:
-            for name in EARLIER_FILES:
-                (self.out / name).unlink(missing_ok=True)
-            self.notes += notes_on(earlier)
-
-    def take_over(self, connection: sqlite3.Connection, earlier: Earlier) -> None:
-        """Insert the results from an earlier version's files."""
-        for about, (content, graders, rows) in earlier.judged.items():
-            number = add_attempt(connection, about, content, graders, rows).number
-            counted = earlier.counted.get(about, rows)
-            put_result(connection, about, Basis(content, graders, number), counted)
-        for group, record in earlier.unnamed.items():
-            add_unnamed(connection, group, record)
-        for number, record in enumerate(earlier.history, 1):
-            told = json.dumps(record | {"moved": []})
-            connection.execute("INSERT INTO runs VALUES (?, ?)", (number, told))
-            for move in record["moved"]:
-                add_event(connection, number, MOVED, move | {"at": record["at"]})
 
     @contextmanager
     def connected(self) -> Iterator[sqlite3.Connection]:
         """Open the file briefly, because no connection survives a fork. Raises CourseError."""
         try:
-            if self.memory is not None:
-                yield self.memory
-                return
             wanted = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT, isolation_level=None)
             with closing(wanted) as connection:
                 yield connection
@@ -277,7 +225,7 @@ class Store:
     def refuse_empty(self) -> None:
         """Raise CourseError if the folder holds no results."""
         if not self.count():
-            raise CourseError(f"{self.out} holds no results; `tensorgrade grade` makes them")
+            raise CourseError(no_results(self.out))
 
     def pending(self) -> set[About]:
         """Return the submissions that a run found and has not graded yet."""
@@ -318,26 +266,12 @@ class Store:
 
 def damaged(path: Path, why: str) -> str:
     """Return a sentence on a file that SQLite cannot read."""
-    return (
-        f"{path} is damaged ({why}). Restore it from a backup; or move it away, and "
-        "`tensorgrade grade` grades everything in SUBMITTED again and keeps the other rows of "
-        "results.jsonl"
-    )
+    return f"{path} is damaged ({why}). Restore it from a backup, or choose another --out"
 
 
-def notes_on(earlier: Earlier) -> list[str]:
-    """Return notes on results that were imported from files."""
-    notes = []
-    if earlier.is_old:
-        notes.append(f"results of an earlier version were copied into {NAME}")
-    if earlier.unknown:
-        whose = named(sorted({student for student, _ in earlier.unknown}))
-        what = "what is in SUBMITTED is graded again, other rows of results.jsonl are kept"
-        notes.append(f"{NAME} has no record of these learners, so {what}: {whose}")
-    if earlier.twice:
-        whose = named(sorted("/".join(about) for about in earlier.twice))
-        notes.append(f"results.jsonl holds rows of {whose} more than once; the last ones are kept")
-    return notes
+def no_results(out: Path) -> str:
+    """Return a sentence on a folder without results."""
+    return f"{out} holds no results; `tensorgrade grade` makes them"
 
 
 def checksum(*parts: str) -> str:
@@ -447,61 +381,8 @@ def set_meta(connection: sqlite3.Connection, name: str, value: str) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
 
-def read_earlier(out: Path) -> Earlier:
-    """Return an earlier version's results in a folder. Raises CourseError for other content."""
-    notes = {(n["student"], n["chapter"]): n for n in read_lines(out / "graded.jsonl")}
-    rows = by_submission(read_lines(out / "results.jsonl"))
-    for about, own in by_submission(read_lines(out / "anew.jsonl")).items():
-        if notes.get(about, {}).get("anew"):
-            rows[about] = own
-    earlier = Earlier(any((out / name).exists() for name in EARLIER_FILES))
-    for about, own in sorted(rows.items()):
-        once = {row["exercise"]: row for row in own}
-        earlier.twice += [about] if len(once) < len(own) else []
-        note = notes.get(about)
-        # Rows of an earlier attempt do not belong to the submission in the record.
-        stamp = "" if note is None or note.get("earlier") else note["stamp"]
-        content, _, graders = stamp.rpartition("-")
-        earlier.unknown += [] if note else [about]
-        found = [without_penalty(as_found(row)) for row in once.values()]
-        earlier.judged[about] = (content, graders, found)
-        earlier.counted[about] = list(once.values())
-    for note in read_lines(out / "before.jsonl"):
-        earlier.counted[note["student"], note["chapter"]] = note["rows"]
-    earlier.unnamed = {record["group"]: record for record in read_lines(out / "unnamed.jsonl")}
-    fields = {"at", "totals", "came", "gone", "moved"}
-    earlier.history = records_in(out / "history.jsonl", fields, what="this program's history")
-    return earlier
-
-
 def without_penalty(row: dict) -> dict:
     """Return a row with the points that the graders gave, before any penalty."""
     dates = ("late_seconds", "penalty")
     found = {name: value for name, value in row.items() if name not in dates}
     return found | {"points": round(row["points"] + row.get("penalty", 0.0), 6)}
-
-
-def by_submission(rows: list[dict]) -> dict[About, list[dict]]:
-    """Return rows by (student, chapter)."""
-    found: dict[About, list[dict]] = defaultdict(list)
-    for row in rows:
-        found[row["student"], row["chapter"]].append(row)
-    return dict(found)
-
-
-def read_lines(path: Path) -> list[dict]:
-    """Return the records of a file, without a last line that was cut off. Raises CourseError."""
-    return records_in(path, {"student"}, {"students"}, what="this program's rows")
-
-
-def records_in(path: Path, *fields: set[str], what: str) -> list[dict]:
-    """Return the records of a file, each with all fields of one of the sets."""
-    if not path.exists():
-        return []
-    try:
-        records = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
-    except ValueError:
-        records = [None]
-    if not all(isinstance(r, dict) and any(own <= r.keys() for own in fields) for r in records):
-        raise CourseError(f"{path} does not hold {what}; it was left unchanged")
-    return records

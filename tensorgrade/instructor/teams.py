@@ -80,14 +80,6 @@ class Teams:
                 "team's points; correct the file if a name is wrong"
             )
 
-    def once(self, submissions: list[SubmittedFiles]) -> list[SubmittedFiles]:
-        """Return the submissions with only one member of each team."""
-        first: dict[tuple, SubmittedFiles] = {}
-        for one in self.share(submissions):
-            team = self.of.get((one.student, one.chapter))
-            first.setdefault((one.chapter, team or (one.student,)), one)
-        return list(first.values())
-
 
 def rank(one: SubmittedFiles) -> tuple[bool, bool, float]:
     """Return the sort key of a team's files: the newest one that can be graded comes last."""

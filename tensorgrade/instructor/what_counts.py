@@ -1,15 +1,13 @@
-"""Decide what counts: which attempt, with which late penalty, extension, override and excuse."""
+"""Decide what counts: which attempt, with which late penalty, extension and override."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..lateness import BEST, Lateness
-from ..sources.submitted_files import NOTHING, SubmittedFiles
+from ..sources.submitted_files import SubmittedFiles
 from .extensions import Extension
-from .overrides import Key, Override, excused, overridden
+from .overrides import Key, Override, overridden
 from .store import About, Attempt
-
-ADDED_LATER = "this exercise was added after you submitted your file"
 
 
 @dataclass
@@ -17,23 +15,15 @@ class Rules:
     """The rules by which attempts become rows that count.
 
     lateness: the late policy. overrides: an instructor's decisions against the graders. extensions:
-    later deadlines of single learners. teams: the team of each member. ignored: exercises that do
-    not count for earlier files, as `chapter/exercise`. settings: digests of the settings that these
-    rules come from, by name.
+    later deadlines of single learners. teams: the team of each member. settings: digests of the
+    settings that these rules come from, by name.
     """
 
     lateness: Lateness = field(default_factory=Lateness)
     overrides: dict[Key, Override] = field(default_factory=dict)
     extensions: dict[About, Extension] = field(default_factory=dict)
     teams: Mapping[About, str] = field(default_factory=dict)
-    ignored: set[str] = field(default_factory=set)
     settings: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def policy(self) -> str:
-        """The rule that selects an attempt, such as `best`, or `best of 3` with a limit."""
-        most = self.lateness.most_attempts
-        return f"{self.lateness.attempts} of {most}" if most else self.lateness.attempts
 
     def counted_attempt(self, attempts: list[Attempt]) -> tuple[Attempt, list[dict]]:
         """Return the attempt that counts, and its rows with penalties and overrides.
@@ -41,29 +31,13 @@ class Rules:
         If the best attempt counts, only attempts judged by the same graders are compared, because
         earlier graders may have been wrong.
         """
-        most = self.lateness.most_attempts
-        allowed = within_limit(attempts, most) if most else attempts
-        newest = allowed[-1]
+        newest = attempts[-1]
         options = [newest]
         if self.lateness.attempts == BEST:
-            options += [one for one in allowed[:-1] if one.graders == newest.graders][::-1]
+            options += [one for one in attempts[:-1] if one.graders == newest.graders][::-1]
         dated = [(one, [self.dated(row) for row in one.rows]) for one in options]
         counted, rows = max(dated, key=lambda pair: points(pair[1]))  # the newest of equal ones
-        later = self.added_since(counted, attempts) if self.ignored else set[str]()
-        rows = [excused(row, ADDED_LATER) if row["exercise"] in later else row for row in rows]
-        if newest is not attempts[-1]:
-            rows = [row | {"most_attempts": most} for row in rows]
         return counted, [overridden(row, self.overrides) for row in rows]
-
-    def added_since(self, counted: Attempt, attempts: list[Attempt]) -> set[str]:
-        """Return ignored exercises that were added after this file was graded."""
-        names = {name.partition("/")[2] for name in self.ignored}
-        if counted.content.startswith(NOTHING):
-            return set()
-        same = [one.rows for one in attempts if one.content == counted.content]
-        before = [{row["exercise"] for row in rows} for rows in same if rows]
-        added = {name for name in names if any(name not in own for own in before)}
-        return {name for name in added if f"{counted.chapter}/{name}" in self.ignored}
 
     def dated(self, row: dict) -> dict:
         """Return a row with its late penalty, and with the learner's team and extension."""
@@ -89,21 +63,6 @@ class Rules:
             self.overrides.setdefault((new.get(old, old), chapter, exercise), given)
         for (old, chapter), extension in list(self.extensions.items()):
             self.extensions.setdefault((new.get(old, old), chapter), extension)
-
-
-def within_limit(attempts: list[Attempt], most: int) -> list[Attempt]:
-    """Return the attempts with a learner's first files, up to this number of files."""
-    files = files_of(attempts)[:most]
-    allowed: list[Attempt] = []
-    for attempt in attempts:
-        if attempt.content in files or len(files_of(allowed)) < most:
-            allowed.append(attempt)
-    return allowed
-
-
-def files_of(attempts: list[Attempt]) -> list[str]:
-    """Return the digests of a learner's different files, oldest first."""
-    return list(dict.fromkeys(a.content for a in attempts if not a.content.startswith(NOTHING)))
 
 
 def points(rows: list[dict]) -> float:

@@ -86,22 +86,6 @@ def notes_on_second_folders(found: Plan, submitted: Path) -> list[str]:
     return [f"{are} {why}: {some_names(twice, 90)}; delete one of the two"]
 
 
-def notes_on_nbgrader(found: Plan, submitted: Path) -> list[str]:
-    """Return a note on scripts, if nbgrader grades this folder: it ignores them without a word.
-
-    The gradebook shows that the course uses nbgrader; all courses have its settings.
-    """
-    course = submitted.resolve().parent
-    is_used = all((course / name).is_file() for name in ("nbgrader_config.py", "gradebook.db"))
-    if submitted.resolve().name != "submitted" or not is_used:
-        return []
-    if not (scripts := [place for place in found.places if place.kind == "py"]):
-        return []
-    command = "python -m tensorgrade.nbgrader_plugin.script_to_notebook submitted"
-    told = f"nbgrader grades only notebooks, and {plural(len(scripts), 'script')} came in"
-    return [f"{told}; run `{command}` before `nbgrader autograde`"]
-
-
 def identities(submitted: Path) -> dict[str, str]:
     """Return the course system's id of each learner, by the name of the learner's folder."""
     folders = [folder for folder in submitted.iterdir() if not folder.is_symlink()]

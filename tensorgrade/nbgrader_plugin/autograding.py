@@ -17,14 +17,13 @@ from nbgrader.utils import is_grade, is_solution
 from traitlets import Dict, Enum, Unicode
 
 from ..attempts.setup import Setup
-from ..instructor.gradebook import PREFIX
 from ..lateness import read_time
 from ..sources.companion_files import companion_files
 from ..sources.submitted_files import SubmittedFiles, submission_time
 from .sanitize import reason_in
-from .script_to_notebook import script_behind
-from .warm_grader import ReadApart, grade
+from .warm_grader import grade
 
+PREFIX = "points-"  # the prefix of graded cells in our notebooks
 NO_SUCH_EXERCISE = "The course has no exercise of this name any more."
 
 
@@ -32,7 +31,6 @@ class HiddenGraders(NbGraderPreprocessor):
     """A preprocessor that writes points and a card into every graded cell of a submission."""
 
     graders = Unicode("graders", help="The folder with the hidden tests.").tag(config=True)
-    release = Unicode("release", help="The folder with the released notebooks.").tag(config=True)
     device = Enum(("cpu", "cuda", "auto"), "cpu", help="The device for learner code.").tag(
         config=True
     )
@@ -60,7 +58,7 @@ class HiddenGraders(NbGraderPreprocessor):
             )
         folder = Path(resources.get("metadata", {}).get("path", "."))
         setup = Setup(Path(self.graders).resolve(), self.isolation, self.device)
-        verdicts = grade(self.submitted_files(nb, where, folder, ReadApart(setup)), setup)
+        verdicts = grade(self.submitted_files(nb, where, folder), setup)
         for cell in filter(earns_points, nb.cells):
             self.write(cell, verdicts)
         return nb, resources
@@ -75,18 +73,12 @@ class HiddenGraders(NbGraderPreprocessor):
             if found := submission_time(folder, [folder / f"{chapter}.ipynb"])[0]:
                 gradebook.update_or_create_submission(chapter, student, timestamp=moment(found))
 
-    def submitted_files(
-        self, nb: NotebookNode, where: dict, folder: Path, reader: ReadApart
-    ) -> SubmittedFiles:
-        """Return the submission: the notebook, or the script that was converted to it."""
+    def submitted_files(self, nb: NotebookNode, where: dict, folder: Path) -> SubmittedFiles:
+        """Return the submission: the notebook, or the reason why it cannot be read."""
         student, chapter = where["student"], where["assignment"]
         if (why := reason_in(nb)) is not None:
             return SubmittedFiles(student, chapter, f"{chapter}.ipynb", reason=why)
         beside = companion_files(self.beside.get(chapter, {}), folder)
-        released = Path(self.release, chapter, f"{chapter}.ipynb")
-        script = script_behind(nb, folder / f"{chapter}.py", released, reader)
-        if script is not None:
-            return SubmittedFiles(student, chapter, f"{chapter}.py", script, beside=beside)
         content = nbformat.writes(nb).encode()
         return SubmittedFiles(student, chapter, f"{chapter}.ipynb", content, beside=beside)
 

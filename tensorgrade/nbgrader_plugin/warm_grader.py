@@ -7,53 +7,24 @@ not import pytest and torch. And a submission that kills the process affects no 
 import functools
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from ..attempts.setup import Setup
 from ..course_sources import load_course
 from ..instructor.dependencies import digest_of, graders_files, right_answers
 from ..processes import side_by_side
-from ..runner.source import Unreadable
 from ..sources.submitted_files import SubmittedFiles
 
 TRIES = 2
-Asked = TypeVar("Asked")
-Answer = TypeVar("Answer")
 WARM: dict[tuple, Executor] = {}
 
 
 def grade(submitted_files: SubmittedFiles, setup: Setup) -> list[dict]:
-    """Return rows with the verdicts on a submission."""
-    rows = answer(setup, grade_there, submitted_files)
-    return given_up(submitted_files, setup.tests) if rows is None else rows
-
-
-@dataclass(frozen=True)
-class ReadApart:
-    """A reader that parses learners' files in the sandbox of the warm process.
-
-    Its methods raise CourseError.
-    """
-
-    setup: Setup
-
-    def name_of_source(self, submitted_files: SubmittedFiles) -> str:
-        """Return the name of the file that counts; an empty one if none can be read."""
-        return answer(self.setup, name_there, submitted_files) or ""
-
-    def parts(self, text: str) -> list[tuple[list[str], str]]:
-        """Return the top-level statements of a script; none if it cannot be read."""
-        return answer(self.setup, parts_there, text) or []
-
-
-def answer(setup: Setup, ask: Callable[[Asked], Answer], about: Asked) -> Answer | None:
-    """Call a function in the warm process; return None if every try kills the process.
+    """Return rows with the verdicts on a submission, from the warm process.
 
     A new process is started if the graders have changed on disk.
     """
@@ -61,11 +32,11 @@ def answer(setup: Setup, ask: Callable[[Asked], Answer], about: Asked) -> Answer
     for _ in range(TRIES):
         try:
             with bare_main():
-                answered = warm(key).submit(ask, about)
-            return answered.result()
+                graded = warm(key).submit(grade_there, submitted_files)
+            return graded.result()
         except BrokenProcessPool:
             forget(key)
-    return None
+    return given_up(submitted_files, setup.tests)
 
 
 def digest_now(graders: Path) -> str:
@@ -121,26 +92,6 @@ def grade_there(submitted_files: SubmittedFiles) -> list[dict]:
     from ..instructor import grader
 
     return [verdict.row() for verdict in grader.grade(submitted_files)]
-
-
-def name_there(submitted_files: SubmittedFiles) -> str:
-    """Return the name of the file that counts, in the warm process; empty if none can be read."""
-    from ..instructor import grader
-
-    try:
-        return grader.ready_grader().maker.source_of(submitted_files).filename
-    except Unreadable:
-        return ""
-
-
-def parts_there(text: str) -> list[tuple[list[str], str]]:
-    """Return a script's top-level statements, in the warm process; none if it cannot be read."""
-    from ..instructor import grader
-
-    try:
-        return grader.ready_grader().maker.reader().parts(text)
-    except Unreadable:
-        return []
 
 
 def given_up(submitted_files: SubmittedFiles, graders: Path) -> list[dict]:

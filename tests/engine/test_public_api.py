@@ -2,7 +2,6 @@
 
 import re
 from importlib import import_module, metadata
-from importlib.util import find_spec
 
 import pytest
 
@@ -45,14 +44,6 @@ def test_pages_import_public_modules_only():
         text = path.read_text(encoding="utf-8")
         used = set(re.findall(r"^ *(?:from|import) (tensorgrade[\w.]*)", text, re.MULTILINE))
         assert used <= public, path
-
-
-@pytest.mark.proof
-def test_modules_that_pages_run_exist():
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md")]
-    run = {name for text in texts for name in re.findall(r"python -m (tensorgrade[\w.]*\w)", text)}
-    assert run
-    assert [name for name in run if find_spec(name) is None] == []
 
 
 def test_there_is_one_version_and_the_changelog_has_a_place_for_it():

@@ -12,6 +12,8 @@ import sys
 import time
 from concurrent.futures import Future
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,8 +23,7 @@ from tensorgrade.cli import main
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import grader as grading
 from tensorgrade.instructor import run as running
-from tensorgrade.instructor.results_folder import lines_of
-from tensorgrade.instructor.store import NAME, Store
+from tensorgrade.instructor.store import NAME, RESULTS, Basis, Store, add_attempt, put_result
 from tensorgrade.messages.not_graded import GradingFailed
 
 from .. import support
@@ -60,9 +61,10 @@ def wait_for(out: Path, submissions: int, process: subprocess.Popen) -> None:
 
 def graded_in(out: Path) -> list[tuple[str, str]]:
     """Return the learners and chapters that are graded so far, in the order of grading."""
-    if not (out / NAME).exists():
+    try:
+        own = [attempts[-1] for attempts in Store(out).attempts().values()]
+    except support.CourseError:  # the run has not made the file yet
         return []
-    own = [attempts[-1] for attempts in Store(out).attempts().values()]
     return [(one.student, one.chapter) for one in sorted(own, key=lambda one: one.number)]
 
 
@@ -72,8 +74,14 @@ def graded_in(out: Path) -> list[tuple[str, str]]:
 def put_rows(out: Path, rows: list[dict]) -> None:
     """Make a folder hold these rows and no others."""
     out.mkdir(exist_ok=True)
-    (out / NAME).unlink(missing_ok=True)
-    (out / "results.jsonl").write_bytes(lines_of(rows))
+    for name in (NAME, RESULTS):
+        (out / name).unlink(missing_ok=True)
+    with Store(out, writes=True).transaction() as connection:
+        whose = itemgetter("student", "chapter")
+        for about, own in groupby(sorted(rows, key=whose), whose):
+            judged = list(own)
+            number = add_attempt(connection, about, "", "", judged).number
+            put_result(connection, about, Basis("", "", number), judged)
 
 
 def row(student: str, number: int = 0, status: str = "passed", share: float = 1.0, **more) -> dict:

@@ -8,7 +8,6 @@ from traitlets.config import Config
 
 from tensorgrade.instructor import channel_run
 from tensorgrade.instructor.channel_run import (
-    classroom50_result,
     is_over_limit,
     prairielearn_results,
     public_results,
@@ -114,15 +113,10 @@ def test_nbgraders_own_penalty_is_the_same():
         assert lost == pytest.approx(MOST * rule.share_lost(seconds))
 
 
-def test_prairielearn_gets_a_share_and_classroom_50_integers():
+def test_prairielearn_gets_a_share():
     results = prairielearn_results(chapter_rows("learner", status="partial", share=0.5))
     check_prairielearn(results)
     assert results["score"] == 0.5 and len(results["tests"]) == len(CHAPTER.exercises)
-    for most, unit in ((5.0, 1), (2.5, 100)):
-        rows = [row("learner", 0, "partial", 0.0) | {"points": 0.999 * most, "max_points": most}]
-        result = classroom50_result(rows, {"CLASSROOM": "att", "COMMIT_URL": "c"})
-        assert result["schema"] == "classroom50/result/v1" and result["classroom"] == "att"
-        assert (result["max-score"], result["score"]) == (most * unit, int(0.999 * most * unit))
 
 
 def test_before_the_date_for_feedback_no_system_shows_a_test(tmp_path, monkeypatch):

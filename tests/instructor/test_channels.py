@@ -18,7 +18,7 @@ from .test_channel_results import METADATA, TODAY, check_gradescope, check_prair
 
 pytestmark = pytest.mark.slow
 CH5 = COURSE.chapters[4].name
-SYSTEMS = ("gradescope", "prairielearn", "classroom50")
+SYSTEMS = ("gradescope", "prairielearn")
 
 
 def wrong(chapter: str) -> tuple[str, str]:
@@ -47,7 +47,7 @@ def write_package(system: str, path: Path, chapter=CH1, level="none", course=ROO
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory) -> dict[str, Path]:
-    """The three zips; for level `none`, that every machine has."""
+    """The zips; for level `none`, that every machine has."""
     folder = tmp_path_factory.mktemp("packages")
     return {system: write_package(system, folder / f"{system}.zip") for system in SYSTEMS}
 
@@ -77,7 +77,7 @@ def started(command: list, folder: Path, **environment: str) -> subprocess.Compl
 
 def test_what_is_no_channel_is_one_sentence(tmp_path):
     for system, chapter, level, said in (
-        ("moodle", CH1, "landlock", "gradescope, prairielearn, classroom50"),
+        ("moodle", CH1, "landlock", "gradescope, prairielearn"),
         ("gradescope", "ch9", "landlock", "no chapter named ch9"),
         ("gradescope", CH1, "safe", "full, namespaces, landlock, uid, none"),
     ):
@@ -101,8 +101,7 @@ def test_no_package_holds_the_seed_a_solution_or_another_chapter(packages, syste
         assert not [name for name in files if part in name]
     hidden = [name for name in files if "graders/" in name]
     others = [chapter.name for chapter in COURSE.chapters[1:]]
-    assert bool(hidden) is (system != "classroom50"), "Classroom 50 publishes what it is given"
-    assert not [name for name in hidden if any(other in name for other in others)]
+    assert hidden and not [name for name in hidden if any(other in name for other in others)]
 
 
 def test_in_gradescopes_folders_its_own_script_writes_its_results(packages, tmp_path):
@@ -157,21 +156,6 @@ def test_in_prairielearns_folders_too(packages, tmp_path):
     results = json.loads((base / "results" / "results.json").read_text())
     check_prairielearn(results)
     assert results["gradable"] and results["score"] == 1.0
-
-
-def test_on_a_checkout_of_classroom_50_too(packages, tmp_path):
-    bundle = unpacked(packages["classroom50"], tmp_path / "bundle")
-    (tmp_path / f"{CH1}.py").write_text(wrong(CH1)[1], encoding="utf-8")
-    command = [sys.executable, bundle / "autograder.py", "--installed"]
-    told = {"CLASSROOM": "att", "ASSIGNMENT": "ch1", "SUBMISSION_TAG": "submit/1"}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=os.environ | told, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    result = json.loads((tmp_path / "result.json").read_text())
-    passed = {test["test-name"]: test["passed"] for test in result["tests"]}
-    assert not passed["attention_scores"] and passed["softmax"]
-    assert result["score"] == sum(test["score"] for test in result["tests"])
 
 
 @needs("containers, made by root")

@@ -260,15 +260,6 @@ def test_a_second_folder_of_a_learner_is_reported(tmp_path):
     assert "ada@uni.edu is Ada O'Neil_12345" in said
 
 
-def test_scripts_that_nbgrader_would_ignore_are_reported(tmp_path):
-    source, roster = given_out("canvas", tmp_path, CLASS)
-    for name, word in (("nbgrader_config.py", ""), ("gradebook.db", "3 scripts came in")):
-        (tmp_path / name).touch()
-        said = collect("canvas", source, tmp_path / "submitted", "--roster", roster).said
-        assert word in said and bool(word) == ("script_to_notebook" in said)
-    assert "scripts came in" not in collect("canvas", source, tmp_path / "elsewhere").said
-
-
 # --- times ----------------------------------------------------------------------------------------
 
 GERMAN = (

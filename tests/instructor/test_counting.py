@@ -108,7 +108,7 @@ def test_an_impossible_stamp_is_reported_and_replaced_by_the_files_own_time(term
         ({"attempts": "first"}, "give last or best"),
         ({"feedback_from": "soon"}, "feedback_from"),
         ({"feedback_from": "2032-01-20 08:00"}, "names no time zone"),
-        ({"most_attempts": -1}, "most_attempts is negative"),
+        ({"hidden_runs_a_day": -1}, "hidden_runs_a_day is negative"),
         ({"more": {"scheme": {"weights": {"ch9": 1}}}}, "ch9"),
         ({"more": {"scheme": {"drop_lowest": 6}}}, "drop_lowest is 6"),
         ({"more": {"scheme": {"pass_mark": 120}}}, "pass_mark is 120"),
@@ -149,16 +149,6 @@ def test_the_best_attempt_is_that_with_most_points_after_its_penalty(term):
         graded = term.grade()
     assert points_of(graded)["ada"] == pytest.approx(0.8 * MOST)
     assert {row["late_seconds"] for row in graded.rows.values()} == {0.0}
-
-
-def test_files_after_the_limit_of_attempts_are_graded_and_do_not_count(term):
-    term.settings(most_attempts=2)
-    for share in (0.75, 0.5, 0.75, 1.0):  # the third is the first one again
-        term.put("ada", share)
-        graded = term.grade()
-    assert points_of(graded)["ada"] == 0.75 * MOST and notes_in(graded.said, "more than 2 files")
-    term.settings()
-    assert term.points()["ada"] == MOST
 
 
 # --- overrides -----------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import zipfile
 
 import pytest
@@ -39,7 +38,7 @@ def formula(cell: str) -> bool:
     return cell.lstrip("\t\r\n")[:1] in ("=", "+", "-", "@", "\uff1d")
 
 
-# --- CSV, workbook, annotations ------------------------------------------------------------------
+# --- CSV, workbook -------------------------------------------------------------------------------
 
 
 def test_the_plain_csv_has_the_points_that_count_and_why(term):
@@ -85,23 +84,6 @@ def test_a_workbook_has_numbers_texts_and_one_line_for_each_learner(term):
     one, two = (chapter.points / 2 for chapter in COURSE.chapters[:2])
     assert ada[:6] == ("ada", "Ada O'Neil", "Lab 1", one, two, one + two)
     assert book["class"].auto_filter.ref
-
-
-def test_annotations_have_a_row_if_a_line_is_known(term):
-    rows = [
-        row("ada", 0, "failed", 0.0, message="No scale.", line=12),
-        row("ada", 1, "error", 0.0, message="It is empty.", line=None),
-        row("ada", 2),
-        row("ada", 3, "failed", 0.0, message="No scale, line 2.", line=2, notebook=True),
-    ]
-    put_rows(term.out, rows)
-    text = term.exported("annotations.jsonl", "--format", "jsonl-annotations")
-    found = [json.loads(line) for line in text.splitlines()]
-    assert [(one["command"], one.get("row"), one["text"]) for one in found] == [
-        ("annotate-code", 11, "No scale."),
-        ("append-message", None, "It is empty."),
-        ("append-message", None, "No scale, line 2."),
-    ]
 
 
 # --- Moodle --------------------------------------------------------------------------------------
@@ -368,7 +350,7 @@ def test_what_cannot_be_exported_is_one_sentence(term):
         (("--format", "moodle"), f"--chapter: {CH1}, {CH2}"),
         (("--to", "html", "--format", "moodle", "--chapter", CH1), "no learner has a Moodle"),
         (("--to", "ods"), "no export --to ods"),
-        (("--to", "html", "--format", "jsonl-annotations"), "no export --to html"),
+        (("--to", "html", "--format", "canvas"), "no export --to html"),
         (("--chapter", "ch9"), "no chapter named ch9"),
     ):
         assert said in term.use("export", *options, refused=True)

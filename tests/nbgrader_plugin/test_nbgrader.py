@@ -51,7 +51,7 @@ def scratch(tmp_path_factory) -> Scratch:
         assert (folder / "checks.zip").is_file()
         if name == "ada":
             nbformat.write(read("source"), folder / f"{CH1}.ipynb")
-        if name == "script":  # the untouched notebook stays beside it
+        if name == "script":  # nbgrader grades the untouched notebook beside it
             shutil.copy(ROOT / "solutions" / f"{CH1}.py", folder)
         scratch.learner(name, "submit")
     scratch.run("collect", CH1)
@@ -90,8 +90,9 @@ def test_what_is_released_is_what_the_course_has_built(scratch):
 
 def test_everybody_has_points(scratch, scores):
     assert "does not exist in the database" not in scratch.said
-    whole = ["ada", "script", "noisy", "acting", *HONEST, *RIGHT]
-    expected = dict.fromkeys(whole, MOST[CH1]) | dict.fromkeys(["ben", "linked", *NONE], 0.0)
+    whole = ["ada", "noisy", "acting", *HONEST, *RIGHT]
+    nothing = ["ben", "script", "linked", *NONE]
+    expected = dict.fromkeys(whole, MOST[CH1]) | dict.fromkeys(nothing, 0.0)
     expected |= {"broken_cell": MOST[CH1] - 10}
     assert {name: scores[name] for name in expected} == expected
     others = scores.keys() - expected

@@ -42,9 +42,9 @@ def test_the_guides_show_every_command_system_and_format():
     assert run >= set("doctor bundle collect grade explain report export channel".split())
     systems = ("moodle", "canvas", "gradescope", "git")
     assert [name for name in systems if f"--from {name}" not in text] == []
-    systems = ("gradescope", "prairielearn", "classroom50")
+    systems = ("gradescope", "prairielearn")
     assert [name for name in systems if f"channel {name} " not in text] == []
-    formats = ("moodle", "canvas", "jsonl-annotations")
+    formats = ("moodle", "canvas")
     assert [name for name in formats if f"--format {name}" not in text] == []
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,14 +17,14 @@ from ...folders import FINGERPRINTS
 from ...lateness import in_zone
 from ...messages.not_graded import NoChapterFile, NothingSubmitted
 from ...recognition.fingerprints import load_fingerprints
+from ...sources.submitted_files import NOTHING, WEIGHTS
 from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
 from ..folder_names import safe
-from ..groups import Group, groups_of, without_names
+from ..groups import groups_of
 from ..overrides import decision_sentence
 from ..points_breakdown import is_changed, late, points_steps
-from ..results_folder import in_order, is_in_use
-from ..similarity import SimilarAnswers, identical_files
+from ..results_folder import in_order
 from ..store import Store
 
 # By status: a mark that needs no colour, and words.
@@ -70,9 +69,6 @@ PAGES.tests["loaded"] = lambda rows: any(row["status"] != Status.ERROR for row i
 PAGES.tests["missing"] = lambda row: is_missing(row)
 
 
-NOTHING: Mapping[str, str] = {}
-
-
 def messages_in(references: Path) -> dict[str, str]:
     """Return the course's messages about its known mistakes, by name. Raises CourseError."""
     found: dict[str, str] = {}
@@ -84,68 +80,32 @@ def messages_in(references: Path) -> dict[str, str]:
 def write_report(
     out: Path,
     course: Course,
-    hide_names: bool = False,
-    alike: Sequence[SimilarAnswers] = (),
-    messages: Mapping[str, str] = NOTHING,
+    messages: Mapping[str, str],
     section: str = "",
     learners: Collection[str] = (),
 ) -> Path:
     """Write the page for a folder of results, and return its path. Raises CourseError.
 
-    hide_names: write a separate copy without any names. alike: similar answers for a human to
-    review. messages: the course's messages about mistakes, by name. Other mistakes show the message
-    that a learner got. section: the name of the section whose learners these are. Its page has no
+    messages: the course's messages about mistakes, by name. Other mistakes show the message that a
+    learner got. section: the name of the section whose learners these are. Its page has no
     history, because that is about the whole class.
     """
     store = Store(out)
     rows = rows_of(store, course, learners)
     identical = identical_files(store, learners)
     history = [] if learners else store.history()
-    view = class_view(course, rows, identical, hide_names, history)
+    view = class_view(course, rows, identical, history)
     view["mistakes"] = [
         one | {"message": messages.get(one["name"], one["message"])} for one in view["mistakes"]
     ]
-    view |= {"groups": unnamed_groups(rows, store, hide_names), "alike": with_people(alike, view)}
-    page = render(view, hide_names)
-    name = f"report{f'-{safe(section)}' if section else ''}{'-without-names' * hide_names}.html"
+    view["groups"] = groups_of(rows, store)[:MOST_GROUPS]
+    page = PAGES.get_template("page.html").render(view, states=STATES)
+    name = f"report{f'-{safe(section)}' if section else ''}.html"
     path, temporary = out / name, out / f"report-{os.getpid()}.tmp"  # a run may write it, too
     # Characters that cannot be UTF-8, such as in names of folders, become "?".
     temporary.write_bytes(page.encode("utf-8", "replace"))
     os.replace(temporary, path)
     return path
-
-
-PAUSE = 5.0  # seconds between two looks at a run
-
-
-def watch_report(
-    out: Path,
-    course: Course,
-    hide_names: bool,
-    tell: Callable[[str], None],
-    wait: Callable[[float], None] = time.sleep,
-    messages: Mapping[str, str] = NOTHING,
-    section: str = "",
-    learners: Collection[str] = (),
-) -> Path:
-    """Rewrite the page while a run writes into the folder, and once after it.
-
-    tell: receives a line whenever the page has more results. section, learners: the only ones to
-    show. Raises CourseError.
-    """
-
-    def write() -> Path:
-        return write_report(out, course, hide_names, (), messages, section, learners)
-
-    seen = 0
-    while is_in_use(out):
-        rows = [row for row in Store(out).rows() if not learners or row["student"] in learners]
-        count = len({(row["student"], row["chapter"]) for row in rows})
-        if count not in (0, seen):
-            tell(f"{plural(count, 'submission')} in {write()}")
-            seen = count
-        wait(PAUSE)
-    return write()
 
 
 def rows_of(store: Store, course: Course, learners: Collection[str] = ()) -> list[dict]:
@@ -165,26 +125,27 @@ def rows_of(store: Store, course: Course, learners: Collection[str] = ()) -> lis
     return sorted(own, key=in_order(course.exercise_names))
 
 
-def unnamed_groups(rows: list[dict], store: Store, hide_names: bool) -> list[Group]:
-    """Return the largest groups of unrecognized wrong answers, with hidden names if asked for."""
-    groups = groups_of(rows, store)[:MOST_GROUPS]
-    if not hide_names:
-        return groups
-    return without_names(groups, sorted({row["student"] for row in rows}))
+def identical_files(kept: Store, learners: Collection[str] = ()) -> list[dict]:
+    """Return `chapter` and `students` of each file that several learners share.
 
-
-def with_people(alike: Sequence[SimilarAnswers], view: dict) -> list[dict]:
-    """Return groups of similar answers, with the learners of a view."""
-    people = {person.name: person for person in view["people"]}
+    Learners without any exercise begun are left out, because untouched stubs are always equal.
+    Weights are ignored, because learners may share them. A team counts as one learner. learners:
+    only files that one of them submitted; all files if empty.
+    """
+    groups = defaultdict(list)
+    rows = [((row["student"], row["chapter"]), row) for row in kept.rows()]
+    teams = {a: row["team"] for a, row in rows if row.get("team")}
+    begun = {a for a, row in rows if row["status"] != "not_attempted"}
+    for a, own in sorted(kept.attempts().items()):
+        content = own[-1].content.split(WEIGHTS)[0]
+        if a in begun and content and not content.startswith(NOTHING):
+            groups[a[1], content].append(a[0])
     return [
-        {"group": one, "people": [people[name] for name in one.students if name in people]}
-        for one in alike[:MOST_GROUPS]
+        {"chapter": chapter, "students": students}
+        for (chapter, _), students in groups.items()
+        if len({teams.get((student, chapter), (student,)) for student in students}) > 1
+        and (not learners or set(students) & set(learners))
     ]
-
-
-def render(view: dict, hide_names: bool = False) -> str:
-    """Return the page's HTML. Text that comes from learners is escaped."""
-    return PAGES.get_template("page.html").render(view, states=STATES, hide_names=hide_names)
 
 
 BINS = 10
@@ -196,7 +157,7 @@ ENOUGH_HELP = 40  # the most learners that are listed
 
 @dataclass
 class Person:
-    """One learner. number: replaces the name on pages without names; its order reveals nothing.
+    """One learner. number: replaces a hidden name; its order reveals nothing.
 
     points, most: the earned and the possible points. chapters: the rows by chapter.
     """
@@ -256,13 +217,9 @@ def class_view(
     course: Course,
     rows: list[dict],
     identical: list[dict],
-    hide_names: bool = False,
-    history: Sequence[dict] = (),
+    history: Sequence[dict],
 ) -> dict:
-    """Return the data for the template. If names are hidden, no order reveals them either."""
-    if hide_names:
-        rows = sorted(rows, key=lambda row: in_no_order(row["student"]))
-        identical = [g | {"students": sorted(g["students"], key=in_no_order)} for g in identical]
+    """Return the data for the template."""
     order = [chapter.name for chapter in course.chapters]
     identical = sorted(
         (g for g in identical if g["chapter"] in order),
@@ -274,7 +231,7 @@ def class_view(
     shares = [person.share for person in people.values()]
     return {
         "course": course,
-        "people": sorted(people.values(), key=lambda person: person.number if hide_names else 0),
+        "people": list(people.values()),
         "most": sum(chapter.points for chapter in handed_in),
         "submissions": submissions_where(
             rows, lambda r: not is_missing(r) and not is_without_file(r)
@@ -283,7 +240,6 @@ def class_view(
         "without_file": submissions_where(rows, is_without_file),
         "late": submissions_where(rows, lambda row: bool(row.get("late_seconds"))),
         "changes": changes(history, people),
-        "runs": runs(history),
         "median": median(shares) if shares else 0.0,
         "bins": bins(shares),
         "chapters": [(c, exercise_counts(c, rows, len(people))) for c in handed_in],
@@ -291,7 +247,6 @@ def class_view(
         "hardest": hardest(course, rows),
         "mistakes": mistake_counts(rows),
         "groups": [],
-        "alike": [],
         "helped": needing_help(people),
         "trouble": troubles(troubled, people),
         "troubled": len({(row["student"], row["chapter"]) for row in troubled}),
@@ -323,19 +278,6 @@ def changes(history: Sequence[dict], people: dict[str, Person]) -> dict | None:
         "came": len({student for student, _ in last["came"]}),
         "gone": len({student for student, _ in last["gone"]}),
     }
-
-
-MOST_RUNS = 30
-
-
-def runs(history: Sequence[dict]) -> list[dict]:
-    """Return the totals after each run, oldest first: time, share of points, passed rows."""
-    return [
-        {"at": record["at"], "moved": len(record["moved"])}
-        | record["totals"]
-        | {"share": record["totals"]["points"] / (record["totals"]["most"] or 1)}
-        for record in history[-MOST_RUNS:]
-    ]
 
 
 def bins(shares: list[float]) -> list[int]:
