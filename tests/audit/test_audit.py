@@ -229,14 +229,6 @@ CASES = {
         causal(("if True", "if not self.training"), (SCALE, "self.num_heads**0.5")),
         names=("mask_only_in_evaluation", "scaled_by_sqrt_heads"),
     ),
-    "two mistakes, mask": Case(
-        causal(("if True", "if False"), (SCALE, "self.num_heads**0.5")),
-        names=("no_mask", "scaled_by_sqrt_heads"),
-    ),
-    "two mistakes, axis": Case(
-        causal(("if True", "if False"), ("dim=-1", "dim=-2")),
-        names=("no_mask", "softmax_over_queries"),
-    ),
     "fill not low enough": named(causal(("-torch.inf", "-100.0")), "mask_fill_not_low_enough"),
     "seed of dropout": named(
         causal(("scores = q @", "torch.manual_seed(0)\n        scores = q @")), "dropout_seed_fixed"
