@@ -317,8 +317,6 @@ def merge(value: torch.Tensor, recipe: Recipe, shape: torch.Size) -> torch.Tenso
 def factor(recipe: Recipe, q: torch.Tensor, heads: int, width: int, width_in: int) -> float:
     """Return the factor of the scores."""
     head_dim, tokens = q.shape[-1], q.shape[-2]
-    if recipe.scale.startswith("x"):
-        return float(recipe.scale[1:])
     return {
         "sqrt head_dim": head_dim**-0.5,
         "none": 1.0,

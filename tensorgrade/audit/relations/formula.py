@@ -12,7 +12,6 @@ from ..mapping import Mapping, expected, mapping_of, readings
 from ..reference import (
     MISTAKES,
     Cause,
-    Mistake,
     Recipe,
     attend,
 )
@@ -247,31 +246,7 @@ def matching(run: Run, right: Recipe) -> tuple[Cause, ...]:
         for mistake in MISTAKES:
             if mistake.of(right) != right and matches(mistake.of(right)):
                 return (mistake,)
-        if scale := other_scale(run, right):
-            return (scale,)
     return ()
-
-
-def other_scale(run: Run, right: Recipe) -> Mistake | None:
-    """Search for the factor of the scores; return it as a mistake if the results then agree."""
-
-    def gap(power: float) -> float:
-        found = run.results(replace(right, scale=f"x{2.0**power}"))
-        same = [one for one in found if one.shape == run.actual.shape]
-        return min((float((run.actual - one).norm()) for one in same), default=inf)
-
-    best = min((step / 4 for step in range(-48, 33)), key=gap)
-    low, high = best - 0.25, best + 0.25
-    for _ in range(40):
-        one, other = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (low, other) if gap(one) < gap(other) else (one, high)
-    size = float(run.actual.norm())
-    if not (isfinite(size) and gap(low) <= CLOSE * size):
-        return None
-    right_one = f"{run.sizes.head_dim**-0.5:.4g} = 1 / sqrt({run.sizes.head_dim})"
-    said = f"The scores are multiplied by {2.0**low:.4g}, not by {right_one}."
-    where = ("sqrt", "rsqrt", "scale", "scaling", "**", "/", "softmax")
-    return Mistake("another_scale", said, where)
 
 
 RELATIONS: tuple[type[Relation], ...] = (Masked, Formula, MaskedFormula, DropoutOfWeights)
