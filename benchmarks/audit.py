@@ -437,7 +437,6 @@ def summary(found: dict, case: Case) -> dict:
         "status": status,
         "why": found.get("why", "") or "; ".join(f"{r['name']}: {r['why']}" for r in fails),
         "named": [m["name"] for m in found.get("mistakes", [])],
-        "shown_by": found.get("shown_by", ""),
         "line": (found.get("at") or {}).get("line"),
         "fix": (found.get("at") or {}).get("fix", ""),
         "located": bool(lines & {*case.lines}),
@@ -478,15 +477,13 @@ def print_wrong(rows: list[dict]) -> None:
     rows = [row for row in rows if row not in by_contract]
     same = [row for row in rows if row["status"] == "same"]
     rows = [row for row in rows if row not in same]
-    columns = "cases, found, by an error, named, by results, by a repair, right line".split(", ")
-    print(f"| wrong code | {' | '.join(columns)} |\n|{'---|' * 8}")
+    columns = "cases, found, by an error, named, right line".split(", ")
+    print(f"| wrong code | {' | '.join(columns)} |\n|{'---|' * 6}")
     for kind in [*dict.fromkeys(row["kind"] for row in rows)]:
         own = [row for row in rows if row["kind"] == kind]
         hits = [row for row in own if row["status"] in ("fails", "raises")]
-        named = [row["shown_by"] for row in hits if row["named"]]
-        shares = [len(hits), sum(row["status"] == "raises" for row in own), len(named)]
-        shares += [named.count("results"), named.count("repair")]
-        shares += [sum(r["located"] for r in hits)]
+        shares = [len(hits), sum(row["status"] == "raises" for row in own)]
+        shares += [sum(bool(row["named"]) for row in hits), sum(row["located"] for row in hits)]
         told = [f"{count} ({count / max(len(own), 1):.0%})" for count in shares]
         print(f"| {kind} | {len(own)} | {' | '.join(told)} |")
     print(f"\n{len(by_contract)} more are wrong only by their exercise's own contract:")

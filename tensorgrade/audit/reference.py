@@ -1,12 +1,10 @@
 """Attention as the papers define it, with every known mistake as an option.
 
 Tensors are (batch, tokens, width), with all heads together. A mistake is one changed option, so a
-wrong result can be compared with all of them, and with pairs.
+wrong result can be compared with all of them.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import torch
@@ -65,7 +63,6 @@ def known(name: str, sentence: str, where: str, **change: str) -> Mistake:
     return Mistake(name, sentence, tuple(where.split()), tuple(change.items()))
 
 
-Variant = tuple[Recipe, tuple[Mistake, ...]]
 SCALE = "sqrt rsqrt scale scaling ** / scaled_dot_product_attention softmax"
 MASK = "masked_fill masked_fill_ where triu tril mask softmax scaled_dot_product_attention"
 SPLIT = "view reshape rearrange unflatten chunk"
@@ -320,8 +317,6 @@ def merge(value: torch.Tensor, recipe: Recipe, shape: torch.Size) -> torch.Tenso
 def factor(recipe: Recipe, q: torch.Tensor, heads: int, width: int, width_in: int) -> float:
     """Return the factor of the scores."""
     head_dim, tokens = q.shape[-1], q.shape[-2]
-    if recipe.scale.startswith("x"):
-        return float(recipe.scale[1:])
     return {
         "sqrt head_dim": head_dim**-0.5,
         "none": 1.0,
@@ -401,27 +396,3 @@ def normalized(scores: torch.Tensor, recipe: Recipe, head_dim: int) -> torch.Ten
     if recipe.weights == "twice":
         return torch.softmax(torch.softmax(scores, axis), axis)
     return torch.softmax(scores, axis)
-
-
-def single_variants(right: Recipe) -> list[Variant]:
-    """Return recipes with one mistake."""
-    return [(one.of(right), (one,)) for one in MISTAKES if one.of(right) != right]
-
-
-def double_variants(right: Recipe, masks: set[str] | None) -> Iterator[Variant]:
-    """Yield recipes with mistakes of two options. masks: those that the code may apply, if known."""
-    single = [one for _, (one,) in single_variants(right)]
-    for one, other in combinations(single, 2):
-        recipe = other.of(one.of(right))
-        different = not {name for name, _ in one.change} & {name for name, _ in other.change}
-        if different and (masks is None or recipe.mask in masks):
-            yield recipe, (one, other)
-
-
-def masks_with(table: torch.Tensor) -> set[str] | None:
-    """Return the masks that give a (queries, keys) table of dependence, None if none does."""
-    found = set()
-    for mask in ("none", "causal", "past", "itself too", "one too late", "inverted"):
-        if torch.equal(table, ~hidden_by(mask, *table.shape)):
-            found.add(mask)
-    return found | {*AFTER, *FILLS} if "none" in found else found or None

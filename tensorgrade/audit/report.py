@@ -5,12 +5,6 @@ import re
 from collections.abc import Iterator
 
 MARKS = {"fails": "✗", "holds": "✓"}
-# The words before the sentence on a mistake, by the evidence for it.
-LEADS = {
-    "results": "Known mistake",
-    "repair": "Mistake",
-    "error": "What the error means",
-}
 
 
 def status_of(found: dict) -> int:
@@ -92,7 +86,8 @@ def cause(audit: dict, path: str) -> Iterator[str]:
     """Yield the known mistakes, and the line with its repair."""
     mistakes, at = audit["mistakes"], audit["at"]
     if len(mistakes) == 1:
-        yield f"  {LEADS[audit['shown_by']]}: {mistakes[0]['says']}"
+        lead = "What the error means" if audit["status"] == "not run" else "Known mistake"
+        yield f"  {lead}: {mistakes[0]['says']}"
     elif mistakes:
         yield "  Known mistakes:"
         for one in mistakes:

@@ -286,7 +286,7 @@ class Subject:
                 cache = part
         if value is None:
             shapes = ", ".join(str(tuple(p.shape)) for p in parts if isinstance(p, torch.Tensor))
-            raise CannotRun(f"no result has {n} tokens (shapes: {shapes or 'none'})", plan=self)
+            raise CannotRun(f"no result has {n} tokens (shapes: {shapes or 'none'})")
         return Output(value, weights, cache)
 
     def shaped(self, part: torch.Tensor, b: int, n: int) -> torch.Tensor | None:

@@ -1,6 +1,5 @@
 """Find out by trial how to build and call a definition, whether it is causal, and its mask."""
 
-import ast
 import inspect
 import re
 import time
@@ -11,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .errors import CannotRun, line_of_lone_pass, line_raising, line_to_blame, raised
+from .errors import CannotRun, line_raising, raised
 from .roles import CALL, construction, parameters_of, role_of
 from .subject import (
     FIRST,
@@ -97,14 +96,9 @@ def why_not_run(tried: list[tuple[Exception, Subject]], target: Any) -> CannotRu
         return CannotRun(f"a call needs `{needed}`, and an audit has no value for it")
     ways = f"{len(tried)} combinations of arguments and layouts were tried"
     if not all(lines):
-        furthest, plan = tried[lines.index(0)]
-        ran = isinstance(furthest, CannotRun) and furthest.plan  # no result for each token
-        gap = line_of_lone_pass(ast.parse(plan.text)) if "shapes: none" in str(furthest) else 0
-        at = plan.line + gap - 1 if gap else 0
-        return CannotRun(f"{ways}: {raised(furthest, target)}", at, plan if ran else None, gap > 0)
+        return CannotRun(f"{ways}: {raised(tried[lines.index(0)][0], target)}")
     said = f"{ways}, and each raises an error: {raised(furthest, target)}"
-    blamed = line_to_blame(furthest, plan, FIRST.value("context", plan.equal))
-    return CannotRun(said, blamed or max(lines), plan, blamed > 0)
+    return CannotRun(said, max(lines))
 
 
 def needed_without_value(subject: Subject) -> str:

@@ -1,6 +1,5 @@
 """Equality with the formula of attention, and the known mistake whose results match."""
 
-import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -11,22 +10,17 @@ import torch
 
 from ..mapping import Mapping, expected, mapping_of, readings
 from ..reference import (
+    MISTAKES,
     Cause,
-    Mistake,
     Recipe,
-    Variant,
     attend,
-    double_variants,
-    masks_with,
-    single_variants,
 )
-from ..subject import Subject, dependence, scale_of
+from ..subject import Subject, scale_of
 from ..trials import drawn_mask, leaks
 from .attention import unknown_formula
 from .base import DRAWS, LARGE, NARROW, Broken, Relation, Sizes, Skip
 
 CLOSE = 1e-4
-SECONDS = 0.8  # of the processor, for pairs of mistakes
 UNNAMED = ("softmax", "scaled_dot_product_attention", "return")
 
 
@@ -231,10 +225,7 @@ SPECIAL_CASE = Cause(
 
 
 def matching(run: Run, right: Recipe) -> tuple[Cause, ...]:
-    """Return the known mistakes whose results match, at these sizes and at others.
-
-    One mistake is tried before two, and first those under the mask that the code really applies.
-    """
+    """Return the known mistake whose results match, at these sizes and at others."""
     subject, masked = run.subject, run.visible is not None
     others = [subject.fitted(other) for other in DRAWS]
     with suppress(Exception):
@@ -252,61 +243,10 @@ def matching(run: Run, right: Recipe) -> tuple[Cause, ...]:
             return False
 
     with torch.no_grad():
-        for recipe, mistakes in single_variants(right):
-            if matches(recipe):
-                return mistakes
-        masks = applied_masks(run)
-        until = time.process_time() + SECONDS
-        for recipe, mistakes in double_variants(right, masks):
-            if matches(recipe):
-                return mistakes
-            if time.process_time() > until:
-                break
-        for recipe, mistakes in right_except_for_masks(right, masks):
-            if scale := other_scale(run, recipe):
-                return (*mistakes, scale)
+        for mistake in MISTAKES:
+            if mistake.of(right) != right and matches(mistake.of(right)):
+                return (mistake,)
     return ()
-
-
-def right_except_for_masks(right: Recipe, masks: set[str] | None) -> list[Variant]:
-    """Return the right recipe under each mask that the code may apply."""
-    found: list[Variant] = [] if masks and right.mask not in masks else [(right, ())]
-    every = single_variants(right) if masks else []
-    return found + [
-        (r, one) for r, one in every if r.mask != right.mask and r.mask in (masks or ())
-    ]
-
-
-def applied_masks(run: Run) -> set[str] | None:
-    """Return the masks that the code may apply, by which token its results depend on."""
-    if not run.subject.causal:
-        return None
-    try:
-        return masks_with(dependence(run.subject, run.sizes))
-    except Exception:
-        return None
-
-
-def other_scale(run: Run, right: Recipe) -> Mistake | None:
-    """Search for the factor of the scores; return it as a mistake if the results then agree."""
-
-    def gap(power: float) -> float:
-        found = run.results(replace(right, scale=f"x{2.0**power}"))
-        same = [one for one in found if one.shape == run.actual.shape]
-        return min((float((run.actual - one).norm()) for one in same), default=inf)
-
-    best = min((step / 4 for step in range(-48, 33)), key=gap)
-    low, high = best - 0.25, best + 0.25
-    for _ in range(40):
-        one, other = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (low, other) if gap(one) < gap(other) else (one, high)
-    size = float(run.actual.norm())
-    if not (isfinite(size) and gap(low) <= CLOSE * size):
-        return None
-    right_one = f"{run.sizes.head_dim**-0.5:.4g} = 1 / sqrt({run.sizes.head_dim})"
-    said = f"The scores are multiplied by {2.0**low:.4g}, not by {right_one}."
-    where = ("sqrt", "rsqrt", "scale", "scaling", "**", "/", "softmax")
-    return Mistake("another_scale", said, where)
 
 
 RELATIONS: tuple[type[Relation], ...] = (Masked, Formula, MaskedFormula, DropoutOfWeights)
