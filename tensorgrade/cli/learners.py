@@ -174,19 +174,6 @@ def review(
 
 
 @app.command(rich_help_panel=LEARNERS)
-def quiz(
-    exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
-) -> None:
-    """Answer up to three questions about what your own code does."""
-    from rich.console import Console
-
-    from ..learner.commands.quiz import quiz as run
-    from ..learner.kit import find_kit
-
-    run(find_kit(), exercise, Console(highlight=False))
-
-
-@app.command(rich_help_panel=LEARNERS)
 def compare(
     exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
 ) -> None:
