@@ -1,8 +1,7 @@
-"""The learner's kit: exercises are put back and opened, work is submitted, progress is kept."""
+"""The learner's kit: exercises are put back, work is submitted, progress is kept."""
 
 import json
 import shutil
-import stat
 import zipfile
 
 import pytest
@@ -44,22 +43,8 @@ def test_reset_puts_back_an_exercise_or_a_chapter_and_keeps_a_copy(own):
     said_by(own, "reset", "ch1", inside="exercises")
     assert path.read_text(encoding="utf-8") == before
     path.unlink()
-    missing = f"there is no file exercises/{CHAPTER}.py; `tensorgrade reset {CHAPTER}`"
-    assert missing in said_by(own, "edit", "softmax")
     assert "softmax is restored." in said_by(own, "reset", "softmax")
     assert path.read_text(encoding="utf-8") == before
-
-
-def test_edit_opens_the_line_to_write_in_an_editors_own_way(own, tmp_path):
-    lines = (own / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8").splitlines()
-    at = next(number for number, line in enumerate(lines, 1) if line.strip() == TO_DO)
-    for name, place in (("nano", f"+{at} PATH"), ("code", f"--goto PATH:{at}"), ("other", "PATH")):
-        editor = tmp_path / name
-        editor.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n', encoding="utf-8")
-        editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
-        said_by(own, "edit", "attention_scores", EDITOR=str(editor), VISUAL="", TERM_PROGRAM="")
-        asked = (tmp_path / "asked").read_text(encoding="utf-8").strip()
-        assert asked == place.replace("PATH", str(own / "exercises" / f"{CHAPTER}.py"))
 
 
 def test_the_self_check_records_outcomes_and_mistakes_once(own, tmp_path):
@@ -158,5 +143,8 @@ def test_compare_comes_after_a_pass(kit, tmp_path):
     assert "torch.softmax(x, dim=dim)" in said and "BEGIN SOLUTION" not in said
     said = said_by(own, "compare", "causal_mask")
     assert "does not pass yet" in said and "def " not in said
+    (own / "exercises" / f"{CHAPTER}.py").unlink()
+    missing = f"there is no file exercises/{CHAPTER}.py; `tensorgrade reset {CHAPTER}`"
+    assert missing in said_by(own, "compare", "softmax")
     (own / "solutions.zip").write_bytes(b"PK nonsense")
     assert "download it again" in said_by(own, "compare", "softmax")
