@@ -157,7 +157,7 @@ def review(
 def compare(
     exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
 ) -> None:
-    """Compare your code and its run time with the solution and another one."""
+    """Compare your code with the solution and another one."""
     from rich.console import Console
 
     from ..learner.commands.compare import compare as run
