@@ -27,7 +27,6 @@ from ...recognition.signatures import UNSEEN, Signature, imprint
 from ...runner.serve import seconds
 from ...runner.steps import VERBS, Passing
 from ...sources.submission import Source, Submission
-from .adopted import adopted_mistakes, observe_adopted
 from .casebook import recorded_cases
 
 Names = tuple[str, ...]  # the names of the mistakes in one wrong version
@@ -198,19 +197,15 @@ def has_result(case: Case, seen: Observation) -> bool:
 class Recording:
     """An exercise's cases, to be run on the solution and on one wrong version after another.
 
-    hidden: use the graders' numbers instead of the learners'. isolation: the isolation of adopted
-    mistakes, because they are learners' code.
+    hidden: use the graders' numbers instead of the learners'.
     """
 
-    def __init__(
-        self, project: Project, chapter: str, exercise: str, hidden: bool, isolation: str = "auto"
-    ):
+    def __init__(self, project: Project, chapter: str, exercise: str, hidden: bool):
         self.project, self.chapter = project, chapter
-        self.exercise, self.hidden, self.isolation = exercise, hidden, isolation
+        self.exercise, self.hidden = exercise, hidden
         self.source = project.solution(chapter).read_text(encoding="utf-8")
         self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
         self.forms = {form.name: form for form in forms_of(project, exercise)}
-        self.adopted = {one.name: one for one in adopted_mistakes(project, chapter, exercise)}
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -236,8 +231,8 @@ class Recording:
 
     @property
     def singles(self) -> list[Version]:
-        """Return the versions with one mistake: each of the author's, then each adopted one."""
-        return [Version((name,)) for name in (*self.mistakes, *self.adopted)]
+        """Return the versions with one mistake."""
+        return [Version((name,)) for name in self.mistakes]
 
     @cached_property
     def in_forms(self) -> list[Version]:
@@ -251,8 +246,7 @@ class Recording:
     def rows(self, versions: Iterable[Version]) -> Rows:
         """Return the imprints of versions on all cases.
 
-        Raise EditError if a version's edits do not fit together. Raise CourseError if an adopted
-        text cannot be loaded.
+        Raise EditError if a version's edits do not fit together.
         """
         entries = self.references.entries
         run = [case for case, _ in entries if case.signature not in UNSEEN]
@@ -268,23 +262,16 @@ class Recording:
     def observed(
         self, versions: list[Version], cases: list[Case]
     ) -> Iterator[tuple[Version, list[Observation]]]:
-        """Yield each version with its observations on these cases.
-
-        Adopted mistakes are learners' code, so they run in isolation.
-        """
-        learned = [self.adopted[v.mistakes[0]] for v in versions if self.is_adopted(v)]
-        found = observe_adopted(self.project, self.chapter, learned, cases, self.isolation)
-        yield from ((Version((one.name,)), seen) for one, seen in found)
+        """Yield each version with its observations on these cases."""
         for version in versions:
-            if not self.is_adopted(version):
-                source = self.source_of(version)
-                written = len(version.mistakes) < 2  # pairs are combined automatically
-                if written:
-                    self.refuse_no_python(version)
-                seen = observe_submission(self.submission(source), cases)
-                if written:
-                    self.refuse_endless(version, cases, seen)
-                yield version, seen
+            source = self.source_of(version)
+            written = len(version.mistakes) < 2  # pairs are combined automatically
+            if written:
+                self.refuse_no_python(version)
+            seen = observe_submission(self.submission(source), cases)
+            if written:
+                self.refuse_endless(version, cases, seen)
+            yield version, seen
 
     def refuse_no_python(self, version: Version) -> None:
         """Raise CourseError if a version cannot be parsed: no learner's result would match it.
@@ -322,10 +309,6 @@ class Recording:
         """Return the solution as a submission."""
         return self.project.submission(self.chapter, self.source)
 
-    def is_adopted(self, version: Version) -> bool:
-        """Return True if a version is a text that a learner wrote."""
-        return not version.form and not self.adopted.keys().isdisjoint(version.mistakes)
-
     def fits(self, version: Version) -> bool:
         """Return True if a version's edits can be made together: they do not edit the same text."""
         try:
@@ -347,7 +330,7 @@ def signatures_in(path: Path, text: str) -> dict[str, Signature]:
 
 
 def pairs_of(recording: Recording, found: list[Fingerprint]) -> list[Version]:
-    """Return every pair of the author's mistakes that have unique fingerprints."""
+    """Return every pair of mistakes that have unique fingerprints."""
     alone = {one.mistakes for one in found}
     names = [name for name in recording.mistakes if (name,) in alone]
     return [Version(pair) for pair in combinations(names, 2)]
@@ -377,19 +360,13 @@ def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
     return found.all[1:]
 
 
-SIDE = {True: "hidden", False: "learners'"}
-
-
 def twins(recording: Recording, rows: Rows, found: "Lookalikes") -> Iterator[str]:
     """Yield a sentence for each mistake that looks like something else. Add the rest to `found`."""
     for version in recording.singles:
         (name,) = version.mistakes
-        twin, own = found.of(rows[version]), recording.mistakes.get(name)
+        twin, own = found.of(rows[version]), recording.mistakes[name]
         if twin is None:
             found.add(Fingerprint((name,), rows[version]))
-        elif own is None:
-            alike = " and ".join(twin) or f"a right answer on {SIDE[recording.hidden]} cases"
-            yield f"{recording.exercise}: {name}, adopted, looks like {alike}"
         elif not own.same_as or own.same_as not in twin:
             alike = " and ".join(twin) or "a right answer"
             yield f"{recording.exercise}: {name} looks like {alike}"
