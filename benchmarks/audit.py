@@ -252,8 +252,9 @@ def public_code() -> Iterator[tuple[Path, str, str]]:
 
 def drawn_mutants(count: int) -> Iterator[Case]:
     """Yield mutants of solutions, drawn evenly from all exercises."""
-    from tensorgrade.author.proofs.made_attempts import Form
     from tensorgrade.author.proofs.mutants import mutants, sample
+
+    from tensorgrade.author.proofs.made_attempts import Form
 
     exercises = [(chapter, name) for chapter, names in CORE.items() for name in names.split()]
     for chapter, exercise in exercises:

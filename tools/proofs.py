@@ -21,7 +21,16 @@ COURSE = ("graders", "solutions", "course_config.py")
 ENGINE = ("attempts", "judging", "recognition", "runner")
 # Names of the proofs, each with its command.
 PROOFS = {
-    "proofs among the tests": ["pytest", "tests", "-m", "proof", "--amount", "100", "--timeout", "7200"],
+    "proofs among the tests": [
+        "pytest",
+        "tests",
+        "-m",
+        "proof",
+        "--amount",
+        "100",
+        "--timeout",
+        "7200",
+    ],
     "floors": [sys.executable, "-m", "tests.floors"],
     "kill matrix": ["tensorgrade", "kill-matrix"],
 }

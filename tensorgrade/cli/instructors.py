@@ -285,43 +285,6 @@ def channel(
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
-def adopt(
-    out: Graded,
-    group: Annotated[str, typer.Argument(help="A group of wrong answers, as the report names it.")],
-    name: Annotated[str, typer.Option(help="The mistake's name, such as no_scale.")],
-    message: Annotated[str, typer.Option(help="A sentence that points a learner at the idea.")],
-    deduction: Annotated[
-        float | None,
-        typer.Option(help="Share of the points to deduct, 0 to 1; by default, points stay."),
-    ] = None,
-    preview: Annotated[
-        bool, typer.Option("--preview", help="Only show whose points change; write nothing.")
-    ] = False,
-) -> None:
-    """Turn wrong answers without a name into a known mistake."""
-    from ..author.recording.adopted import Adopted, set_deduction
-    from ..author.recording.adopted import adopt as add
-    from ..instructor.groups import members, representative, share_lost
-    from ..project import find_project
-
-    project, record = find_project(), representative(out, group)
-    rows = members(out, group)
-    share = share_lost(rows) if deduction is None else deduction
-    if not 0 <= share <= 1:
-        raise CourseError(f"--deduction must be a share of the points, 0 to 1, not {share:g}")
-    for row in rows:
-        now, then = row["points"], round((1 - share) * row["max_points"], 2)
-        change = "stay" if abs(now - then) < 0.01 else f"become {then:g}"
-        typer.echo(f"{row['student']}: {now:g} of {row['max_points']:g} points {change}")
-    if preview:
-        return
-    mistake = Adopted(name, message, record["code"])
-    path = add(project, record["chapter"], record["exercise"], mistake)
-    set_deduction(project, record["exercise"], name, share)
-    typer.echo(f"{path} contains it; run `tensorgrade build` to recognize it")
-
-
-@app.command(rich_help_panel=INSTRUCTORS)
 def questions(
     submitted: Annotated[Path, typer.Argument(help="Folder with <student>/<chapter>/.")],
     out: Annotated[Path, typer.Option(help="Folder for the quizzes.")] = Path("questions"),

@@ -105,26 +105,12 @@ def reset(
     """Restore an exercise's original; a copy of your file is kept."""
     from ..learner.kit import find_kit
     from ..learner.kit import reset as put_back
+    from ..views.words import path_here
 
     kit = find_kit()
     copy = put_back(kit, exercise)
-    kept = f"Your file is kept: {shown(copy)}" if copy else "The chapter's file was missing."
+    kept = f"Your file is kept: {path_here(copy)}" if copy else "The chapter's file was missing."
     typer.echo(f"{exercise} is restored. {kept}")
-
-
-@app.command(rich_help_panel=LEARNERS)
-def edit(
-    exercise: Annotated[str, typer.Argument(help="The exercise to open.")],
-) -> None:
-    """Open an exercise at its line, in $EDITOR or VS Code."""
-    from ..learner.kit import NO_EDITOR, find_kit, line_to_edit, open_in_editor
-
-    kit = find_kit()
-    chapter = kit.course.exercise(exercise)[0].name
-    path, line = kit.path(chapter), line_to_edit(kit.text(chapter), exercise)
-    if not open_in_editor(path, line):
-        typer.echo(f"{shown(path)}:{line}")
-        typer.echo(NO_EDITOR)
 
 
 @app.command(rich_help_panel=LEARNERS)
@@ -154,12 +140,6 @@ def progress() -> None:
     show_progress(find_kit(), Console(highlight=False))
 
 
-def shown(path: Path) -> str:
-    """Return a path relative to the current folder if it is below it."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
-
-
 @app.command(rich_help_panel=LEARNERS)
 def review(
     every: Annotated[bool, typer.Option("--all", help="All your mistakes, due or not.")] = False,
@@ -174,23 +154,10 @@ def review(
 
 
 @app.command(rich_help_panel=LEARNERS)
-def quiz(
-    exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
-) -> None:
-    """Answer up to three questions about what your own code does."""
-    from rich.console import Console
-
-    from ..learner.commands.quiz import quiz as run
-    from ..learner.kit import find_kit
-
-    run(find_kit(), exercise, Console(highlight=False))
-
-
-@app.command(rich_help_panel=LEARNERS)
 def compare(
     exercise: Annotated[str, typer.Argument(help="An exercise that passes its checks.")],
 ) -> None:
-    """Compare your code and its run time with the solution and another one."""
+    """Compare your code with the solution and another one."""
     from rich.console import Console
 
     from ..learner.commands.compare import compare as run

@@ -218,7 +218,8 @@ def notebook(quiz: Quiz) -> dict:
     """Return cells for nbgrader: each question with a cell for the letter and a graded test."""
     cells = [markdown("title", f"# Questions on your own code\n\nFor {clean(quiz.student)}")]
     for number, one in enumerate(quiz.questions, 1):
-        options = "\n".join(f"- **{letter}** {clean(text)}" for letter, text in lettered(one))
+        lettered = zip("abcdefgh", one.options, strict=False)
+        options = "\n".join(f"- **{letter}** {clean(text)}" for letter, text in lettered)
         code = f"\n\n    {clean(one.code)}" if one.code else ""
         asked = f"**{number}.** {one.exercise} {one.place}{code}\n\n{clean(one.text)}\n\n{options}"
         cells.append(markdown(f"question_{number}", asked))
@@ -230,11 +231,6 @@ def notebook(quiz: Quiz) -> dict:
         cells.append(graded(f"test_{number}", test, solution=False))
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}, "cells": cells}
-
-
-def lettered(question: Question) -> list[tuple[str, str]]:
-    """Return the options with their letters."""
-    return list(zip("abcdefgh", question.options, strict=False))
 
 
 def markdown(name: str, source: str) -> dict:

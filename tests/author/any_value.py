@@ -74,8 +74,7 @@ class SmallCourse:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text, encoding="utf-8")
         self.made = {
-            hidden: build_exercise(str(root), CHAPTER, "f", hidden, "none")
-            for hidden in (False, True)
+            hidden: build_exercise(str(root), CHAPTER, "f", hidden) for hidden in (False, True)
         }
 
     def attempt(self, source: str, hidden: bool = False) -> Attempt:

@@ -52,11 +52,11 @@ def derived(root: Path) -> dict[str, bytes]:
 
 
 def build_exercise(
-    root: str, chapter: str, exercise: str, hidden: bool, isolation: str = "auto"
+    root: str, chapter: str, exercise: str, hidden: bool
 ) -> tuple[References, list[Fingerprint]]:
     """Return an exercise's references and fingerprints; with pairs of mistakes on public cases."""
     torch.set_num_threads(1)
-    recording = Recording(Project(Path(root)), chapter, exercise, hidden, isolation)
+    recording = Recording(Project(Path(root)), chapter, exercise, hidden)
     rows = recording.rows(recording.singles)
     prints = tell_apart(recording, rows)
     if not hidden:

@@ -1,13 +1,12 @@
-"""The learner's kit: exercises are put back and opened, work is submitted, progress is kept."""
+"""The learner's kit: exercises are put back, work is submitted, progress is kept."""
 
 import json
 import shutil
-import stat
 import zipfile
 
 import pytest
 
-from ..kits import FIRST, solved, typed, write
+from ..kits import FIRST, solved, write
 from ..support import ROOT, cli, run_pytest
 
 CHAPTER = FIRST[0]
@@ -44,22 +43,8 @@ def test_reset_puts_back_an_exercise_or_a_chapter_and_keeps_a_copy(own):
     said_by(own, "reset", "ch1", inside="exercises")
     assert path.read_text(encoding="utf-8") == before
     path.unlink()
-    missing = f"there is no file exercises/{CHAPTER}.py; `tensorgrade reset {CHAPTER}`"
-    assert missing in said_by(own, "edit", "softmax")
     assert "softmax is restored." in said_by(own, "reset", "softmax")
     assert path.read_text(encoding="utf-8") == before
-
-
-def test_edit_opens_the_line_to_write_in_an_editors_own_way(own, tmp_path):
-    lines = (own / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8").splitlines()
-    at = next(number for number, line in enumerate(lines, 1) if line.strip() == TO_DO)
-    for name, place in (("nano", f"+{at} PATH"), ("code", f"--goto PATH:{at}"), ("other", "PATH")):
-        editor = tmp_path / name
-        editor.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\n', encoding="utf-8")
-        editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
-        said_by(own, "edit", "attention_scores", EDITOR=str(editor), VISUAL="", TERM_PROGRAM="")
-        asked = (tmp_path / "asked").read_text(encoding="utf-8").strip()
-        assert asked == place.replace("PATH", str(own / "exercises" / f"{CHAPTER}.py"))
 
 
 def test_the_self_check_records_outcomes_and_mistakes_once(own, tmp_path):
@@ -147,7 +132,7 @@ def test_a_course_can_put_its_solutions_into_the_kit(small_course, tmp_path):
     assert names[1] == set()
 
 
-def test_compare_and_quiz_come_after_a_pass(kit, tmp_path):
+def test_compare_comes_after_a_pass(kit, tmp_path):
     own = solved(kit, tmp_path / "kit", CHAPTER)
     assert "solutions.zip" in said_by(own, "compare", "softmax"), "where solutions come from"
     done = cli("bundle", "--solutions", "--out", own / "solutions.zip", cwd=ROOT)
@@ -156,10 +141,10 @@ def test_compare_and_quiz_come_after_a_pass(kit, tmp_path):
     titles = ("yours", "the reference solution", "PyTorch's own")
     assert [said.index(title) for title in titles] == sorted(said.index(t) for t in titles)
     assert "torch.softmax(x, dim=dim)" in said and "BEGIN SOLUTION" not in said
-    for command in ("compare", "quiz"):
-        said = said_by(own, command, "causal_mask")
-        assert "does not pass yet" in said and "def " not in said
-    said = typed(own, "quiz", "softmax", lines="z\na\na\na\n")
-    assert "Type one of the letters a, b" in said and "of 3 right." in said
+    said = said_by(own, "compare", "causal_mask")
+    assert "does not pass yet" in said and "def " not in said
+    (own / "exercises" / f"{CHAPTER}.py").unlink()
+    missing = f"there is no file exercises/{CHAPTER}.py; `tensorgrade reset {CHAPTER}`"
+    assert missing in said_by(own, "compare", "softmax")
     (own / "solutions.zip").write_bytes(b"PK nonsense")
     assert "download it again" in said_by(own, "compare", "softmax")

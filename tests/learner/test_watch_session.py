@@ -84,15 +84,20 @@ def test_a_key_opens_the_line_to_look_at_in_the_editor(session, stub, monkeypatc
     monkeypatch.setattr(
         "tensorgrade.learner.kit.subprocess.run", lambda command, **_: opened.append(command)
     )
-    monkeypatch.delenv("VISUAL", raising=False)
-    monkeypatch.setenv("EDITOR", "nano")
+    for name in ("VISUAL", "TERM_PROGRAM"):
+        monkeypatch.delenv(name, raising=False)
     text = save(session, stub.replace(STUB, "return inputs @ inputs.T", 1))
     place = re.search(rf"{CHAPTER}\.py:(\d+)", text)
-    assert session.press("o")
-    assert opened == [["nano", f"+{place[1]}", str(session.checker.path(CHAPTER))]]
+    path = str(session.checker.path(CHAPTER))
+    for editor, words in (
+        ("nano", [f"+{place[1]}", path]),
+        ("code", ["--goto", f"{path}:{place[1]}"]),
+        ("other", [path]),
+    ):
+        monkeypatch.setenv("EDITOR", editor)
+        assert session.press("o") and opened[-1] == [editor, *words]
     assert f"opened line {place[1]}" in shown(session)
-    for name in ("EDITOR", "TERM_PROGRAM"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("EDITOR")
     monkeypatch.setattr("tensorgrade.learner.kit.shutil.which", lambda _: None)
     assert session.press("o") and "No editor is known" in shown(session)
 

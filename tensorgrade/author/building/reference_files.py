@@ -28,7 +28,6 @@ from ...recognition.fingerprints import (
     read_text,
     write_text,
 )
-from ..recording.adopted import adopted_mistakes
 from ..recording.bugs import bugs_of
 from ..recording.digests import part_digest
 from ..recording.references import Recording, known
@@ -106,11 +105,7 @@ class Side:
 
     def messages(self, exercises: list[str]) -> dict[str, str]:
         """Return the messages of the mistakes in some exercises, by the mistakes' names."""
-        found = {one.name: one.message for name in exercises for one in known(self.project, name)}
-        for name in exercises:
-            adopted = adopted_mistakes(self.project, self.chapter, name)
-            found |= {one.name: one.message for one in adopted}
-        return found
+        return {one.name: one.message for name in exercises for one in known(self.project, name)}
 
 
 def reference_files(project: Project, options: BuildOptions, tell: Tell) -> Iterator[Derived]:

@@ -24,6 +24,7 @@ from ...course import Chapter, CourseError, Exercise
 from ...course_sources import EXERCISE
 from ...exchange.cases import Case
 from ...exchange.references import Seen
+from ...exchange.text import LONGEST_MESSAGE
 from ...grader_files import grader_path, syntax_of
 from ...judging.checked import CheckedExercise
 from ...judging.checks import bind_checks
@@ -38,11 +39,11 @@ from ..building.derive import with_hints
 from ..building.parts import BuildOptions
 from ..building.script import REGION, Script, read_script
 from ..reaching import bound_by, reached
-from ..recording.adopted import LONGEST_OF_TWO, Adopted, adopted_file, adopted_mistakes
 from ..recording.bugs import given_code, mistake_given
 from ..recording.casebook import recorded_cases
 
 FEWEST_HINTS = 2
+LONGEST_OF_TWO = (LONGEST_MESSAGE - 1) // 2  # a row has to hold two messages
 # Learner code sees numbers that are derived from the seed. An attacker who tries all short seeds
 # until one of them gives those numbers knows every hidden case.
 SMALLEST_SEED = 1 << 64
@@ -191,7 +192,6 @@ class ExerciseFile:
             self.wrong_tests,
             self.missing_groups,
             self.wrong_mistakes,
-            self.names_taken,
         ]
         try:
             for look in looks:
@@ -312,19 +312,6 @@ class ExerciseFile:
         for one in mistakes:
             for said in self.wrong_with(one, source):
                 yield place_of_mistake(self.project, one.name) + said
-
-    def names_taken(self) -> Iterator[str]:
-        """Yield adopted mistakes whose name another mistake has, perhaps a newer one."""
-        names = Counter(one.name for one in [*self.project.mistakes, *self.adopted])
-        path = adopted_file(self.project, self.chapter, self.exercise.name)
-        for name in dict.fromkeys(one.name for one in self.adopted):
-            if names[name] > 1:
-                yield f"{path}: another mistake is named {name}, too"
-
-    @cached_property
-    def adopted(self) -> list[Adopted]:
-        """Return the exercise's adopted mistakes."""
-        return adopted_mistakes(self.project, self.chapter, self.exercise.name)
 
     def wrong_with(self, one: Mistake, source: str) -> Iterator[str]:
         """Yield the problems of one mistake."""

@@ -39,8 +39,6 @@ def part_digest(recording: Recording) -> str:
     packed = [pack(case_to_json(case), case.tensors) for case in recording.cases]
     made_from += map(digest_of_bytes, packed)  # with the numbers to the last bit
     made_from += [f"{one.name} {digest_of_bytes(one.content)}" for one in project.beside(chapter)]
-    if recording.adopted:  # learners' code, which runs within these limits
-        made_from.append(repr(project.course.limits))
     if not recording.hidden:  # reference traces, the names of their values, and first effects
         made_from.append(engine_digest(COMPARED_WITH))
         made_from.append(repr(sorted(project.stages.items())))
@@ -56,7 +54,6 @@ def pairs_digest(recording: Recording) -> str:
     name = recording.exercise
     mistakes = digest(
         *(repr((m.name, m.edits[name])) for m in recording.mistakes.values()),
-        *(repr((one.name, one.source)) for one in recording.adopted.values()),
     )
     cases = (json.dumps(case_to_json(case)) for case in recording.cases)
     return digest(code_digest(recording), digest(*cases, mistakes))

@@ -24,7 +24,6 @@ from ...recognition.signatures import UNSEEN, Signature, imprint
 from ...runner.serve import seconds
 from ...runner.steps import VERBS, Passing
 from ...sources.submission import Source, Submission
-from .adopted import adopted_mistakes, observe_adopted
 from .casebook import recorded_cases
 
 Names = tuple[str, ...]  # a version of an exercise: the names of its mistakes
@@ -153,18 +152,14 @@ def has_result(case: Case, seen: Observation) -> bool:
 class Recording:
     """An exercise's cases, to be run on the solution and on one wrong version after another.
 
-    hidden: use the graders' numbers instead of the learners'. isolation: the isolation of adopted
-    mistakes, because they are learners' code.
+    hidden: use the graders' numbers instead of the learners'.
     """
 
-    def __init__(
-        self, project: Project, chapter: str, exercise: str, hidden: bool, isolation: str = "auto"
-    ):
+    def __init__(self, project: Project, chapter: str, exercise: str, hidden: bool):
         self.project, self.chapter = project, chapter
-        self.exercise, self.hidden, self.isolation = exercise, hidden, isolation
+        self.exercise, self.hidden = exercise, hidden
         self.source = project.solution(chapter).read_text(encoding="utf-8")
         self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
-        self.adopted = {one.name: one for one in adopted_mistakes(project, chapter, exercise)}
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -190,14 +185,13 @@ class Recording:
 
     @property
     def singles(self) -> list[Names]:
-        """Return the versions with one mistake: each of the author's, then each adopted one."""
-        return [(name,) for name in (*self.mistakes, *self.adopted)]
+        """Return the versions with one mistake."""
+        return [(name,) for name in self.mistakes]
 
     def rows(self, versions: Iterable[Names]) -> Rows:
         """Return the imprints of versions on all cases.
 
-        Raise EditError if a version's edits do not fit together. Raise CourseError if an adopted
-        text cannot be loaded.
+        Raise EditError if a version's edits do not fit together.
         """
         entries = self.references.entries
         run = [case for case, _ in entries if case.signature not in UNSEEN]
@@ -213,23 +207,16 @@ class Recording:
     def observed(
         self, versions: list[Names], cases: list[Case]
     ) -> Iterator[tuple[Names, list[Observation]]]:
-        """Yield each version with its observations on these cases.
-
-        Adopted mistakes are learners' code, so they run in isolation.
-        """
-        learned = [self.adopted[names[0]] for names in versions if self.is_adopted(names)]
-        found = observe_adopted(self.project, self.chapter, learned, cases, self.isolation)
-        yield from (((one.name,), seen) for one, seen in found)
+        """Yield each version with its observations on these cases."""
         for version in versions:
-            if not self.is_adopted(version):
-                source = self.source_of(version)
-                written = len(version) < 2  # pairs are combined automatically
-                if written:
-                    self.refuse_no_python(version)
-                seen = observe_submission(self.submission(source), cases)
-                if written:
-                    self.refuse_endless(version, cases, seen)
-                yield version, seen
+            source = self.source_of(version)
+            written = len(version) < 2  # pairs are combined automatically
+            if written:
+                self.refuse_no_python(version)
+            seen = observe_submission(self.submission(source), cases)
+            if written:
+                self.refuse_endless(version, cases, seen)
+            yield version, seen
 
     def refuse_no_python(self, version: Names) -> None:
         """Raise CourseError if a version cannot be parsed: no learner's result would match it.
@@ -263,10 +250,6 @@ class Recording:
         """Return the solution as a submission."""
         return self.project.submission(self.chapter, self.source)
 
-    def is_adopted(self, version: Names) -> bool:
-        """Return True if a version is a text that a learner wrote."""
-        return not self.adopted.keys().isdisjoint(version)
-
     def fits(self, version: Names) -> bool:
         """Return True if a version's edits can be made together: they do not edit the same text."""
         try:
@@ -286,7 +269,7 @@ def signatures_in(path: Path, text: str) -> dict[str, Signature]:
 
 
 def pairs_of(recording: Recording, found: list[Fingerprint]) -> list[Names]:
-    """Return every pair of the author's mistakes that have unique fingerprints."""
+    """Return every pair of mistakes that have unique fingerprints."""
     alone = {one.mistakes for one in found}
     names = [name for name in recording.mistakes if (name,) in alone]
     return list(combinations(names, 2))
@@ -311,22 +294,15 @@ def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
     return found.all[1:]
 
 
-SIDE = {True: "hidden", False: "learners'"}
-
-
 def twins(recording: Recording, rows: Rows, found: "Lookalikes") -> Iterator[str]:
     """Yield a sentence for each mistake that looks like something else. Add the rest to `found`."""
     for version in recording.singles:
-        (name,) = version
-        twin, own = found.of(rows[version]), recording.mistakes.get(name)
+        twin = found.of(rows[version])
         if twin is None:
-            found.add(Fingerprint((name,), rows[version]))
-        elif own is None:
-            alike = " and ".join(twin) or f"a right answer on {SIDE[recording.hidden]} cases"
-            yield f"{recording.exercise}: {name}, adopted, looks like {alike}"
+            found.add(Fingerprint(version, rows[version]))
         else:
             alike = " and ".join(twin) or "a right answer"
-            yield f"{recording.exercise}: {name} looks like {alike}"
+            yield f"{recording.exercise}: {version[0]} looks like {alike}"
 
 
 class Lookalikes:
