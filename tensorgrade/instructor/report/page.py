@@ -125,7 +125,7 @@ def rows_of(store: Store, course: Course, learners: Collection[str] = ()) -> lis
     return sorted(own, key=in_order(course.exercise_names))
 
 
-def identical_files(kept: Store, learners: Collection[str] = ()) -> list[dict]:
+def identical_files(kept: Store, learners: Collection[str]) -> list[dict]:
     """Return `chapter` and `students` of each file that several learners share.
 
     Learners without any exercise begun are left out, because untouched stubs are always equal.
