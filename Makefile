@@ -1,5 +1,5 @@
 # Two commands show everything: `make demo` grades a sample class, `make test` runs every test.
-# The others are parts of these: build, check, docs, wheel, clean. `make proofs` takes long: what it
+# The others are parts of these: build, release, check, docs, wheel, clean. `make proofs` takes long: what it
 # proves speaks about the course, or about chance.
 PYTHON ?= python3
 # An index that has torch's CPU build: the address that pytorch.org's "Get Started" shows behind
@@ -17,9 +17,9 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Else each of the many processes that tests start would compile the whole engine anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test proofs build check docs wheel clean
+.PHONY: demo test release proofs build check docs wheel clean
 
-demo: build
+demo: release
 	@echo; echo "── This machine's isolation for learner code"
 	@tensorgrade doctor
 	@echo; echo "── A sample class: 30 learners, made from the solutions and known mistakes"
@@ -38,7 +38,7 @@ demo: build
 	@echo "                                 source .venv/bin/activate, then pytest exercises/"
 
 # On all cores (tests/conftest.py).
-test: build
+test: release
 	@pytest tests -m "not proof" --amount 8 -p no:cacheprovider
 
 proofs: build
@@ -49,6 +49,11 @@ build: .venv/ready
 	@echo "── Building stubs, references and notebooks from solutions/"
 	@tensorgrade build
 	@cd courses/tokens && tensorgrade build
+
+# What learners get as notebooks: nbgrader makes it from source/, as it does on its users' machines.
+release: build
+	@for course in . courses/tokens; do \
+	    (cd $$course && nbgrader generate_assignment '*' --force --no-db --log-level=WARN) || exit 1; done
 
 check: build
 	@ruff format --check --quiet .

@@ -80,11 +80,12 @@ def judge():
 
 @pytest.fixture(scope="session")
 def small_course(tmp_path_factory) -> Path:
-    """A small course, built: four exercises in two chapters. Tests that change it take a copy."""
+    """A small course, built and released: four exercises in two chapters. A test that changes it copies it."""
     from .author.small_course import build, make_course
 
     root = make_course(tmp_path_factory.mktemp("courses") / "small")
     build(root)
+    support.release(root)
     return root
 
 

@@ -87,6 +87,12 @@ def nbgrader(*words: object, **options) -> subprocess.CompletedProcess:
     return cli(*words, program="nbgrader", **options)
 
 
+def release(course: Path) -> None:
+    """Make the learners' notebooks of all chapters of a course with nbgrader."""
+    done = nbgrader("generate_assignment", "*", "--force", "--no-db", cwd=course)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def begin(
     *words: object,
     program: str = "tensorgrade",

@@ -11,6 +11,8 @@ from hashlib import sha256
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
+import nbformat
+
 from ..built_code import refuse_unbuilt
 from ..course import Chapter, Course, CourseError
 from ..exchange.references import refuse_missing
@@ -23,6 +25,7 @@ from .building.script import stub_text
 
 NOTHING_PINNED = "# The course has no requirements.lock: any versions will do.\n"
 STAMP = (2020, 1, 1, 0, 0, 0)  # a constant date, so that the same kit has the same bytes
+FOLDERS = ("release", "source")  # nbgrader's
 # The files for `pip install -r`: the engine, with the extras for one kind of learner.
 REQUIREMENTS = {"requirements.txt": "learner", "requirements-notebooks.txt": "notebooks"}
 WHEEL = "Wheel-Version: 1.0\nGenerator: tensorgrade\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -37,6 +40,7 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
         stub = stub_of(project, chapter)
         files[f"exercises/{chapter.name}.py"] = stub
         files[f"{OWN_FOLDER}/originals/{chapter.name}.py"] = stub  # for `tensorgrade reset`
+        files[f"notebooks/{chapter.name}.ipynb"] = released_notebook(project, chapter.name)
     if project.course.solutions_in_kit:
         files |= files_of_solutions(project)
     wheel, files_of_engine = engine_wheel()
@@ -44,8 +48,6 @@ def files_of_kit(project: Project) -> dict[str, bytes]:
     for name, extra in REQUIREMENTS.items():
         needed = [f"./{wheel}[{extra}]", *public_course(project).packages]
         files[name] = ("\n".join(needed) + "\n").encode()
-    for path in sorted((project.root / "release").glob("*/*.ipynb")):
-        files[f"notebooks/{path.name}"] = path.read_bytes()
     files["lessons.html"] = lessons_page(public_course(project), project.root, {}).encode()
     lock = project.root / "requirements.lock"
     pinned = lock.read_text(encoding="utf-8") if lock.exists() else NOTHING_PINNED
@@ -62,6 +64,24 @@ def stub_of(project: Project, chapter: Chapter) -> bytes:
     if original.is_file():
         return original.read_bytes()
     return stub_text(script_for_learners(project, chapter)).encode()
+
+
+def released_notebook(project: Project, chapter: str) -> bytes:
+    """Return the notebook that nbgrader made for learners.
+
+    Raise CourseError if it is missing, or was made from another state of the lesson.
+    """
+    made, source = (project.root / at / chapter / f"{chapter}.ipynb" for at in FOLDERS)
+    if not made.is_file() or given_cells(made) != given_cells(source):
+        what = "older than the lesson" if made.is_file() else "missing"
+        raise CourseError(f"{made} is {what}; `nbgrader generate_assignment '*' --force` makes it")
+    return made.read_bytes()
+
+
+def given_cells(notebook: Path) -> list[str]:
+    """Return the texts of the cells that nbgrader hands out as they are."""
+    cells = nbformat.read(notebook, nbformat.NO_CONVERT).cells
+    return [c.source for c in cells if not c.metadata.get("nbgrader", {}).get("solution")]
 
 
 def files_of_solutions(project: Project) -> dict[str, bytes]:

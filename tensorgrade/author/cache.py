@@ -17,8 +17,8 @@ from ..folders import ENGINE, files_below
 
 FOLDER = ".tensorgrade"
 BUILT, BUILT_WITH_PAIRS = "built.txt", "built_with_pairs.txt"  # the last line of a full build
-WATCHED = ("solutions", "graders", "exercises", "source", "release")
-PACKAGES = ("torch", "safetensors", "pytest", "jupytext", "nbformat", "nbgrader")
+WATCHED = ("solutions", "graders", "exercises", "source")
+PACKAGES = ("torch", "safetensors", "pytest", "jupytext", "nbformat")
 
 
 def cached(root: Path, name: str, key: str) -> str | None:

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 from ..kits import unpacked
-from ..support import grade
+from ..support import grade, release
 from .bug_course import ANSWER, NAME, NEW, OLD, with_a_bug
 from .small_course import CHAPTER, LESSON, build
 
@@ -20,6 +20,7 @@ GIVEN = RIGHT.replace(OLD, NEW)
 def course(tmp_path_factory):
     root = with_a_bug(tmp_path_factory.mktemp("bugs") / "small")
     build(root)
+    release(root)
     return root
 
 

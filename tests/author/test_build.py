@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ..kits import begun, unpacked, wait_until
-from ..support import ROOT, begin, cli, run_pytest
+from ..support import ROOT, begin, cli, release, run_pytest
 from .small_course import (
     CHAPTER,
     COUNTS,
@@ -29,8 +29,8 @@ pytestmark = pytest.mark.slow
 OTHER = "ch2_more"
 PUBLIC, HIDDEN = f"exercises/references/{CHAPTER}", f"graders/references/{CHAPTER}"
 PRINTS = {f"{PUBLIC}.fingerprints.json.gz", f"{HIDDEN}.fingerprints.json.gz"}
-NOTEBOOKS = {f"{place}/{CHAPTER}/{CHAPTER}.ipynb" for place in ("source", "release")}
-CHECKS = {f"{place}/{CHAPTER}/checks.zip" for place in ("source", "release")}
+NOTEBOOK = f"source/{CHAPTER}/{CHAPTER}.ipynb"
+CHECKS = {f"source/{CHAPTER}/checks.zip"}
 STUB, TESTS = f"exercises/{CHAPTER}.py", f"exercises/test_{CHAPTER}.py"
 NEGATED = '    mistake("negated", "Its sign is another one.", ("return ", "return -")),\n]'
 # An edit, and what a build writes then: a file, what is written there, what it becomes.
@@ -50,7 +50,7 @@ EDITS = {
         "public=[(4,), (3,),",
         {f"{PUBLIC}.safetensors", f"{PUBLIC}.fingerprints.json.gz"} | CHECKS,
     ),
-    "the lesson's text": (LESSON, "Explain what to write", "Say what to write", {STUB} | NOTEBOOKS),
+    "the lesson's text": (LESSON, "Explain what to write", "Say what to write", {STUB, NOTEBOOK}),
     "a test's sentence": (
         GRADER,
         "Every entry is multiplied",
@@ -61,7 +61,7 @@ EDITS = {
         f"solutions/{OTHER}.py",
         "Explain what to write",
         "Say what to write",
-        {path.replace(CHAPTER, OTHER) for path in {STUB} | NOTEBOOKS},
+        {path.replace(CHAPTER, OTHER) for path in {STUB, NOTEBOOK}},
     ),
     "nothing": (LESSON, "Say what to write", "Say what to write", set()),
 }
@@ -88,7 +88,7 @@ def test_an_edit_builds_what_depends_on_it(course):
         edit(course, path, old, new)
         assert {one for one in build(course) if "sources.json" not in one} == expected, name
     before = derived(course)
-    for place in ("exercises", "source", "release", ".tensorgrade", "graders/references"):
+    for place in ("exercises", "source", ".tensorgrade", "graders/references"):
         shutil.rmtree(course / place)
     build(course)
     assert derived(course) == before
@@ -99,7 +99,7 @@ def test_another_seed_changes_hidden_numbers_and_other_points_the_notebooks(cour
     edit(course, "course_config.py", "points={}", 'points={"scaled": 7.5}')
     wrote = build(course)
     assert f"{HIDDEN}.safetensors" in wrote and f"{PUBLIC}.safetensors" not in wrote
-    assert b'"points": 7.5' in (course / f"release/{CHAPTER}/{CHAPTER}.ipynb").read_bytes()
+    assert b'"points": 7.5' in (course / NOTEBOOK).read_bytes()
 
 
 def test_named_exercises_are_built_alone_and_a_slip_elsewhere_does_not_matter(course):
@@ -151,6 +151,7 @@ def test_answers_in_a_stub_are_kept_and_no_kit_gets_them(course, tmp_path):
     stub = course / STUB
     before, answer = stub.read_bytes(), b"def scaled(x): return 0 * x  # mine\n"
     stub.write_bytes(answer)
+    release(course)
     kit = unpacked(tmp_path, course)
     for place in (STUB, f".tensorgrade/originals/{CHAPTER}.py"):
         assert (kit / place).read_bytes() == before

@@ -110,6 +110,20 @@ def test_the_zip_is_packed_and_the_same_each_time(kit, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_kit_needs_the_notebooks_that_nbgrader_makes_of_this_lesson(small_course, tmp_path):
+    course = copytree(small_course, tmp_path / "small")
+    (notebook,) = course.glob("source/*first*/*.ipynb")
+    released = course / "release" / notebook.parent.name / notebook.name
+    text = notebook.read_text(encoding="utf-8")
+    notebook.write_text(text.replace("# ", "# Newly: ", 1), encoding="utf-8")
+    for word in ("older than the lesson", "missing"):
+        said = cli("bundle", "--out", tmp_path / "kit.zip", cwd=course)
+        assert said.returncode == 2 and f"{released} is {word}; `nbgrader" in said.stderr, said
+        released.unlink(missing_ok=True)
+    assert not (tmp_path / "kit.zip").exists()
+
+
+@pytest.mark.slow
 def test_what_programs_leave_behind_is_not_in_it(small_course, tmp_path):
     course = copytree(small_course, tmp_path / "small")
     left = (

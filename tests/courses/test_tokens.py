@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ..answers.reader import edited
-from ..support import ROOT, Judge, Project, cli, grade, points_in_nbgrader, run_pytest
+from ..support import ROOT, Judge, Project, cli, grade, points_in_nbgrader, release, run_pytest
 
 COURSE = ROOT / "courses" / "tokens"
 CH1, CH2 = "ch1_byte_pairs", "ch2_batches"
@@ -93,6 +93,7 @@ def test_a_class_gets_its_verdicts(course: Path, tmp_path: Path):
 
 @pytest.mark.slow
 def test_the_kit_holds_nothing_hidden_and_checks_itself(course: Path, tmp_path: Path):
+    release(course)
     tensorgrade(course, "bundle", "--out", tmp_path / "kit.zip")
     with zipfile.ZipFile(tmp_path / "kit.zip") as kit:
         kit.extractall(tmp_path)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ..support import ROOT
+from ..support import ROOT, release
 
 pytestmark = [pytest.mark.slow, pytest.mark.machine]
 LEFT = {".git", ".venv", "build", "demo", "dist"}
@@ -95,6 +95,7 @@ def course(environment, tmp_path_factory) -> Path:
     run(environment / "tensorgrade", "new", "course", "mine", cwd=folder)
     said = run(environment / "tensorgrade", "build", cwd=folder / "mine")
     assert said.rstrip().endswith("All derived files are fresh.")
+    release(folder / "mine")
     return folder / "mine"
 
 

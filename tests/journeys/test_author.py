@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ..support import cli, grade
+from ..support import cli, grade, release
 
 pytestmark = pytest.mark.slow
 CHAPTER = "ch2_distances"
@@ -105,6 +105,7 @@ def test_an_author_of_an_exercise(tmp_path):
     }
     assert rows["bao"]["message"] == "One mean is subtracted."
 
+    release(course)
     assert cli("bundle", "--out", tmp_path / "kit.zip", cwd=course).returncode == 0
     with zipfile.ZipFile(tmp_path / "kit.zip") as kit:
         texts = [kit.read(name) for name in kit.namelist() if not name.endswith(".whl")]

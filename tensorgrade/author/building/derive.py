@@ -5,19 +5,15 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 
 from ...course import Chapter, Course
-from ...folders import digest_of_files, engine_files
 from ...judging.course_checks import FILE
 from ...project import Project
-from ..cache import cache, cached
 from ..recording.bugs import mistake_given, shown
 from .derived import Derived, text_file, write_bytes
 from .learner_checks import learner_checks
-from .notebooks import notebook_text, release_text
+from .notebooks import notebook_text
 from .parts import BuildOptions, Tell
 from .reference_files import reference_files
 from .script import Script, read_script, stub_text
@@ -51,9 +47,7 @@ def derive(
         yield text_file(project.exercises / f"test_{name}.py", checks)
     yield from reference_files(project, options, tell)
     for chapter in chapters:
-        yield from handout_files(
-            project, chapter, scripts[chapter.name], use_cache=not options.anew
-        )
+        yield from handout_files(project, chapter, scripts[chapter.name])
 
 
 def script_for_learners(project: Project, chapter: Chapter) -> Script:
@@ -80,36 +74,17 @@ CHECKS = "checks.zip"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def handout_files(
-    project: Project, chapter: Chapter, script: Script, use_cache: bool = False
-) -> list[Derived]:
-    """Return the instructor's notebook, the released one, and the public checks next to each.
+def handout_files(project: Project, chapter: Chapter, script: Script) -> list[Derived]:
+    """Return the instructor's notebook, of which nbgrader makes the learners' one, and the checks.
 
     nbgrader hands out every file next to a notebook. A fetched chapter can therefore check itself
     in any folder.
     """
-    notebook = notebook_text(script, chapter)
-    made = cached_release if use_cache else release_text
-    released = made(project.root, chapter.name, notebook)
-    files = []
-    for folder, text in (("source", notebook), ("release", released)):
-        place = project.root / folder / chapter.name
-        files.append(text_file(place / f"{chapter.name}.ipynb", text))
-        files.append(checks_file(place / CHECKS, project.exercises, chapter.name))
-    return files
-
-
-def cached_release(root: Path, chapter: str, notebook: str) -> str:
-    """Return the released notebook, from the cache if possible, because making it takes seconds."""
-    settings = {path.name: path for path in sorted(root.glob("*_config.py"))}
-    made_with = settings | engine_files("nbgrader_plugin")
-    key = digest_of_files(made_with, notebook, version("nbgrader"))
-    name = f"{chapter}/release.ipynb"
-    text = cached(root, name, key)
-    if text is None:
-        text = release_text(root, chapter, notebook)
-        cache(root, name, key, text)
-    return text
+    place = project.root / "source" / chapter.name
+    return [
+        text_file(place / f"{chapter.name}.ipynb", notebook_text(script, chapter)),
+        checks_file(place / CHECKS, project.exercises, chapter.name),
+    ]
 
 
 def checks_file(path: Path, exercises: Path, chapter: str) -> Derived:
@@ -119,7 +94,7 @@ def checks_file(path: Path, exercises: Path, chapter: str) -> Derived:
     """
     return Derived(
         path,
-        lambda: write_bytes(path, zipped(tuple(checks_of(exercises, chapter).items()))),
+        lambda: write_bytes(path, zipped(checks_of(exercises, chapter))),
         lambda: path.exists() and read_zip(path) == checks_of(exercises, chapter),
     )
 
@@ -133,12 +108,11 @@ def checks_of(exercises: Path, chapter: str) -> dict[str, bytes]:
     return {str(p.relative_to(exercises.parent).as_posix()): p.read_bytes() for p in sorted(found)}
 
 
-@lru_cache(maxsize=1)  # the source and the release of a chapter have the same checks
-def zipped(files: tuple[tuple[str, bytes], ...]) -> bytes:
+def zipped(files: dict[str, bytes]) -> bytes:
     """Return these files as the bytes of a zip file, which depend only on the files."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files:
+        for name, content in files.items():
             archive.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED, 9)
     return packed.getvalue()
 

@@ -1,14 +1,11 @@
-"""Make an instructor's notebook from a chapter's source, and the learner's notebook with nbgrader.
+"""Make an instructor's notebook from a chapter's source; nbgrader makes the learner's one from it.
 
 Cell ids and grade ids are the same readable names. A rebuilt notebook therefore changes only with
 its source, and a chapter that is released again still matches the cells of its old submissions.
 """
 
 import base64
-import logging
 import re
-import tempfile
-from contextlib import chdir
 from pathlib import Path
 
 import nbformat
@@ -145,41 +142,3 @@ class Names:
             free = f"{name}-{number}"
         self.taken.add(free)
         return free
-
-
-def release_text(root: Path, chapter: str, source_notebook: str) -> str:
-    """Return the released notebook that nbgrader generates from a chapter's source notebook.
-
-    root: the course's folder, whose `nbgrader_config.py` applies. Raise CourseError if nbgrader
-    fails or the config is missing.
-    """
-    with tempfile.TemporaryDirectory() as folder, chdir(root):
-        notebook = Path(folder) / "source" / chapter / f"{chapter}.ipynb"
-        notebook.parent.mkdir(parents=True)
-        notebook.write_text(source_notebook, encoding="utf-8")
-        generate_assignment(root, folder, chapter)
-        released = Path(folder) / "release" / chapter / notebook.name
-        return released.read_text(encoding="utf-8")
-
-
-def generate_assignment(root: Path, folder: str, chapter: str) -> None:
-    """Run nbgrader's own command in another folder, without a database."""
-    from nbgrader.converters import GenerateAssignment, NbGraderException
-    from nbgrader.coursedir import CourseDirectory
-    from traitlets.config import PyFileConfigLoader
-
-    if not (root / "nbgrader_config.py").exists():
-        raise CourseError(f"{root / 'nbgrader_config.py'} is missing; nbgrader reads it")
-    config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
-    config.CourseDirectory.root = folder
-    config.CourseDirectory.assignment_id = chapter
-    config.GenerateAssignment.no_database = True
-    config.SaveCells.enabled = False
-    quiet = logging.getLogger("tensorgrade.releases")
-    quiet.setLevel(logging.ERROR)
-    try:
-        GenerateAssignment(
-            coursedir=CourseDirectory(config=config), config=config, log=quiet
-        ).start()
-    except NbGraderException as error:
-        raise CourseError(f"nbgrader makes no release of {chapter}: {error}") from None

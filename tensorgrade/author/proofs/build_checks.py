@@ -287,7 +287,7 @@ def strays(project: Project, derived: list[Path]) -> list[str]:
         *(project.root / "solutions").glob("*"),
     ]
     stray = [p for p in places if p.is_file() and p not in known and not hidden(p)]
-    handed_out = (p for at in ("source", "release") for p in project.root.glob(f"{at}/*/{CHECKS}"))
+    handed_out = project.root.glob(f"source/*/{CHECKS}")
     stray += [path.parent for path in handed_out if path not in known]
     return [f"{path.relative_to(project.root)} does not belong there" for path in sorted(stray)]
 
