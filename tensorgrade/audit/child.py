@@ -226,9 +226,7 @@ def not_run(why: str, line: int) -> dict:
 def verdict(subject: Definition, found: list[Tested]) -> dict:
     """Return the status, the relations, and the known mistakes and the line of a failure."""
     told = {"relations": [told_of(one, subject) for one in found]}
-    applied = {
-        one.relation: one.broken for one in found if not one.skipped and not one.relation.advice
-    }
+    applied = {one.relation: one.broken for one in found if not one.skipped}
     broken = [one for one in applied.values() if one]
     if not broken:
         return told | {"status": "holds"}
@@ -255,9 +253,8 @@ def told_of(one: Tested, subject: Definition) -> dict:
         return told | {"status": "skipped", "why": one.skipped}
     if one.broken is None:
         return told | {"status": "holds"}
-    status = "advice" if relation.advice else "fails"
-    says = " ".join([one.broken.says, *(c.sentence for c in one.broken.causes if relation.advice)])
-    return told | {"status": status, "why": says, "example": example_of(subject, one.broken.sizes)}
+    example = example_of(subject, one.broken.sizes)
+    return told | {"status": "fails", "why": one.broken.says, "example": example}
 
 
 def example_of(subject: Any, sizes: Any) -> str:

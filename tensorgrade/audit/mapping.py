@@ -229,14 +229,13 @@ def expected(
     inputs: dict[str, torch.Tensor],
     sizes: Sizes,
     recipe: Recipe,
-    visible: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return the result of a module by a recipe. Raises RuntimeError if the widths do not fit."""
     q, k, v = projected(mapping, reading, inputs, sizes)
     first = inputs.get("x", inputs.get("q"))
     assert first is not None
     source = inputs.get("context", first)
-    mixed = attend(q, k, v, sizes.heads, recipe, visible, first.shape[-1], sizes.kv_heads, source)
+    mixed = attend(q, k, v, sizes.heads, recipe, first.shape[-1], sizes.kv_heads, source)
     times = 0 if mapping.out is None else {"none": 0, "twice": 2}.get(recipe.output, 1)
     for _ in range(times):
         mixed = bare(mapping.out, mixed, reading)  # type: ignore[arg-type]

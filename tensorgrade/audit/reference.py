@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
 
 @dataclass(frozen=True)
 class Recipe:
     """The options of an attention formula. The defaults are right, except that nothing is masked.
 
-    odd: q, k or v, if one of them is split by a reshape alone. dropout: what is dropped in
-    training; "" for nothing. rate: its probability.
+    odd: q, k or v, if one of them is split by a reshape alone.
     """
 
     mask: str = "none"
@@ -30,8 +28,6 @@ class Recipe:
     applied: str = "weights"
     output: str = "projected"
     odd: str = ""
-    dropout: str = ""
-    rate: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -216,15 +212,11 @@ def attend(
     v: torch.Tensor,
     heads: int,
     recipe: Recipe,
-    visible: torch.Tensor | None = None,
     width_in: int = 0,
     kv_heads: int = 0,
     x: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Return the mixed values (batch, tokens, width) before any output projection.
-
-    visible: (batch, queries, keys), True for visible, of a mask that is passed in.
-    """
+    """Return the mixed values (batch, tokens, width) before any output projection."""
     tensors = {"q": q, "k": k, "v": v, "x": v if x is None else x}
     tensors |= {"k0": k[:1].expand_as(k), "v0": v[:1].expand_as(v)}
     q, k, v = (tensors[name] for name in recipe.operands.split())
@@ -236,40 +228,12 @@ def attend(
         for name, t in (("q", q), ("k", k), ("v", v))
     )
     k, v = (grouped(t, q.shape[1], recipe) for t in (k, v))
-    if recipe.dropout == "values":
-        v = F.dropout(v, recipe.rate)
     by = factor(recipe, q, heads, width, width_in)
     scores = q @ k.transpose(-2, -1) * by
-    weights = dropped(weighted(scores, recipe, visible, q.shape[-1], by), recipe)
+    weights = weighted(scores, recipe, q.shape[-1], by)
     if recipe.applied == "transposed":
         weights = weights.transpose(-2, -1)
     return merge(weights @ v, recipe, tensors["q"].shape)
-
-
-# Of (batch, heads, queries, keys), the part whose pattern of dropout is repeated for the others.
-EVERY = slice(None)
-SHARED = {
-    "sequences share": (slice(1),),
-    "heads share": (EVERY, slice(1)),
-    "queries share": (EVERY, EVERY, slice(1)),
-    "keys share": (EVERY, EVERY, EVERY, slice(1)),
-}
-
-
-def dropped(weights: torch.Tensor, recipe: Recipe) -> torch.Tensor:
-    """Return the weights after dropout, with the same random numbers as a module's own."""
-    p = recipe.rate
-    if recipe.dropout in SHARED:
-        return weights * F.dropout(torch.ones_like(weights[SHARED[recipe.dropout]]), p)
-    if recipe.dropout in ("", "scores", "values"):
-        return weights
-    weights = F.dropout(weights, 1 - p if recipe.dropout == "rest" else p)
-    if recipe.dropout == "renormalized":
-        return weights / weights.sum(-1, keepdim=True).clamp_min(1e-9)
-    return (
-        weights
-        * {"kept": 1.0, "rest": 1.0, "not rescaled": 1 - p, "twice": 1 / (1 - p)}[recipe.dropout]
-    )
 
 
 def split(value: torch.Tensor, heads: int, recipe: Recipe, name: str) -> torch.Tensor:
@@ -335,7 +299,6 @@ def factor(recipe: Recipe, q: torch.Tensor, heads: int, width: int, width_in: in
 def weighted(
     scores: torch.Tensor,
     recipe: Recipe,
-    visible: torch.Tensor | None,
     head_dim: int,
     by: float,
 ) -> torch.Tensor:
@@ -345,16 +308,11 @@ def weighted(
     if recipe.weights == "uniform":
         scores = torch.zeros_like(scores)
     hidden = hidden_by(recipe.mask, *scores.shape[-2:])
-    if visible is not None:
-        shown = visible if visible.dim() == 2 else visible[:, None]
-        hidden = shown if recipe.mask == "inverted" else hidden | ~shown
     if recipe.mask == "times -inf":
         scores = scores + hidden.to(scores.dtype) * -torch.inf
     elif recipe.mask not in AFTER:
         fill = FILLS.get(recipe.mask, -torch.inf)
         scores = scores.masked_fill(hidden, fill * by if "scaled" in recipe.mask else fill)
-    if recipe.dropout == "scores":
-        scores = F.dropout(scores, recipe.rate)
     weights = normalized(scores, recipe, head_dim)
     return weights.masked_fill(hidden, AFTER[recipe.mask]) if recipe.mask in AFTER else weights
 

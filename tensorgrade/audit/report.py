@@ -69,9 +69,6 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
         yield f"  {MARKS['fails']} {one['name']}: {one['why']}"
         if one["example"]:
             yield f"      Smallest example: {one['example']}"
-    for one in relations:
-        if one["status"] == "advice":
-            yield f"  ! {one['name']}: {one['why']}"
     if holding:
         yield f"  {MARKS['holds']} {', '.join(holding)}"
     formula = [one for one in skipped if one["name"].startswith("equality with F.")]

@@ -61,10 +61,9 @@ SHAPES_OF_KEYS = ("batch, keys", "batch, 1, 1, keys", "batch, 1, keys")
 
 @dataclass
 class Output:
-    """A result: (batch, tokens, width), and the other parts that came back."""
+    """A result: (batch, tokens, width), and the cache that came back."""
 
     value: torch.Tensor
-    weights: torch.Tensor | None = None
     cache: Any = None
 
 
@@ -149,13 +148,12 @@ class Subject:
         parts = self.build(sizes).modules()
         return any(getattr(part, name, 1) == sizes.heads for part in parts for name in names)
 
-    def build(self, sizes: Sizes, options: dict[str, Any] | None = None) -> Any:
-        """Return a module with drawn weights, or the function. options: arguments by name."""
+    def build(self, sizes: Sizes) -> Any:
+        """Return a module with drawn weights, or the function."""
         if not self.is_module:
             return self.target
         torch.default_generator.manual_seed(sizes.seed)
-        arguments = construction(self.target, sizes, self.equal, self.guesses)
-        made = self.target(**(arguments | (options or {})))
+        made = self.target(**construction(self.target, sizes, self.equal, self.guesses))
         if not isinstance(made, nn.Module):
             raise TypeError("the class makes no nn.Module")
         draw_weights(made, sizes.seed)
@@ -193,16 +191,15 @@ class Subject:
         visible: torch.Tensor | None = None,
         training: bool = False,
         cache: Any = None,
-        wishes: tuple[str, ...] = (),
+        wants_cache: bool = False,
     ) -> Output:
         """Call the definition, always with the same seed, and return its result in one layout.
 
-        visible: (batch, queries, keys) of the mask that is passed in, if one is. wishes: roles of
-        arguments that ask for further results.
+        visible: (batch, queries, keys) of the mask that is passed in, if one is.
         """
         given: dict[str, Any] = {n: self.laid_out(v, sizes) for n, v in inputs.items()}
         given |= {"heads": sizes.heads, "training": training}
-        given |= dict.fromkeys(wishes, True)
+        given |= {"cache_wanted": True} if wants_cache else {}
         if not self.is_module:
             given["dropout"] = sizes.dropout
         if self.causal:
@@ -267,7 +264,7 @@ class Subject:
         return value[0] if self.layout == "tokens" else value
 
     def understood(self, returned: Any, inputs: dict) -> Output:
-        """Find the result, the weights and the cache in the returned value. Raises CannotRun."""
+        """Find the result and the cache in the returned value. Raises CannotRun."""
         first = next(iter(inputs.values()))
         parts = [returned] if isinstance(returned, torch.Tensor) else list(parts_of(returned))
         keys = next((inputs[n].shape[1] for n in ("k", "context") if n in inputs), first.shape[1])
@@ -287,7 +284,7 @@ class Subject:
         if value is None:
             shapes = ", ".join(str(tuple(p.shape)) for p in parts if isinstance(p, torch.Tensor))
             raise CannotRun(f"no result has {n} tokens (shapes: {shapes or 'none'})")
-        return Output(value, weights, cache)
+        return Output(value, cache)
 
     def shaped(self, part: torch.Tensor, b: int, n: int) -> torch.Tensor | None:
         """Return a tensor as (batch, tokens, width) if its shape allows that."""

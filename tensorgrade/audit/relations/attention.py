@@ -1,6 +1,5 @@
-"""Relations on which result depends on which input: batch, tokens, masks and caches."""
+"""Relations on the shape of results, and on which token's result depends on which token."""
 
-import re
 from dataclasses import replace
 from typing import ClassVar
 
@@ -9,15 +8,13 @@ from torch import Tensor, nn
 
 from ..errors import CannotRun, known_errors, line_raising, raised
 from ..mapping import mapping_of
-from ..other_formulas import attributes_read, knows_positions, own_formula
+from ..other_formulas import knows_positions, own_formula
 from ..reference import Cause
 from ..subject import Output, Subject, dependence, moved
 from .base import (
     DRAWS,
-    KEEPS_STATE,
     LARGE,
     NARROW,
-    NO_MAXIMUM,
     SINGLE,
     Broken,
     Relation,
@@ -81,100 +78,6 @@ WIDTHS_EQUAL = Cause(
 )
 
 
-class Finite(Relation):
-    """No NaN or infinity comes out of ordinary numbers."""
-
-    name = "finite results"
-    sentence = "No result is NaN or infinite."
-    draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, SINGLE)
-    factor = 1.0
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        subject = self.subject
-        made, inputs = subject.build(sizes), subject.inputs(sizes)
-        with torch.no_grad():
-            larger = {name: value * self.factor for name, value in inputs.items()}
-            value = subject.run(made, larger, sizes).value
-        if value.isfinite().all():
-            return None
-        rows = sorted({int(i) for i in (~value.isfinite()).nonzero()[:, 1]})
-        return self.broken(f"The results of token {listed(rows)} are not finite")
-
-    def broken(self, said: str) -> Broken:
-        """Return the failure in words."""
-        return Broken(f"{said}.", where=("masked_fill", "triu", "tril", "softmax"))
-
-
-class LargeScores(Finite):
-    """Large scores give finite results."""
-
-    name = "large scores"
-    sentence = "Results are finite even if scores are large."
-    source = "Milakov & Gimelshein 2018: subtract the maximum before the exponential"
-    draws: ClassVar[tuple[Sizes, ...]] = DRAWS
-    follows_from = ("finite results",)
-    factor = 30.0
-    advice = True  # exponentials of plain scores are right for scores below 700
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        if own_formula(self.subject):
-            raise Skip("it has a formula of its own")
-        return super().check(sizes)
-
-    def broken(self, said: str) -> Broken:
-        causes = (NO_MAXIMUM,) if takes_plain_exponential(self.subject.text) else ()
-        return Broken(f"{said} if the inputs are 30 times as large.", causes=causes)
-
-
-def takes_plain_exponential(text: str) -> bool:
-    """Return True if a definition calls `exp`, and nothing that may find the largest score.
-
-    >>> takes_plain_exponential("p = s.exp()"), takes_plain_exponential("p = s.softmax(-1).exp()")
-    (True, False)
-    """
-    names = attributes_read(text)
-    return bool(names & {"exp", "exp_"}) and not any(map(FINDS_LARGEST.search, names))
-
-
-FINDS_LARGEST = re.compile("max|sumexp|sort|topk|kthvalue|quantile|large|norm|stab|safe")
-
-
-def listed(numbers: list[int]) -> str:
-    """Return numbers as words, a few of them.
-
-    >>> listed([1]), listed([1, 2, 3, 4, 5])
-    ('1', '1, 2, 3, …')
-    """
-    return ", ".join(map(str, numbers[:3])) + (", …" if len(numbers) > 3 else "")
-
-
-class BatchIndependence(Relation):
-    """A sequence's result does not depend on the others in its batch."""
-
-    name = "batch independence"
-    sentence = "A sequence's result does not depend on the other sequences of its batch."
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        subject = self.subject
-        if subject.layout in ("tokens", "heads, tokens"):
-            raise Skip("it takes no batch")
-        if sizes.batch == 1:
-            return None
-        made, inputs = subject.build(sizes), subject.inputs(sizes)
-        changed = {name: value.clone() for name, value in inputs.items()}
-        for value in changed.values():
-            value[1:] = 1 - value[1:]
-        with torch.no_grad():
-            before = subject.run(made, inputs, sizes).value[:1]
-            after = subject.run(made, changed, sizes).value[:1]
-        if moved(before, after):
-            return Broken(
-                "Changing sequence 1 changes the result of sequence 0.",
-                where=("softmax", "view", "reshape", "transpose"),
-            )
-        return None
-
-
 class Causality(Relation):
     """No token sees a later one."""
 
@@ -183,7 +86,6 @@ class Causality(Relation):
     source = "Vaswani et al. 2017, section 3.2.3"
     draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, LARGE)
     training = False
-    factor = 1.0  # of the inputs
 
     def check(self, sizes: Sizes) -> Broken | None:
         if not self.subject.causal:
@@ -225,8 +127,7 @@ class Causality(Relation):
     def at_the_end(self, sizes: Sizes) -> Broken | None:
         """Check long inputs with a single change, of the last token."""
         subject = self.subject
-        made = subject.build(sizes)
-        inputs = {name: value * self.factor for name, value in subject.inputs(sizes).items()}
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
         changed = {name: value.clone() for name, value in inputs.items()}
         for value in changed.values():
             value[:, -1] = 1 - value[:, -1]
@@ -241,33 +142,6 @@ class Causality(Relation):
             return None
         first = int(((before - after).abs().amax((0, 2)) > 1e-9).nonzero()[0])
         return self.broken(first, sizes.tokens - 1)
-
-
-class CausalityOfLargeScores(Causality):
-    """No token sees a later one if scores are large."""
-
-    name = "causality at large scores"
-    sentence = "A token's result does not depend on later tokens if inputs are 15 times as large."
-    draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0], LARGE)
-    follows_from = ("causality in evaluation",)
-    factor = 15.0
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        if not self.subject.causal:
-            raise Skip("it is not causal")
-        return self.at_the_end(sizes)
-
-    def broken(self, seeing: int, seen: int) -> Broken:
-        told = super().broken(seeing, seen)
-        said = f"{told.says.rstrip('.')} if the inputs are 15 times as large."
-        return replace(told, says=said, causes=(FILL_NOT_LOW_ENOUGH,))
-
-
-FILL_NOT_LOW_ENOUGH = Cause(
-    "mask_fill_not_low_enough",
-    "Hidden scores get a number that other scores can be lower than. Fill with -inf.",
-    ("masked_fill", "where", "-1"),
-)
 
 
 class CausalityInTraining(Causality):
@@ -342,56 +216,6 @@ def is_plain(subject: Subject) -> bool:
     return True
 
 
-class Permutation(Relation):
-    """Without positions, attention does not depend on the order of keys."""
-
-    name = "order of the keys"
-    sentence = "Without positions and causal masks, the order of keys and values has no effect."
-    source = "Lee et al. 2019, Set Transformer, property 1"
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        subject = self.subject
-        if subject.causal:
-            raise Skip("it knows positions")
-        unknown_formula(subject)
-        made, inputs = subject.build(sizes), subject.inputs(sizes)
-        keys = [name for name in ("context", "k", "v") if name in inputs]
-        count = inputs[keys[0] if keys else "x"].shape[1]
-        order = torch.randperm(count, generator=torch.Generator().manual_seed(sizes.seed))
-        changed = {n: v[:, order] if n in keys or not keys else v for n, v in inputs.items()}
-        with torch.no_grad():
-            before = subject.run(made, inputs, sizes).value
-            after = subject.run(made, changed, sizes).value
-        if moved(before if keys else before[:, order], after):
-            if keys:
-                return Broken("Reordering the keys and values changes the results.")
-            return Broken("Reordering the tokens changes more than the order of the results.")
-        return None
-
-
-class Weights(Relation):
-    """Returned weights are shares."""
-
-    name = "weights sum to 1"
-    sentence = "The weights of each query are not negative and sum to 1 over its keys."
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        subject = self.subject
-        with torch.no_grad():
-            out = subject.run(
-                subject.build(sizes), subject.inputs(sizes), sizes, wishes=("weights_wanted",)
-            )
-        if out.weights is None or not out.weights.is_floating_point():
-            raise Skip("it returns no weights")
-        total = out.weights.sum(-1)
-        if (out.weights < 0).any() or not torch.allclose(total, torch.ones_like(total), atol=1e-4):
-            return Broken(
-                f"The weights of a query sum to {float(total.flatten()[-1]):.4g}, not to 1.",
-                where=("softmax", "masked_fill", "dropout"),
-            )
-        return None
-
-
 class Cache(Relation):
     """With a cache the same results come out as without."""
 
@@ -407,13 +231,11 @@ class Cache(Relation):
             raise Skip("its cache is not understood")
         made, inputs = subject.build(sizes), subject.inputs(sizes)
         with torch.no_grad():
-            whole = subject.run(made, inputs, sizes, wishes=("cache_wanted",)).value
+            whole = subject.run(made, inputs, sizes, wants_cache=True).value
             for chunks in ([1] * sizes.tokens, [2, sizes.tokens - 2], [sizes.tokens - 1, 1]):
                 parts, cache = [], None
                 for piece in inputs["x"].split(chunks, dim=1):
-                    out = subject.run(
-                        made, {"x": piece}, sizes, cache=cache, wishes=("cache_wanted",)
-                    )
+                    out = subject.run(made, {"x": piece}, sizes, cache=cache, wants_cache=True)
                     cache = out.cache
                     if cache is None:
                         raise Skip("it returns no cache")
@@ -437,9 +259,7 @@ class Cache(Relation):
             changed[:, places] = 1 - x[:, places]
             cache = None
             for piece in changed.split([x.shape[1] - 1, 1], dim=1):
-                out = self.subject.run(
-                    made, {"x": piece}, sizes, cache=cache, wishes=("cache_wanted",)
-                )
+                out = self.subject.run(made, {"x": piece}, sizes, cache=cache, wants_cache=True)
                 cache = out.cache
             found.append(out.value)
         return moved(found[0], found[2]) and not moved(found[0], found[1])
@@ -450,8 +270,7 @@ class Cache(Relation):
         """Return a failure if another input between two pieces changes the second one's result."""
 
         def run(piece: Tensor, cache: object = None) -> Output:
-            wished = ("cache_wanted",)
-            return self.subject.run(made, {"x": piece}, sizes, cache=cache, wishes=wished)
+            return self.subject.run(made, {"x": piece}, sizes, cache=cache, wants_cache=True)
 
         cache = run(x[:, :-1]).cache
         run(1 - x[:, :-1])
@@ -465,6 +284,11 @@ class Cache(Relation):
         )
 
 
+KEEPS_STATE = Cause(
+    "keeps_state",
+    "Something from an earlier call is kept and used again.",
+    ("self=", "setdefault", "hasattr", "getattr", "__dict__", "training"),
+)
 MASK_FROM_FIRST_KEY = Cause(
     "causal_mask_from_first_key",
     "Next to a cache the causal mask counts from the first key, so that a new token sees only the "
@@ -473,7 +297,5 @@ MASK_FROM_FIRST_KEY = Cause(
 )
 
 RELATIONS: tuple[type[Relation], ...] = (
-    Shape, Finite, LargeScores, BatchIndependence, Causality, CausalityInTraining,
-    CausalityOfLargeScores, Permutation,
-    Weights, Cache,
+    Shape, Causality, CausalityInTraining, Cache,
 )  # fmt: skip

@@ -25,13 +25,6 @@ SMALL = (
     Sizes(batch=1, tokens=2, heads=2, head_dim=2, kv_heads=1, tokens_of_context=2),
     Sizes(batch=2, tokens=3, heads=2, head_dim=2, kv_heads=1, tokens_of_context=4),
 )
-NO_MAXIMUM = Cause(
-    "no_maximum",
-    "The exponential is taken without subtracting the maximum first.",
-    ("exp", "softmax"),
-)
-
-
 IN_PLACE = Cause(
     "input_changed_in_place",
     "The caller's tensor is changed in place.",
@@ -41,11 +34,6 @@ DETACHED = Cause(
     "detached",
     "A value is cut off from the weights that made it, so these never learn.",
     ("detach", "no_grad", "inference_mode", "data", "item", "tensor"),
-)
-KEEPS_STATE = Cause(
-    "keeps_state",
-    "Something from an earlier call is kept and used again.",
-    ("self=", "setdefault", "hasattr", "getattr", "__dict__", "training"),
 )
 
 
@@ -79,8 +67,7 @@ class Relation:
     sentence: ClassVar[str]
     source: ClassVar[str] = VASWANI
     draws: ClassVar[tuple[Sizes, ...]] = DRAWS
-    follows_from: ClassVar[tuple[str, ...]] = ()  # relations whose failure breaks this one too
-    advice: ClassVar[bool] = False  # a failure is mentioned, and does not make the code wrong
+    follows_from: ClassVar[str] = ""  # the relation whose failure breaks this one too
 
     def __init__(self, subject: Subject, explain: bool = True):
         self.subject, self.explain = subject, explain
@@ -152,9 +139,8 @@ def tested(subject: Any, relations: tuple[type[Relation], ...]) -> list[Tested]:
     found = [result_of(relation(subject)) for relation in relations]
     failing = {one.relation.name for one in found if one.broken}
     for place, one in enumerate(found):
-        earlier = [name for name in one.relation.follows_from if name in failing]
-        if one.broken and earlier:
-            found[place] = Tested(one.relation, skipped=f"{earlier[0]} fails")
+        if one.broken and one.relation.follows_from in failing:
+            found[place] = Tested(one.relation, skipped=f"{one.relation.follows_from} fails")
     return found
 
 

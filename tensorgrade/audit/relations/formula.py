@@ -1,7 +1,7 @@
 """Equality with the formula of attention, and the known mistake whose results match."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, isfinite
 from typing import ClassVar
@@ -16,7 +16,7 @@ from ..reference import (
     attend,
 )
 from ..subject import Subject, scale_of
-from ..trials import drawn_mask, leaks
+from ..trials import leaks
 from .attention import unknown_formula
 from .base import DRAWS, LARGE, NARROW, Broken, Relation, Sizes, Skip
 
@@ -28,7 +28,7 @@ def follows_formula(subject: Subject) -> bool:
     """Return True if a function gives the right results, causal or not."""
     try:
         sizes = subject.fitted(DRAWS[0])
-        run = run_of(subject, sizes, False, subject.causal)
+        run = run_of(subject, sizes, subject.causal)
         return any(run.agrees(Recipe(mask=mask)) for mask in ("none", "causal"))
     except Exception:
         return False
@@ -40,13 +40,11 @@ class Formula(Relation):
     name = "equality with F.scaled_dot_product_attention"
     sentence = "With the same weights, torch's own attention gives the same results."
     draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, LARGE, NARROW)
-    masked = False
-    said = "The results differ"
 
     def check(self, sizes: Sizes) -> Broken | None:
         unknown_formula(self.subject)
         right = Recipe(mask="causal" if self.subject.causal else "none")
-        run = run_of(self.subject, sizes, self.masked, self.subject.causal)
+        run = run_of(self.subject, sizes, self.subject.causal)
         if run.agrees(right):
             return None
         of_this_width = [one for one in run.results(right) if one.shape == run.actual.shape]
@@ -54,71 +52,10 @@ class Formula(Relation):
         if not of_this_width and not matched:
             raise Skip("its widths do not fit the formula")
         return Broken(
-            self.said + gap_to(run.actual, of_this_width),
+            f"The results differ{gap_to(run.actual, of_this_width)}",
             causes=matched,
             where=UNNAMED,
         )
-
-
-class MaskedFormula(Formula):
-    """The same equality while a mask is passed in."""
-
-    name = "equality with a mask"
-    sentence = "With the same mask, torch's own attention gives the same results."
-    masked = True
-    said = "With a mask the results differ"
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        if not self.subject.mask:
-            raise Skip("it takes no mask")
-        return super().check(sizes)
-
-
-class DropoutOfWeights(Relation):
-    """Dropout acts on each weight independently, and rescales the others once."""
-
-    name = "dropout of the weights"
-    sentence = "Dropout acts on each weight, and the others are scaled by 1 / (1 - rate) once."
-    source = "Srivastava et al. 2014, section 10; Vaswani et al. 2017, section 5.4"
-    follows_from = ("dropout only in training",)
-    draws: ClassVar[tuple[Sizes, ...]] = (*DRAWS, LARGE)
-
-    def fitted(self, sizes: Sizes) -> Sizes:
-        return replace(super().fitted(sizes), dropout=RATES[sizes.tokens % len(RATES)])
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        subject = self.subject
-        if not subject.is_module or not subject.constructor_has("dropout"):
-            raise Skip("it is told no dropout")
-        unknown_formula(subject)
-        right = Recipe(mask="causal" if subject.causal else "none")
-        if not run_of(subject, sizes, False, subject.causal).agrees(right):
-            raise Skip("it has another formula in evaluation")
-        trained = run_of(subject, sizes, False, subject.causal, True)
-        for dropout, cause in {"kept": None, **DROPOUTS}.items():
-            if trained.agrees(replace(right, dropout=dropout, rate=sizes.dropout)):
-                said = "In training the results are those of another kind of dropout."
-                return Broken(said, causes=(cause,)) if cause else None
-        raise Skip("its random numbers are not understood")
-
-
-RATES = (0.3, 0.62, 0.07, 0.4, 0.15)
-DROPOUTS = {
-    what: Cause(name, says, ("1 - ", "rand", "dropout(", "dropout"))
-    for what, name, says in (
-        ("", "dropout_left_out", "Nothing is dropped."),
-        ("scores", "dropout_on_scores", "Scores are dropped, not weights."),
-        ("values", "dropout_on_values", "Values are dropped, not weights."),
-        ("not rescaled", "dropout_not_rescaled", "What stays is not scaled up."),
-        ("twice", "dropout_rescaled_twice", "What stays is scaled by 1 / (1 - rate) twice."),
-        ("renormalized", "dropout_renormalized", "What stays is divided by its sum."),
-        ("heads share", "dropout_pattern_shared", "All heads drop the same weights."),
-        ("sequences share", "dropout_pattern_shared", "All sequences drop the same weights."),
-        ("queries share", "dropout_pattern_shared", "All queries of a head drop the same keys."),
-        ("keys share", "dropout_pattern_shared", "A query drops all its weights or none."),
-        ("rest", "dropout_rate_inverted", "The rate is the share that is kept, not dropped."),
-    )
-}  # fmt: skip
 
 
 def gap_to(actual: torch.Tensor, expected_ones: list[torch.Tensor]) -> str:
@@ -164,21 +101,19 @@ class Run:
     sizes: Sizes
     inputs: dict[str, torch.Tensor]
     mapping: Mapping | None
-    visible: torch.Tensor | None
     actual: torch.Tensor
 
     def results(self, recipe: Recipe) -> list[torch.Tensor]:
         """Return the results by a recipe, one for each reading of the weights."""
         sizes = self.sizes
-        torch.default_generator.manual_seed(sizes.seed + 2)  # for dropout, as in Subject.run
         if self.mapping is None:
             q, k, v = (self.inputs[name] for name in "qkv")
-            made = attend(q, k, v, sizes.heads, recipe, self.visible, kv_heads=sizes.kv_heads)
+            made = attend(q, k, v, sizes.heads, recipe, kv_heads=sizes.kv_heads)
             return [-made if recipe.output == "negative" else made]
         found = []
         for reading in readings(self.mapping):
             try:
-                made = expected(self.mapping, reading, self.inputs, sizes, recipe, self.visible)
+                made = expected(self.mapping, reading, self.inputs, sizes, recipe)
             except (RuntimeError, IndexError):
                 continue
             found.append(made)
@@ -190,19 +125,16 @@ class Run:
 
 
 @lru_cache(maxsize=16)
-def run_of(
-    subject: Subject, sizes: Sizes, masked: bool, causal: bool, training: bool = False
-) -> Run:
-    """Run a definition, with a mask or without.
+def run_of(subject: Subject, sizes: Sizes, causal: bool) -> Run:
+    """Run a definition.
 
     causal: the current value of `subject.causal`, because results are cached by the arguments.
     """
     with torch.no_grad():
         made, inputs = subject.build(sizes), subject.inputs(sizes)
-        visible = drawn_mask(subject, sizes) if masked else None
-        actual = subject.run(made, inputs, sizes, visible, training).value
+        actual = subject.run(made, inputs, sizes).value
         mapping = mapping_of(made) if subject.is_module else None
-    return Run(subject, sizes, inputs, mapping, visible, actual)
+    return Run(subject, sizes, inputs, mapping, actual)
 
 
 def agrees(actual: torch.Tensor, found: torch.Tensor) -> bool:
@@ -226,18 +158,16 @@ SPECIAL_CASE = Cause(
 
 def matching(run: Run, right: Recipe) -> tuple[Cause, ...]:
     """Return the known mistake whose results match, at these sizes and at others."""
-    subject, masked = run.subject, run.visible is not None
+    subject = run.subject
     others = [subject.fitted(other) for other in DRAWS]
     with suppress(Exception):
-        if run.sizes != others[0] and run_of(subject, others[0], masked, subject.causal).agrees(
-            right
-        ):
+        if run.sizes != others[0] and run_of(subject, others[0], subject.causal).agrees(right):
             return (SPECIAL_CASE,)  # a mistake of the formula shows at every size
 
     def matches(recipe: Recipe) -> bool:
         try:
             return run.agrees(recipe) and all(
-                run_of(subject, other, masked, subject.causal).agrees(recipe) for other in others
+                run_of(subject, other, subject.causal).agrees(recipe) for other in others
             )
         except Exception:  # the code or the recipe does not run at one of the sizes
             return False
@@ -249,4 +179,4 @@ def matching(run: Run, right: Recipe) -> tuple[Cause, ...]:
     return ()
 
 
-RELATIONS: tuple[type[Relation], ...] = (Masked, Formula, MaskedFormula, DropoutOfWeights)
+RELATIONS: tuple[type[Relation], ...] = (Masked, Formula)

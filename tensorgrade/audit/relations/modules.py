@@ -1,6 +1,5 @@
 """Relations on modules: dropout, gradients, stored weights, types, and inputs left unchanged."""
 
-import re
 from copy import deepcopy
 from dataclasses import replace
 from itertools import product
@@ -12,12 +11,10 @@ from torch import Tensor, nn
 from ..mapping import mapping_of
 from ..other_formulas import attributes_read
 from ..reference import Cause
-from ..roles import CONSTRUCTOR, parameters_of, role_of
 from ..slopes import gradients, wrong_slope
-from ..subject import moved, scale_of
+from ..subject import moved
 from ..trials import drawn_mask
-from .base import DETACHED, DRAWS, IN_PLACE, KEEPS_STATE, Broken, Relation, Sizes, Skip
-from .formula import DROPOUTS, DropoutOfWeights
+from .base import DETACHED, DRAWS, IN_PLACE, Broken, Relation, Sizes, Skip
 
 DROP = 0.5
 
@@ -108,7 +105,7 @@ class TrainingWithoutDropout(Relation):
     name = "training without dropout"
     sentence = "With dropout=0, results in training are those of evaluation."
     source = "torch: nn.Module.train"
-    follows_from = ("causality in training",)
+    follows_from = "causality in training"
     draws: ClassVar[tuple[Sizes, ...]] = DRAWS[:2]
 
     def check(self, sizes: Sizes) -> Broken | None:
@@ -141,81 +138,6 @@ OTHER_IN_TRAINING = Cause(
     "Something else than dropout depends on the mode.",
     ("training", "is_causal", "dropout"),
 )
-
-
-class DropoutScaled(Relation):
-    """On average dropout changes nothing, and each sequence has its own pattern."""
-
-    name = "dropout is scaled"
-    sentence = "On average, results in training are those of evaluation."
-    source = "Srivastava et al. 2014, section 10 (inverted dropout)"
-    follows_from = ("causality in training", "dropout only in training", "dropout of the weights")
-    draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0],)
-
-    def fitted(self, sizes: Sizes) -> Sizes:
-        return replace(super().fitted(sizes), dropout=0.3)
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        subject = self.subject
-        if not subject.is_module or not subject.constructor_has("dropout"):
-            raise Skip("it is told no dropout")
-        if any("norm" in name.lower() for name in attributes_read(subject.text)):
-            raise Skip("a norm hides the scale")
-        if subject.layout == "tokens":
-            raise Skip("it takes no batch")
-        made, inputs = subject.build(sizes), subject.inputs(sizes)
-        many = {name: value[:1].repeat(1500, 1, 1) for name, value in inputs.items()}
-        with torch.no_grad():
-            plain = subject.run(made, many, replace(sizes, batch=1500)).value[:1]
-            mean = subject.run(made, many, replace(sizes, batch=1500), training=True).value
-        if moved(plain, mean[:1]) and not moved(mean[:1].expand_as(mean), mean):
-            cause = DROPOUTS["sequences share"]
-            return Broken("Equal sequences of a batch drop the same.", causes=(cause,))
-        error = mean.std(0) / 1500**0.5
-        mean = mean.mean(0, keepdim=True)
-        # A bias is not scaled, so the slope over differences of results is compared.
-        x, y = plain - plain.mean(1, keepdim=True), mean - mean.mean(1, keepdim=True)
-        ratio = float((x * y).sum() / (x * x).sum().clamp_min(1e-12))
-        if abs(ratio - 1) > 0.2 and bool(((mean - plain).abs() > 6 * error + 1e-6).any()):
-            factors = {"not rescaled": 1 - sizes.dropout, "twice": 1 / (1 - sizes.dropout)}
-            return Broken(
-                f"With dropout={sizes.dropout} the results in training are {ratio:.2f} times those "
-                "of evaluation on average.",
-                causes=tuple(
-                    DROPOUTS[how] for how, by in factors.items() if abs(ratio - by) < 0.05
-                ),
-                where=("dropout", "1 - ", "rand", "bernoulli"),
-            )
-        return None
-
-
-class Options(Relation):
-    """An option for biases decides if there are biases."""
-
-    name = "option for biases"
-    sentence = "With the option for biases there are more weights than without it."
-    source = "torch: nn.Linear(bias=False)"
-    draws: ClassVar[tuple[Sizes, ...]] = (DRAWS[0],)
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        subject = self.subject
-        options = [
-            one.name
-            for one in (parameters_of(subject.target) if subject.is_module else ())
-            if isinstance(one.default, bool) and role_of(one.name, CONSTRUCTOR) == "bias"
-        ]
-        if not options:
-            raise Skip("it has no such option")
-        for name in options:
-            with_it, without = (
-                len([*subject.build(sizes, {name: value}).parameters()]) for value in (True, False)
-            )
-            if with_it == without:
-                said = f"There are as many weights with `{name}` as without it."
-                where = (f"{name}", "bias", "Linear")
-                cause = Cause("bias_option_ignored", f"The option `{name}` has no effect.", where)
-                return Broken(said, causes=(cause,))
-        return None
 
 
 class Gradients(Relation):
@@ -383,111 +305,6 @@ class InputsUnchanged(Relation):
         return None
 
 
-class NoMemory(Relation):
-    """Earlier calls have no effect."""
-
-    name = "no memory of earlier calls"
-    sentence = "Results depend on the arguments and the weights, not on earlier calls."
-    source = "torch: nn.Module"
-    follows_from = ("state_dict round trip", "inputs unchanged")
-    draws: ClassVar[tuple[Sizes, ...]] = DRAWS[:2]
-
-    def fitted(self, sizes: Sizes) -> Sizes:
-        return replace(super().fitted(sizes), dropout=DROP)
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        subject = self.subject
-        used, fresh = subject.build(sizes), subject.build(sizes)
-        inputs = subject.inputs(sizes)
-        larger = subject.fitted(replace(sizes, batch=sizes.batch + 1, tokens=sizes.tokens + 1))
-        with torch.no_grad():
-            self.use(used, sizes)
-            for other, training in ((sizes, False), (sizes, True), (larger, False)):
-                given, training = subject.inputs(other), training and subject.is_module
-                again, one, two = (
-                    subject.run(made, given, other, training=training).value
-                    for made in (fresh, fresh, used)
-                )
-                if moved(one, two) and not moved(again, one):
-                    return self.broken("A call changes the results of later calls.")
-            if subject.is_module:
-                new = subject.build(replace(sizes, seed=sizes.seed + 17))
-                used.load_state_dict(new.state_dict())
-            else:
-                new = fresh
-            for value in inputs.values():
-                subject.run(used, inputs, sizes)
-                value.neg_()
-            copies = {name: value.clone() for name, value in inputs.items()}
-            two = subject.run(used, inputs, sizes).value
-            if moved(subject.run(new, copies, sizes).value, two):
-                return self.broken("It does not notice that weights or inputs have changed.")
-        return None
-
-    def use(self, made: Any, sizes: Sizes) -> None:
-        """Call a definition with other inputs, in both modes, and with a mask if it takes one."""
-        subject = self.subject
-        before = {n: v.clone() for n, v in made.state_dict().items()} if subject.is_module else {}
-        inputs = {name: -value for name, value in subject.inputs(sizes).items()}
-        visible = drawn_mask(subject, sizes) if subject.mask else None
-        subject.run(made, inputs, sizes, visible, training=subject.is_module)
-        subject.run(made, inputs, sizes)
-        for part in made.modules() if subject.is_module else ():
-            if name := next(
-                filter(KEPT_ON_PURPOSE.search, vars(part) | dict(part.named_buffers())), ""
-            ):
-                raise Skip(f"it keeps a cache (`{name}`)")
-        now = made.state_dict() if subject.is_module else {}
-        if any(not torch.equal(value, now[name]) for name, value in before.items()):
-            raise Skip("it learns statistics in training")
-
-    def broken(self, said: str) -> Broken:
-        """Return the failure in words."""
-        return Broken(said, causes=(KEEPS_STATE,))
-
-
-KEPT_ON_PURPOSE = re.compile(r"cache|past|mem|history|stream", re.I)
-
-
-class SinglePrecision(Relation):
-    """Single precision changes only the rounding."""
-
-    name = "single precision"
-    sentence = "In single precision the same results come out, but for rounding."
-    source = "torch: nn.Module.float"
-    follows_from = ("dropout only in training", "dropout of the weights")
-    draws: ClassVar[tuple[Sizes, ...]] = DRAWS[:2]
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        subject = self.subject
-        if not subject.double:
-            raise Skip("it runs in single precision only")
-        visible = drawn_mask(subject, sizes) if subject.mask else None
-        values = []
-        with torch.no_grad():
-            for one in (subject, replace(subject, double=False)):
-                made, inputs = one.build(sizes), one.inputs(sizes)
-                values.append(one.run(made, inputs, sizes, visible).value.double())
-        double, single = values
-        near = 1e-2 * max(scale_of(double), 1e-2)
-        if torch.allclose(double, single, rtol=1e-2, atol=near, equal_nan=True):
-            dropout = DropoutOfWeights(replace(subject, double=False))
-            try:
-                return dropout.check(dropout.fitted(sizes))
-            except Exception:  # also Skip
-                return None
-        said = "In single precision the results differ."
-        return Broken(said, causes=(OTHER_IN_SINGLE,))
-
-
-OTHER_IN_SINGLE = Cause(
-    "other_in_single_precision",
-    "Something depends on the type of the numbers.",
-    ("dtype", "float"),
-)
-
-
 RELATIONS: tuple[type[Relation], ...] = (
-    DropoutInTraining, TrainingWithoutDropout, DropoutScaled, Options, Gradients, StateDict, Types,
-    InputsUnchanged, NoMemory, SinglePrecision,
+    DropoutInTraining, TrainingWithoutDropout, Gradients, StateDict, Types, InputsUnchanged,
 )  # fmt: skip

