@@ -1,6 +1,5 @@
 """The commands for authors: build, check, and start something new."""
 
-from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
@@ -143,66 +142,34 @@ def print_errors(errors: list[str]) -> None:
 
 
 @app.command("kill-matrix", rich_help_panel=AUTHORS)
-def kill_matrix(
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; fail if the page is stale.")
-    ] = False,
-) -> None:
-    """Test mistakes against hidden tests; write docs/reference/kill_matrix.md."""
-    from ..author.building.derived import text_file
-    from ..author.proofs.kill_matrix import PAGE, kill_page, unproved
+def kill_matrix() -> None:
+    """Test each known mistake against each hidden test; list the gaps."""
+    from ..author.proofs.kill_matrix import kill_matrix as matrices_of
+    from ..author.proofs.kill_matrix import totals, unproved
     from ..project import find_project
 
-    project = find_project()
-    text, matrices = kill_page(project)
-    page, gaps = text_file(project.root / PAGE, text), unproved(matrices)
-    if check and not page.fresh():
-        gaps.append(f"{PAGE} is stale; run `tensorgrade kill-matrix`")
-    print_errors(gaps)
-    if not check:
-        page.write()
+    matrices = matrices_of(find_project())
+    typer.echo(totals(matrices))
+    print_errors(unproved(matrices))
     typer.echo("Every mistake is detected, and every hidden test detects one or is a guard.")
 
 
 @app.command(rich_help_panel=AUTHORS)
 def figures(
-    exercises: Annotated[
-        list[str] | None,
-        typer.Argument(help="With --mutants or --unnamed: only these exercises."),
-    ] = None,
-    pairs: Annotated[int, typer.Option(help="Number of pairs of mistakes to draw.")] = 200,
-    seed: Annotated[int, typer.Option(help="Random seed for the draws.")] = 1,
-    mutants: Annotated[
-        bool, typer.Option("--mutants", help="Measure machine-made mistakes, by exercise.")
-    ] = False,
-    unnamed: Annotated[
-        bool, typer.Option("--unnamed", help="Measure known mistakes as if they had no name.")
-    ] = False,
-    sample: Annotated[int, typer.Option(help="Number of mistakes to draw per exercise.")] = 50,
     prices: Annotated[
         bool, typer.Option("--prices", help="Only print the deduction for each mistake.")
     ] = False,
-    sentences: Annotated[int, typer.Option(help="Number of messages to show.")] = 0,
 ) -> None:
-    """Measure how often mistakes are caught and named."""
+    """Count the known mistakes that are caught and named."""
     from ..author.proofs.figures import measure, price_table, report
     from ..author.proofs.figures import prices as measured_prices
-    from ..author.proofs.kills import kills_of, measure_exercises, unnamed_of
-    from ..author.proofs.kills import report as kill_report
     from ..project import find_project
 
     project = find_project()
     if prices:
         typer.echo(price_table(measured_prices(project)))
         return
-    tests = project.root / "tests" / "answers"  # right answers in other forms
-    if mutants or unnamed:
-        measured_one = partial(kills_of, right=str(tests)) if mutants else unnamed_of
-        drawn = partial(measured_one, count=sample, seed=seed)
-        kills = measure_exercises(project, drawn, exercises or ())
-        typer.echo(kill_report(kills, sentences, seed))
-        return
-    measured = measure(project, tests / "right_answers", pairs, seed)
+    measured = measure(project, project.root / "tests" / "answers" / "right_answers")
     typer.echo(report(measured, project.mistakes))
 
 

@@ -1,13 +1,6 @@
-"""Attempts at a chapter made from its solution: right ones, and ones with known mistakes.
+"""Attempts at a chapter made from its solution: right ones, and ones with known mistakes."""
 
-Other right answers are outside the engine, in a folder that is passed to the command.
-"""
-
-import ast
-import runpy
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 
 from ...attempts.attempt import Attempt
@@ -15,7 +8,7 @@ from ...attempts.in_process import InProcess
 from ...attempts.maker import AttemptMaker
 from ...attempts.setup import Setup
 from ...project import Project
-from ...recognition.mistakes import Mistake, make, mistake
+from ...recognition.mistakes import Mistake, make
 
 
 class MadeAttempts:
@@ -45,43 +38,3 @@ class MadeAttempts:
         attempt = self.maker.attempt_from(chapter, backend)
         attempt.references = replace(attempt.references, bugs=bugs or {})
         return attempt
-
-
-@dataclass(frozen=True)
-class Form:
-    """A right answer to one exercise, in a chapter's text.
-
-    edited: the text that this one was edited from, or an empty string if it was written by hand.
-    """
-
-    chapter: str
-    exercise: str
-    name: str
-    source: str
-    edited: str = ""
-
-    def is_new(self, line: int) -> bool:
-        """Return True if a line is not in the text that this form was edited from."""
-        return self.source.splitlines()[line - 1] not in self.known_lines
-
-    @cached_property
-    def known_lines(self) -> set[str]:
-        """Return the lines of the text that this form was edited from."""
-        return set(self.edited.splitlines())
-
-
-def right_forms(project: Project, chapter: str, exercise: str, folder: Path) -> Iterator[Form]:
-    """Yield the solution, and right forms from a folder.
-
-    These are the files `right_answers/<chapter>/*.py` and the edits in `right_edits/<chapter>.py`.
-    """
-    solution = project.solution(chapter).read_text(encoding="utf-8")
-    yield Form(chapter, exercise, "the solution", solution)
-    for path in sorted(folder.glob(f"right_answers/{chapter}/*.py")):
-        source = path.read_text(encoding="utf-8")
-        if exercise in {getattr(node, "name", None) for node in ast.parse(source).body}:
-            yield Form(chapter, exercise, path.stem, source)
-    for path in folder.glob(f"right_edits/{chapter}.py"):
-        for name, edits in runpy.run_path(str(path))["RIGHT"].get(exercise, {}).items():
-            source = make(solution, exercise, [mistake(name, "", {exercise: tuple(edits)})])
-            yield Form(chapter, exercise, name, source, solution)

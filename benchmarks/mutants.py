@@ -1,4 +1,4 @@
-"""Generated mistakes: rules make one small edit in the text of a right answer."""
+"""Generated mistakes: rules make one small edit in the text of a solution."""
 
 import ast
 import re
@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 
-from ...runner.edits import is_self
-from ..reaching import DEFINITIONS, reached
-from .made_attempts import Form
+from tensorgrade.author.reaching import DEFINITIONS, reached
+from tensorgrade.runner.edits import is_self
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A right form with one edit.
+    """A solution with one edit.
 
     operator: the rule that made it. lines: first and last line of the edited piece. before, after:
     the piece before and after the edit. source: the chapter's text with the edit.
     """
 
-    form: Form
     operator: str
     lines: tuple[int, int]
     before: str
@@ -30,7 +28,7 @@ class Mutant:
     def __str__(self) -> str:
         """Return a description like `solution, line 12, numbers: -1 → 0`."""
         said = f"{self.before} → {self.after}"
-        return f"{self.form.name}, line {self.lines[0]}, {self.operator}: {' '.join(said.split())}"
+        return f"solution, line {self.lines[0]}, {self.operator}: {' '.join(said.split())}"
 
 
 @dataclass(frozen=True)
@@ -63,21 +61,21 @@ def operator(rule: Operator) -> Operator:
     return rule
 
 
-def mutants(form: Form, others: set[str]) -> list[Mutant]:
-    """Return all mutants of a form. others: the chapter's other exercises, which are not edited."""
-    lines = Lines(form.source)
+def mutants(text: str, exercise: str, others: set[str]) -> list[Mutant]:
+    """Return all mutants of an exercise. others: the other exercises, which are not edited."""
+    lines = Lines(text)
     found: dict[str, Mutant] = {}
-    module = ast.parse(form.source)
-    for statement in reached(module, [form.exercise]):
+    module = ast.parse(text)
+    for statement in reached(module, [exercise]):
         is_import = isinstance(statement, (ast.Import, ast.ImportFrom))
         if is_import or getattr(statement, "name", None) in others:
             continue
         for name, node, new in edits(statement):
             source, before = lines.replaced(node, new)
             place = node.lineno, node.end_lineno or node.lineno
-            found.setdefault(source, Mutant(form, name, place, before, new, source))
-    found.pop(form.source, None)
-    return [mutant for mutant in found.values() if form.is_new(mutant.lines[0])]
+            found.setdefault(source, Mutant(name, place, before, new, source))
+    found.pop(text, None)
+    return [*found.values()]
 
 
 def sample(all_of_them: list[Mutant], count: int, seed: int) -> list[Mutant]:
