@@ -86,7 +86,7 @@ def test_in_a_browser_without_a_server_pages_fit_and_can_be_searched(site, schem
         tab = window.new_page(color_scheme=scheme, viewport={"width": 390, "height": 844})
         requested: list[str] = []
         tab.on("request", lambda request: requested.append(request.url))
-        for name in ("index", "reference/kill_matrix", "reference/commands", "reference/api"):
+        for name in ("index", "explanation/evidence", "reference/commands", "reference/api"):
             tab.goto((site / f"{name}.html").as_uri())
             assert tab.evaluate("document.documentElement.scrollWidth") <= 390, name
         shown = tab.evaluate("document.body.dataset.mdColorScheme")

@@ -32,8 +32,6 @@ LIMITS = {
     "courses": 3,
     "course_config.py": 3,
 }
-# Generated from sentences in graders/ and solutions/, which are counted there.
-GENERATED = {"docs/reference/kill_matrix.md"}
 
 PREPOSITION = "about|and|but|by|for|from|in|of|on|or|than|to|with"
 VERB = (
@@ -93,11 +91,10 @@ def measured(path: Path) -> tuple[float, Counter[str]]:
 
 
 def files(path: Path) -> list[Path]:
-    """Return the Markdown and Python files of a path, without generated pages."""
+    """Return the Markdown and Python files of a path."""
     if path.is_file():
         return [path]
-    found = [file for file in sorted(path.rglob("*")) if file.suffix in (".md", ".py")]
-    return [file for file in found if not file.as_posix().endswith(tuple(GENERATED))]
+    return [file for file in sorted(path.rglob("*")) if file.suffix in (".md", ".py")]
 
 
 def passages(file: Path) -> Iterator[tuple[int, str]]:

@@ -142,36 +142,25 @@ def print_errors(errors: list[str]) -> None:
 
 
 @app.command("kill-matrix", rich_help_panel=AUTHORS)
-def kill_matrix(
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; fail if the page is stale.")
-    ] = False,
-) -> None:
-    """Test mistakes against hidden tests; write docs/reference/kill_matrix.md."""
-    from ..author.building.derived import text_file
-    from ..author.proofs.kill_matrix import PAGE, kill_page, unproved
+def kill_matrix() -> None:
+    """Test each known mistake against each hidden test; list the gaps."""
+    from ..author.proofs.kill_matrix import kill_matrix as matrices_of
+    from ..author.proofs.kill_matrix import totals, unproved
     from ..project import find_project
 
-    project = find_project()
-    text, matrices = kill_page(project)
-    page, gaps = text_file(project.root / PAGE, text), unproved(matrices)
-    if check and not page.fresh():
-        gaps.append(f"{PAGE} is stale; run `tensorgrade kill-matrix`")
-    print_errors(gaps)
-    if not check:
-        page.write()
+    matrices = matrices_of(find_project())
+    typer.echo(totals(matrices))
+    print_errors(unproved(matrices))
     typer.echo("Every mistake is detected, and every hidden test detects one or is a guard.")
 
 
 @app.command(rich_help_panel=AUTHORS)
 def figures(
-    pairs: Annotated[int, typer.Option(help="Number of pairs of mistakes to draw.")] = 200,
-    seed: Annotated[int, typer.Option(help="Random seed for the draws.")] = 1,
     prices: Annotated[
         bool, typer.Option("--prices", help="Only print the deduction for each mistake.")
     ] = False,
 ) -> None:
-    """Measure how often mistakes are caught and named."""
+    """Count the known mistakes that are caught and named."""
     from ..author.proofs.figures import measure, price_table, report
     from ..author.proofs.figures import prices as measured_prices
     from ..project import find_project
@@ -181,7 +170,7 @@ def figures(
         typer.echo(price_table(measured_prices(project)))
         return
     right_answers = project.root / "tests" / "answers" / "right_answers"
-    typer.echo(report(measure(project, right_answers, pairs, seed)))
+    typer.echo(report(measure(project, right_answers)))
 
 
 @app.command(rich_help_panel=AUTHORS)

@@ -3,11 +3,8 @@
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 
-from ..course import CourseError
-from .overrides import as_found
-from .store import Store, without_penalty
+from .store import Store
 
 LONGEST_CODE = 6000
 
@@ -56,22 +53,3 @@ def definition_in(text: str, name: str) -> str:
     while last < len(lines) and (not lines[last].strip() or lines[last][0] in " \t)]}#"):
         last += 1
     return "\n".join(lines[first:last]).strip()[:LONGEST_CODE]
-
-
-def members(out: Path, group: str) -> list[dict]:
-    """Return the rows of a group with the graders' points."""
-    own = (row for row in Store(out).rows() if row.get("group") == group)
-    return [without_penalty(as_found(row)) for row in own]
-
-
-def share_lost(rows: list[dict]) -> float:
-    """Return the share of the points that a group's answers lose."""
-    most = sum(row["max_points"] for row in rows)
-    return round(1 - sum(row["points"] for row in rows) / most, 4) if most else 0.0
-
-
-def representative(out: Path, group: str) -> dict:
-    """Return the record of one wrong answer of a group. Raises CourseError if there is none."""
-    if record := Store(out).unnamed().get(group):
-        return record
-    raise CourseError(f"{out} holds no group {group!r}; the report lists the groups")

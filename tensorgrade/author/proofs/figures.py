@@ -1,14 +1,13 @@
-"""Measurements of how well mistakes are named: single ones, pairs of them, and right answers."""
+"""Measurements of how well known mistakes are named, and of names given to right answers."""
 
 import ast
 import contextlib
 import io
 import os
-import random
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -20,87 +19,72 @@ from ...attempts.results import CheckResult
 from ...isolation.command import ENVIRONMENT
 from ...processes import side_by_side
 from ...project import Project
-from ...recognition.mistakes import EditError, Mistake, make
+from ...recognition.mistakes import Mistake
 from ...testing.collected import CollectedTests
-from .kill_matrix import Noticed, mark
 from .made_attempts import MadeAttempts
 
-PAIRS, SEED = 200, 1
 NO_COMPILER = "TORCHDYNAMO_DISABLE"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """The result of one wrong version.
+    """The result of one known mistake.
 
     hidden: True if it was tried on hidden cases. caught: True if a test of the exercise failed.
     named: the names that it was given. cost: the share of the exercise's points that it loses, from
-    0 to 1. by_checks: the share that its failed tests alone would cost. marks: each test's verdict,
-    as in the kill matrix.
+    0 to 1. by_checks: the share that its failed tests alone would cost.
     """
 
-    chapter: str
     exercise: str
-    mistakes: tuple[str, ...]
+    mistake: str
     hidden: bool
     caught: bool
     named: tuple[str, ...]
     cost: float = 0.0
     by_checks: float = 0.0
-    marks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Figures:
     """All trials, the number of right answers that were tried, and the names given to them."""
 
-    singles: list[Trial]
-    pairs: list[Trial]
+    trials: list[Trial]
     right: int
     misnamed: list[str]
 
-    @property
-    def noticed(self) -> Noticed:
-        """Return rows of the kill matrix: the hidden tests' verdicts on each single mistake."""
-        return {(t.exercise, t.mistakes[0]): t.marks for t in self.singles if t.hidden}
-
 
 def named_rightly(trial: Trial) -> bool:
-    """Return True if the trial was given exactly the names of its mistakes."""
-    return set(trial.named) == set(trial.mistakes)
+    """Return True if the trial was given the name of its mistake, and no other one."""
+    return trial.named == (trial.mistake,)
 
 
-def measure(project: Project, right_answers: Path, count: int = PAIRS, seed: int = SEED) -> Figures:
+def measure(project: Project, right_answers: Path) -> Figures:
     """Measure everything, with chapters in parallel.
 
     right_answers: a folder of `<chapter>/*.py`.
     """
-    pairs = sample_pairs(project, count, seed)
     names = [chapter.name for chapter in reversed(project.course.chapters)]  # the longest first
     # Some mistakes cause torch warnings.
     with side_by_side(None, warnings.simplefilter, "ignore") as pool:
         jobs = [
-            pool.submit(measure_chapter, str(project.root), name, pairs, str(right_answers), hidden)
+            pool.submit(measure_chapter, str(project.root), name, str(right_answers), hidden)
             for name in names
             for hidden in (True, False)
         ]
-        singles, both, right, misnamed = zip(*(job.result() for job in jobs), strict=True)
+        trials, right, misnamed = zip(*(job.result() for job in jobs), strict=True)
     every = chain.from_iterable
-    return Figures([*every(singles)], [*every(both)], sum(right), [*every(misnamed)])
+    return Figures([*every(trials)], sum(right), [*every(misnamed)])
 
 
-def measure_chapter(
-    root: str, chapter: str, pairs: list, right_answers: str, hidden: bool
-) -> tuple:
-    """Return trials of singles and pairs, the number of right answers, and names given to these."""
+def measure_chapter(root: str, chapter: str, right_answers: str, hidden: bool) -> tuple:
+    """Return the trials, the number of right answers, and names given to these."""
     torch.set_num_threads(1)
     os.environ[NO_COMPILER] = ENVIRONMENT[NO_COMPILER]  # as in the processes that grade
     project = Project(Path(root))
     bench = Bench(project, project.graders if hidden else project.exercises)
-    singles = [bench.try_out(chapter, e, [m]) for e, m in all_singles(project, chapter)]
-    both = [bench.try_out(c, e, pair) for c, e, pair in by_name(project, pairs) if c == chapter]
+    trials = [bench.try_out(chapter, *one) for one in all_mistakes(project, chapter)]
     right, misnamed = names_of_right_answers(bench.made, chapter, Path(right_answers))
-    return singles, both, right, misnamed
+    return trials, right, misnamed
 
 
 def names_of_right_answers(made: MadeAttempts, chapter: str, folder: Path) -> tuple[int, list[str]]:
@@ -121,18 +105,16 @@ class Bench:
     def __init__(self, project: Project, tests: Path):
         self.collected, self.made = CollectedTests(tests), MadeAttempts(project, tests)
 
-    def try_out(self, chapter: str, exercise: str, mistakes: list[Mistake]) -> Trial:
-        """Make the mistakes and return whether they are caught and which names they get."""
-        attempt = self.made.wrong(chapter, exercise, mistakes)
+    def try_out(self, chapter: str, exercise: str, mistake: Mistake) -> Trial:
+        """Make a mistake and return whether it is caught and which names it gets."""
+        attempt = self.made.wrong(chapter, exercise, [mistake])
         if not attempt.references.hidden:
             attempt.public = lambda: None  # no references, so no search for the wrong line
         results = self.collected.results(attempt, exercise)
         caught = not all(result.passed for result in results)
         named = mistakes_of(getattr(attempt, exercise))
         hidden = attempt.references.hidden
-        names = tuple(mistake.name for mistake in mistakes)
-        marks = tuple(map(mark, results))
-        return Trial(chapter, exercise, names, hidden, caught, named, *costs(results), marks)
+        return Trial(exercise, mistake.name, hidden, caught, named, *costs(results))
 
 
 def costs(results: list[CheckResult]) -> tuple[float, float]:
@@ -142,43 +124,10 @@ def costs(results: list[CheckResult]) -> tuple[float, float]:
     return round(1 - earned / most, 6), round(1 - passed / most, 6)
 
 
-def all_singles(project: Project, chapter: str) -> Iterator[tuple[str, Mistake]]:
+def all_mistakes(project: Project, chapter: str) -> Iterator[tuple[str, Mistake]]:
     """Yield (exercise, mistake) for every known mistake of a chapter."""
     for exercise in project.course.chapter(chapter).exercises:
         yield from ((exercise.name, m) for m in project.mistakes if exercise.name in m.edits)
-
-
-def sample_pairs(project: Project, count: int, seed: int) -> list[tuple[str, str, tuple[str, str]]]:
-    """Return a uniform random sample of all pairs that can be made together.
-
-    Two mistakes that change the same piece of the solution cannot be made together.
-    """
-    pairs = [
-        (chapter.name, exercise.name, (one.name, other.name))
-        for chapter in project.course.chapters
-        for exercise in chapter.exercises
-        for one, other in composable(project, chapter.name, exercise.name)
-    ]
-    return random.Random(seed).sample(pairs, min(count, len(pairs)))
-
-
-def composable(project: Project, chapter: str, exercise: str) -> Iterator[tuple[Mistake, Mistake]]:
-    """Yield pairs of mistakes that fit into the solution together."""
-    source = project.solution(chapter).read_text(encoding="utf-8")
-    known = [mistake for mistake in project.mistakes if exercise in mistake.edits]
-    for pair in combinations(known, 2):
-        try:
-            make(source, exercise, list(pair))
-        except EditError:
-            continue
-        yield pair
-
-
-def by_name(project: Project, pairs: list) -> Iterator[tuple[str, str, list[Mistake]]]:
-    """Yield pairs with the mistakes themselves instead of their names."""
-    known = {mistake.name: mistake for mistake in project.mistakes}
-    for chapter, exercise, names in pairs:
-        yield chapter, exercise, [known[name] for name in names]
 
 
 def right_attempts(
@@ -197,7 +146,7 @@ SIDES = {True: "hidden cases", False: "public cases"}
 
 
 def prices(project: Project) -> list[Trial]:
-    """Return the trials of all known mistakes alone on hidden cases, with chapters in parallel."""
+    """Return the trials of all known mistakes on hidden cases, with chapters in parallel."""
     names = [chapter.name for chapter in reversed(project.course.chapters)]
     with side_by_side(None, warnings.simplefilter, "ignore") as pool:
         jobs = [pool.submit(chapter_prices, str(project.root), name) for name in names]
@@ -209,7 +158,7 @@ def chapter_prices(root: str, chapter: str) -> list[Trial]:
     torch.set_num_threads(1)
     project = Project(Path(root))
     bench = Bench(project, project.graders)
-    return [bench.try_out(chapter, e, [m]) for e, m in all_singles(project, chapter)]
+    return [bench.try_out(chapter, *one) for one in all_mistakes(project, chapter)]
 
 
 def price_table(trials: list[Trial]) -> str:
@@ -218,8 +167,8 @@ def price_table(trials: list[Trial]) -> str:
     Each exercise lists its largest deductions first.
     """
     lines = [f"{'exercise':<28} {'mistake':<34} {'costs':>6} {'checks alone':>13}"]
-    for t in sorted(trials, key=lambda t: (t.exercise, -t.cost, t.mistakes)):
-        lines.append(f"{t.exercise:<28} {t.mistakes[0]:<34} {t.cost:>6.0%} {t.by_checks:>13.0%}")
+    for t in sorted(trials, key=lambda t: (t.exercise, -t.cost, t.mistake)):
+        lines.append(f"{t.exercise:<28} {t.mistake:<34} {t.cost:>6.0%} {t.by_checks:>13.0%}")
     for what, shares in (
         ("costs", [t.cost for t in trials]),
         ("checks alone", [t.by_checks for t in trials]),
@@ -237,14 +186,11 @@ def report(figures: Figures) -> str:
     """Return all figures, followed by the trials that were not caught or not named correctly."""
     lines = []
     for hidden, side in SIDES.items():
-        singles = [trial for trial in figures.singles if trial.hidden is hidden]
-        pairs = [trial for trial in figures.pairs if trial.hidden is hidden]
+        trials = [trial for trial in figures.trials if trial.hidden is hidden]
         lines += [
             side,
-            share("single mistakes caught", [t.caught for t in singles]),
-            share("single mistakes named rightly", [named_rightly(t) for t in singles]),
-            share("pairs caught", [t.caught for t in pairs]),
-            *names_of_pairs(pairs),
+            share("mistakes caught", [t.caught for t in trials]),
+            share("mistakes named rightly", [named_rightly(t) for t in trials]),
             "",
         ]
     given = [True] * len(figures.misnamed) + [False] * (figures.right - len(figures.misnamed))
@@ -252,32 +198,17 @@ def report(figures: Figures) -> str:
     return "\n".join(lines + figures.misnamed + ["", *unnamed(figures)])
 
 
-def names_of_pairs(pairs: list[Trial]) -> list[str]:
-    """Return a line each for the pairs named completely, in part, and wrongly.
-
-    A name is wrong if neither mistake of the pair has it.
-    """
-    both = [named_rightly(t) for t in pairs]
-    one = [bool(t.named) and set(t.named) < set(t.mistakes) for t in pairs]
-    wrong = [bool(set(t.named) - set(t.mistakes)) for t in pairs]
-    return [
-        share("pairs named as both", both),
-        share("pairs named as one of both", one),
-        share("pairs given a wrong name", wrong),
-    ]
-
-
 def share(what: str, hits: list[bool]) -> str:
-    """Return a line like `  pairs caught   200 of 200  100.0 %`."""
+    """Return a line like `  mistakes caught   200 of 200  100.0 %`."""
     percent = 100 * sum(hits) / max(1, len(hits))
     return f"  {what:<30} {sum(hits):>4} of {len(hits):>4}  {percent:5.1f} %"
 
 
 def unnamed(figures: Figures) -> list[str]:
     """Return one line for each trial that was not caught or not named correctly."""
-    lost = [t for t in figures.singles + figures.pairs if not (t.caught and named_rightly(t))]
+    lost = [t for t in figures.trials if not (t.caught and named_rightly(t))]
     return [
-        f"  {SIDES[t.hidden].split()[0]:<6} {t.exercise}: {' + '.join(t.mistakes)} → "
+        f"  {SIDES[t.hidden].split()[0]:<6} {t.exercise}: {t.mistake} → "
         f"{' + '.join(t.named) or 'no name'}" + ("" if t.caught else " (not caught)")
         for t in lost
     ]
