@@ -80,7 +80,7 @@ def judge():
 
 @pytest.fixture(scope="session")
 def small_course(tmp_path_factory) -> Path:
-    """A small course, built and released: four exercises in two chapters. A test that changes it copies it."""
+    """A small course, built and released. Tests that change it take a copy."""
     from .author.small_course import build, make_course
 
     root = make_course(tmp_path_factory.mktemp("courses") / "small")
