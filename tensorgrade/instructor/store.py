@@ -379,10 +379,3 @@ def begin_run(connection: sqlite3.Connection) -> int:
 def set_meta(connection: sqlite3.Connection, name: str, value: str) -> None:
     """Set a setting of this folder."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-
-
-def without_penalty(row: dict) -> dict:
-    """Return a row with the points that the graders gave, before any penalty."""
-    dates = ("late_seconds", "penalty")
-    found = {name: value for name, value in row.items() if name not in dates}
-    return found | {"points": round(row["points"] + row.get("penalty", 0.0), 6)}
