@@ -197,7 +197,7 @@ class WarmProcess:
     def begin(self) -> None:
         """Reset the records of children and errors."""
         self.starts += 1
-        self.lost, self.compiler = False, False
+        self.lost = False
         self.spare: Child | None = None  # forked ahead, while the previous one is busy
         self.first = next(self.numbers)  # children with lower numbers ended with an earlier process
         self.ended: dict[int, int] = {}
@@ -233,18 +233,13 @@ class WarmProcess:
             trouble = last_line(said.read().decode(errors="replace"))
             raise NotStarted(f"the warm process did not start: {trouble}")
 
-    def fork(self, budget: Budget | None = None, compiles: bool = False) -> Child:
-        """Return a new child with a stream to it, and restart the warm process if it has died.
-
-        compiles: the child will need torch's compiler.
-        """
+    def fork(self, budget: Budget | None = None) -> Child:
+        """Return a new child with a stream to it, and restart the warm process if it has died."""
         # Record the ends reported so far.
         while not self.lost and select.select([self.control], [], [], 0)[0]:
             self.take_report()
         if not self.alive():
             self.restart()
-        if compiles:
-            self.import_compiler()
         child = self.forked()  # before the next step, because this call detects a dead process
         if self.forks_ahead:
             if self.spare is None or self.spare.number in self.ended:
@@ -267,17 +262,6 @@ class WarmProcess:
                 request = json.dumps({"fork": number}).encode()
                 socket.send_fds(self.control, [request], [theirs.fileno()])
         return Child(self, number, ours)
-
-    def import_compiler(self) -> None:
-        """Import torch's compiler once for all children, without charging a learner's time."""
-        if self.compiler:
-            return
-        if self.spare is not None:
-            self.spare.close()  # it was forked without the compiler
-            self.spare = None
-        number = next(self.numbers)
-        self.order({"compiler": number})
-        self.compiler = self.wait(number) == 0
 
     def restart(self) -> None:
         """Replace the process with a new one. Raises NotStarted."""

@@ -3,8 +3,8 @@
 It runs as a separate program (`python -I -c "… from runner.warm import main; main(fd, config)"`),
 contains no answer, and communicates with the trusted side over one socket:
 
-    trusted → warm   {"fork": id} with the child's end of a stream;  {"kill": id};  {"compiler": id}
-    warm → trusted   {"ready": …} once;  {"ended": id, "status": …} for every child and every import
+    trusted → warm   {"fork": id} with the child's end of a stream;  {"kill": id}
+    warm → trusted   {"ready": …} once;  {"ended": id, "status": …} for every child
 """
 
 import array
@@ -59,6 +59,7 @@ def import_everything() -> None:
     """
     gc.disable()
     import torch
+    import torch._dynamo  # slow, and imported by optimizers and the `meta` device
 
     from . import serve  # noqa: F401
     from .instrumentation import OperationCounter
@@ -211,18 +212,9 @@ class Children:
             fds = array.array("i")
             fds.frombytes(ancillary[0][2][:4])
             self.fork(request["fork"], fds[0])
-        elif "compiler" in request:
-            self.import_compiler(request["compiler"])
         else:
             self.kill(request["kill"])
         return True
-
-    def import_compiler(self, number: int) -> None:
-        """Import the compiler for all later children, each of which would need seconds for it."""
-        with same_random_state():
-            import torch._dynamo  # noqa: F401
-        self.settle()
-        self.tell_end(number, 0)
 
     def fork(self, child_id: int, stream_fd: int) -> None:
         """Fork a child that serves the stream, and record it."""
