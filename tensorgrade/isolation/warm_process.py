@@ -156,8 +156,6 @@ class WarmProcess:
 
     def __init__(self, limits: Limits, level: Level = NONE):
         self.limits, self.level = limits, level
-        # Without this layer, children share a process table, so a child could stop the spare one.
-        self.forks_ahead = "pid" in level.layers
         self.configuration = configuration(limits, level.layers)
         self.numbers = itertools.count(1)
         self.starts = 0
@@ -198,7 +196,6 @@ class WarmProcess:
         """Reset the records of children and errors."""
         self.starts += 1
         self.lost = False
-        self.spare: Child | None = None  # forked ahead, while the previous one is busy
         self.first = next(self.numbers)  # children with lower numbers ended with an earlier process
         self.ended: dict[int, int] = {}
         self.leaving: set[int] = set()  # ending children that need no wait
@@ -240,16 +237,6 @@ class WarmProcess:
             self.take_report()
         if not self.alive():
             self.restart()
-        child = self.forked()  # before the next step, because this call detects a dead process
-        if self.forks_ahead:
-            if self.spare is None or self.spare.number in self.ended:
-                self.spare = self.forked()
-            child, self.spare = self.spare, child
-        child.budget = budget or Budget()
-        return child
-
-    def forked(self) -> Child:
-        """Fork a child that has not received any code yet."""
         number = next(self.numbers)
         ours, theirs = socket.socketpair()
         with theirs:
@@ -261,7 +248,7 @@ class WarmProcess:
                 number = next(self.numbers)  # lower ones belong to the process that died
                 request = json.dumps({"fork": number}).encode()
                 socket.send_fds(self.control, [request], [theirs.fileno()])
-        return Child(self, number, ours)
+        return Child(self, number, ours, budget)
 
     def restart(self) -> None:
         """Replace the process with a new one. Raises NotStarted."""

@@ -39,7 +39,7 @@ class Forked(WarmProcess):
     def launch(self) -> None:
         """Fork, without waiting for the child to be ready."""
         self.begin()
-        self.ready, self.forks_ahead = False, True  # learners have no reason to attack themselves
+        self.ready = False
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.twin = multiprocessing.get_context("fork").Process(
