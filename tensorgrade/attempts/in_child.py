@@ -122,7 +122,7 @@ class InChild:
     def try_to_load(self) -> Loaded:
         """Load the file in a fresh child, and return the result or how that failed."""
         self.close()
-        self.child = child = self.warm.fork(self.budget, self.submission.compiles)
+        self.child = child = self.warm.fork(self.budget)
         request = self.submission.load_request(self.device, self.definitions_only)
         request |= {"limits": (self.limits.case_seconds, self.limits.reply_bytes)}
         try:

@@ -216,7 +216,7 @@ class CaseWriter:
                 return {key: self.keep(f"{place}.{key}", part) for key, part in value.items()}
             case "source":
                 return self.objects[value]
-            case "constants" | "afterwards":
+            case "constants":
                 return list(value)
         return value
 

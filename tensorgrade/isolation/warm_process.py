@@ -156,8 +156,6 @@ class WarmProcess:
 
     def __init__(self, limits: Limits, level: Level = NONE):
         self.limits, self.level = limits, level
-        # Without this layer, children share a process table, so a child could stop the spare one.
-        self.forks_ahead = "pid" in level.layers
         self.configuration = configuration(limits, level.layers)
         self.numbers = itertools.count(1)
         self.starts = 0
@@ -197,8 +195,7 @@ class WarmProcess:
     def begin(self) -> None:
         """Reset the records of children and errors."""
         self.starts += 1
-        self.lost, self.compiler = False, False
-        self.spare: Child | None = None  # forked ahead, while the previous one is busy
+        self.lost = False
         self.first = next(self.numbers)  # children with lower numbers ended with an earlier process
         self.ended: dict[int, int] = {}
         self.leaving: set[int] = set()  # ending children that need no wait
@@ -233,28 +230,13 @@ class WarmProcess:
             trouble = last_line(said.read().decode(errors="replace"))
             raise NotStarted(f"the warm process did not start: {trouble}")
 
-    def fork(self, budget: Budget | None = None, compiles: bool = False) -> Child:
-        """Return a new child with a stream to it, and restart the warm process if it has died.
-
-        compiles: the child will need torch's compiler.
-        """
+    def fork(self, budget: Budget | None = None) -> Child:
+        """Return a new child with a stream to it, and restart the warm process if it has died."""
         # Record the ends reported so far.
         while not self.lost and select.select([self.control], [], [], 0)[0]:
             self.take_report()
         if not self.alive():
             self.restart()
-        if compiles:
-            self.import_compiler()
-        child = self.forked()  # before the next step, because this call detects a dead process
-        if self.forks_ahead:
-            if self.spare is None or self.spare.number in self.ended:
-                self.spare = self.forked()
-            child, self.spare = self.spare, child
-        child.budget = budget or Budget()
-        return child
-
-    def forked(self) -> Child:
-        """Fork a child that has not received any code yet."""
         number = next(self.numbers)
         ours, theirs = socket.socketpair()
         with theirs:
@@ -266,18 +248,7 @@ class WarmProcess:
                 number = next(self.numbers)  # lower ones belong to the process that died
                 request = json.dumps({"fork": number}).encode()
                 socket.send_fds(self.control, [request], [theirs.fileno()])
-        return Child(self, number, ours)
-
-    def import_compiler(self) -> None:
-        """Import torch's compiler once for all children, without charging a learner's time."""
-        if self.compiler:
-            return
-        if self.spare is not None:
-            self.spare.close()  # it was forked without the compiler
-            self.spare = None
-        number = next(self.numbers)
-        self.order({"compiler": number})
-        self.compiler = self.wait(number) == 0
+        return Child(self, number, ours, budget)
 
     def restart(self) -> None:
         """Replace the process with a new one. Raises NotStarted."""

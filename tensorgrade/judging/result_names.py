@@ -6,17 +6,15 @@ from ..exchange.cases import Case, passed_as
 from ..messages.checks import CopyDiffers, DiffersWithoutGradients, NotTheSame
 from ..messages.message import Message
 from ..messages.results import (
-    AfterCall,
     GradientOf,
     KeptParameter,
     Parameter,
     PartOf,
-    Printed,
     Quoted,
     Result,
     WeightName,
 )
-from ..runner.steps import Call, Describe, Duplicate, Gradients, Load, Mode, Read
+from ..runner.steps import Call, Describe, Duplicate, Load, Mode, Read
 from .errors import holder_of
 from .protocols import JudgedExercise
 
@@ -28,17 +26,13 @@ def result_name(exercise: JudgedExercise, name: str, case: Case) -> Message:
     for step in case.steps:
         if isinstance(step, Read) and f"{name}.".startswith(f"{step.result}."):
             return part_of(name.removeprefix(step.result), Quoted(step.result))
-        if isinstance(step, Call) and step.printed == name:
-            return Printed()
     whole, _, part = name.partition(".")
     if whole == "gradient":
         return GradientOf(weight_name(exercise, part))
-    if whole == "afterwards":
-        return AfterCall(part)
     verbs = {step.result: type(step) for step in case.steps if step.result}
-    if (verb := verbs.get(whole)) in (Describe, Gradients):
+    if verbs.get(whole) is Describe:
         owner, reloaded = owner_of(whole, case)
-        return KeptParameter(parameter(exercise, part), verb is Gradients, owner, reloaded)
+        return KeptParameter(parameter(exercise, part), owner, reloaded)
     return part_of(part, Result(*call_of(whole, case)))
 
 
@@ -88,7 +82,7 @@ def is_within(name: str) -> bool:
 def owner_of(name: str, case: Case) -> tuple[str, tuple[str, ...]]:
     """Return the owner of described parameters, and the objects that have received new weights.
 
-    name: the result of a Describe or Gradients step. The owner is the argument that the described
+    name: the result of a Describe step. The owner is the argument that the described
     object is passed as; "" for the only object of a case. New weights count if they were loaded
     after the previous description of the same object.
     """
@@ -96,7 +90,7 @@ def owner_of(name: str, case: Case) -> tuple[str, tuple[str, ...]]:
     looked = case.steps[at]
     owner = passed_as(case, looked.on)
     if not owner:
-        return "" if name in ("module", "grad") else name, ()
+        return "" if name == "module" else name, ()
     looks = (n for n in range(at) if isinstance(case.steps[n], Describe))
     before = [n for n in looks if case.steps[n].on == looked.on]
     since = case.steps[before[-1] : at] if before else ()

@@ -27,12 +27,6 @@ class Quoted(Message):
 
 
 @dataclass(frozen=True)
-class Printed(Message):
-    id = "printed"
-    template = "what it prints"
-
-
-@dataclass(frozen=True)
 class Result(Message):
     """The result of a call. call: its index among several calls. mode: the module's mode then."""
 
@@ -59,15 +53,6 @@ class PartOf(Message):
         if len(self.places) == 1:
             return f"the {ordinal(self.places[0])} part of {{whole}}"
         return f"`{''.join(f'[{place}]' for place in self.places)}` of {{whole}}"
-
-
-@dataclass(frozen=True)
-class AfterCall(Message):
-    """The value of an argument after the call."""
-
-    id = "after_call"
-    template = "{argument:code}, after the call,"
-    argument: str
 
 
 @dataclass(frozen=True)
@@ -107,7 +92,7 @@ class GradientOf(Message):
 
 @dataclass(frozen=True)
 class KeptParameter(Message):
-    """A parameter of an object at some moment of the case, or its gradient.
+    """A parameter of an object at some moment of the case.
 
     owner: the argument in which the object is passed, or the name of the result. reloaded: the
     objects that received other weights since the object was last described.
@@ -115,13 +100,10 @@ class KeptParameter(Message):
 
     id = "kept_parameter"
     parameter: Parameter
-    gradient: bool = False
     owner: str = ""
     reloaded: tuple[str, ...] = ()
 
     def wording(self) -> str:
-        what = "the gradient of the {parameter}" if self.gradient else "the {parameter}"
         owner = " of {owner:code}" if self.owner else ""
-        return (
-            what + owner + "".join(f", after `{one}` got other weights," for one in self.reloaded)
-        )
+        reloaded = "".join(f", after `{one}` got other weights," for one in self.reloaded)
+        return "the {parameter}" + owner + reloaded

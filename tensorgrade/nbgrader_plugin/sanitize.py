@@ -18,7 +18,7 @@ from nbgrader.nbgraderformat import SCHEMA_VERSION, MetadataValidator
 from ..course import Limits
 from ..runner.bounds import set_bounds, with_own_memory
 
-KINDS = {"code": "code", "markdown": "markdown", "raw": "raw", "heading": "markdown"}
+KINDS = ("code", "markdown", "raw")
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 FLAGS = ("grade", "solution", "locked", "task")
 MOST_CELLS = 5000
@@ -139,13 +139,11 @@ def reason_in(notebook: object) -> str | None:
 
 
 def cells_of(notebook: object) -> list:
-    """Return all cells; the oldest notebooks have them on sheets. Raises InvalidNotebook."""
-    sheets = member(notebook, "worksheets")
-    told = [member(s, "cells") for s in (sheets if isinstance(sheets, list) else [notebook])]
-    lists = [cells for cells in told if isinstance(cells, list)]
-    if not lists:
+    """Return all cells. Raises InvalidNotebook."""
+    cells = member(notebook, "cells")
+    if not isinstance(cells, list):
         raise InvalidNotebook("The notebook cannot be read: it has no list of cells.")
-    return [cell for cells in lists for cell in cells]
+    return cells
 
 
 def member(told: object, name: str) -> object:
@@ -156,13 +154,13 @@ def member(told: object, name: str) -> object:
 def kind_of(cell: object) -> str | None:
     """Return a cell's kind; None if it has no known one."""
     kind = member(cell, "cell_type")
-    return KINDS.get(kind) if isinstance(kind, str) else None
+    return kind if isinstance(kind, str) and kind in KINDS else None
 
 
 def sanitized_cell(cell: dict, with_outputs: bool) -> NotebookNode:
     """Rebuild a cell from its sanitized parts."""
     kind, name = kind_of(cell), member(cell, "id")
-    source = text_of(cell.get("source", cell.get("input", "")))
+    source = text_of(cell.get("source", ""))
     made = NotebookNode(cell_type=kind, id=name, metadata=NotebookNode(), source=source)
     if kind == "code":
         count, outputs = cell.get("execution_count"), cell.get("outputs")

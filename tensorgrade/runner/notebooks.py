@@ -13,7 +13,6 @@ the cell takes precedence over an untouched one.
 """
 
 import ast
-import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -48,14 +47,12 @@ class Cell:
     """One code cell: its source, and its name in messages.
 
     exercise: the exercise that owns it, or "". place: its position among the code cells, in words.
-    is_code: False for an exercise's cell that was converted to text.
     """
 
     source: str
     name: str
     exercise: str = ""
     place: str = ""
-    is_code: bool = True
 
 
 def code_cells(text: str, filename: str) -> list[Cell]:
@@ -64,11 +61,8 @@ def code_cells(text: str, filename: str) -> list[Cell]:
         raise Unreadable(f"{filename} is empty.")
     try:
         notebook = json.loads(text, parse_int=float)  # an integer may have too many digits
-        sheets = notebook.get("worksheets") or [notebook]  # the oldest notebooks have sheets
-        cells = [cell for sheet in sheets for cell in sheet["cells"]]
-        numbers = itertools.accumulate(int(cell.get("cell_type") == "code") for cell in cells)
-        numbered = zip(cells, numbers, strict=True)
-        return [read_cell(cell, number) for cell, number in numbered if is_read(cell)]
+        cells = [cell for cell in notebook["cells"] if cell.get("cell_type") == "code"]
+        return [read_cell(cell, number) for number, cell in enumerate(cells, 1)]
     except json.JSONDecodeError as error:
         why = f"is damaged: line {error.lineno} is not valid JSON"
         raise Unreadable(f"{filename} {why}.") from None
@@ -77,23 +71,16 @@ def code_cells(text: str, filename: str) -> list[Cell]:
 
 
 def source_of(cell: dict) -> str:
-    """Return a cell's text: a string or a list of lines, under its new or its old name."""
-    source = cell.get("source", cell.get("input", ""))
+    """Return a cell's text, which is a string or a list of lines."""
+    source = cell.get("source", "")
     return with_plain_ends(source if isinstance(source, str) else "".join(source))
-
-
-def is_read(cell: dict) -> bool:
-    """Return True for code cells, and for an exercise's cell that was converted to text."""
-    return cell.get("cell_type") == "code" or bool(exercise_of(cell))
 
 
 def read_cell(cell: dict, number: int) -> Cell:
     """Return a cell, named after its exercise or by its number among the code cells."""
-    exercise, is_code = exercise_of(cell), cell.get("cell_type") == "code"
-    place = f"code cell {number}" if is_code else f"the text cell `{exercise}`"
-    return Cell(
-        source_of(cell), f"`{exercise}`" if exercise else str(number), exercise, place, is_code
-    )
+    exercise = exercise_of(cell)
+    name = f"`{exercise}`" if exercise else str(number)
+    return Cell(source_of(cell), name, exercise, f"code cell {number}")
 
 
 def exercise_of(cell: dict) -> str:
@@ -133,42 +120,33 @@ def with_one_definition(cells: list[Cell]) -> tuple[list[Cell], tuple[tuple[str,
     for name in dict.fromkeys(cell.exercise for cell in cells if cell.exercise):
         found = {at: made for at, cell in enumerate(cells) if (made := last_made(cell, name))}
         chosen = which_counts(cells, name, found)
+        if chosen is None:
+            continue
         meant = [at for at in found if is_written(found[at]) or cells[at].exercise == name]
-        others = [at for at in meant if at != chosen]
-        if chosen is not None and (others or not cells[chosen].is_code):
-            notes.append((name, which_counted(name, cells[chosen], [cells[at] for at in others])))
+        if others := [cells[at] for at in meant if at != chosen]:
+            notes.append((name, which_counted(name, cells[chosen], others)))
         for at in found:
-            if chosen is not None and at > chosen:
+            if at > chosen:
                 cells = [*cells[:at], without(cells[at], name), *cells[at + 1 :]]
-        if chosen is not None:
-            cells = [*cells[:chosen], replace(cells[chosen], is_code=True), *cells[chosen + 1 :]]
-    return [cell if cell.is_code else replace(cell, source="") for cell in cells], tuple(notes)
+    return cells, tuple(notes)
 
 
 def which_counts(cells: list[Cell], name: str, found: dict[int, ast.stmt]) -> int | None:
     """Return the index of the cell whose definition of an exercise counts; None without any.
 
-    That is the exercise's last solved own cell, with code preferred to text. Otherwise it is the
-    last solved definition in a code cell, otherwise the last unsolved own cell.
+    That is the exercise's last solved own cell, otherwise the last solved definition, otherwise the
+    last unsolved own cell.
     """
     own = [at for at in found if cells[at].exercise == name]
     written = [at for at in found if is_written(found[at])]
-    ranked = (
-        [at for at in own if at in written and cells[at].is_code],
-        [at for at in own if at in written],
-        [at for at in written if cells[at].is_code],
-        [at for at in own if cells[at].is_code],
-    )
+    ranked = [at for at in own if at in written], written, own
     return next((places[-1] for places in ranked if places), None)
 
 
 def which_counted(name: str, chosen: Cell, others: list[Cell]) -> str:
     """Return a sentence that names the definition that counts, and those that do not."""
-    said = f"`{name}` is taken from {chosen.place}"
-    if not chosen.is_code:
-        said += ", which is no longer a code cell"
     elsewhere = " and ".join(cell.place for cell in others[-2:])
-    return f"{said}, not from {elsewhere}." if others else f"{said}."
+    return f"`{name}` is taken from {chosen.place}, not from {elsewhere}."
 
 
 def last_made(cell: Cell, name: str) -> ast.stmt | None:
@@ -228,7 +206,7 @@ def definitions(source: str, broken: Broken) -> str:
     >>> definitions("import torch\\n%time f()\\nx = 1; print(x)\\n!ls", keep_broken)
     'import torch\\n\\nx = 1; 0\\n'
     """
-    source = without_magics(as_it_runs(source))
+    source = without_magics(without_indentation(source))
     try:
         return only_definitions(source)
     except UNPARSABLE:
@@ -237,22 +215,14 @@ def definitions(source: str, broken: Broken) -> str:
         )
 
 
-# Prompts at the start of a line and of its continuation, as Python, IPython and its text for
-# notebooks write them.
-PROMPTS = re.compile(r"(?:>>> ?|\.\.\. ?|In \[\d+\]: ?| +\.{3,}: ?)")
+def without_indentation(source: str) -> str:
+    """Return a cell without the indentation of its first line, which a notebook also removes.
 
-
-def as_it_runs(source: str) -> str:
-    """Return a cell without its prompts and indentation, which a notebook also removes.
-
-    >>> as_it_runs(">>> def f(x):\\n...     return x"), as_it_runs("  x = 1\\n  y = 2")
-    ('def f(x):\\n    return x', 'x = 1\\ny = 2')
+    >>> without_indentation("  x = 1\\n  y = 2")
+    'x = 1\\ny = 2'
     """
     lines = source.split("\n")
     first = next((line for line in lines if line.strip()), "")
-    if re.match(r">>> |In \[\d+\]: ", first):
-        lines = [PROMPTS.sub("", line, count=1) if PROMPTS.match(line) else line for line in lines]
-        return "\n".join(lines)
     indent = first[: len(first) - len(first.lstrip())]
     return "\n".join(line.removeprefix(indent) for line in lines) if indent else source
 

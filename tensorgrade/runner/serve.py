@@ -56,6 +56,8 @@ def main() -> None:
 
     This is for systems that cannot fork. The output of learner code is discarded.
     """
+    import torch._dynamo  # slow, and imported by optimizers and the `meta` device
+
     reader, writer = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):

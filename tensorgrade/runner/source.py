@@ -48,15 +48,12 @@ class Source:
         return None if at < 0 else at
 
 
-# A line that declares a file's encoding, which Python reads in one of its first two lines.
-CODING = re.compile(rb"\A(?:[ \t\f]*(?:#.*)?\n)?[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-# The declared encodings that are used. Others are slow, or no programs are written in them.
-KNOWN = {"iso8859-1", "iso8859-15", "cp1252", "mac-roman", "utf-16", "utf-16-le", "utf-16-be"}
-NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
+# Bytes of no text in cp1252: control characters, and those without a meaning there.
+NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f\x81\x8d\x8f\x90\x9d]")
 
 
 def decode(content: bytes, name: str) -> str:
-    """Decode the bytes of a file: as UTF-8, UTF-16, its declared encoding, or Latin-1.
+    """Decode the bytes of a file: as UTF-8, UTF-16 with its mark, or cp1252, Windows' own Latin-1.
 
     Raises Unreadable if they are not text.
     """
@@ -77,17 +74,7 @@ def encoding_of(content: bytes) -> str:
         content.decode()
         return "utf-8-sig"
     except UnicodeDecodeError:
-        if NO_TEXT.search(content):
-            return "utf-8-sig"
-    told = CODING.match(content.replace(b"\r\n", b"\n")[:1000])
-    try:
-        said = codecs.lookup(told[1].decode()).name if told else ""
-    except LookupError:
-        said = ""
-    return said if said in KNOWN else "cp1252" if not set(content) & UNUSED else "iso8859-1"
-
-
-UNUSED = {0x81, 0x8D, 0x8F, 0x90, 0x9D}  # bytes without a meaning in cp1252, Windows' own Latin-1
+        return "utf-8-sig" if NO_TEXT.search(content) else "cp1252"
 
 
 def with_plain_ends(text: str) -> str:

@@ -166,17 +166,6 @@ class Read(Step):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gradients(Step):
-    """Store the current gradients of an object's parameters, or None."""
-
-    result: str = "grad"
-
-    def run(self, runner: CaseRunner) -> None:
-        for name, parameter in runner.target(self).named_parameters():
-            runner.keep(f"{self.result}.{name}", parameter.grad)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Move(Passing):
     """Move a module to a second device and call it there; name a tensor that was left behind.
 
@@ -214,8 +203,6 @@ class Call(Passing):
     refilled: passes the same objects as the call with that result, with new numbers written into
     them.
     constants: arguments that need no gradient.
-    printed: a name for the printed output.
-    afterwards: arguments whose content after the call is stored.
     no_grad: runs inside `torch.no_grad()`.
     unkept: does not store the result.
 
@@ -226,7 +213,7 @@ class Call(Passing):
     about = "either"
     settings = (
         *("gradient", "watch", "result", "seed", "path", "scattered", "refilled", "constants"),
-        *("printed", "afterwards", "no_grad", "unkept"),
+        *("no_grad", "unkept"),
     )
 
     result: str = "result"
@@ -236,8 +223,6 @@ class Call(Passing):
     scattered: bool = False
     refilled: str = ""
     constants: list[str] = field(default_factory=list)
-    printed: str = ""
-    afterwards: list[str] = field(default_factory=list)
     no_grad: bool = False
     unkept: bool = False
     trace: bool = False
@@ -265,7 +250,7 @@ class Call(Passing):
                 watcher or nullcontext(),
                 recorded,
                 traced,
-                self.record_output(runner, facts),
+                self.record_output(facts),
                 learning,
             ):
                 target = runner.target(self)
@@ -280,8 +265,6 @@ class Call(Passing):
         runner.returned[self.result] = returned
         if not self.unkept:
             runner.keep(self.result, returned, kind)
-        for argument in self.afterwards:
-            runner.keep(f"afterwards.{argument}", arguments[argument])
         facts["changed"] = [k for k in arguments if k not in held and before[k].changed()]
         if altered := [k for k in held if before[k].changed()]:
             facts["altered"] = altered
@@ -337,25 +320,20 @@ class Call(Passing):
         return nullcontext()
 
     @contextmanager
-    def record_output(self, runner: CaseRunner, facts: dict) -> Iterator[None]:
-        """Capture what the code inside prints, and store what the step requests of it.
+    def record_output(self, facts: dict) -> Iterator[None]:
+        """Store the first lines that the code inside prints, if the step keeps them.
 
-        With `printed`, this is the whole output, without blanks at the ends of lines. With
-        `keep_prints`, it is the first lines, even if the call fails.
+        They are stored even if the call fails.
         """
-        if not self.printed and not self.keep_prints:
+        if not self.keep_prints:
             yield
             return
-        lines: list[str] = []
         with redirect_stdout(io.StringIO()) as said:
             try:
                 yield
             finally:
                 lines = said.getvalue()[: MOST_TEXT + 1].splitlines()
-                if self.keep_prints:
-                    facts["said"] = [line[:LONGEST_LINE] for line in lines[: MOST_LINES + 1]]
-        if self.printed:
-            runner.keep(self.printed, "\n".join(line.rstrip() for line in lines).strip("\n"))
+                facts["said"] = [line[:LONGEST_LINE] for line in lines[: MOST_LINES + 1]]
 
     def keep_gradients(self, runner: CaseRunner, returned: object, leaves: dict) -> None:
         """Store the gradients with respect to inputs and parameters, added up over all results."""
@@ -381,7 +359,7 @@ class Call(Passing):
 
 VERBS: dict[str, type[Step]] = {
     one.__name__.lower(): one
-    for one in (Construct, Duplicate, Restore, Load, Mode, Describe, Read, Gradients, Move, Call)
+    for one in (Construct, Duplicate, Restore, Load, Mode, Describe, Read, Move, Call)
 }
 
 

@@ -3,8 +3,8 @@
 It runs as a separate program (`python -I -c "… from runner.warm import main; main(fd, config)"`),
 contains no answer, and communicates with the trusted side over one socket:
 
-    trusted → warm   {"fork": id} with the child's end of a stream;  {"kill": id};  {"compiler": id}
-    warm → trusted   {"ready": …} once;  {"ended": id, "status": …} for every child and every import
+    trusted → warm   {"fork": id} with the child's end of a stream;  {"kill": id}
+    warm → trusted   {"ready": …} once;  {"ended": id, "status": …} for every child
 """
 
 import array
@@ -16,16 +16,13 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
 
 from .bounds import with_own_memory
-from .fork_memory import SMALL, fillers, use_huge_pages
 from .lockdown import lock_down
 from .namespaces import FOLDER, fork_as_first_process
 from .own_user import OwnUser, Users
-from .source import Source
 from .system import prctl
 
 DUMPABLE, MOST_FILES = 4, 1 << 20
@@ -42,10 +39,16 @@ def main(control_fd: int, config: dict) -> None:
 
 
 def serve_forks(control: socket.socket, config: dict) -> None:
-    """Report that all is imported, and fork children until the trusted side closes the socket."""
+    """Report that all is imported, and fork children until the trusted side closes the socket.
+
+    Children share all memory pages used so far, and these are added to their memory limit.
+    """
     if "parent" in config["layers"]:
         prctl(DUMPABLE, 0)  # children cannot inspect this process
-    children = Children(control, config)
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+    children = Children(control, config | {"bounds": with_own_memory(config["bounds"])})
     control.send(json.dumps({"ready": True, "threads": thread_count()}).encode())
     children.run()
 
@@ -55,10 +58,11 @@ def import_everything() -> None:
 
     A child forked after a multi-threaded operation hangs forever in its own first one. Gradients
     are not computed here if GPUs are visible, because torch uses a thread for each GPU.
-    Garbage collection is postponed until everything is imported (see `settle`).
+    Garbage collection is postponed until everything is imported (see `serve_forks`).
     """
     gc.disable()
     import torch
+    import torch._dynamo  # slow, and imported by optimizers and the `meta` device
 
     from . import serve  # noqa: F401
     from .instrumentation import OperationCounter
@@ -84,119 +88,24 @@ def gpus_are_hidden() -> bool:
     return os.environ.get("CUDA_VISIBLE_DEVICES") == ""
 
 
-REHEARSED = """
-import torch
-from torch import nn
-
-class Rehearsed(nn.Module):
-    def __init__(self, d, p):
-        super().__init__()
-        self.factor = nn.Parameter(torch.full((d,), 0.5))
-        self.layers = nn.ModuleList(nn.Linear(d, d) for _ in range(2))
-        self.dropout = nn.Dropout(p)
-        self.register_buffer("upper", torch.triu(torch.ones(d, d), diagonal=1))
-
-    def forward(self, x):
-        n = x.shape[-2]
-        for layer in self.layers:
-            x = x + self.dropout(layer(self.factor * x))
-        products = (x @ x.transpose(-2, -1)).masked_fill(self.upper.bool()[:n, :n], -torch.inf)
-        return torch.softmax(products / n**0.5, dim=-1) @ x
-"""
-REHEARSALS = 10  # Python runs code faster after eight runs
-LONGEST_REHEARSAL = 60  # seconds
-SECONDS_TO_IDLE = 0.1
-
-
-def rehearse() -> None:
-    """Run an example module as a learner's module runs, so that each child starts faster.
-
-    Afterwards Python has specialized the code for its types, and torch has looked up its
-    operations. torch has also imported the modules that it needs for a second device.
-    """
-    import torch
-
-    from . import serve
-    from .case_runner import Step
-    from .steps import Call, Construct, Describe, Duplicate, Load, Mode, Move, Restore
-    from .wire import pack, unpack
-
-    x = torch.ones(2, 3, 4, dtype=torch.float64)
-    load: dict[str, Any] = {
-        "name": "rehearsed",
-        "exercises": ["Rehearsed"],
-        "given": {},
-        "rebind": [],
-    }
-    load |= {"definitions_only": False, "alone": None, "device": "cpu"}
-    load |= {"parameters": {"Rehearsed": ["d", "p"], "Rehearsed.forward": ["x"]}, "assigned": {}}
-    arguments, passed = {"d": x.shape[-1], "p": 0.5}, {"x": {"tensor": "x"}}
-    gradient = ["x"] if gpus_are_hidden() else []
-    steps: list[Step] = [
-        Construct(name="Rehearsed", result="a", dtype="float64", arguments=arguments),
-        Load(on="a", weights={"factor": "weight"}),
-        Mode(on="a", training=False),
-        Duplicate(on="a", result="b"),
-        Restore(on="b", source="a"),
-        Describe(on="a", state=True),
-        Call(on="a", gradient=gradient, watch=True, stages=True, arguments=passed),
-        Move(on="a", arguments=passed),
-    ]
-    for _ in range(REHEARSALS):
-        runner, _ = serve.load(load, Source(REHEARSED, "rehearsed.py"), {})
-        tensors = {"x": x, "weight": x.flatten()[: x.shape[-1]]}
-        asked = pack({"id": "rehearsed", "steps": [one.encode() for one in steps]}, tensors)
-        unpack(serve.run_in_time(runner, *unpack(asked), LONGEST_REHEARSAL))
-
-
-@contextmanager
-def same_random_state() -> Iterator[None]:
-    """Run the code inside; then restore the state of torch's random numbers."""
-    import torch
-
-    before = torch.get_rng_state()
-    yield
-    torch.set_rng_state(before)
-
-
 class Children:
     """The living children, and the socket to the trusted side."""
 
     def __init__(self, control: socket.socket, config: dict):
-        self.control, self.config, self.bounds = control, config, config["bounds"]
-        self.fillers: list[object] = []  # objects that fill gaps in memory; see fork_memory.py
-        self.settle()
+        self.control, self.config = control, config
         self.forks = forks_of(config)
         self.ids: dict[int, tuple[int, int]] = {}  # pidfd → (id, pid)
         self.free, self.users = Users(), dict[int, OwnUser]()  # pidfd → the child's own user
 
     def run(self) -> None:
-        """Serve requests and report ends until the trusted side is gone.
-
-        In the first idle moment, rehearse the work of children once and reorganise memory.
-        """
-        patience: float | None = SECONDS_TO_IDLE
+        """Serve requests and report ends until the trusted side is gone."""
         while True:
-            ready, _, _ = select.select([self.control.fileno(), *self.ids], [], [], patience)
-            if not ready:
-                with same_random_state():
-                    rehearse()
-                self.settle()
-                use_huge_pages()  # takes half a second
-                patience = None
+            ready, _, _ = select.select([self.control.fileno(), *self.ids], [], [])
             for fd in ready:
                 if fd != self.control.fileno():
                     self.report_end(fd)
                 elif not self.serve_request():
                     return self.kill_all()
-
-    def settle(self) -> None:
-        """Let children share all memory pages used so far, and add these to their memory limit."""
-        gc.collect()
-        self.fillers += map(fillers, SMALL)
-        gc.freeze()
-        gc.enable()
-        self.config["bounds"] = with_own_memory(self.bounds)
 
     def serve_request(self) -> bool:
         """Serve one request; return False if the trusted side has closed the socket."""
@@ -211,18 +120,9 @@ class Children:
             fds = array.array("i")
             fds.frombytes(ancillary[0][2][:4])
             self.fork(request["fork"], fds[0])
-        elif "compiler" in request:
-            self.import_compiler(request["compiler"])
         else:
             self.kill(request["kill"])
         return True
-
-    def import_compiler(self, number: int) -> None:
-        """Import the compiler for all later children, each of which would need seconds for it."""
-        with same_random_state():
-            import torch._dynamo  # noqa: F401
-        self.settle()
-        self.tell_end(number, 0)
 
     def fork(self, child_id: int, stream_fd: int) -> None:
         """Fork a child that serves the stream, and record it."""

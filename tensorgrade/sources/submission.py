@@ -15,18 +15,7 @@ from ..runner.wire import BESIDE
 from .companion_files import CompanionFile
 from .submitted_files import SubmittedFiles
 
-# Words in a file that suggest a use of torch's compiler, whose import takes seconds. A file without
-# these words still works if it needs the compiler, because it then imports the compiler itself.
-COMPILES = ("compile", "dynamo", "vmap", "jacrev", "checkpoint", "assert_close", "flex_")
-FUNC = ("torch.func", "import func")  # `functional` needs no compiler
 LONGEST_NAME = 300  # characters of a tensor's name; comparing longer ones would take too long
-
-
-def speaks_of_compiler(files: bytes) -> bool:
-    """Return True if these files contain a word for which torch imports its compiler."""
-    if any(word.encode() in files for word in COMPILES):
-        return True
-    return any(files.count(word.encode()) > files.count(f"{word}tional".encode()) for word in FUNC)
 
 
 @dataclass(frozen=True)
@@ -93,13 +82,6 @@ class Submission:
     def weights(self) -> dict[str, Weights]:
         """Return the contents of the companion files, by name."""
         return {file.name: read_weights(file) for file in self.beside}
-
-    @property
-    def compiles(self) -> bool:
-        """Return True if the source contains a word for which torch imports its compiler."""
-        if isinstance(self.source, Source):
-            return speaks_of_compiler(self.source.text.encode(errors="replace"))
-        return speaks_of_compiler(self.source.content + self.source.script)
 
     def with_stand_ins(self, sources: dict[str, str]) -> "Submission":
         """Return a copy in which these definitions, by name, replace the learner's own."""

@@ -138,33 +138,3 @@ def test_a_warm_process_that_was_killed_is_replaced_whoever_was_leaving_it():
         assert sound.load().names == ("f",)
         sound.close()
         assert warm.starts == 2 and warm.leaving.isdisjoint({child.number})
-
-
-@pytest.mark.slow
-@needs("isolation 'full'")
-@pytest.mark.parametrize("dies", ["the child that was forked ahead", "the warm process"])
-def test_what_was_forked_ahead_and_died_costs_no_learner_anything(dies):
-    """If memory runs out, unused processes end first."""
-    with WarmProcess(Limits(), FULL) as warm:
-        first = warm.fork()
-        ahead = warm.spare
-        if dies == "the warm process":
-            warm.process.kill()
-            warm.process.wait()
-        else:
-            warm.order({"kill": ahead.number})
-            while ahead.number not in warm.ended:
-                warm.take_report()
-        sound = InChild(Submission("a", Source("def f(): pass", "a.py")), warm, warm.limits)
-        assert sound.load().names == ("f",)
-        assert warm.spare is not ahead
-        first.close()
-        sound.close()
-
-
-@pytest.mark.slow
-def test_nobody_waits_where_children_could_reach_it():
-    """If code could stop it, the next learner would lose everything."""
-    with WarmProcess(Limits()) as warm:
-        warm.fork()
-        assert warm.spare is None

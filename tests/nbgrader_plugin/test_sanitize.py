@@ -94,8 +94,6 @@ def test_marks_that_contradict_the_cell_are_dropped():
         (code(["x", 3, None]), "x"),
         (code("é \ud800"), "é ?"),
         (code(id=["no"], outputs="no", execution_count="<script>", metadata=[1]), "x = 1"),
-        ({"cell_type": "code", "input": "x = 2"}, "x = 2"),
-        ({"cell_type": "heading", "source": "T"}, "T"),
     ],
 )
 def test_text_is_kept_whatever_is_around_it(cell, source):
@@ -121,8 +119,7 @@ def test_pasted_pictures_stay_and_nothing_else_does():
         {},
         {"cells": None},
         {"cells": {"a": 1}},
-        {"worksheets": [3]},
-        {"worksheets": []},
+        {"worksheets": [{"cells": []}]},
     ],
 )
 def test_no_cells_are_no_notebook(told):
@@ -214,7 +211,7 @@ JUNK = st.recursive(
 )
 FIELDS = ["cell_type", "source", "id", "metadata", "outputs", "attachments", "execution_count"]
 CELLS = st.fixed_dictionaries(
-    {"cell_type": st.sampled_from(["code", "markdown", "raw", "heading", "x"]) | JUNK},
+    {"cell_type": st.sampled_from(["code", "markdown", "raw", "x"]) | JUNK},
     optional=dict.fromkeys(FIELDS[1:], JUNK)
     | {
         "metadata": st.fixed_dictionaries(

@@ -13,7 +13,6 @@ from ...runner.steps import (
     Construct,
     Describe,
     Duplicate,
-    Gradients,
     Load,
     Mode,
     Move,
@@ -40,8 +39,6 @@ def call(target: str | Planned | None = None, /, **arguments: Any) -> Planned:
     no_grad: call inside `torch.no_grad()`. unkept: ignore the result.
     refilled: pass the tensor objects of the call with this result again, overwritten with the
     new numbers. constants: names of arguments that need no gradient.
-    printed: a name under which the printed output is recorded.
-    afterwards: names of arguments whose values after the call are recorded.
     The rest are arguments of the call; `named={…}` holds those whose names are also names of
     settings, such as `gradient`.
     """
@@ -77,11 +74,6 @@ def restore(source: Planned) -> Planned:
 def read(path: str, result: str = "", on: Planned | None = None) -> Planned:
     """Record the value at an object's dotted path (`vocabulary`, `layer.weight`) under a name."""
     return Planned(Read, on, {"path": path, "result": result or path})
-
-
-def gradients(result: str = "grad", on: Planned | None = None, path: str = "") -> Planned:
-    """Record the gradients of an object's parameters, after a step that computed them."""
-    return Planned(Gradients, on, {"result": result, "path": path})
 
 
 def mode(training: bool, on: Planned | None = None) -> Planned:

@@ -39,7 +39,7 @@ class Forked(WarmProcess):
     def launch(self) -> None:
         """Fork, without waiting for the child to be ready."""
         self.begin()
-        self.ready, self.forks_ahead = False, True  # learners have no reason to attack themselves
+        self.ready = False
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.twin = multiprocessing.get_context("fork").Process(
@@ -47,14 +47,14 @@ class Forked(WarmProcess):
             )
             self.twin.start()
 
-    def fork(self, budget: Budget | None = None, compiles: bool = False) -> Child:
+    def fork(self, budget: Budget | None = None) -> Child:
         """Return a fresh child, after the fork has reported that it is ready. Raises NotStarted."""
         if not self.alive():
             self.restart()
         if not self.ready:
             self.control.settimeout(LONGEST_START)
             self.ready = bool(self.control.recv(4096))
-        return super().fork(budget, compiles)
+        return super().fork(budget)
 
     def alive(self) -> bool:
         """Return True if it can still fork."""
@@ -110,7 +110,7 @@ class ReusedProcess(WarmProcess):
             replies.put(message)
         replies.put(None)
 
-    def fork(self, budget: Budget | None = None, compiles: bool = False) -> Child:
+    def fork(self, budget: Budget | None = None) -> Child:
         """Return a `Turn` with the same process, once it is ready. Raises NotStarted."""
         if self.waiting or not self.alive():
             self.restart()
