@@ -45,13 +45,6 @@ class Reader:
         request = pack({"do": "look", "text": text, "exercises": exercises})
         return self.answer(request, read_text_facts, "the script")
 
-    def structures(self, text: str) -> list[tuple[list[str], str]]:
-        """Return (names, normalized text) of each function and class. Raises Unreadable.
-
-        See `structures` in runner/reading.py.
-        """
-        return self.answer(pack({"do": "structures", "text": text}), read_parts, "the script")
-
     def answer(self, request: bytes, read: Callable[[bytes], Answer], filename: str) -> Answer:
         """Return the answer of a fresh child, which ends after that. Raises Unreadable."""
         child = self.warm.fork()

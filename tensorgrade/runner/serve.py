@@ -1,8 +1,8 @@
 """Answer the trusted side's requests over a stream: first `load`, then a `run` for each case.
 
 If files have to be read first, `load` sends two replies: the text found in them, before any of it
-has run, and then the result of loading it. The requests `read`, `look`, `parts` and `structures`
-run no learner code. `try_edits` runs a case on small edits of the loaded text. `parameters` reports
+has run, and then the result of loading it. The requests `read`, `look` and `parts` run no
+learner code. `try_edits` runs a case on small edits of the loaded text. `parameters` reports
 the parameters of its definitions. `program` runs a program of the engine that the request contains.
 """
 
@@ -39,7 +39,6 @@ from .reading import (
     source_in,
     source_that_counts,
     spans,
-    structures,
     unused_parameters,
 )
 from .source import UNPARSABLE, Source, Unreadable
@@ -75,8 +74,6 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
             send(writer, pack({"parts": parts(request["text"])}))
         elif request["do"] == "look":
             send(writer, pack(looked_at(request["text"], request["exercises"])))
-        elif request["do"] == "structures":
-            send(writer, pack({"parts": structures(request["text"])}))
         elif request["do"] in ("read", "load"):
             found = read(request, tensors, lambda reply: send(writer, pack(reply)))
             if found is not None and request["do"] == "load":
