@@ -11,7 +11,7 @@ from tensorgrade import Lateness, Limits, Settings, Tolerance
 
 FLOATS = {
     # Right answers differ: a sqrt taken in float32, a 1e-6 added to a row sum. Known mistakes
-    # change some value of a case by far more (tests/course/test_tolerances.py measures both).
+    # change some value of a case by far more.
     "float64": Tolerance(relative=1e-5, absolute=1e-5),
     "float32": Tolerance(relative=1e-4, absolute=1e-4),
 }
