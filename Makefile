@@ -54,7 +54,6 @@ check: build
 	@ruff format --check --quiet .
 	@ruff check --quiet .
 	@codespell
-	@python tools/plain_english.py
 	@mypy
 	@tensorgrade build --check
 	@cd courses/tokens && tensorgrade build --check
