@@ -59,7 +59,6 @@ check: build
 	@ruff format --check --quiet .
 	@ruff check --quiet .
 	@codespell
-	@python tools/plain_english.py
 	@mypy
 	@tensorgrade build --check
 	@cd courses/tokens && tensorgrade build --check

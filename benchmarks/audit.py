@@ -252,17 +252,13 @@ def public_code() -> Iterator[tuple[Path, str, str]]:
 
 def drawn_mutants(count: int) -> Iterator[Case]:
     """Yield mutants of solutions, drawn evenly from all exercises."""
-    from tensorgrade.author.proofs.mutants import mutants, sample
-
-    from tensorgrade.author.proofs.made_attempts import Form
+    from mutants import drawn
 
     exercises = [(chapter, name) for chapter, names in CORE.items() for name in names.split()]
     for chapter, exercise in exercises:
-        others = set(ALL[chapter]) - {exercise}
-        form = Form(chapter, exercise, "solution", solution(chapter))
-        for one in sample(mutants(form, others), -(-count // len(exercises)), 1):
-            lines = tuple(range(one.lines[0], one.lines[1] + 1))
-            yield Case("mutants", f"{exercise} {one}", one.source, exercise, lines)
+        for edit in drawn(solution(chapter), exercise, -(-count // len(exercises)), 1):
+            label = f"{exercise} {edit.line} {edit.idea} {edit.code}"
+            yield Case("mutants", label, edit.text, exercise, (edit.line,))
 
 
 def audited(case: Case) -> dict:
