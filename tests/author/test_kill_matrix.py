@@ -17,7 +17,6 @@ from tensorgrade.author.proofs.kill_matrix import (
     HiddenTest,
     unproved,
 )
-from tensorgrade.recognition.mistakes import mistake, on
 from tensorgrade.testing.collected import CollectedTests
 
 VALUES = HiddenTest("test_f_values", guard=False)
@@ -50,20 +49,10 @@ def test_a_guard_that_notices_a_mistake_is_stale():
 
 
 def test_a_name_counts_only_if_it_is_the_only_one():
-    known = [mistake(name, "…", on("f", ("a", "b"))) for name in ("one", "two")]
     trial = Trial("f", "one", True, True, ("one",))
-    assert named_rightly(trial, known)
-    assert not named_rightly(replace(trial, named=("one", "two")), known)
-    assert not named_rightly(replace(trial, named=()), known)
-
-
-def test_a_mistake_that_looks_like_another_goes_by_its_name_in_that_exercise_only():
-    known = [
-        mistake("one", "…", on("f", ("a", "b"))),
-        mistake("two", "…", on("f g", ("a", "c")), same_as="one"),
-    ]
-    assert named_rightly(Trial("f", "two", True, True, ("one",)), known)
-    assert not named_rightly(Trial("g", "two", True, True, ("one",)), known)
+    assert named_rightly(trial)
+    assert not named_rightly(replace(trial, named=("one", "two")))
+    assert not named_rightly(replace(trial, named=()))
 
 
 @pytest.mark.slow
