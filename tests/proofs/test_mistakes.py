@@ -78,8 +78,8 @@ def drawn(exercise: str, chance: Random) -> list[str]:
 
 
 def mistakes_in(exercise: str) -> list[str]:
-    """Return the names of an exercise's mistakes that are no other names for one before."""
-    return [m.name for m in PROJECT.mistakes if exercise in m.edits and not m.same_as]
+    """Return the names of an exercise's mistakes."""
+    return [m.name for m in PROJECT.mistakes if exercise in m.edits]
 
 
 def file_with(chapter: str, made: dict[str, list[str]]) -> str:
