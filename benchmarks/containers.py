@@ -73,8 +73,6 @@ def unpacked(project: Project, chapter: str, folder: Path) -> Path:
     """Return `/autograder` as Gradescope sets it up, readable by all users."""
     base = folder / "autograder"
     (base / "submission").mkdir(parents=True)
-    for file in project.beside(chapter):
-        (base / "submission" / file.name).write_bytes(file.content)
     write_channel("gradescope", project, chapter, folder / "autograder.zip", "uid")
     with zipfile.ZipFile(folder / "autograder.zip") as archive:
         archive.extractall(base / "source")

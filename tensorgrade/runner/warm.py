@@ -143,7 +143,7 @@ def rehearse() -> None:
         Move(on="a", arguments=passed),
     ]
     for _ in range(REHEARSALS):
-        runner, _ = serve.load(load, Source(REHEARSED, "rehearsed.py"), {})
+        runner, _ = serve.load(load, Source(REHEARSED, "rehearsed.py"))
         tensors = {"x": x, "weight": x.flatten()[: x.shape[-1]]}
         asked = pack({"id": "rehearsed", "steps": [one.encode() for one in steps]}, tensors)
         unpack(serve.run_in_time(runner, *unpack(asked), LONGEST_REHEARSAL))
