@@ -33,9 +33,6 @@ COURSE = Settings(
     # Override an exercise's points here, for example {"softmax": 12}. Each test keeps its share. By
     # default an exercise is worth the sum of its tests in graders/.
     points={},
-    # Weight files (safetensors) that belong to a chapter's submission, with their size limit in
-    # bytes. `tensorgrade train` writes 470,000.
-    beside={"ch6_small_gpt": {"my_model.safetensors": 1 << 20}},
     # Packages that learners may import in addition to torch, in the kit and in the sandbox.
     packages=("einops", "jaxtyping"),
     tolerances={"cpu": FLOATS, "cuda": FLOATS},
@@ -102,6 +99,5 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
     # Deadlines and deductions are the ones above. A chapter without a deadline there keeps its
     # date in the formgrader.
     c.HiddenGraders.deadlines = COURSE.lateness.deadlines
-    c.HiddenGraders.beside = COURSE.beside
     c.AssignLatePenalties.plugin_class = "tensorgrade.nbgrader_plugin.late_work.LateWork"
     c.LateWork.lateness = asdict(COURSE.lateness)

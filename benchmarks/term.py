@@ -50,7 +50,6 @@ from tensorgrade.course import Scheme
 COURSE = replace(
     COURSE,
     chapters=COURSE.chapters[:{count}],
-    beside={{name: files for name, files in COURSE.beside.items() if name in {names}}},
     lateness=Lateness(deadlines={deadlines}, zone="{zone}", share_a_day={share}, most=0.6),
     scheme=Scheme(drop_lowest=1, pass_mark=50),
 )
@@ -90,7 +89,6 @@ class Term:
         text = (ROOT / "course_config.py").read_text(encoding="utf-8")
         more = SETTINGS.format(
             count=self.count,
-            names=self.names,
             deadlines={name: f"{due:%Y-%m-%d %H:%M} UTC" for name, due in self.due.items()},
             zone=ZONE,
             share=SHARE_A_DAY,

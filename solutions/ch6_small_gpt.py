@@ -692,25 +692,21 @@ def generate_with_cache(
 # minute; do not ask it for sense.
 
 # %% [markdown]
-# ## Submit your trained model
+# ## How good is it?
 #
-# How good is it? The loss on text that it was trained on says little, and the loss over all
-# positions can be fooled: a model whose tokens see what comes next predicts it perfectly, and has
-# learned nothing. At the *last* position of a window there is nothing left to see, just as when the
-# model writes. So measure a model there: use windows of `context_length + 1` tokens from text that
-# was not used for training, hide the last token of each, and take the mean loss of predicting it.
+# The loss on text that it was trained on says little, and the loss over all positions can be
+# fooled: a model whose tokens see what comes next predicts it perfectly, and has learned nothing.
+# At the *last* position of a window there is nothing left to see, just as when the model writes. So
+# measure a model there: use windows of `context_length + 1` tokens from text that was not used for
+# training, hide the last token of each, and take the mean loss of predicting it.
 #
-# Write that measurement, and submit `my_model.safetensors`, which `tensorgrade train` has written,
-# with your code: the graders put your weights into a model of their own and measure it on windows
-# that you do not know. Counting which character follows which in the whole text gives a loss of
-# 2.50; after 2,000 steps on Shakespeare a model is at 1.9. Yours must be below 2.1.
+# Write that measurement. Counting which character follows which in the whole text gives a loss of
+# 2.50; after 2,000 steps on Shakespeare a model is at 1.9. The trained model is your own reward:
+# you do not submit it.
 
 # %% exercise="trained_loss"
 def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
     """Return how well a model predicts the last token of each window: its mean loss there.
-
-    Your trained weights are graded together with this exercise: submit my_model.safetensors, which
-    `tensorgrade train` writes, with your file.
 
     Shapes:
         model: maps ids (b, n) to logits (b, n, vocab_size)

@@ -67,16 +67,14 @@ class Exercise:
 class Chapter:
     """One lesson with several exercises: one file, one nbgrader assignment.
 
-    ending: a sentence or two on what learners can do after this chapter. beside: the weight files
-    that a submission includes alongside the code, each with its maximum size in bytes. due: the
-    deadline as learners read it; "" without one.
+    ending: a sentence or two on what learners can do after this chapter. due: the deadline as
+    learners read it; "" without one.
     """
 
     name: str
     title: str
     exercises: tuple[Exercise, ...]
     ending: str = ""
-    beside: dict[str, int] = field(default_factory=dict, hash=False)
     due: str = ""
 
     @property
@@ -182,9 +180,9 @@ class Settings:
     """The settings that an instructor writes in `course_config.py`.
 
     chapters: names, in order. points: override an exercise's points here. off: exercises that are
-    left out everywhere this term. beside: by chapter, as in `Chapter`. packages: the packages that
-    learners may import in addition to torch, by their pip names. solutions_in_kit: put the
-    solutions into the kit. Other fields are as in `Course`.
+    left out everywhere this term. packages: the packages that learners may import in addition to
+    torch, by their pip names. solutions_in_kit: put the solutions into the kit. Other fields are as
+    in `Course`.
     """
 
     name: str
@@ -196,7 +194,6 @@ class Settings:
     isolation: str = "namespaces"
     points: dict[str, float] = field(default_factory=dict)
     off: tuple[str, ...] = ()
-    beside: dict[str, dict[str, int]] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
     lateness: Lateness = field(default_factory=Lateness)
     scheme: Scheme | None = None
@@ -255,15 +252,6 @@ class Course:
         """Return the names of all exercises, in the course's order."""
         return [exercise.name for chapter in self.chapters for exercise in chapter.exercises]
 
-    @property
-    def beside(self) -> dict[str, tuple[str, int]]:
-        """Return the chapter and the maximum bytes of each companion file, by its name."""
-        return {
-            name: (chapter.name, most)
-            for chapter in self.chapters
-            for name, most in chapter.beside.items()
-        }
-
     def exercise(self, name: str) -> tuple[Chapter, Exercise]:
         """Return an exercise with its chapter, by name. Raises CourseError if there is none."""
         for chapter in self.chapters:
@@ -315,6 +303,5 @@ class Course:
 def chapter_from(data: dict) -> Chapter:
     """Return one chapter of `course.json`."""
     exercises = (Exercise(**e | {"hints": tuple(e["hints"])}) for e in data["exercises"])
-    ending, beside = data.get("ending", ""), data.get("beside", {})
-    due = data.get("due", "")
-    return Chapter(data["name"], data["title"], tuple(exercises), ending, beside, due)
+    ending, due = data.get("ending", ""), data.get("due", "")
+    return Chapter(data["name"], data["title"], tuple(exercises), ending, due)

@@ -25,7 +25,6 @@ from .grader_files import (
 )
 
 TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
-WEIGHTS = re.compile(r"\w[\w-]*\.safetensors")
 EXERCISE = re.compile(r"^# %%.*\bexercise=\"(\w+)\"", re.MULTILINE)
 
 
@@ -75,8 +74,6 @@ def resolve(settings: Settings, root: Path) -> Course:
     names |= set(settings.off) & {name for one in settings.chapters for name in written(root, one)}
     if strange := sorted({*settings.points, *settings.off} - names):
         raise CourseError(f"course_config.py names {strange[0]}, which is not an exercise")
-    if wrong := complaints_on_files(settings.beside, settings.chapters):
-        raise CourseError(f"beside in course_config.py: {'; '.join(wrong)}")
     if wrong := settings.lateness.complaints(list(settings.chapters)):
         raise CourseError(f"lateness in course_config.py: {'; '.join(wrong)}")
     if settings.submit_as not in SUBMIT_AS:
@@ -98,22 +95,6 @@ def resolve(settings: Settings, root: Path) -> Course:
         settings.submit_as,
         settings.solutions_in_kit,
     )
-
-
-def complaints_on_files(beside: dict[str, dict[str, int]], chapters: Collection[str]) -> list[str]:
-    """Return the errors in the settings for a submission's weight files, as sentences.
-
-    File names must be unique, because a file's name shows which chapter it belongs to.
-    """
-    names = [name for files in beside.values() for name in files]
-    strange = [name for name in names if not WEIGHTS.fullmatch(name)]
-    sizes = [most for files in beside.values() for most in files.values()]
-    return [
-        *(f"{one} is not a chapter" for one in beside if one not in chapters),
-        *(f"{one!r} is not a name like my_model.safetensors" for one in strange),
-        *(f"{one} belongs to two chapters" for one in {n for n in names if names.count(n) > 1}),
-        *(f"{one!r} is not a number of bytes" for one in sizes if type(one) is not int or one <= 0),
-    ]
 
 
 def written(root: Path, chapter: str) -> list[str]:
@@ -154,7 +135,6 @@ def read_chapter(root: Path, name: str, settings: Settings) -> Chapter:
         name,
         title[1],
         tuple(read),
-        beside=settings.beside.get(name, {}),
         due=settings.lateness.shown_deadline(name),
     )
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from .course import Course, CourseError
 from .course_sources import load_config
 from .grader_files import BUG, grader_path, import_from
-from .sources.companion_files import CompanionFile, companion_files
 
 if TYPE_CHECKING:  # the first imports pytest, the second torch
     from .marker import FindTheBug
@@ -61,12 +60,7 @@ class Project:
         text = Source(source, filename or f"{chapter}.py")
         own = self.course.chapter(chapter)
         names = {exercise.name: "" for exercise in own.exercises}
-        return Submission(chapter, text, given, rebind, names, self.beside(chapter), own.parameters)
-
-    def beside(self, chapter: str) -> tuple[CompanionFile, ...]:
-        """Return the companion files of a chapter's solution."""
-        files = self.course.chapter(chapter).beside
-        return companion_files(files, self.solution(chapter).parent)
+        return Submission(chapter, text, given, rebind, names, own.parameters)
 
     def grader(self, chapter: str, exercise: str) -> ModuleType:
         """Import the file with an exercise's cases, tests and mistakes."""

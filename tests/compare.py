@@ -72,7 +72,7 @@ def cells(row: dict) -> list:
 
 def gain(was: dict, now: dict) -> float:
     """Return the change of the points, as a share of the exercise."""
-    return (now["points"] - was["points"]) / now["max"] if now["max"] else 0.0
+    return now["points"] / now["max"] - was["points"] / was["max"]
 
 
 if __name__ == "__main__":

@@ -30,8 +30,6 @@ from tensorgrade.isolation.levels import FULL, NAMESPACES, NONE, best_level, eno
 from tensorgrade.isolation.probing import probe
 from tensorgrade.project import Project
 from tensorgrade.recognition.mistakes import Mistake, make, mistake, on
-from tensorgrade.sources.companion_files import CompanionFile as CompanionFile
-from tensorgrade.sources.companion_files import missing as missing
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .answers.merged_mistakes import MERGED
@@ -209,20 +207,10 @@ class Judge:
         exercises: Sequence[str] = (),
         public: bool = False,
         explain: bool = True,
-        weights: bool = True,
     ) -> dict[str, Verdict]:
-        """Return the verdicts on a chapter's exercises (default: all), by name.
-
-        weights: put the solution's trained weights beside the file.
-        """
+        """Return the verdicts on a chapter's exercises (default: all), by name."""
         grader = self.grader(public)
-        files = SubmittedFiles(
-            "somebody",
-            chapter,
-            f"{chapter}.py",
-            text.encode(),
-            beside=self.project.beside(chapter) if weights else (),
-        )
+        files = SubmittedFiles("somebody", chapter, f"{chapter}.py", text.encode())
         attempt = grader.attempt(files)
         asked = [one for one in attempt.chapter.exercises if not exercises or one.name in exercises]
         try:

@@ -72,6 +72,5 @@ if "get_config" in globals():  # nbgrader reads this file through nbgrader_confi
     # Deadlines and deductions are the ones above. A chapter without a deadline there keeps its
     # date in the formgrader.
     c.HiddenGraders.deadlines = COURSE.lateness.deadlines
-    c.HiddenGraders.beside = COURSE.beside
     c.AssignLatePenalties.plugin_class = "tensorgrade.nbgrader_plugin.late_work.LateWork"
     c.LateWork.lateness = asdict(COURSE.lateness)

@@ -66,8 +66,6 @@ def train(
     if own_attention and looks.steps:
         console.print("", looks.table(), LEGEND, "", sep="\n", markup=False)
     console.print(f"{out}; now: tensorgrade talk 'To be' --weights {out}", soft_wrap=True)
-    if own_attention and text == "shakespeare":
-        console.print("Submit it with your chapter 6: its last exercise, trained_loss, needs it.")
 
 
 def begun(start: Path | None, characters: str) -> tuple[State, Settings]:

@@ -1,56 +1,23 @@
-"""Cases, tests and known mistakes of the exercise trained_loss and of the submitted weights.
-
-Known mistakes are edits of code, so weights have none. docs/explanation/trained_weights.md lists
-the losses of wrong weights, and tests/course/test_trained_weights.py proves that they earn
-nothing.
-"""
-
-import lzma
-from pathlib import Path
-
-import torch
+"""Cases, tests and known mistakes of the exercise trained_loss."""
 
 from tensorgrade import exercise
-from tensorgrade.author import call, case, computed, construct, load, mistake, mode, weights
+from tensorgrade.author import call, case, construct, load, mistake, mode, weights
 
 from ..sizes import FEATURES, LONG, Sizes
-from .SmallGPT import all_weights, ids
-
-TEXT = Path(__file__).resolve().parents[2] / "exercises" / "texts" / "shakespeare.txt.xz"
-FILE = "my_model.safetensors"
-TRAINED = {"vocab_size": 65, "context_length": 64, "d": 64, "num_heads": 4, "num_layers": 2}
-WINDOWS, FEW = 512, 16  # windows of a text; enough of them to see that two models agree
+from .SmallGPT import ids
 
 
 def cases(pick):
-    """Return cases (vocab_size, b, n) whose model differs in training, and Shakespeare windows."""
+    """Return cases (vocab_size, b, n) whose model differs in training."""
     draw = Sizes(pick, "trained_loss")
     (vocab,) = draw(FEATURES)
     # This number of windows does not divide into equal batches of any usual size.
     many = next(n for n in iter(lambda: draw(LONG)[0], 0) if n % 2 and n % 5)
     sizes = pick(public=[(4, 7, 3)], hidden=[(5, 1, 2), (vocab, many, 6)])
-    windows = windows_of_the_end(pick)
     return [
         *(case(f"values/{size}", *measured(size, training=False)) for size in sizes),
         *(case(f"training/{size}", *measured(size, training=True)) for size in sizes),
-        case("text/windows", *on_windows(windows), signature="ignored"),
-        case("own/windows", *by_own_model(windows[:FEW].clone()), signature="ignored"),
     ]
-
-
-def windows_of_the_end(pick):
-    """Return (WINDOWS, 65): windows of the tenth of the text that is not used for training.
-
-    Learners check themselves on its first half; graders draw from the second half.
-    """
-    text = lzma.decompress(TEXT.read_bytes()).decode("utf-8")
-    vocabulary = {character: place for place, character in enumerate(sorted(set(text)))}
-    size = TRAINED["context_length"] + 1
-    first, last = pick(public=(0.9, 0.95), hidden=(0.95, 1.0))
-    chance = pick.chance("trained_loss", "windows")
-    end = int(last * len(text)) - size
-    starts = [chance.randint(int(first * len(text)), end) for _ in range(WINDOWS)]
-    return torch.tensor([[vocabulary[one] for one in text[at : at + size]] for at in starts])
 
 
 def in_training(vocab, n):
@@ -71,33 +38,7 @@ def measured(size, training):
     )
 
 
-def on_windows(windows):
-    """Return the same on windows of a text that the weights are graded on."""
-    model, values = in_training(TRAINED["vocab_size"], TRAINED["context_length"])
-    called = call("trained_loss", model=model, windows=windows)
-    return model, values, mode(False, on=model), called
-
-
-def by_own_model(windows):
-    """Return a call of the learner's own SmallGPT with the submitted weights, without attention.
-
-    The substitute for attention adds nothing: no file has weights for it, so its zeros stay. The
-    other parts show which names the learner uses.
-    """
-    model = construct("SmallGPT", **TRAINED, dropout=0.0, dtype="float32")
-    vocab, context, d, _, layers = TRAINED.values()
-    parts = all_weights(vocab, context, d, layers)
-    nothing = {name: computed(zeros, part) for name, part in parts.items()}
-    filled = load(nothing, on=model, beside=FILE)
-    return model, filled, call("trained_loss", model=model, windows=windows)
-
-
-def zeros(part: torch.Tensor) -> torch.Tensor:
-    """Return zeros in the shape of a part."""
-    return torch.zeros(part.shape)
-
-
-@exercise("trained_loss", points=1.5)
+@exercise("trained_loss", points=3.5)
 def test_trained_loss_values(attempt):
     """The mean loss at the last position, over all windows."""
     attempt.trained_loss.agrees("values", only="result", strict=True)
@@ -115,18 +56,6 @@ def test_trained_loss_inputs(attempt):
     attempt.trained_loss.keeps_inputs("values", "training", objects=True)
     attempt.trained_loss.agrees("values", only="next")
     attempt.trained_loss.agrees("training", only="next")
-
-
-@exercise("trained_loss", points=1)
-def test_trained_loss_own(attempt):
-    """With your submitted weights, your own SmallGPT has the same loss as the graders' model."""
-    attempt.trained_loss.agrees_on_weights("own")
-
-
-@exercise("trained_loss", points=6, guard=True)
-def test_trained_loss_trained(attempt):
-    """The weights that you submit, from `tensorgrade train`, predict text that they never saw."""
-    attempt.trained_loss.foresees("text", below=2.1, by="own")
 
 
 LOGITS = "logits = model(windows[:, :-1])[:, -1]"

@@ -32,8 +32,7 @@ from ..recognition.fingerprints import Fingerprints
 from ..recognition.signatures import imprint
 from ..runner.source import Source
 from ..runner.steps import Call
-from ..sources.companion_files import missing
-from ..sources.submission import Submission, Weights, read_weights
+from ..sources.submission import Submission
 from .backend import Backend
 from .in_process import InProcess
 from .pairs import Pairs
@@ -239,10 +238,6 @@ class Attempt:
         submission = Submission(f"{self.chapter.name}_given", Source(text, "given.py"))
         backend = InProcess(submission, self.backend.device)
         return Attempt(backend, self.course, self.references, own=self.own)
-
-    def weights(self, name: str) -> Weights:
-        """Return the weights in a companion file that was submitted with the learner's file."""
-        return self.backend.weights.get(name) or read_weights(missing(name))
 
     @cached_property
     def definitions(self) -> list[tuple[int, int, list[str]]]:

@@ -1,13 +1,12 @@
 """The places where learner code can run: in this process, in another one, or nowhere."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from ..exchange.cases import Case
 from ..exchange.observation import Loaded, Observation, Outcome, OwnParameters
 from ..exchange.text_facts import TextFacts
 from ..runner.source import Source
-from ..sources.submission import Weights
 
 # The observation of a case if the whole submission has no seconds left.
 OUT_OF_TIME = Observation(Outcome.TIMEOUT)
@@ -18,8 +17,7 @@ class Backend(Protocol):
 
     isolation: its isolation level. definitions_only: True if only the file's definitions were
     loaded, because loading all of it timed out or ended the process. warned: warnings of Python and
-    torch about the learner's own lines, one sentence each; empty if they are not recorded. weights:
-    the weights in the learner's companion files, by file name.
+    torch about the learner's own lines, one sentence each; empty if they are not recorded.
     """
 
     @property
@@ -36,9 +34,6 @@ class Backend(Protocol):
 
     @property
     def warned(self) -> Sequence[str]: ...
-
-    @property
-    def weights(self) -> Mapping[str, Weights]: ...
 
     def load(self) -> Loaded:
         """Load the learner's file."""
@@ -79,7 +74,6 @@ class Unread:
 
     device = "cpu"
     warned, definitions_only = (), False
-    weights: Mapping[str, Weights] = {}
 
     def __init__(self, reason: str, isolation: str):
         self.reason, self.isolation = reason, isolation

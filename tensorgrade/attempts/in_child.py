@@ -94,7 +94,6 @@ class InChild:
         self.requests = requests or Requests()
         handed = submission.source
         self.source = handed if isinstance(handed, Source) else Source("", handed.filename)
-        self.weights = submission.weights
         self.budget = Budget(limits.handin_seconds, limits.all_replies_bytes)
         self.child: Child | None = None
         self.definitions_only = False

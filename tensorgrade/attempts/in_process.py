@@ -35,7 +35,6 @@ class InProcess:
         self.submission, self.device = submission, device
         handed = submission.source
         self.source = handed if isinstance(handed, Source) else Source("", handed.filename)
-        self.weights = submission.weights
         self.case_runner: CaseRunner | None = None
         self.warned: list[str] = []
         self.definitions_only = False
@@ -82,7 +81,7 @@ class InProcess:
     def load_in_time(self, definitions_only: bool) -> tuple[CaseRunner, dict]:
         request = self.request(definitions_only)
         with may_be_ended():
-            return serve.load(request, self.source, self.submission.files())
+            return serve.load(request, self.source)
 
     def ready_runner(self) -> CaseRunner:
         """Return the runner that has loaded the file."""

@@ -14,7 +14,6 @@ from ..isolation.levels import choose_level, must_be_closed
 from ..isolation.warm_process import WarmProcess
 from ..judging.course_checks import load_checks
 from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fingerprints
-from ..sources.companion_files import CompanionFile, companion_files
 from ..sources.submission import Source, Submission, Unreadable, read_given, read_source
 from ..sources.submitted_files import SubmittedFiles
 from .answer_files import private_paths
@@ -68,28 +67,21 @@ class AttemptMaker:
             source = read_source(path, self.course.limits.source_bytes)
         except Unreadable as error:
             return self.unread(chapter, str(error))
-        return self.attempt_from_source(chapter, source, path.parent)
+        return self.attempt_from_source(chapter, source)
 
     def unread(self, chapter: str, reason: str) -> Attempt:
         """Return the attempt of a learner whose file cannot be read, with the reason."""
         isolation = self.warm_up().isolation if self.is_hidden(chapter) else InProcess.isolation
         return self.attempt_from(chapter, Unread(reason, isolation))
 
-    def attempt_from_source(
-        self, chapter: str, source: Source | SubmittedFiles, folder: Path | None = None
-    ) -> Attempt:
-        """Return the attempt in a text, or in files from which the text must still be extracted.
+    def attempt_from_source(self, chapter: str, source: Source | SubmittedFiles) -> Attempt:
+        """Return the attempt in a text, or in files from which the text must still be extracted."""
+        return self.attempt_from(chapter, self.backend(self.submission(chapter, source)))
 
-        folder: the folder of a text; its companion files are looked for there.
-        """
-        beside = (
-            source.beside
-            if isinstance(source, SubmittedFiles)
-            else self.companion_files(chapter, folder)
-        )
+    def submission(self, chapter: str, source: Source | SubmittedFiles) -> Submission:
+        """Return a text or files with everything that the course adds to them."""
         parameters = self.course.chapter(chapter).parameters
-        submission = Submission(chapter, source, *self.given_for(chapter), beside, parameters)
-        return self.attempt_from(chapter, self.backend(submission))
+        return Submission(chapter, source, *self.given_for(chapter), parameters)
 
     def given_for(self, chapter: str) -> tuple[dict, tuple[str, ...], dict[str, str]]:
         """Return a chapter's substitutes, the names they override, and its exercises.
@@ -101,12 +93,6 @@ class AttemptMaker:
             given = read_given(self.tests.parent / "exercises", chapter, chapters)
             self.given[chapter] = *given, self.names_in(chapter)
         return self.given[chapter]
-
-    def companion_files(self, chapter: str, folder: Path | None) -> tuple[CompanionFile, ...]:
-        """Return the companion files of a text. A self-check searches the current folder too."""
-        here = () if self.is_hidden(chapter) else (Path.cwd(),)
-        places = (*([folder] if folder else ()), *here)
-        return companion_files(self.course.chapter(chapter).beside, *places) if places else ()
 
     def attempt_from(self, chapter: str, backend: Backend) -> Attempt:
         """Return the attempt behind a backend."""
@@ -134,10 +120,7 @@ class AttemptMaker:
 
     def solution(self, chapter: str, text: str) -> Submission:
         """Return a version of a chapter's solution as it would be submitted."""
-        beside = self.companion_files(chapter, self.tests.parent / "solutions")
-        parameters = self.course.chapter(chapter).parameters
-        source = Source(text, f"{chapter}.py")
-        return Submission(chapter, source, *self.given_for(chapter), beside, parameters)
+        return self.submission(chapter, Source(text, f"{chapter}.py"))
 
     def public_references(self, chapter: str) -> References | None:
         """Return the references that learners have for a chapter; None if they are missing."""

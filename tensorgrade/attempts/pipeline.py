@@ -201,21 +201,14 @@ def for_learner(
     first = first_failure(checks)
     if not first or not first.finding or says_nothing_hidden(part, status, first):
         return checks
-    told = replace(first, finding=redacted(part, checks, first))
-    return [told, *(check for check in checks if is_missing_file(check))]
+    return [replace(first, finding=redacted(part, checks, first))]
 
 
 def says_nothing_hidden(part: ExerciseAttempt, status: Status, check: CheckResult) -> bool:
     """Return True if the message of a failed check does not depend on a hidden case."""
     if part.attempt.loaded.status != Outcome.LOADED or check.about == Topic.REPAIR_SIZE:
         return True
-    return is_missing_file(check) or (status == Status.NOT_ATTEMPTED and is_plain_stub(part, check))
-
-
-def is_missing_file(check: CheckResult) -> bool:
-    """Return True if a check failed because a companion file is missing."""
-    found = check.finding
-    return found is not None and check.is_to_do and not (found.is_to_fix or found.diagnosis.error)
+    return status == Status.NOT_ATTEMPTED and is_plain_stub(part, check)
 
 
 def is_plain_stub(part: ExerciseAttempt, check: CheckResult) -> bool:

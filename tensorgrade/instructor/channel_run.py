@@ -19,8 +19,7 @@ from ..attempts.setup import Setup
 from ..attempts.verdict import Status
 from ..course import Course, CourseError
 from ..lateness import Lateness, in_zone, is_released, read_time, written
-from ..sources.companion_files import companion_files
-from ..sources.near_misses import CODE, rescued, versions_in
+from ..sources.near_misses import rescued, versions_in
 from ..sources.submitted_files import SubmittedFiles, read_file, recognize_format
 from .channels import DATES
 from .grader import Grader
@@ -38,16 +37,14 @@ TO_BE_LOOKED_AT = "Grading failed, which is not your fault; your instructor has 
 def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
     """Return the submission in a folder: the chapter's file, or else the only code file."""
     limits = course.limits
-    versions = versions_in(folder, {chapter}, limits, course.beside)
-    if any(version.kind in CODE for version in versions):
-        submitted_files, _ = rescued(LEARNER, versions, limits, course.beside)
+    if versions := versions_in(folder, {chapter}, limits):
+        submitted_files, _ = rescued(LEARNER, versions, limits)
         return recognize_format(submitted_files)[0]
     files = sorted(p for kind in ("py", "ipynb") for p in folder.glob(f"*.{kind}"))
     most = {".py": limits.source_bytes, ".ipynb": limits.notebook_bytes}
     if len(files) == 1 and (read := read_file(LEARNER, files[0], most[files[0].suffix])):
         named = replace(read, chapter=chapter, filename=f"{chapter}{files[0].suffix}")
-        beside = companion_files(course.chapter(chapter).beside, folder)
-        return replace(recognize_format(named)[0], beside=beside)
+        return recognize_format(named)[0]
     return SubmittedFiles(LEARNER, chapter, reason=f"There is no file {chapter}.py.", missing=True)
 
 

@@ -59,7 +59,7 @@ RUN pip install --no-cache-dir -r /requirements.txt
 """
 QUESTION = """<pl-question-panel>
 <p>{title}: submit your file.</p>
-<pl-file-upload file-names="{files}"></pl-file-upload>
+<pl-file-upload file-names="{chapter}.py"></pl-file-upload>
 </pl-question-panel>
 <pl-submission-panel>
 <pl-external-grader-results></pl-external-grader-results>
@@ -149,9 +149,7 @@ PARCELS: dict[str, Callable[[Project, Chapter, str], Files]] = {
 
 def for_chapter(text: str, chapter: Chapter) -> bytes:
     """Return a file's text with the chapter's name and title filled in."""
-    told = {"chapter": chapter.name, "title": chapter.title}
-    told["files"] = ",".join([f"{chapter.name}.py", *chapter.beside])
-    for name, value in told.items():
+    for name, value in (("chapter", chapter.name), ("title", chapter.title)):
         text = text.replace(f"{{{name}}}", value)
     return text.encode()
 

@@ -23,7 +23,6 @@ from ..sources.near_misses import (
     METHODS,
     MOST_MEMBERS,
     NO_ARCHIVE,
-    Files,
     chapter_of,
     is_given,
     members_of,
@@ -53,9 +52,9 @@ class PlannedFile:
     """A file to write, and its meaning for grading.
 
     folder: the learner's folder name. chapter: empty for a zip, which grading opens. kind: `py`,
-    `ipynb`, ZIP, or the required name of a weight file. It is empty if the file does not count;
-    then the file keeps its own name. instead_of: other versions, oldest first, that do not count.
-    fault: the reason why a file with a clear name does not count.
+    `ipynb` or ZIP. It is empty if the file does not count; then the file keeps its own name.
+    instead_of: other versions, oldest first, that do not count. fault: the reason why a file with a
+    clear name does not count.
     """
 
     submitted: Submitted
@@ -191,7 +190,7 @@ def lost_links(reading: Reading, course: Course) -> list[str]:
     lost = [
         path
         for path in reading.download.skipped.paths
-        if chapter_of(path.rpartition("/")[2], chapters, course.beside)
+        if chapter_of(path.rpartition("/")[2], chapters)
     ]
     if not lost:
         return []
@@ -242,14 +241,13 @@ def add_places(
     Returns the learners who submitted something.
     """
     chapters = {c.name for c in course.chapters}
-    meant = [(one, meaning(one, chapters, course.beside)) for one in files]
+    meant = [(one, meaning(one, chapters)) for one in files]
     submitted: set[Learner] = set()
     if chapter:
         meant = with_chapter(meant, chapter)
         meant, others = split_by_chapter(meant, chapter, course, found.notes)
         submitted = set_aside(found, others, folders, chapter)
     most = {"py": course.limits.source_bytes, "ipynb": course.limits.notebook_bytes}
-    most |= {name: size for name, (_, size) in course.beside.items()}
     faults = [fault_of(one, m, most) for one, m in meant]
     kept = [pair for pair, fault in zip(meant, faults, strict=True) if pair[1] and not fault]
     rest = [(*pair, f) for pair, f in zip(meant, faults, strict=True) if f or not pair[1]]
@@ -329,7 +327,7 @@ def part_of_zip(one: Submitted, chapter: str, course: Course) -> tuple[set[str],
             return set(), one
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             meant = [
-                (info, chapter_of(info.filename.rpartition("/")[2], names, course.beside))
+                (info, chapter_of(info.filename.rpartition("/")[2], names))
                 for info in archive.infolist()
             ]
             found = {m[0] for _, m in meant if m}
@@ -460,13 +458,13 @@ def moment(submitted: str) -> float:
         return 0.0
 
 
-def meaning(one: Submitted, chapters: set[str], beside: Files) -> Meaning | None:
+def meaning(one: Submitted, chapters: set[str]) -> Meaning | None:
     """Return the chapter and the kind that a file's name shows; a zip has no chapter yet."""
     if one.name.lower().endswith(".zip"):
         return "", ZIP
     if is_given(one.entry.parts):
         return None
-    return chapter_of(one.name, chapters, beside)
+    return chapter_of(one.name, chapters)
 
 
 def with_chapter(meant: list[Meant], chapter: str) -> list[Meant]:
@@ -615,4 +613,4 @@ def counts_as(place: PlannedFile) -> str:
         return "a damaged zip"
     if place.kind in ("", ZIP):
         return "a zip" if place.kind else "nothing"
-    return f"{place.chapter}.{place.kind}" if place.kind in SCRIPTS else place.kind
+    return f"{place.chapter}.{place.kind}"

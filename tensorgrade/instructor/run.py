@@ -314,12 +314,7 @@ def by_content(submissions: list[SubmittedFiles]) -> dict[SubmittedFiles, list[S
     groups: dict[tuple, list[SubmittedFiles]] = defaultdict(list)
     for submitted_files in submissions:
         kind = submitted_files.filename.rsplit(".", 1)[-1]
-        content = (
-            submitted_files.content,
-            submitted_files.script,
-            submitted_files.reason,
-            submitted_files.beside,
-        )
+        content = submitted_files.content, submitted_files.script, submitted_files.reason
         groups[submitted_files.chapter, kind, *content].append(submitted_files)
     return {group[0]: group for group in groups.values()}
 

@@ -110,8 +110,8 @@ def write_identity(submitted: Path, place: PlannedFile, said: str) -> None:
 def withdrawn_by(place: PlannedFile, submitted: Path, planned: Collection[Path]) -> list[Path]:
     """Return the chapter's files of an earlier collect that a newer submission does not contain.
 
-    A notebook that stayed would count instead of the script that has replaced it. Weights stay,
-    because they complement the code. planned: the paths of all files to write. Raises OSError.
+    A notebook that stayed would count instead of the script that has replaced it. planned: the
+    paths of all files to write. Raises OSError.
     """
     folder = submitted / place.folder / place.chapter
     is_code = place.kind in SCRIPTS or (not place.kind and kind_of(place.submitted) in SCRIPTS)

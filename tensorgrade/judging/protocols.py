@@ -5,7 +5,6 @@ from typing import Protocol
 from ..course import Chapter, Tolerance
 from ..exchange.observation import Loaded
 from ..exchange.references import References, Seen
-from ..sources.submission import Weights
 
 
 class JudgedAttempt(Protocol):
@@ -21,9 +20,6 @@ class JudgedAttempt(Protocol):
     @property
     def names(self) -> dict[str, list[str]]:
         """By exercise, the names in the learner's text that it does not define itself."""
-
-    def weights(self, name: str) -> Weights:
-        """Return the weights in a companion file that was submitted with the learner's file."""
 
     def place(self, line: int) -> str:
         """Return what the learner calls a line: `line 9`, or `cell 3, line 2`."""

@@ -18,7 +18,6 @@ from traitlets import Dict, Enum, Unicode
 
 from ..attempts.setup import Setup
 from ..lateness import read_time
-from ..sources.companion_files import companion_files
 from ..sources.submitted_files import SubmittedFiles, submission_time
 from .sanitize import reason_in
 from .warm_grader import grade
@@ -42,9 +41,6 @@ class HiddenGraders(NbGraderPreprocessor):
     deadlines = Dict(
         {}, help="Deadlines in nbgrader's format: {'ch1': '2027-01-15 23:59 UTC'}."
     ).tag(config=True)
-    beside = Dict(
-        {}, help="Weight files of submissions: {'ch6': {'my_model.safetensors': 1048576}}."
-    ).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Grade one submitted notebook. Outputs and tags written by learners are ignored."""
@@ -56,9 +52,8 @@ class HiddenGraders(NbGraderPreprocessor):
             restore_graded_cells(
                 nb, gradebook.find_notebook(where["notebook"], where["assignment"])
             )
-        folder = Path(resources.get("metadata", {}).get("path", "."))
         setup = Setup(Path(self.graders).resolve(), self.isolation, self.device)
-        verdicts = grade(self.submitted_files(nb, where, folder), setup)
+        verdicts = grade(self.submitted_files(nb, where), setup)
         for cell in filter(earns_points, nb.cells):
             self.write(cell, verdicts)
         return nb, resources
@@ -73,14 +68,13 @@ class HiddenGraders(NbGraderPreprocessor):
             if found := submission_time(folder, [folder / f"{chapter}.ipynb"])[0]:
                 gradebook.update_or_create_submission(chapter, student, timestamp=moment(found))
 
-    def submitted_files(self, nb: NotebookNode, where: dict, folder: Path) -> SubmittedFiles:
+    def submitted_files(self, nb: NotebookNode, where: dict) -> SubmittedFiles:
         """Return the submission: the notebook, or the reason why it cannot be read."""
         student, chapter = where["student"], where["assignment"]
         if (why := reason_in(nb)) is not None:
             return SubmittedFiles(student, chapter, f"{chapter}.ipynb", reason=why)
-        beside = companion_files(self.beside.get(chapter, {}), folder)
         content = nbformat.writes(nb).encode()
-        return SubmittedFiles(student, chapter, f"{chapter}.ipynb", content, beside=beside)
+        return SubmittedFiles(student, chapter, f"{chapter}.ipynb", content)
 
     def write(self, cell: NotebookNode, verdicts: list[dict]) -> None:
         """Replace the cell's outputs by a verdict: a number for nbgrader, and a card for people."""

@@ -98,7 +98,6 @@ class CaseRunner:
     given: the names that the course's substitutes define, for steps with `given`.
     device: `cpu` or `cuda`; inputs and modules are moved there, and results come back to the CPU.
     misspelt: by requested name, the learner's misspelt name of the definition that counts as it.
-    beside: the tensors of companion files, by the files' names.
     asked: the stub's parameters in their order, by the name of the callable.
     assigned: by the name of a callable whose parameters are in another order, the learner's
         parameter for each of the stub's.
@@ -108,7 +107,6 @@ class CaseRunner:
     given: dict
     device: str = "cpu"
     misspelt: Mapping[str, str] = field(default_factory=dict)
-    beside: Mapping[str, dict[str, torch.Tensor]] = field(default_factory=dict)
     asked: Mapping[str, list[str]] = field(default_factory=dict)
     assigned: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     # Each entry also holds its function. While that is alive, no other object has its id().
@@ -347,20 +345,6 @@ def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[d
     unexpected = sorted(set(parameters) - set(weights))
     found = {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}
     return found | ({"tied": tied} if tied else {}), renamed
-
-
-@torch.no_grad()
-def load_file(
-    module: nn.Module, weights: Mapping[str, torch.Tensor], renamed: Mapping[str, str]
-) -> None:
-    """Copy matching weights of a companion file into a module.
-
-    The file may have the learner's names of parameters or the requested ones (see `renamed`).
-    """
-    for own, parameter in module.named_parameters():
-        value = weights.get(own, weights.get(as_asked(own, renamed)))
-        if value is not None and value.shape == parameter.shape:
-            parameter.copy_(value)
 
 
 def shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, list[int]]:

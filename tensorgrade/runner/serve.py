@@ -44,7 +44,7 @@ from .reading import (
 from .source import UNPARSABLE, Source, Unreadable
 from .steps import decode
 from .torch_state import standard_torch
-from .wire import BESIDE, pack, receive, send, unpack
+from .wire import pack, receive, send, unpack
 
 SECONDS_OF_A_TRY = 0.5
 SECONDS_OF_LOOKING = 2
@@ -78,7 +78,7 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
             found = read(request, tensors, lambda reply: send(writer, pack(reply)))
             if found is not None and request["do"] == "load":
                 source, limits = found, request.get("limits", (0.0, math.inf))
-                case_runner, reply = load(request, source, tensors)
+                case_runner, reply = load(request, source)
                 send(writer, pack(reply))
         elif request["do"] == "parameters":
             send(writer, pack({"parameters": case_runner.own_parameters()}))
@@ -145,13 +145,8 @@ def in_time(look: Callable[[], Any], nothing: Any) -> Any:
         return nothing
 
 
-def load(
-    request: dict, source: Source, tensors: dict[str, torch.Tensor]
-) -> tuple[CaseRunner, dict]:
-    """Load the learner's text with the substitutes; report the names it defines and its problems.
-
-    tensors: those of the message, including weights from companion files.
-    """
+def load(request: dict, source: Source) -> tuple[CaseRunner, dict]:
+    """Load the learner's text with the substitutes; report its names and its problems."""
     given = install_given(request["given"])
     misspelt, alone = misspelt_in(source.text, request["exercises"]), None
     if request["alone"]:
@@ -170,28 +165,16 @@ def load(
     calls = {name: called_by(module, name) for name in request["exercises"] if name in names}
     for name in request["rebind"]:
         bind_substitute(module, name, given[name], request["assigned"].get(name, {}))
-    beside = weights_in(tensors)
     case_runner = CaseRunner(
         module,
         given,
         request["device"],
         misspelt,
-        beside,
         request["parameters"],
         request["assigned"],
     )
     told = {"names": names[:500], "problems": problems[:100], "calls": calls, "outside": outside}
     return case_runner, told
-
-
-def weights_in(tensors: dict[str, torch.Tensor]) -> dict[str, dict[str, torch.Tensor]]:
-    """Return the tensors of companion files, by file and by name."""
-    found: dict[str, dict[str, torch.Tensor]] = {}
-    for key, tensor in tensors.items():
-        if key.startswith(BESIDE):
-            file, _, name = key.removeprefix(BESIDE).partition("|")
-            found.setdefault(file, {})[name] = tensor
-    return found
 
 
 def defined_names(module: types.ModuleType) -> list[str]:

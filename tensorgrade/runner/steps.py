@@ -22,7 +22,6 @@ from .case_runner import (
     Step,
     gradients,
     is_tensor,
-    load_file,
     load_weights,
     methods_meant,
     parts_of,
@@ -112,14 +111,9 @@ class Restore(Step):
 
 @dataclass(frozen=True, kw_only=True)
 class Load(Step):
-    """Copy weights in by name; record names that are missing, extra or of another shape.
-
-    Then copy the weights of a companion file (`beside`), which may have the requested or the
-    learner's own names. Parameters without a matching weight in the file remain unchanged.
-    """
+    """Copy weights in by name; record names that are missing, extra or of another shape."""
 
     weights: dict[str, str]
-    beside: str = ""
 
     def run(self, runner: CaseRunner) -> None:
         module = runner.objects[self.on]
@@ -127,7 +121,6 @@ class Load(Step):
         told, renamed = load_weights(module, weights)
         runner.header["facts"]["load"], runner.renamed[self.on] = told, renamed
         runner.understood(renamed)
-        load_file(module, runner.beside.get(self.beside, {}), renamed)
 
 
 @dataclass(frozen=True, kw_only=True)

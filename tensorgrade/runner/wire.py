@@ -13,7 +13,6 @@ from safetensors import TensorSpec, serialize
 from safetensors.torch import load
 
 LENGTH = struct.Struct("<Q")
-BESIDE = "beside|"  # prefix for the tensors of companion files in a `load` message
 
 
 class BadMessage(Exception):

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..course import Course, CourseError
-from .companion_files import companion_files
-from .near_misses import CODE, Version, archives_in, rescued, versions_in
+from .near_misses import Version, archives_in, rescued, versions_in
 from .submitted_files import (
     NOT_SUBMITTED,
     SubmittedFiles,
@@ -164,12 +163,11 @@ def look_closer(learner: Learner, folder: Path, course: Course, chapters: set[st
         learner.stray = [name for name in learner.stray if name not in zips]
         add_reason(learner, zips, "Damaged, so that nothing in it counts: {}.")
         add_reason(learner, closed, UNOPENED)
-        found = versions_in(folder, chapters, course.limits, course.beside)
+        found = versions_in(folder, chapters, course.limits)
         learner.holds = folders_in([one for one in found if not one.member], chapters)
         for chapter in sorted({version.chapter for version in found}):
             own = [version for version in found if version.chapter == chapter]
-            has_code = any(version.kind in CODE for version in own)
-            if has_code and not all(version.exact for version in own):
+            if not all(version.exact for version in own):
                 take(learner, folder, own, course)
     except Exception as error:  # an unexpected error affects only this learner
         why = f"the search for misplaced files failed ({type(error).__name__})"
@@ -194,7 +192,7 @@ def add_reason(learner: Learner, paths: list[str], sentence: str) -> None:
 def take(learner: Learner, folder: Path, versions: list[Version], course: Course) -> None:
     """Store the versions of a chapter's files that count as the learner's submission for it."""
     chapter = versions[0].chapter
-    submitted_files, sentence = rescued(learner.name, versions, course.limits, course.beside)
+    submitted_files, sentence = rescued(learner.name, versions, course.limits)
     at, note = submission_time(folder / chapter, [version.path for version in versions])
     by_file = rests_on_file(folder / chapter, at)
     learner.submissions[chapter] = replace(
@@ -304,9 +302,7 @@ def submission_in(student: str, entry: os.DirEntry, course: Course) -> Submitted
             student, entry.name, reason=f"{entry.name} is a {kind}, not a folder."
         )
     try:
-        folder = Path(entry.path)
-        beside = companion_files(course.chapter(entry.name).beside, folder)
-        return replace(read_submission_folder(student, folder, course.limits), beside=beside)
+        return read_submission_folder(student, Path(entry.path), course.limits)
     except Exception as error:  # an unexpected error affects only this submission
         kind = type(error).__name__
         return SubmittedFiles(

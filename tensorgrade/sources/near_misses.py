@@ -10,14 +10,13 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
 
 from ..course import Limits
-from .companion_files import CompanionFile, companion_file, missing, of_content, too_large
 from .submitted_files import SubmittedFiles, of_both, read_file, reason_if_empty, shown
 
 # Suffixes that browsers, Finder, Explorer and course systems append to a name already in use.
@@ -41,9 +40,9 @@ SAME_MOMENT = 2.0  # seconds: copied files differ slightly in time, and zips sto
 class Version:
     """A file that is recognized as a chapter's.
 
-    kind: `py` or `ipynb`; for a file of weights, its name. where: its path in the learner's folder.
-    path: the file itself, or the zip that contains it as `member`. modified: seconds since 1970.
-    exact: its name and place are already right.
+    kind: `py` or `ipynb`. where: its path in the learner's folder. path: the file itself, or the
+    zip that contains it as `member`. modified: seconds since 1970. exact: its name and place are
+    already right.
     """
 
     chapter: str
@@ -57,30 +56,18 @@ class Version:
     @property
     def counts_as(self) -> str:
         """Return the name that the file should have."""
-        return f"{self.chapter}.{self.kind}" if self.kind in CODE else self.kind
+        return f"{self.chapter}.{self.kind}"
 
 
-# Weight files by name: their chapter, and their maximum size in bytes (course.py).
-Files = Mapping[str, tuple[str, int]]
-NONE: Files = {}
-
-
-def chapter_of(name: str, chapters: set[str], beside: Files = NONE) -> tuple[str, str] | None:
+def chapter_of(name: str, chapters: set[str]) -> tuple[str, str] | None:
     """Return the chapter and the kind that a file's name suggests, or None.
-
-    beside: companion files of weights; the kind of such a file is its name.
 
     >>> chapter_of("CH1 (1).py", {"ch1"}), chapter_of("ch1 - Copy.ipynb", {"ch1"})
     (('ch1', 'py'), ('ch1', 'ipynb'))
     >>> chapter_of("ch1.py.txt", {"ch1"}), chapter_of("my_ch1.py", {"ch1", "ch11"})
     (('ch1', 'py'), None)
-    >>> chapter_of("net (2).safetensors", {"ch1"}, {"net.safetensors": ("ch1", 100)})
-    ('ch1', 'net.safetensors')
     """
     stem, dot, kind = name.lower().partition(".")
-    for file, (chapter, _) in beside.items() if kind == WEIGHTS else ():
-        if chapter in chapters and is_copy(stem, file.removesuffix(f".{WEIGHTS}")):
-            return chapter, file
     if not dot or kind not in KINDS:
         return None
     for chapter in chapters:
@@ -89,18 +76,13 @@ def chapter_of(name: str, chapters: set[str], beside: Files = NONE) -> tuple[str
     return None
 
 
-WEIGHTS = "safetensors"
-
-
 def is_copy(stem: str, name: str) -> bool:
     """Return True if a lower-case name without its extension is this name, or that of a copy."""
     return bool(re.fullmatch(re.escape(name.lower()) + COPY, stem))
 
 
-def versions_in(
-    folder: Path, chapters: set[str], limits: Limits, beside: Files = NONE
-) -> list[Version]:
-    """Return all versions of all chapters in a learner's folder, and of their companion files.
+def versions_in(folder: Path, chapters: set[str], limits: Limits) -> list[Version]:
+    """Return all versions of all chapters in a learner's folder.
 
     Folders and zips that cannot be read are skipped.
     """
@@ -110,7 +92,7 @@ def versions_in(
             break
         meant = None
         if not is_given(where.split("/")):
-            meant = chapter_of(entry.name, chapters, beside)
+            meant = chapter_of(entry.name, chapters)
         is_zip = entry.name.lower().endswith(".zip")
         if not meant and not is_zip:
             continue
@@ -120,7 +102,7 @@ def versions_in(
             exact = where == f"{version.chapter}/{version.counts_as}"
             found.append(replace(version, exact=exact))
         elif (archives := archives + 1) <= MOST_ARCHIVES:
-            found += versions_in_zip(Path(entry.path), where, modified, (chapters, beside), limits)
+            found += versions_in_zip(Path(entry.path), where, modified, chapters, limits)
     return found
 
 
@@ -160,14 +142,14 @@ def is_given(parts: Sequence[str]) -> bool:
 
 
 def versions_in_zip(
-    path: Path, where: str, modified: float, names: tuple[set[str], Files], limits: Limits
+    path: Path, where: str, modified: float, chapters: set[str], limits: Limits
 ) -> list[Version]:
     """Return the versions in a zip; none if it is not a zip or is too large."""
     found = []
     for info in members(path, limits) or ():
         parts = info.filename.split("/")
         ours = is_given(parts) or not all(map(is_meant, parts))
-        meant = None if ours else chapter_of(parts[-1], *names)
+        meant = None if ours else chapter_of(parts[-1], chapters)
         if meant and not stat.S_ISLNK(info.external_attr >> 16):
             place = f"{where}/{info.filename}"
             found.append(Version(*meant, place, path, modified, info.filename))
@@ -217,9 +199,7 @@ def archives_in(folder: Path, limits: Limits) -> tuple[list[str], list[str]]:
     return damaged, closed
 
 
-def rescued(
-    student: str, versions: list[Version], limits: Limits, beside: Files = NONE
-) -> tuple[SubmittedFiles, str]:
+def rescued(student: str, versions: list[Version], limits: Limits) -> tuple[SubmittedFiles, str]:
     """Return the submission made from the versions of one chapter, and a sentence on them.
 
     The sentence names the versions that count and those that do not. It is empty if there is
@@ -227,15 +207,10 @@ def rescued(
     time, the one with the right name counts.
     """
     chapter = versions[0].chapter
-    files = {name: most for name, (whose, most) in beside.items() if whose == chapter}
-    by_kind = {kind: [v for v in versions if v.kind == kind] for kind in (*CODE, *files)}
+    by_kind = {kind: [v for v in versions if v.kind == kind] for kind in CODE}
     chosen = {kind: newest(of) for kind, of in by_kind.items() if of}
-    read = {k: read_version(student, v, limits) for k, v in chosen.items() if k in CODE}
+    read = {k: read_version(student, v, limits) for k, v in chosen.items()}
     submitted_files = of_both(read.get("ipynb"), read.get("py")) or SubmittedFiles(student, chapter)
-    carried = tuple(
-        read_companion(chosen[name], most) if name in chosen else missing(name)
-        for name, most in files.items()
-    )
     taken = [v for v in chosen.values() if not v.exact]
     counted = set(chosen.values())
     left = [v for v in versions if v not in counted]
@@ -248,7 +223,7 @@ def rescued(
     if len(left) > MOST_LEFT:
         told.append(f"{len(left) - MOST_LEFT} more are older and do not count")
     sentence = f"{student}: {'; '.join(told)}" if told else ""
-    return replace(submitted_files, beside=carried), sentence
+    return submitted_files, sentence
 
 
 def newest(versions: list[Version]) -> Version:
@@ -275,18 +250,6 @@ def read_version(student: str, version: Version, limits: Limits) -> SubmittedFil
         content, reason = b"", f"{shown(version.where)} has more than {most} bytes."
     reason = reason or reason_if_empty(shown(version.where), content)
     return SubmittedFiles(student, version.chapter, version.counts_as, content, reason)
-
-
-def read_companion(version: Version, most: int) -> CompanionFile:
-    """Return a version of a file of weights, under the name that it should have."""
-    if not version.member:
-        return companion_file(version.path, most, version.kind)
-    content, reason = member_content(version, most)
-    if len(content) > most:
-        return too_large(version.kind, most)
-    if reason:
-        return CompanionFile(version.kind, reason=reason)
-    return of_content(version.kind, content)
 
 
 def member_content(version: Version, most: int) -> tuple[bytes, str]:

@@ -2,53 +2,12 @@
 
 import re
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 
 import torch
-from safetensors.torch import load
 
-from ..exchange.observation import DTYPES
 from ..runner.source import Source, Unreadable, decode
-from ..runner.values import MOST_TENSORS
-from ..runner.wire import BESIDE
-from .companion_files import CompanionFile
 from .submitted_files import SubmittedFiles
-
-LONGEST_NAME = 300  # characters of a tensor's name; comparing longer ones would take too long
-
-
-@dataclass(frozen=True)
-class Weights:
-    """The tensors in a companion file, by name.
-
-    trouble: a sentence on why there are none; empty if there may be some. missing: the file does
-    not exist.
-    """
-
-    tensors: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
-    trouble: str = ""
-    missing: bool = False
-
-
-def read_weights(file: CompanionFile) -> Weights:
-    """Return the tensors of a file, which is read only as safetensors."""
-    if file.reason:
-        return Weights(trouble=file.reason, missing=file.missing)
-    try:
-        tensors = load(file.content)
-    except Exception:  # the parser may raise any exception on foreign bytes
-        return Weights(trouble=f"{file.name} is not a valid safetensors file.")
-    if len(tensors) > MOST_TENSORS:
-        said = f"{file.name} holds more than {MOST_TENSORS} tensors, which no answer needs."
-        return Weights(trouble=said)
-    if any(len(name) > LONGEST_NAME for name in tensors):
-        said = f"{file.name} holds a tensor with a name of more than {LONGEST_NAME} characters."
-        return Weights(trouble=said)
-    if strange := [name for name, tensor in tensors.items() if tensor.dtype not in DTYPES]:
-        kind = tensors[strange[0]].dtype
-        return Weights(trouble=f"{file.name} holds numbers of a kind that no answer needs: {kind}.")
-    return Weights(dict(sorted(tensors.items())))
 
 
 @dataclass(frozen=True)
@@ -60,7 +19,6 @@ class Submission:
     given: sources of modules that the course supplies, by module name.
     rebind: names from these modules that replace the learner's own definitions. A pasted class of
         another chapter must not replace the substitute.
-    beside: the companion files.
     parameters: the stub's parameters in their order, by the name of the callable.
     assigned: by the name of a callable whose parameters are in another order, the learner's
         parameter for each of the stub's. Other callables are not included.
@@ -73,23 +31,17 @@ class Submission:
     given: dict[str, str] = field(default_factory=dict)
     rebind: tuple[str, ...] = ()
     exercises: dict[str, str] = field(default_factory=dict)
-    beside: tuple[CompanionFile, ...] = ()
     parameters: dict[str, list[str]] = field(default_factory=dict)
     assigned: dict[str, dict[str, str]] = field(default_factory=dict)
     alone: tuple[str, str] | None = None
-
-    @cached_property
-    def weights(self) -> dict[str, Weights]:
-        """Return the contents of the companion files, by name."""
-        return {file.name: read_weights(file) for file in self.beside}
 
     def with_stand_ins(self, sources: dict[str, str]) -> "Submission":
         """Return a copy in which these definitions, by name, replace the learner's own."""
         return replace(self, given=self.given | sources, rebind=(*self.rebind, *sources))
 
     def with_definition_alone(self, source: Source, name: str, given: str) -> "Submission":
-        """Return a copy that runs only one definition; such exercises need no companion files."""
-        return replace(self, source=source, alone=(name, given), beside=())
+        """Return a copy that runs only one definition."""
+        return replace(self, source=source, alone=(name, given))
 
     def load_request(self, device: str, definitions_only: bool = False) -> dict:
         """Return the header of the `load` message for the runner."""
@@ -109,16 +61,11 @@ class Submission:
         }
 
     def files(self) -> dict[str, torch.Tensor]:
-        """Return the tensors of the `load` message: weights, and unread files as bytes."""
-        found = {
-            f"{BESIDE}{file}|{name}": tensor
-            for file, weights in self.weights.items()
-            for name, tensor in weights.tensors.items()
-        }
+        """Return the tensors of the `load` message: unread files as bytes."""
         if isinstance(self.source, Source):
-            return found
+            return {}
         files = {"content": self.source.content, "script": self.source.script}
-        return found | {name: as_tensor(content) for name, content in files.items() if content}
+        return {name: as_tensor(content) for name, content in files.items() if content}
 
 
 def as_tensor(content: bytes) -> torch.Tensor:

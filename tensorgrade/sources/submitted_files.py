@@ -4,7 +4,7 @@ import codecs
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,10 +12,8 @@ from ..course import Limits
 from ..exchange.text import JOINERS, printable
 from ..lateness import is_possible, now, read_time, with_zone, written
 from ..runner.source import Unreadable, decode
-from .companion_files import CompanionFile
 
 NOTHING = "nothing "  # start of the digests of empty submissions
-WEIGHTS = "+"  # separates the digest of the code from that of the weights
 LAST_WITHOUT_JOINERS = "\u05ff"  # scripts up to Hebrew are written without joiners
 # Python calls these characters printable although readers cannot see them.
 INVISIBLE = re.compile(
@@ -35,8 +33,6 @@ class SubmittedFiles:
     submitted: the time, in the format of lateness.py; empty if it is unknown.
     time_note: why `submitted` differs from the time that was stated.
     by_file: True if the time is that of the file, because there is no valid `timestamp.txt`.
-    beside: the companion files of weights that the chapter asks for, each with its content or a
-    reason.
     """
 
     student: str
@@ -50,23 +46,13 @@ class SubmittedFiles:
     submitted: str = ""
     time_note: str = ""
     by_file: bool = False
-    beside: tuple[CompanionFile, ...] = field(default=(), repr=False)
 
     @property
     def digest(self) -> str:
-        """Return a digest that changes with the content, or with the reason for its absence.
-
-        The digest of weights follows after a separator. Submissions with the same code but other
-        weights can therefore still be recognized.
-        """
+        """Return a digest that changes with the content, or with the reason for its absence."""
         whole = b"\0".join((self.content, self.script, self.reason.encode()))
         digest = hashlib.sha256(whole).hexdigest()[:32]
-        if not self.content:
-            return f"{NOTHING}{digest}"
-        files = [part for one in self.beside for part in (one.content, one.reason.encode())]
-        sizes = " ".join(str(len(part)) for part in files).encode()
-        weights = hashlib.sha256(b"\0".join((sizes, *files))).hexdigest()[:16]
-        return f"{digest}{WEIGHTS}{weights}" if files else digest
+        return digest if self.content else f"{NOTHING}{digest}"
 
     def without_notebook(self) -> "SubmittedFiles":
         """Return the script alone, for a notebook that cannot be read."""

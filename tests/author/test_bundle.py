@@ -159,8 +159,6 @@ def test_it_works_on_its_own(project, kit, tmp_path):
     for chapter in project.course.chapters:
         source = project.solution(chapter.name).read_text("utf-8")
         (folder / "exercises" / f"{chapter.name}.py").write_text(source, "utf-8")
-        for file in project.beside(chapter.name):
-            (folder / "exercises" / file.name).write_bytes(file.content)
     solved = run("pytest", "exercises")
     assert solved.returncode == 0, solved.stdout
     assert "hint 1" in run(PROGRAM, "hint", "softmax").stdout

@@ -22,7 +22,6 @@ from ..support import ROOT, cli
 
 CHAPTER, CLASS = "ch4_multi_head_attention", "MultiHeadAttention"
 CAT = "the cat sat on the mat, and the cat ran"
-OWN = ROOT / "solutions" / "my_model.safetensors"
 
 
 def attention_of(text: str) -> type:
@@ -218,7 +217,7 @@ def test_the_cell_below_chapter_4():
 
 
 def test_of_ones_own_model_every_head_is_measured_and_none_has_a_name(ours, tmp_path):
-    seen = look(ours, "ROMEO: To be or not to be", OWN)
+    seen = look(ours, "ROMEO: To be or not to be", WEIGHTS)
     assert seen.weights.shape == (2, 4, 25, 25)
     for head in seen.heads:
         before = share_before(seen.weights)[head]
@@ -228,7 +227,7 @@ def test_of_ones_own_model_every_head_is_measured_and_none_has_a_name(ours, tmp_
     shown = console.file.getvalue()
     assert shown.count("to the previous character") == 8 and "same thing" not in shown
     assert "the model that you trained" in page(seen) and "Nothing is claimed" not in page(seen)
-    state, settings = load_weights(OWN)
+    state, settings = load_weights(WEIGHTS)
     other = {name.replace("attention", "mixing"): weight for name, weight in state.items()}
     save_weights(tmp_path / "other.safetensors", other, settings)
     with pytest.raises(CourseError, match="its parts have other names"):

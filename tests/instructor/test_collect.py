@@ -13,7 +13,7 @@ from . import downloads
 from .downloads import Files, collect, write_zip, zipped
 from .runs import CH1, CH2, CH3, write_course
 
-CH6, WEIGHTS = "ch6_small_gpt", "my_model.safetensors"
+CH6 = "ch6_small_gpt"
 PY = f"{CH1}.py"
 Names = Callable[[str, int], str]
 
@@ -24,14 +24,14 @@ CLASS: dict[str, Files] = {
     "bao": {PY: b"2", "notes.txt": b"hello"},
     "chi": {f"{CH1} (1).py": b"3"},
     "dan": {"homework.py": b"4"},
-    "eve": {f"{CH6}.ipynb": b"{}", "my_model (1).safetensors": b"5"},
+    "eve": {f"{CH6}.ipynb": b"{}", "my_model.safetensors": b"5"},
 }
 KEPT: dict[str, Files] = {
     "ada": {f"{CH1}/{PY}": b"1"},
     "bao": {f"{CH1}/{PY}": b"2"},
     "chi": {f"{CH1}/{PY}": b"3"},
     "dan": {"homework.py": b"4"},
-    "eve": {f"{CH6}/{CH6}.ipynb": b"{}", f"{CH6}/{WEIGHTS}": b"5"},
+    "eve": {f"{CH6}/{CH6}.ipynb": b"{}"},
 }
 
 
@@ -81,7 +81,7 @@ def test_each_system_delivers_the_same_files(tmp_path, system, listed, name: Nam
     assert {login: found.of(folder) for login, folder in folders.items()} == KEPT
     assert found.status == 0 and found.said == preview.said.replace("would be written", "written")
     assert "notes.txt does not name a chapter; it is left out" in found.said
-    assert "with `--chapter CHAPTER`" in found.said and "6 files written" in found.said
+    assert "with `--chapter CHAPTER`" in found.said and "5 files written" in found.said
     assert "not on the roster" not in found.said and "submitted nothing" not in found.said
 
 
@@ -139,11 +139,6 @@ OF_ALL_CHAPTERS: dict[str, tuple[Files, Files, str]] = {
         "",
     ),
     "zip": ({"my.zip": zipped({PY: "1"})}, {"my.zip": zipped({PY: "1"})}, ""),
-    "weights": (
-        {f"{CH6}.py": b"1", WEIGHTS: bytes(1 << 21)},
-        {f"{CH6}/{CH6}.py": b"1"},
-        f"{WEIGHTS} is larger",
-    ),
     "unnamed": ({"solution.py": b"1"}, {"solution.py": b"1"}, "cannot tell which chapter"),
 }  # fmt: skip
 
@@ -461,12 +456,6 @@ def test_newer_files_count_and_older_ones_are_kept(tmp_path, steps, kept, day, w
     last = again(tmp_path, *steps)
     assert last.of("77") == {f"{CH1}/{name}": content for name, content in kept.items()}
     assert last.time("77", CH1).startswith(f"2027-01-{day}") and word in last.said
-
-
-def test_weights_stay_if_only_the_code_is_submitted_again(tmp_path):
-    last = again(tmp_path, (10, {f"{CH6}.ipynb": b"{}", WEIGHTS: b"2"}), (11, {f"{CH6}.py": b"1"}))
-    older = f"{CH6}/.older/1-{CH6}.ipynb"
-    assert set(last.of("77")) == {f"{CH6}/{CH6}.py", f"{CH6}/{WEIGHTS}", older}
 
 
 def test_an_empty_script_does_not_hide_a_newer_one_under_another_name(tmp_path):

@@ -65,7 +65,7 @@ def test_each_save_is_checked_and_it_leaves_quietly(kit, tmp_path):
         assert f"checking {CHAPTER}.py …" in told()
     finally:
         assert end(process) == 0
-    assert "Traceback" not in told() and told().endswith("5 of 444 points."), told()[-300:]
+    assert "Traceback" not in told() and told().endswith("5 of 439 points."), told()[-300:]
 
 
 def test_a_page_that_is_served_shows_a_save(tmp_path):

@@ -24,8 +24,6 @@ def test_validation_passes_on_the_solution_and_fails_on_the_release(tmp_path, ch
     """Chapter 4 finds chapter 3 in the folder beside it."""
     scratch = Scratch(tmp_path)
     shutil.copytree(ROOT / "release", scratch.root / "release")
-    for name in chapter.beside:
-        shutil.copy(ROOT / "solutions" / name, scratch.root / "source" / chapter.name)
     one = {"OMP_NUM_THREADS": "1"}  # training in a notebook takes ten times as long on busy cores
     said = scratch.run("validate", f"source/{chapter.name}/{chapter.name}.ipynb", **one)
     assert "Success! Your notebook passes all the tests." in said

@@ -51,7 +51,7 @@ def asked(project, chance: Random) -> Iterator[tuple[Question, list[str]]]:
             chance.shuffle(drawn)
             for chapter, exercise, text in drawn:
                 source = Source(text, f"{chapter}.py")
-                attempt = maker.attempt_from_source(chapter, source, project.root)
+                attempt = maker.attempt_from_source(chapter, source)
                 for question in questions_on(attempt, exercise, chance):
                     with quietly():
                         right = right_options(maker, attempt, question)

@@ -39,7 +39,7 @@ def test_exactly_one_option_is_right_when_the_code_runs_again(project):
 
     def attempt_at(chapter: str, more: str = ""):
         text = project.solution(chapter).read_text(encoding="utf-8") + more
-        return maker.attempt_from_source(chapter, Source(text, f"{chapter}.py"), project.root)
+        return maker.attempt_from_source(chapter, Source(text, f"{chapter}.py"))
 
     try:
         for chapter, exercise in some(MANY, 3):

@@ -17,7 +17,6 @@ PROJECT = Project(ROOT)
 KNOWN = {known.name: known for known in PROJECT.mistakes}
 LEAST, MOST, TINY = 0.1, 0.5, 1e-6  # shares of an exercise's points
 NOTHING_MADE = {"super_without_brackets", "super_init_not_called"}
-PASSES_ON = {"trained_loss"}  # it passes earlier mistakes on, and loses points for them
 # The first part of a block is a LayerNorm, and that one cannot be made either.
 FAILS_EARLIER = {("TransformerBlock", "super_init_not_called")}
 # Found, but not named, beside this mistake of an earlier exercise: a known gap.
@@ -51,7 +50,7 @@ def test_a_mistake_in_each_exercise_of_a_file_is_caught_and_named(judge: Judge, 
                 continue
             assert found.points < found.max_points, (wrong, found)
             hidden = any((wrong, other) in HIDDEN_BY for other in row)
-            if not (hidden or exercise in PASSES_ON or (exercise, wrong) in FAILS_EARLIER):
+            if not (hidden or (exercise, wrong) in FAILS_EARLIER):
                 assert set(found.mistakes) <= {wrong} | twins(exercise, wrong), (wrong, found)
                 assert found.mistakes, (wrong, found)
 
@@ -78,7 +77,7 @@ def drawn(exercise: str, chance: Random) -> list[str]:
 
 
 def mistakes_in(exercise: str) -> list[str]:
-    """Return the names of an exercise's mistakes that are no other names for one before."""
+    """Return the names of an exercise's mistakes."""
     return [m.name for m in PROJECT.mistakes if exercise in m.edits]
 
 
@@ -116,7 +115,7 @@ def samples(seed: int, count: int, size: int) -> Iterator[Sample]:
         (chapter.name, exercise.name)
         for chapter in PROJECT.course.chapters
         for exercise in chapter.exercises
-        if exercise.name not in PASSES_ON and mistakes_in(exercise.name)
+        if mistakes_in(exercise.name)
     ]
     while count:
         chapter, exercise = chance.choice(exercises)

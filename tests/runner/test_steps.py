@@ -21,7 +21,7 @@ X = {"x": {"tensor": "0.x"}}
 STEPS = [
     (Construct(name="Layer", result="object0", dtype="float64", arguments={"size": 2}), "Layer(…)"),
     (Duplicate(on="object0", result="object1"), ""),
-    (Load(on="object1", weights={"w": "object1.2.w"}, beside="my.safetensors"), ""),
+    (Load(on="object1", weights={"w": "object1.2.w"}), ""),
     (Restore(on="object0", source="object1"), ""),
     (Mode(on="object0", training=True), ".train()"),
     (Mode(on="object0", training=False), ".eval()"),

@@ -127,7 +127,7 @@ class Hostile:
     """A backend that is right on public cases and says anything on hidden ones."""
 
     device, isolation, definitions_only = "cpu", "none", False
-    warned, weights = (), {}
+    warned = ()
 
     def __init__(self, text: str, run: Callable[[list[Case]], list[Observation]]):
         self.source, self.run = Source(text, "file.py"), run

@@ -92,6 +92,7 @@ WHOLE_ZIP = zipped({PY: TWO * 3})
 OTHER: dict[str, tuple[Files, int, str]] = {
     "in_its_folder": ({f"{CH1}/{PY}": ONE}, 5, ""),
     "beside": ({PY: ONE}, 5, ""),
+    "weights": ({f"{CH1}/{PY}": ONE, f"{CH1}/my_model.safetensors": b"1"}, 5, ""),
     "misnamed": ({f"{CH1}/my_{PY}": ONE}, 0, f"my_{PY}"),
     "solution": ({f"{CH1}/{CH1}_solution.py": ONE}, 0, f"{CH1}_solution.py"),
     "compiled": ({f"{CH1}/{CH1}.pyc": ONE}, 0, f"{CH1}.pyc"),
@@ -143,31 +144,6 @@ OTHER: dict[str, tuple[Files, int, str]] = {
 }  # fmt: skip
 
 
-CH6, WEIGHTS = "ch6_small_gpt", "my_model.safetensors"
-TRAINED = (ROOT / "solutions" / WEIGHTS).read_bytes()
-CODE = b"""import torch
-def trained_loss(model, windows):
-    training = model.training
-    model.eval()
-    with torch.no_grad():
-        logits = model(windows[:, :-1])[:, -1]
-    model.train(training)
-    return torch.nn.functional.cross_entropy(logits, windows[:, -1]).item()
-"""
-# Weights count next to the code. A learner: (files, points).
-WEIGHTED: dict[str, tuple[Files, int]] = {
-    "w_beside": ({f"{CH6}/{CH6}.py": CODE, f"{CH6}/{WEIGHTS}": TRAINED}, 10),
-    "w_copy": ({f"{CH6}/{CH6}.py": CODE, f"{CH6}/my_model (1).safetensors": TRAINED}, 10),
-    "w_above": ({f"{CH6}/{CH6}.py": CODE, WEIGHTS: TRAINED}, 10),
-    "w_below": ({f"{CH6}/{CH6}.py": CODE, f"{CH6}/x/{WEIGHTS}": TRAINED}, 10),
-    "w_zip": ({"all.zip": zipped({f"a/{CH6}.py": CODE, f"a/{WEIGHTS}": TRAINED})}, 10),
-    "w_none": ({f"{CH6}/{CH6}.py": CODE}, 3),
-    "w_link": ({f"{CH6}/{CH6}.py": CODE, f"{CH6}/{WEIGHTS}": ROOT / "solutions" / WEIGHTS}, 3),
-    "w_large": ({"a.zip": zipped({f"{CH6}.py": CODE, WEIGHTS: bytes(10 * MEGABYTE)})}, 3),
-    "w_alone": ({f"{CH6}/{WEIGHTS}": TRAINED}, 0),
-}  # fmt: skip
-
-
 def write(folder: Path, files: Files) -> None:
     """Write a learner's files."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -189,7 +165,7 @@ def graded(tmp_path_factory) -> Graded:
     """All of these learners, graded once."""
     folder = tmp_path_factory.mktemp("class")
     alike: dict[str, tuple] = {name: ({f"{CH1}/{PY}": ONE}, 5) for name in (*ALIKE, "Josè")}
-    for name, (files, *_) in (NEAR | OTHER | WEIGHTED | alike).items():
+    for name, (files, *_) in (NEAR | OTHER | alike).items():
         write(folder / "in" / name, files)
     made = grade(folder / "in", folder / "out", "--isolation", "none")
     assert made.status == 0, made.said
@@ -220,18 +196,9 @@ def test_everything_else_counts_for_what_it_is_or_says_why_not(graded):
 
 
 @pytest.mark.slow
-def test_weights_count_with_the_code(graded):
-    found = {name: graded.rows[name, CH6, "trained_loss"] for name in WEIGHTED}
-    points = {name: row["points"] for name, row in found.items()}
-    assert points == {name: deserved for name, (_, deserved) in WEIGHTED.items()}
-    said = found["w_alone"]["message"]
-    assert said.startswith(f"There is no file {CH6}.py") and WEIGHTS in said
-
-
-@pytest.mark.slow
 def test_names_that_look_alike_are_distinguished_and_pointed_out(graded):
     students = {student for student, _, _ in graded.rows}
-    assert len(students) == len(NEAR | OTHER | WEIGHTED) + len(ALIKE) + 1
+    assert len(students) == len(NEAR | OTHER) + len(ALIKE) + 1
     (note,) = notes_in(graded.said, "these names look alike")
     assert all(ascii(name) in note for name in ALIKE) and "Jos\\xe8" not in note
 

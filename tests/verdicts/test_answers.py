@@ -59,7 +59,7 @@ def test_the_self_check_refuses_it_too(judge: Judge, answer: Answer):
 def test_a_solution_gets_all_points_and_a_stub_none(judge: Judge, chapter: str):
     for verdict in judge.chapter(chapter, solution(chapter)).values():
         assert (verdict.status, verdict.points) == ("passed", verdict.max_points), verdict
-    for verdict in judge.chapter(chapter, judge.stub(chapter), weights=False).values():
+    for verdict in judge.chapter(chapter, judge.stub(chapter)).values():
         assert (verdict.status, verdict.points) == ("not_attempted", 0), verdict
 
 

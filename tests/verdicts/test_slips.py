@@ -141,11 +141,10 @@ SLIPS = {
         "merge_heads",
         "MultiHeadAttention",
     ),
-    "norm": (CH6, BIASED, "LayerNorm", "TransformerBlock SmallGPT trained_loss"),
-    "nothing comes of it": (CH6, RAISES, "LayerNorm", "TransformerBlock SmallGPT trained_loss"),
+    "norm": (CH6, BIASED, "LayerNorm", "TransformerBlock SmallGPT"),
+    "nothing comes of it": (CH6, RAISES, "LayerNorm", "TransformerBlock SmallGPT"),
     "other weights": (CH6, {"4 * d": "3 * d"}, "FeedForward", "TransformerBlock SmallGPT"),
-    "block": (CH6, NORM_AFTER, "TransformerBlock", "SmallGPT trained_loss"),
-    "model": (CH6, {" + self.position_embedding(places)": ""}, "SmallGPT", "trained_loss"),
+    "block": (CH6, NORM_AFTER, "TransformerBlock", "SmallGPT"),
     "loss": (CH6, {"- right).mean()": "- right).sum()"}, "cross_entropy", "train_step"),
 }
 

@@ -12,8 +12,7 @@ ATTENTION, GPT = "ch4_multi_head_attention", "ch6_small_gpt"
 NEEDED = ("LayerNorm", "FeedForward", "TransformerBlock", "SmallGPT", "batches", "train_step")
 NO_ATTENTION = (
     "Your MultiHeadAttention (chapter 4) is not right yet. A mean of all tokens so far is used "
-    "instead, which cannot pick one out. A model trained with it writes less well, and is not "
-    "accepted by trained_loss."
+    "instead, which cannot pick one out. A model trained with it writes less well."
 )
 
 

@@ -2,24 +2,18 @@
 
 from ...judging.divergence import Divergence
 from ...messages.checks import ChangesInput
-from ...messages.verdicts import SeenThenWhere
 from ..mistake_lines import place_of_mistakes
 from ..verdict import Certainty
 from .evidence import Evidence, Explanation
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Name the known mistakes, and anything missing, such as a companion file."""
+    """Name the known mistakes."""
     if not evidence.mistakes:
         return None
     found = place_of_mistakes(evidence.part) or line_that_failed(evidence)
     line, stage = evidence.place_of(found)
-    message = evidence.seen()
-    to_do = [check.finding for check in evidence.checks if check.is_to_do]
-    lacking = [one.diagnosis.problem for one in to_do if one and one.diagnosis.error is None]
-    if lacking:
-        message = SeenThenWhere(message, lacking[0])
-    return Explanation(message, line, stage, Certainty.NAMED)
+    return Explanation(evidence.seen(), line, stage, Certainty.NAMED)
 
 
 def line_that_failed(evidence: Evidence) -> Divergence | None:

@@ -279,7 +279,6 @@ def strays(project: Project, derived: list[Path]) -> list[str]:
     folders of chapters that no longer exist. Other nbgrader assignments are left alone.
     """
     known = {*derived, *(project.solution(chapter.name) for chapter in project.course.chapters)}
-    known |= {project.root / "solutions" / name for name in project.course.beside}
     places = [
         *project.exercises.glob("*"),
         *project.exercises.glob("references/*"),

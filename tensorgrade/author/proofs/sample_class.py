@@ -71,9 +71,6 @@ def write_sample_class(project: Project, folder: Path, learners: int, seed: int 
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8", errors="surrogateescape")
             written += 1
-            if number % 3:  # some learners forget the companion files
-                for file in project.beside(chapter.name):
-                    (path.parent / file.name).write_bytes(file.content)
     return written
 
 

@@ -34,11 +34,10 @@ def digest(*texts: str) -> str:
 
 def part_digest(recording: Recording) -> str:
     """Return a digest of everything that references and fingerprints are made from."""
-    project, chapter = recording.project, recording.chapter
+    project = recording.project
     made_from = [engine_digest(MADE_WITH), pairs_digest(recording)]
     packed = [pack(case_to_json(case), case.tensors) for case in recording.cases]
     made_from += map(digest_of_bytes, packed)  # with the numbers to the last bit
-    made_from += [f"{one.name} {digest_of_bytes(one.content)}" for one in project.beside(chapter)]
     if not recording.hidden:  # reference traces, the names of their values, and first effects
         made_from.append(engine_digest(COMPARED_WITH))
         made_from.append(repr(sorted(project.stages.items())))

@@ -45,7 +45,7 @@ def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> l
 
 
 def observe_submission(submission: Submission, cases: list[Case]) -> list[Observation]:
-    """Run a submission, with its companion files, on the cases in this process."""
+    """Run a submission on the cases in this process."""
     backend = InProcess(submission)
     with warnings.catch_warnings(action="ignore"):  # some mistakes cause torch warnings
         backend.load()
@@ -242,7 +242,7 @@ class Recording:
                 )
 
     def submission(self, text: str) -> Submission:
-        """Return a version as a submission with the solution's companion files."""
+        """Return a version as a submission."""
         return replace(self.bare, source=Source(text, f"{self.chapter}.py"))
 
     @cached_property

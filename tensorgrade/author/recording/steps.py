@@ -53,12 +53,9 @@ def moved(**arguments: Any) -> Planned:
     return Planned(Move, None, arguments)
 
 
-def load(values: dict, on: Planned | None = None, beside: str = "") -> Planned:
-    """Copy weights into an object by their names. on: the object, if not the one made last.
-
-    beside: the name of a submitted companion file, whose weights are copied in afterwards.
-    """
-    return Planned(Load, on, {"weights": values, "beside": beside})
+def load(values: dict, on: Planned | None = None) -> Planned:
+    """Copy weights into an object by their names. on: the object, if not the one made last."""
+    return Planned(Load, on, {"weights": values})
 
 
 def duplicate(of: Planned | None = None) -> Planned:

@@ -17,7 +17,7 @@ from ...folders import FINGERPRINTS
 from ...lateness import in_zone
 from ...messages.not_graded import NoChapterFile, NothingSubmitted
 from ...recognition.fingerprints import load_fingerprints
-from ...sources.submitted_files import NOTHING, WEIGHTS
+from ...sources.submitted_files import NOTHING
 from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
 from ..folder_names import safe
@@ -129,15 +129,15 @@ def identical_files(kept: Store, learners: Collection[str]) -> list[dict]:
     """Return `chapter` and `students` of each file that several learners share.
 
     Learners without any exercise begun are left out, because untouched stubs are always equal.
-    Weights are ignored, because learners may share them. A team counts as one learner. learners:
-    only files that one of them submitted; all files if empty.
+    A team counts as one learner. learners: only files that one of them submitted; all files if
+    empty.
     """
     groups = defaultdict(list)
     rows = [((row["student"], row["chapter"]), row) for row in kept.rows()]
     teams = {a: row["team"] for a, row in rows if row.get("team")}
     begun = {a for a, row in rows if row["status"] != "not_attempted"}
     for a, own in sorted(kept.attempts().items()):
-        content = own[-1].content.split(WEIGHTS)[0]
+        content = own[-1].content
         if a in begun and content and not content.startswith(NOTHING):
             groups[a[1], content].append(a[0])
     return [

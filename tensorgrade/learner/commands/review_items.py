@@ -128,9 +128,7 @@ class Workshop:
     def attempt(self, chapter: str, text: str) -> Attempt:
         """Return a version of the learner's chapter as an attempt."""
         path = self.kit.path(chapter)
-        return self.checker.maker.attempt_from_source(
-            chapter, Source(text, str(path)), self.kit.exercises
-        )
+        return self.checker.maker.attempt_from_source(chapter, Source(text, str(path)))
 
     def results(self, chapter: str, exercise: str, text: str) -> Results:
         """Run the checks of one exercise on a version of the chapter."""

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from ...attempts.results import State, state_of
 from ...course import Chapter, CourseError
-from ...sources.companion_files import companion_files
 from ...sources.submitted_files import SubmittedFiles
 from ...views.points import earned, standing
 from ...views.summary import Results, group
@@ -37,13 +36,13 @@ The grade comes from hidden tests with other inputs.</p>
 {% for one in parts %}
 <h2>{{ one.chapter.title }}: {{ one.points | in_tenths }} of {{ one.chapter.points | in_tenths }} \
 points</h2>
-<p>Files: {% for file in one.files %}<code>{{ file.name }}</code> {% endfor %}</p>
+<p>File: <code>{{ one.path.name }}</code></p>
 <table><tr><th>Exercise</th><th>State</th><th>Points</th></tr>
 {% for name, checks in one.results.items() %}
 <tr><td>{{ name }}</td><td>{{ state(checks) }}</td><td>{{ earned(checks) | in_tenths }}</td></tr>
 {% endfor %}
 </table>
-{% for sentence in one.missing %}<p>Missing: {{ sentence }}</p>{% endfor %}
+{% if one.left_out %}<p>{{ one.left_out }}</p>{% endif %}
 {% endfor %}
 </html>
 """
@@ -51,12 +50,15 @@ points</h2>
 
 @dataclass(frozen=True)
 class Part:
-    """One chapter to submit: its files, its checks, and sentences on missing parts."""
+    """One chapter to submit: its file and its checks.
+
+    left_out: a sentence on the other of a script and a notebook; "" if that is not begun.
+    """
 
     chapter: Chapter
-    files: list[Path]
+    path: Path
     results: Results
-    missing: list[str]
+    left_out: str
 
     @property
     def points(self) -> float:
@@ -104,17 +106,9 @@ def part_of(kit: Kit, checker: Checker, chapter: Chapter, asked: bool) -> Part |
     path, results = max(found, key=lambda one: sum(map(earned, one[1].values())))
     if not asked and not is_begun(results):
         return None
-    files, missing = [path], []
-    for weights in companion_files(chapter.beside, path.parent, kit.root, kit.exercises):
-        if weights.reason:
-            missing.append(weights.reason)
-        else:
-            places = (folder / weights.name for folder in (path.parent, kit.root, kit.exercises))
-            files.append(next(place for place in places if place.is_file()))
-    for other, theirs in found:
-        if other != path and is_begun(theirs):
-            missing.append(f"{other.name} earns no more than {path.name} and is left out.")
-    return Part(chapter, files, results, missing)
+    others = [other.name for other, theirs in found if other != path and is_begun(theirs)]
+    left_out = f"{others[0]} earns no more than {path.name} and is left out." if others else ""
+    return Part(chapter, path, results, left_out)
 
 
 def is_begun(results: Results) -> bool:
@@ -141,7 +135,7 @@ def checks(checker: Checker, chapter: str, path: Path) -> Results:
 
 
 def print_part(console: Console, part: Part) -> None:
-    """Print a chapter's line and its missing parts."""
+    """Print a chapter's line, and what is wrong, not written or left out."""
     points = f"{in_tenths(part.points)} of {part.chapter.points:g} points"
     console.print(Text.assemble((part.chapter.title, "bold"), f"  {points}"))
     states = {name: standing(part.results[name]) for name in part.in_state(State.WRONG)}
@@ -153,8 +147,8 @@ def print_part(console: Console, part: Part) -> None:
             console.print(f"  {plural(len(names), 'exercise')} {said}: {shown}", style="yellow")
     for name in [name for name in states if name not in wrong]:
         console.print(f"  {name}: {states[name]}", style="yellow", markup=False)
-    for sentence in part.missing:
-        console.print(f"  {sentence}", style="yellow", markup=False)
+    if part.left_out:
+        console.print(f"  {part.left_out}", style="yellow", markup=False)
 
 
 def write(kit: Kit, parts: list[Part]) -> Path:
@@ -164,15 +158,14 @@ def write(kit: Kit, parts: list[Part]) -> Path:
         folder = kit.root / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        for path in (path for part in parts for path in part.files):
-            shutil.copy2(path, folder)
+        for part in parts:
+            shutil.copy2(part.path, folder)
         return folder
     archive = kit.root / f"{name}.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         for part in parts:
             inside = f"{part.chapter.name}/" if form == "chapters" else ""
-            for path in part.files:
-                file.write(path, f"{inside}{path.name}")
+            file.write(part.path, f"{inside}{part.path.name}")
     return archive
 
 

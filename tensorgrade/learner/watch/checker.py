@@ -4,7 +4,6 @@ Learner code runs in another process. That process is killed if the code does no
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -160,7 +159,7 @@ class Checker:
         self.maker, self.folder = WatchMaker(Setup(tests)), folder
         self.course = self.maker.course
         self.maker.warm_up()  # before this process has threads, which make forking unsafe
-        self.before: dict[str, tuple[Pieces, list, Results]] = {}  # by chapter: the last check
+        self.before: dict[str, tuple[Pieces, Results]] = {}  # by chapter: the last check
         self.collected = CollectedTests(tests)
 
     def path(self, chapter: str) -> Path:
@@ -173,33 +172,28 @@ class Checker:
         The checks are grouped by exercise. Results that no change can affect are reused.
         """
         attempt = self.maker.attempt(chapter, self.path(chapter))
-        now, files = Pieces.of(attempt.backend.source.text), self.states(attempt.backend.weights)
+        now = Pieces.of(attempt.backend.source.text)
         try:
-            known = self.still_known(attempt, now, files)
+            known = self.still_known(attempt, now)
             left = [name for name in attempt.exercises if name not in known]
             left = left or list(attempt.exercises)[:1]  # the file may fail to load by now
             checked = group(self.collected.results(attempt, *left))
-            self.before[chapter] = now, files, known | checked
+            self.before[chapter] = now, known | checked
             remember(self.collected.folder, self.folder, known | checked)
             breakpoints = "breakpoint()" in attempt.backend.source.text
             return known | checked, left_out(attempt) + [NO_STOP] * breakpoints
         finally:
             attempt.backend.close()
 
-    def states(self, names: Iterable[str]) -> list[tuple[int, int]]:
-        """Return the time in ns and the size in bytes of the companion files that exist."""
-        found = [self.folder / name for name in names]
-        return [(path.stat().st_mtime_ns, path.stat().st_size) for path in found if path.exists()]
-
-    def still_known(self, attempt: Attempt, now: Pieces, files: list) -> Results:
+    def still_known(self, attempt: Attempt, now: Pieces) -> Results:
         """Return the earlier checks of the exercises that no change since then can affect.
 
         A failed check is not reused if lines moved, if it was cut short, or if a definition that
         runs again uses the exercise: its message could contradict the new ones.
         """
-        before, files_before, results = self.before.get(attempt.chapter.name, (now, None, {}))
+        before, results = self.before.get(attempt.chapter.name, (now, {}))
         reached = now.reached_from(before)
-        if reached is None or files != files_before:
+        if reached is None:
             return {}
         asked = {n: {n, *attempt.references.asked_by_name(n)} for n in attempt.exercises}
         known = {n: checks for n, checks in results.items() if asked[n].isdisjoint(reached)}
