@@ -53,7 +53,7 @@ build: .venv/ready
 # What learners get as notebooks: nbgrader makes it from source/, as it does on its users' machines.
 release: build
 	@for course in . courses/tokens; do \
-	    (cd $$course && nbgrader generate_assignment '*' --force --no-db --log-level=WARN) || exit 1; done
+	    (cd $$course && nbgrader generate_assignment '*' --force --no-db --log-level=ERROR) || exit 1; done
 
 check: build
 	@ruff format --check --quiet .

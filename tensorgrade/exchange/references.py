@@ -177,8 +177,6 @@ def load_references(path: Path) -> References:
         header = json.loads(safe_open(path, framework="pt").metadata()["references"])
     except (SafetensorError, KeyError, TypeError):  # truncated, or another file
         raise CourseError(f"{path} is damaged; `tensorgrade build` makes it again") from None
-    if not isinstance(header.get("traces"), str):
-        raise CourseError(f"{path} has an older format; run `tensorgrade build`")
     # Loading all tensors at once takes a third of the time. Their names come in any order.
     tensors = dict(sorted(load(path.read_bytes()).items()))
     groups: dict[tuple[str, str], dict] = {}
@@ -189,8 +187,11 @@ def load_references(path: Path) -> References:
         else:
             case_id, kind, name = key.split("|", 2)
             groups.setdefault((case_id, kind), {})[name] = tensor
-    entries = tuple(entry_from_json(data, groups) for data in header["cases"])
-    traces = StoredTraces(header["traces"], rows)
+    try:
+        entries = tuple(entry_from_json(data, groups) for data in header["cases"])
+        traces = StoredTraces(header["traces"], rows)
+    except (KeyError, TypeError):
+        raise CourseError(f"{path} has an older format; run `tensorgrade build`") from None
     return References(header["chapter"], header["hidden"], entries, traces, header.get("bugs", {}))
 
 

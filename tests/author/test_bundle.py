@@ -32,7 +32,6 @@ AT_LEAST = {
     "mistakes": 50,
     "hidden numbers": 200,
     "seed": 1,
-    "weights": 7,
 }
 
 

@@ -1,12 +1,16 @@
 """Values are compared with those of right answers; what is stored of these shows no code."""
 
+import json
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import save
 
 from tensorgrade.author.recording.casebook import recorded_cases
 from tensorgrade.author.recording.references import observe, traces_of
+from tensorgrade.course import CourseError
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.exchange.references import References, load_references, save_references
 from tensorgrade.exchange.traces import Stage, Trace, read_trace
@@ -66,6 +70,15 @@ def test_traces_are_stored_without_lines_operations_or_a_name_of_the_code(projec
     assert all(stage.line == 0 and not stage.operation for stage in back.stages)
     for one, other in zip(trace.stages, back.stages, strict=True):
         assert one.names == other.names and torch.allclose(one.value.float(), other.value)
+
+
+@pytest.mark.parametrize("cases", [[], [{"exercise": "f", "name": "a", "id": "a"}]])
+def test_references_of_an_older_version_ask_for_a_build(tmp_path, cases):
+    header = {"chapter": CHAPTER, "hidden": False, "cases": cases}
+    path = tmp_path / "r.safetensors"
+    path.write_bytes(save({}, metadata={"references": json.dumps(header)}))
+    with pytest.raises(CourseError, match="older format"):
+        load_references(path)
 
 
 @pytest.mark.slow
