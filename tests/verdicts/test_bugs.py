@@ -20,6 +20,10 @@ BUGS = {
     if PROJECT.bug(chapter.name, exercise.name)
 }
 RIGHT = "    shares = (likeness / width**0.5).softmax(dim=-1)\n"
+OTHER_MISTAKES = {
+    "no_scale": ("(likeness / width**0.5)", "likeness"),
+    "softmax_over_columns": ("softmax(dim=-1)", "softmax(dim=-2)"),
+}
 REWRITTEN = """    from torch import softmax
     return softmax(queries @ keys.mT / keys.shape[-1] ** 0.5, -1) @ values
 """
@@ -139,7 +143,7 @@ def test_what_is_in_the_place_of_a_repair_costs_nothing(judge: Judge):
 @pytest.mark.parametrize("public", [False, True])
 def test_another_mistake_is_reported_without_its_name_its_line_or_its_repair(judge: Judge, public):
     messages = {known.name: known.message for known in PROJECT.mistakes}
-    for name, edit in PROJECT.bug(CH2, SCALED).among.items():
+    for name, edit in OTHER_MISTAKES.items():
         found = judge(CH2, SCALED, edited(solution(CH2), SCALED, [edit]), public=public)
         assert (found.mistakes, found.line) == ((), None) and found.points < 4
         for said in (messages[name], name, "one small change"):
