@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: release
 	@echo; echo "── This machine's isolation for learner code"
 	@tensorgrade doctor
-	@echo; echo "── A sample class: 30 learners, made from the solutions and known mistakes"
+	@echo; echo "── A sample class: 30 invented learners. One has an endless loop, one ends its process"
 	@rm -rf $(DEMO)
 	@tensorgrade sample $(DEMO)/submitted --learners 30
 	@echo; echo "── Grading it with the hidden tests"
