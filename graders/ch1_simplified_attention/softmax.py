@@ -182,6 +182,12 @@ MISTAKES = [
         (SUM, "exponentials.sum(dim=-1"),
     ),
     mistake(
+        "dim_ignored_in_sum",
+        "The sum always runs over the last dimension; like the maximum, it should run over the "
+        "`dim` that is passed in.",
+        (SUM, "exponentials.sum(dim=-1"),
+    ),
+    mistake(
         "always_dim_zero",
         "The `dim` that is passed in is ignored: the softmax always runs over the first dimension.",
         (LARGEST, ".amax(dim=0"),

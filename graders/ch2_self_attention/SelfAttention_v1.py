@@ -138,6 +138,14 @@ MISTAKES = [
         ("self.W_key_ =", "self.W_key ="),
     ),
     mistake(
+        "created_the_other_way_round",
+        "The three matrices are created in the order value, key, query, so a seed gives other "
+        "weights.",
+        (MADE_V1.format("W_query"), MADE_V1.format("W_value_")),
+        (MADE_V1.format("W_value"), MADE_V1.format("W_query")),
+        ("self.W_value_ =", "self.W_value ="),
+    ),
+    mistake(
         "linear_layers_for_matrices",
         "The projections are nn.Linear layers without a bias. Each should be an nn.Parameter of "
         "shape (d_in, d_out), and x is multiplied by it.",

@@ -254,4 +254,10 @@ MISTAKES = [
         on("CachedAttention LatentAttention", ("attn_weights @ values", by_library())),
         on(WITH_DROPOUT, ("attn_weights @ values", by_library(DROPPED))),
     ),
+    mistake(
+        "mask_in_the_other_sense_without_dropout",
+        "The mask is passed to scaled_dot_product_attention unchanged. That function expects "
+        "True for visible tokens, the opposite of masked_fill.",
+        on(WITH_DROPOUT, ("attn_weights @ values", by_library())),
+    ),
 ]

@@ -51,6 +51,15 @@ MISTAKES = [
         on(ATTENTION, ("/ d_k**0.5", "/ attn_scores.shape[-1] ** 0.5")),
     ),
     mistake(
+        "scaled_by_number_of_queries",
+        "The scale depends on the number of queries. Dot products become large because vectors "
+        "have many features, not because the text is long.",
+        on(
+            "attention_weights scaled_dot_product_attention",
+            ("/ d_k**0.5", "/ queries.shape[-2] ** 0.5"),
+        ),
+    ),
+    mistake(
         "scaled_by_dimension_0",
         "The scale comes from the first dimension, which counts keys or texts; the width of the "
         "keys is their last dimension.",

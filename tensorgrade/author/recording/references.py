@@ -280,8 +280,8 @@ def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
 
     Single mistakes come first, then pairs whose results match no single mistake. Two pairs with
     matching results are both stored: neither is named, but their points are known. Raise
-    CourseError if a mistake has the results of the solution, or if two mistakes have the same
-    results.
+    CourseError if a mistake has the results of the solution, or if hidden cases do not tell two
+    mistakes apart.
     """
     found = Lookalikes()
     found.add(Fingerprint((), recording.right))
@@ -295,12 +295,15 @@ def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
 
 
 def twins(recording: Recording, rows: Rows, found: "Lookalikes") -> Iterator[str]:
-    """Yield a sentence for each mistake that looks like something else. Add the rest to `found`."""
+    """Yield a sentence for each mistake that looks like something else. Add the rest to `found`.
+
+    Learners' cases need not tell two mistakes apart: there the first one's name is given.
+    """
     for version in recording.singles:
         twin = found.of(rows[version])
         if twin is None:
             found.add(Fingerprint(version, rows[version]))
-        else:
+        elif recording.hidden or not twin:
             alike = " and ".join(twin) or "a right answer"
             yield f"{recording.exercise}: {version[0]} looks like {alike}"
 
