@@ -42,7 +42,7 @@ TOLD = {
         "whole_shape": ([(ROOT, "keys.shape ** 0.5")], {"says": "`x.shape[-1]`"}),
         "caret": ([(ROOT, "d_k ^ 0.5")], {"says": "write `**`"}),
         "two_factors": ([(f"/ {ROOT}", "/ d_k**1/2")],
-            {"says": "scaled scores", "line": "/ d_k**1/2", "public": True}),
+            {"says": "attention scores", "line": "/ d_k**1/2", "public": True}),
         "fixed_factor": ([(ROOT, "3")], {"says": "times & large", "names": [], "line": "/ 3,"}),
     },
     "scaled_dot_product_attention": {

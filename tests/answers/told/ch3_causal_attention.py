@@ -184,13 +184,13 @@ TOLD = {
         "default_bias": ([("qkv_bias: bool = False", "qkv_bias: bool = True")],
             {"says": "whenever `qkv_bias`", "line": "qkv_bias: bool = True"}),
         "mask_cut_in_one_dimension": ([(CUT, "self.mask[:, :num_tokens]")],
-            {"says": "masked scores", "line": "self.mask[:, :num_tokens]"}),
+            {"says": "attention scores", "line": "self.mask[:, :num_tokens]"}),
         "number_called": ([("self.dropout = nn.Dropout(dropout)", "self.dropout = dropout")],
             {"says": "plain number", "line": "self.dropout(attn_weights)"}),
         "mask_made_in_one_line": ([
             (FUTURE, "torch.ones(context_length, context_length).tril(-1) == 0"),
             ("-torch.inf", "-1e30"),
-        ], {"says": "mask", "unsays": "swapped"}),
+        ], {"says": "see the future", "unsays": "swapped"}),
         "mask_stays_on_the_cpu": ([
             (MADE, f"{MADE}{INDENT}self.hidden = future.bool()"),
             (CUT, CUT.replace("mask", "hidden")),
