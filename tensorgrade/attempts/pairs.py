@@ -168,8 +168,7 @@ def two_that_fit(
     Stored pairs do not include all: some look like a single mistake on public cases.
     """
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
-    # A mistake may have fingerprints for several forms of the solution. The first one counts.
-    by_name = {p.mistakes: p for p in reversed(singles)}
+    by_name = {p.mistakes: p for p in singles}
     left = {n: {case for case in imprints if agrees(p, case, right)} for n, p in by_name.items()}
     same = {n: {case for case in imprints if agrees(p, case, imprints)} for n, p in by_name.items()}
     found = {

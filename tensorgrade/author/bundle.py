@@ -25,7 +25,6 @@ from .building.script import stub_text
 
 NOTHING_PINNED = "# The course has no requirements.lock: any versions will do.\n"
 STAMP = (2020, 1, 1, 0, 0, 0)  # a constant date, so that the same kit has the same bytes
-FOLDERS = ("release", "source")  # nbgrader's
 # The files for `pip install -r`: the engine, with the extras for one kind of learner.
 REQUIREMENTS = {"requirements.txt": "learner", "requirements-notebooks.txt": "notebooks"}
 WHEEL = "Wheel-Version: 1.0\nGenerator: tensorgrade\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -71,7 +70,8 @@ def released_notebook(project: Project, chapter: str) -> bytes:
 
     Raise CourseError if it is missing, or was made from another state of the lesson.
     """
-    made, source = (project.root / at / chapter / f"{chapter}.ipynb" for at in FOLDERS)
+    folders = (project.root / "release", project.root / "source")
+    made, source = (folder / chapter / f"{chapter}.ipynb" for folder in folders)
     if not made.is_file() or given_cells(made) != given_cells(source):
         what = "older than the lesson" if made.is_file() else "missing"
         raise CourseError(f"{made} is {what}; `nbgrader generate_assignment '*' --force` makes it")
