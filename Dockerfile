@@ -1,4 +1,4 @@
-# For instructors and authors: the whole course, with what locks learner code in.
+# For instructors and authors: the whole course. It runs in an ordinary container.
 #
 #     docker build -t attention-course --build-arg TORCH_INDEX=… .
 #
@@ -6,10 +6,10 @@
 # Without it the usual build of torch is taken, which is 5 GB larger.
 FROM python:3.11-slim
 ARG TORCH_INDEX=""
-RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap libseccomp2 make git \
+RUN apt-get update && apt-get install -y --no-install-recommends make git \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /course
-# What grading needs, and no more: other users can read whatever is not closed below.
+# Only what grading needs: other users can read everything that is not closed below.
 COPY tensorgrade tensorgrade
 COPY exercises exercises
 COPY release release
@@ -22,8 +22,8 @@ RUN pip install --no-cache-dir ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} 
 RUN pip install --no-cache-dir --no-deps --no-build-isolation -e .
 # References are not tracked; those that the context has are not built again.
 RUN tensorgrade build
-# Learner code may have to run as another user there (docs/explanation/isolation.md): what is private is root's.
-# Grading looks through all other files for answers, and refuses if one is open.
+# On a kernel without Landlock, learner code runs as `nobody` (docs/explanation/isolation.md). So only root may
+# read the answers.
 RUN chmod -R go= graders solutions source course_config.py
-# What this container gives; more with the options that it names.
+# Try if the sandbox holds here.
 CMD ["tensorgrade", "doctor"]

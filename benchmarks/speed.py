@@ -51,9 +51,9 @@ MEGABYTES, CORE = 700, 0.5  # of a container
 
 
 def submission(asked: argparse.Namespace) -> None:
-    """Compare grading a submission in a new `pytest` process, fully isolated, and not isolated."""
+    """Compare grading a submission in a new `pytest` process, in the sandbox, and without it."""
     made = texts(asked.chapter)
-    graders = [Grader(Setup(PROJECT.graders, level)) for level in ("auto", "none")]
+    graders = [Grader(Setup(PROJECT.graders, how)) for how in ("auto", "none")]
     with tempfile.TemporaryDirectory() as folder:
 
         def fresh(number: int) -> float:
@@ -151,7 +151,7 @@ def memory(asked: argparse.Namespace) -> None:
     """Measure Gradescope's archive of a chapter in a container of half a core and 700 MB.
 
     The memory is the peak of all processes together. The files are a right one, one that is wrong
-    in every exercise, and one with an endless loop. It needs root and bubblewrap.
+    in every exercise, and one with an endless loop. It needs root.
     """
     from tests.container import measured
 
@@ -167,7 +167,7 @@ def memory(asked: argparse.Namespace) -> None:
             (base / "submission").mkdir(parents=True)
             (base / "submission" / f"{asked.chapter}.py").write_text(text, "utf-8")
             archive = base / "autograder.zip"
-            write_channel("gradescope", PROJECT, asked.chapter, archive, "uid")
+            write_channel("gradescope", PROJECT, asked.chapter, archive)
             zipfile.ZipFile(archive).extractall(base / "source")
             for path in (base.parent, base):
                 path.chmod(0o755)

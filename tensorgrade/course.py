@@ -111,11 +111,11 @@ class Tolerance:
 class Limits:
     """The limits for one learner's file while it is graded. Seconds are wall-clock time.
 
-    - load_seconds: for loading the file. case_seconds: for one case.
+    - load_seconds: for loading the file. case_seconds: for one case, in processor time; by the
+      clock, a case may take three times as long.
     - handin_seconds: for all calls of a chapter together. processor_seconds: their processor time.
     - memory_bytes: in addition to the memory of Python and torch.
-    - processes: threads count as processes.
-    - file_bytes: one file. folder_bytes, folder_files: all files together.
+    - file_bytes: one file, where there is no sandbox; in it no file can be written.
     - reply_bytes: one result, including everything that is observed of it. all_replies_bytes: all
       results of a submission, which the grading process holds until they are judged.
     - source_bytes: a submitted script. notebook_bytes: a notebook, including its outputs.
@@ -126,15 +126,17 @@ class Limits:
     handin_seconds: float = 120.0
     memory_bytes: int = 1 << 30
     file_bytes: int = 16 << 20
-    processes: int = 64
     processor_seconds: int = 60
-    folder_bytes: int = 16 << 20
-    folder_files: int = 256
     open_files: int = 256
     reply_bytes: int = 8 << 20
     all_replies_bytes: int = 64 << 20
     source_bytes: int = 1 << 20
     notebook_bytes: int = 64 << 20
+
+
+ISOLATIONS = ("sandbox", "none")
+# Levels of earlier versions, which a course_config.py may still name; they mean the sandbox.
+OLD_LEVELS = ("full", "namespaces", "landlock", "uid")
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ class Settings:
     chapters: tuple[str, ...]
     tolerances: dict[str, dict[str, Tolerance]]
     limits: Limits = field(default_factory=Limits)
-    isolation: str = "namespaces"
+    isolation: str = "sandbox"
     points: dict[str, float] = field(default_factory=dict)
     off: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
@@ -208,7 +210,7 @@ class Course:
     name: one short word, for file names. title: for people.
     seed: the hidden cases are drawn from it; use a new one each term. None for learners.
     tolerances: by device (`cpu`, `cuda`), then by dtype.
-    isolation: the lowest level (tensorgrade/isolation/levels.py) at which hidden graders may run.
+    isolation: one of ISOLATIONS, how hidden graders run learner code; or one of OLD_LEVELS.
     lateness: deadlines, and the deductions for late work. scheme: the rule for grades, if there is
     one. `course.json` contains neither.
     packages, solutions_in_kit: as in `Settings`.
@@ -221,7 +223,7 @@ class Course:
     chapters: tuple[Chapter, ...]
     tolerances: dict[str, dict[str, Tolerance]]
     limits: Limits = field(default_factory=Limits)
-    isolation: str = "namespaces"
+    isolation: str = "sandbox"
     seed: int | None = None
     lateness: Lateness = field(default_factory=Lateness)
     scheme: Scheme | None = None

@@ -13,7 +13,17 @@ from pathlib import Path
 from traceback import extract_tb
 from types import FunctionType
 
-from .course import SUBMIT_AS, Chapter, Course, CourseError, Exercise, Settings, each
+from .course import (
+    ISOLATIONS,
+    OLD_LEVELS,
+    SUBMIT_AS,
+    Chapter,
+    Course,
+    CourseError,
+    Exercise,
+    Settings,
+    each,
+)
 from .grader_files import (
     bug_in,
     grader_path,
@@ -78,6 +88,8 @@ def resolve(settings: Settings, root: Path) -> Course:
         raise CourseError(f"lateness in course_config.py: {'; '.join(wrong)}")
     if settings.submit_as not in SUBMIT_AS:
         raise CourseError(f"submit_as in course_config.py must be one of {', '.join(SUBMIT_AS)}")
+    if settings.isolation not in (*ISOLATIONS, *OLD_LEVELS):
+        raise CourseError(f"isolation in course_config.py must be one of {', '.join(ISOLATIONS)}")
     scheme = settings.scheme
     if scheme and (wrong := scheme.complaints(list(settings.chapters))):
         raise CourseError(f"scheme in course_config.py: {'; '.join(wrong)}")

@@ -22,7 +22,7 @@ JUDGED_WITH = (
     "course_sources.py",
     "grader_files.py",
     "marker.py",
-    "isolation",
+    "sandbox",
     "sources",
     "judging",
     "attempts",

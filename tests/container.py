@@ -1,73 +1,76 @@
 """A container with the limits of Docker's default profile: root without mounts and namespaces.
 
-Made by bubblewrap, with the capabilities that Docker leaves and a filter on the calls that its
-profile refuses. Files are this machine's own.
+It has a process table and mounts of its own, the capabilities that Docker leaves, and a filter on
+the calls that its profile refuses. Files are this machine's own. Run as a program, this module puts
+the limits on and becomes the command.
 """
 
+import errno
 import math
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
-from tensorgrade.isolation.command import bubblewrap
-from tensorgrade.isolation.remedies import closed_to_others
-from tensorgrade.isolation.seccomp import NEW_NAMESPACES, exported
+from tensorgrade.sandbox.calls import ALLOW, EQUAL, FAIL, LOAD, NUMBER, RETURN, answer, instruction
+from tensorgrade.sandbox.lockdown import filter_calls, prctl
 
 ROOT = Path(__file__).parents[1]
-CAPABILITIES = "CHOWN DAC_OVERRIDE FSETID FOWNER SETGID SETUID SETPCAP KILL SYS_CHROOT".split()
-REFUSED = "mount umount2 unshare setns pivot_root move_mount open_tree fsopen fsmount".split()
-LANDLOCK = "landlock_create_ruleset landlock_add_rule landlock_restrict_self".split()
-NO_SUCH_CALL, NOT_ALLOWED = 38, 1
+# Numbers of the capabilities that Docker leaves (<linux/capability.h>): CHOWN, DAC_OVERRIDE,
+# FOWNER, FSETID, KILL, SETGID, SETUID, SETPCAP, SYS_CHROOT.
+LEFT = {0, 1, 3, 4, 5, 6, 7, 8, 18}
+MOST_CAPABILITIES, DROP_BOUNDING = 41, 24
+# mount, umount2, pivot_root, unshare, setns, open_tree, move_mount, fsopen, fsmount on x86_64.
+REFUSED = (165, 166, 155, 272, 308, 428, 429, 430, 432)
+LANDLOCK = (444, 445, 446)
 
 
-def contained(command: list[str], folder: Path, landlock: bool = False) -> list[str]:
-    """The words that run a command in a container; the filter is written to the folder.
-
-    landlock: whether its kernel has that.
-    """
-    rules = folder / "calls.bpf"
-    rules.write_bytes(call_filter(landlock))
-    words = [os.path.join(*bubblewrap())]
-    words += "--bind / / --dev-bind /dev /dev --proc /proc --unshare-pid".split()
-    words += ["--die-with-parent", "--cap-drop", "ALL", *open_python()]
-    words += [word for name in CAPABILITIES for word in ("--cap-add", f"CAP_{name}")]
-    return ["sh", "-c", 'exec "$@" 9<"$0"', str(rules), *words, "--seccomp", "9", "--", *command]
+def contained(command: list[str], landlock: bool = False) -> list[str]:
+    """The words that run a command in a container. landlock: whether its kernel has that."""
+    words = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    return [*words, "--", sys.executable, "-m", "tests.container", str(int(landlock)), *command]
 
 
-def open_python() -> list[str]:
-    """Return options that open a closed home folder that holds Python or this project.
+def main(landlock: str, *command: str) -> None:
+    """Become the command, inside the limits."""
+    for folder in closed_folders():
+        open_up(folder)
+    for number in set(range(MOST_CAPABILITIES)) - LEFT:
+        prctl(DROP_BOUNDING, number)
+    code = instruction(LOAD, NUMBER)
+    for number in REFUSED:
+        code += answer(EQUAL, number, FAIL | errno.EPERM)
+    for number in () if int(landlock) else LANDLOCK:
+        code += answer(EQUAL, number, FAIL | errno.ENOSYS)
+    filter_calls(code + instruction(RETURN, ALLOW))
+    os.execvp(command[0], command)
+
+
+def closed_folders() -> list[Path]:
+    """Return the outermost folders that hold Python or this project and that only root can enter.
 
     In an image these are in folders that every user can enter.
     """
-    if closed_to_others() is None:
-        return []
-    closed, words = Path(closed_to_others()[1]), ["--perms", "0755"]
-    words += ["--tmpfs", str(closed)]
-    for shown in map(Path, dict.fromkeys((sys.base_prefix, ROOT, sys.prefix))):
-        if closed in shown.parents:
-            between = [folder for folder in reversed(shown.parents) if closed in folder.parents]
-            words += [word for f in between for word in ("--perms", "0755", "--dir", str(f))]
-            words += ["--ro-bind", str(shown), str(shown)]
-    return words
+    needed = [Path(sys.base_prefix), Path(sys.prefix), ROOT]
+    parents = {folder for path in needed for folder in path.parents}
+    closed = [folder for folder in parents if not folder.stat().st_mode & stat.S_IXOTH]
+    return [folder for folder in closed if not set(folder.parents) & set(closed)]
 
 
-def call_filter(landlock: bool) -> bytes:
-    """The filter as BPF."""
-    import pyseccomp
-
-    rules = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
-    for name in REFUSED:
-        rules.add_rule(pyseccomp.ERRNO(NOT_ALLOWED), name)
-    for flag in NEW_NAMESPACES:
-        made = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, flag, flag)
-        rules.add_rule(pyseccomp.ERRNO(NOT_ALLOWED), "clone", made)
-    for name in ["clone3", *([] if landlock else LANDLOCK)]:
-        rules.add_rule(pyseccomp.ERRNO(NO_SUCH_CALL), name)
-    return exported(rules)
+def open_up(closed: Path) -> None:
+    """Show nothing of a folder but Python and this project, and let every user enter it."""
+    needed = dict.fromkeys((Path(sys.base_prefix), ROOT, Path(sys.prefix)))
+    inside = {path: os.open(path, os.O_PATH) for path in needed if closed in path.parents}
+    mount = ["mount", "--types", "tmpfs", "--options", "mode=0755", "tmpfs", str(closed)]
+    subprocess.run(mount, check=True)
+    for path, opened in inside.items():
+        path.mkdir(parents=True, exist_ok=True)
+        there = f"/proc/{os.getpid()}/fd/{opened}"
+        subprocess.run(["mount", "--no-canonicalize", "--bind", there, str(path)], check=True)
 
 
 TIMED = """
@@ -100,7 +103,7 @@ def measured(
     """
     used = folder / "processor_seconds"
     command = [sys.executable, "-c", TIMED, str(used), *command]
-    run = subprocess.Popen(contained(command, folder, landlock), env=environment)
+    run = subprocess.Popen(contained(command, landlock), env=environment)
     most = 0.0
     try:
         while run.poll() is None:
@@ -149,3 +152,7 @@ def share_of(pid: int) -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

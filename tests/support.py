@@ -8,6 +8,7 @@ import csv
 import json
 import multiprocessing
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,13 +28,13 @@ from tensorgrade.attempts.setup import Setup
 from tensorgrade.course import CourseError as CourseError  # for tests that import no engine
 from tensorgrade.course_sources import load_course as load_course
 from tensorgrade.instructor.grader import Grader, forget
-from tensorgrade.isolation.levels import FULL, NAMESPACES, NONE, best_level, enough
-from tensorgrade.isolation.probing import probe
 from tensorgrade.project import Project
 from tensorgrade.recognition.mistakes import Mistake, make, mistake, on
+from tensorgrade.sandbox.holes import examine
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .answers.merged_mistakes import MERGED
+from .container import contained
 from .forked import MODULES, be_command
 
 ROOT = Path(__file__).parents[1]
@@ -297,9 +299,18 @@ def postgresql() -> Path | None:
     return Path(newest).parent if newest else None
 
 
-def isolates(level) -> bool:
-    """Return True if this machine has an isolation level."""
-    return enough(best_level(probe()) if sys.platform == "linux" else NONE, level)
+@cache
+def isolates() -> bool:
+    """Return True if the sandbox holds on this machine."""
+    return not examine({})["holes"]
+
+
+@cache
+def can_contain() -> bool:
+    """Return True if this user can make a container (tests/container.py), on this processor."""
+    if os.geteuid() or platform.machine() != "x86_64":
+        return False
+    return not subprocess.run(contained(["true"]), cwd=ROOT, capture_output=True).returncode
 
 
 def reachable() -> bool:
@@ -310,13 +321,12 @@ def reachable() -> bool:
 def write_patch_without_isolation(folder: Path) -> None:
     """Write a module that Python imports at its start if the folder is on its path.
 
-    With it, no isolation level of this machine is enough.
+    With it, the sandbox of this machine has a hole.
     """
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(
-        "import tensorgrade.isolation.levels as levels\n"
-        "def refuse(*_): raise levels.NotIsolated('this machine gives too little')\n"
-        "levels.choose_level = refuse\n",
+        "import tensorgrade.sandbox.holes as trial\n"
+        "trial.holes = lambda *_: ['read the solutions']\n",
         encoding="utf-8",
     )
 
@@ -325,15 +335,8 @@ def write_patch_without_isolation(folder: Path) -> None:
 NEEDS: dict[str, tuple[Callable[[], object], str]] = {
     "Chromium": (browser, "sudo apt-get install chromium"),
     "PostgreSQL": (postgresql, "sudo apt-get install postgresql"),
-    "isolation 'full'": (lambda: isolates(FULL), "tensorgrade doctor (says what to do)"),
-    "isolation 'namespaces'": (
-        lambda: isolates(NAMESPACES),
-        "tensorgrade doctor (says what to do)",
-    ),
-    "containers, made by root": (
-        lambda: os.geteuid() == 0 and isolates(NAMESPACES),
-        "sudo make test",
-    ),
+    "the sandbox": (isolates, "tensorgrade doctor (says what to do)"),
+    "containers, made by root": (can_contain, "sudo make test"),
     "a course that other users can reach": (reachable, ""),
 }
 

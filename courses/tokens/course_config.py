@@ -26,9 +26,9 @@ COURSE = Settings(
     # default an exercise is worth the sum of its tests in graders/.
     points={},
     tolerances={"cpu": FLOATS, "cuda": FLOATS},
-    # The lowest isolation level for grading: full, namespaces, landlock, uid or none.
-    # `tensorgrade doctor` shows the levels that a machine supports, and what each protects from.
-    isolation="namespaces",
+    # Learner code is graded in a sandbox. `tensorgrade doctor` tries if it holds on a machine.
+    # "none" does without, for trusted files.
+    isolation="sandbox",
     # Deadlines, and the deduction for late work, for every course system. For example
     # zone="Europe/Berlin", deadlines={"ch1_byte_pairs": "2027-01-15 23:59"}, share_a_day=0.2
     # (of the earned points, for each started day), most=0.6, grace_seconds=600, attempts="best".

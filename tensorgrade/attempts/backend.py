@@ -15,8 +15,9 @@ OUT_OF_TIME = Observation(Outcome.TIMEOUT)
 class Backend(Protocol):
     """The place where one learner's file runs: this process, another one, or nowhere.
 
-    isolation: its isolation level. definitions_only: True if only the file's definitions were
-    loaded, because loading all of it timed out or ended the process. warned: warnings of Python and
+    isolation: its kind of isolation. definitions_only: True if only the file's definitions were
+    loaded, because loading all of it timed out or ended the process. is_lost: True if a process
+    ended or stopped answering, which may be a fault of this machine. warned: warnings of Python and
     torch about the learner's own lines, one sentence each; empty if they are not recorded.
     """
 
@@ -31,6 +32,9 @@ class Backend(Protocol):
 
     @property
     def definitions_only(self) -> bool: ...
+
+    @property
+    def is_lost(self) -> bool: ...
 
     @property
     def warned(self) -> Sequence[str]: ...
@@ -73,7 +77,7 @@ class Unread:
     """The backend of a file that cannot be run; every exercise reports the reason."""
 
     device = "cpu"
-    warned, definitions_only = (), False
+    warned, definitions_only, is_lost = (), False, False
 
     def __init__(self, reason: str, isolation: str):
         self.reason, self.isolation = reason, isolation

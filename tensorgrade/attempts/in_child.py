@@ -1,11 +1,10 @@
-"""Run learner code in children of a warm process, as grading does.
+"""Run learner code in children of a fork server, as grading does.
 
 A child that stalls or crashes is ended and costs only the exercise that it stopped in. The next
 exercise runs in a fresh child.
 """
 
 import secrets
-import time
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -25,8 +24,8 @@ from ..exchange.observation import (
     read_tries,
 )
 from ..exchange.text_facts import TextFacts, read_text_facts
-from ..isolation.warm_process import Budget, Child, Ended, TimedOut, WarmProcess
 from ..runner.wire import BadMessage, pack, unpack
+from ..sandbox.processes import Budget, Child, Ended, ForkServer, OutOfMemory, TimedOut
 from ..sources.submission import Source, Submission, Unreadable
 from ..sources.submitted_files import SubmittedFiles
 from .backend import OUT_OF_TIME
@@ -39,6 +38,11 @@ ROOM_FOR_A_TEXT = 4
 BYTES_OF_A_TENSOR = 2048  # that a tensor takes in memory in addition to its numbers
 MOST_REQUESTS = 5000  # packed requests in memory; the course's cases are fewer
 SECONDS_TO_REPORT = 0.5  # extra time in which a call that timed out can report its line
+# What the runner says of a case that processor time or the clock ended.
+SPENT, WAITED = "", "waited"
+# A case's limit counts processor time, so that a busy machine costs nothing. By the clock it may
+# take so many times as long.
+PATIENCE = 3
 
 
 class Request:
@@ -85,7 +89,7 @@ class InChild:
     def __init__(
         self,
         submission: Submission,
-        warm: WarmProcess,
+        warm: ForkServer,
         limits: Limits,
         device: str = "cpu",
         requests: Requests | None = None,
@@ -102,13 +106,23 @@ class InChild:
 
     @property
     def isolation(self) -> str:
-        """The isolation level of the warm process."""
+        """The kind of isolation of the fork server."""
         return self.warm.isolation
+
+    @property
+    def is_lost(self) -> bool:
+        """Return True if a child ended or stopped answering: perhaps not the learner's fault."""
+        return self.budget.lost
 
     @property
     def is_over(self) -> bool:
         """Return True if the submission has used up its seconds or its bytes."""
         return self.budget.used_up or self.budget.full
+
+    @property
+    def longest(self) -> float:
+        """Return the seconds by the clock that one case may take."""
+        return PATIENCE * self.limits.case_seconds
 
     def load(self) -> Loaded:
         """Load the file. If it times out or ends the process, load only its definitions."""
@@ -123,7 +137,7 @@ class InChild:
         self.close()
         self.child = child = self.warm.fork(self.budget)
         request = self.submission.load_request(self.device, self.definitions_only)
-        request |= {"limits": (self.limits.case_seconds, self.limits.reply_bytes)}
+        request |= {"limits": (self.limits.case_seconds, self.longest, self.limits.reply_bytes)}
         try:
             self.begin(child, pack(request, self.submission.files()))
             return read_loaded(child.receive(self.limits.load_seconds, self.limits.reply_bytes))
@@ -167,27 +181,31 @@ class InChild:
         if child is None:
             return [self.without_result(Outcome.KILLED)] * len(cases)
         seen: list[Observation] = []
-        requests, most = [self.requests.of(case) for case in cases], self.limits.case_seconds
+        requests, most = [self.requests.of(case) for case in cases], self.longest
         try:
             for request, following in zip_longest(requests, requests[1:]):
-                begun = time.monotonic()
                 if not seen:
                     child.send(request.message, most)
                 reply = child.receive(most + SECONDS_TO_REPORT, self.limits.reply_bytes)
-                took = time.monotonic() - begun
                 try:
                     if following:  # the child works while its reply is read here
                         child.send(following.message, most)
                 finally:
-                    seen.append(read_observation(reply, request.number))
+                    with self.budget.reading():
+                        seen.append(read_observation(reply, request.number))
                     self.budget.takes(BYTES_OF_A_TENSOR * len(seen[-1].tensors))
-                if seen[-1].error and took >= most:
+                error = seen[-1].error
+                if error and error.type == "OutOfTime" and error.text in (SPENT, WAITED):
                     self.close()
-                    seen[-1] = self.without_result(Outcome.TIMEOUT, True, seen[-1].error)
+                    # Processor time is the code's own, but a wait may be the machine's.
+                    self.budget.lost |= error.text == WAITED
+                    seen[-1] = self.without_result(Outcome.TIMEOUT, True, error)
                     break
         except (TimedOut, Ended, BadMessage) as end:
             self.close()
             seen.append(self.without_result(how_it_ended(end), isinstance(end, TimedOut)))
+            if isinstance(end, OutOfMemory):
+                seen[-1] = replace(seen[-1], error=CaughtError("MemoryError"))
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
 
     def facts(self, bugs: dict[str, str]) -> TextFacts:
@@ -198,7 +216,9 @@ class InChild:
         if self.found is None:
             exercises = self.submission.exercises | bugs
             try:
-                self.found = Reader(self.warm, self.limits).facts(self.source.text, exercises)
+                self.found = Reader(self.warm, self.limits, self.budget).facts(
+                    self.source.text, exercises
+                )
             except Unreadable:
                 self.found = TextFacts()
         return self.found

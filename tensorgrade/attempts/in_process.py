@@ -29,7 +29,7 @@ from .not_started import run_few_if_not_begun
 class InProcess:
     """A backend that calls the runner directly. Its replies are checked as those of a child."""
 
-    isolation = "in-process"
+    isolation, is_lost = "in-process", False
 
     def __init__(self, submission: Submission, device: str = "cpu"):
         self.submission, self.device = submission, device

@@ -10,13 +10,12 @@ import torch
 from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.references import References, load_references
-from ..isolation.levels import choose_level, must_be_closed
-from ..isolation.warm_process import WarmProcess
 from ..judging.course_checks import load_checks
 from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fingerprints
+from ..sandbox.holes import is_locked, must_hold
+from ..sandbox.processes import ForkServer
 from ..sources.submission import Source, Submission, Unreadable, read_given, read_source
 from ..sources.submitted_files import SubmittedFiles
-from .answer_files import private_paths
 from .attempt import Attempt
 from .backend import Backend, Unread
 from .in_child import InChild, Requests
@@ -40,7 +39,7 @@ class AttemptMaker:
         self.known_pairs: dict[str, Pairs] = {}
         self.given: dict[str, tuple[dict, tuple[str, ...], dict[str, str]]] = {}
         self.requests = Requests()
-        self.warm: WarmProcess | None = None
+        self.warm: ForkServer | None = None
         self.attempts: dict[str, Attempt] = {}
 
     def references(self, chapter: str) -> References:
@@ -60,6 +59,10 @@ class AttemptMaker:
     def is_hidden(self, chapter: str) -> bool:
         """Return True if the expected values of a chapter's cases may never be shown."""
         return self.references(chapter).hidden
+
+    def is_built(self, chapter: str) -> bool:
+        """Return True if a chapter's references are there."""
+        return (self.tests / "references" / f"{chapter}.safetensors").exists()
 
     def attempt(self, chapter: str, path: Path) -> Attempt:
         """Return the attempt in a learner's file. An unreadable file gives an attempt too."""
@@ -160,19 +163,35 @@ class AttemptMaker:
         names = [exercise.name for exercise in self.course.chapter(chapter).exercises]
         return {name: bugs.get(name, "") for name in names}
 
-    def warm_up(self) -> WarmProcess:
-        """Return the warm process; start it if necessary. Raises NotIsolated or NotStarted."""
-        if self.warm is None or not self.warm.alive():
-            level = choose_level(self.course.isolation, self.setup.isolation, self.device)
-            must_be_closed(level, private_paths(self.tests))
+    def warm_up(self) -> ForkServer:
+        """Return the fork server; start it if necessary, and try if its sandbox holds.
+
+        Raises NotIsolated or NotStarted.
+        """
+        if self.warm is None:
+            locked = is_locked(self.course.isolation, self.setup.isolation, self.device)
             must_be_installed(self.course.packages)
-            self.warm = WarmProcess(self.course.limits, level)
+            self.warm = ForkServer(self.course.limits, locked, self.device)
+            must_hold(self.warm, private_paths(self.tests, self.setup.private))
         return self.warm
 
     def close(self) -> None:
-        """End the warm process, if one was started."""
+        """End the fork server, if one was started."""
         if self.warm is not None:
             self.warm.close()
+
+
+def private_paths(tests: Path, folders: Iterable[Path] = ()) -> dict[str, Path]:
+    """Return what no learner may read of a course and of a run's folders, by what it is."""
+    root = tests.resolve().parent
+    return {
+        "the hidden references": root / "graders" / "references",
+        "the solutions": root / "solutions",
+        "the course's settings": root / "course_config.py",
+        "the gradebook": root / "gradebook.db",
+        "another submission": root / "submitted",
+        **{f"files in {folder}": folder.resolve() for folder in folders},
+    }
 
 
 def must_be_installed(packages: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Read learners' files in children of a warm process, because parsing their text may crash it."""
+"""Read learners' files in children of a fork server, because parsing their text may crash it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import TypeVar
 from ..course import Limits
 from ..exchange.observation import read_parts, read_source
 from ..exchange.text_facts import TextFacts, read_text_facts
-from ..isolation.warm_process import Child, Ended, TimedOut, WarmProcess
 from ..runner.wire import BadMessage, pack
+from ..sandbox.processes import Budget, Child, Ended, ForkServer, TimedOut
 from ..sources.submission import Source, Submission, Unreadable
 from ..sources.submitted_files import SubmittedFiles
 
@@ -17,10 +17,14 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader of learners' files that runs no line of them."""
+    """A reader of learners' files that runs no line of them.
 
-    warm: WarmProcess
+    budget: that of the submission, if it has one.
+    """
+
+    warm: ForkServer
     limits: Limits
+    budget: Budget | None = None
 
     def source(self, submitted_files: SubmittedFiles, exercises: dict[str, str]) -> Source:
         """Return the text of a submission that is graded. Raises Unreadable."""
@@ -47,7 +51,7 @@ class Reader:
 
     def answer(self, request: bytes, read: Callable[[bytes], Answer], filename: str) -> Answer:
         """Return the answer of a fresh child, which ends after that. Raises Unreadable."""
-        child = self.warm.fork()
+        child = self.warm.fork(self.budget)
         try:
             child.send(request, self.limits.load_seconds)
             return answer_of(child, read, filename, self.limits)

@@ -13,12 +13,14 @@ class Setup:
     """Settings of a worker. Raises CourseError for an unknown device.
 
     tests: `exercises/` or `graders/`, whose references say whether they are hidden. isolation:
-    `auto`, `none`, or the lowest level to accept (choose_level). device: one of DEVICES.
+    `auto` for what the course says, or `none` for no sandbox. device: one of DEVICES. private:
+    folders of this run, such as that of the submissions, in which learner code must not read.
     """
 
     tests: Path
     isolation: str = "auto"
     device: str = "cpu"
+    private: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if self.device not in DEVICES:

@@ -19,7 +19,7 @@ Chapters = Annotated[
     list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
 ]
 Isolation = Annotated[
-    str, typer.Option(help="auto, none, or the lowest level to accept (such as landlock).")
+    str, typer.Option(help="none runs learner code without a sandbox (auto: the course's choice).")
 ]
 Roster = Annotated[
     Path | None, typer.Option(help="The class list as CSV, exported from the course system.")
@@ -69,7 +69,7 @@ def grade(
     own = learners_in(listed, section)
     for note in listed.notes:
         typer.echo(f"note: {note}")
-    setup = Setup(project.graders, isolation, device)
+    setup = Setup(project.graders, isolation, device, (submitted, out))
     run = Run(
         setup,
         jobs,
@@ -88,7 +88,7 @@ def grade(
     messages = messages_in(project.graders / "references")
     page = write_report(out, project.course, messages)
     progress.end(f"\n{len(rows)} rows in {out / 'results.jsonl'}, a page in {page}")
-    if any(map(graders_failed, rows)):
+    if progress.ungraded or any(map(graders_failed, rows)):
         raise typer.Exit(1)
 
 
@@ -111,7 +111,8 @@ def regrade(
     from ..project import find_project
 
     project = find_project()
-    run = Run(Setup(project.graders, isolation), chapters=tuple(chapter or ()), again=student)
+    setup = Setup(project.graders, isolation, private=(submitted, out))
+    run = Run(setup, chapters=tuple(chapter or ()), again=student)
     console = Console(highlight=False, stderr=True)
     with ClassProgress(console) as progress, interruptible("Run the same command to continue."):
         typer.echo(grade_again(submitted, out, run, reason, project.course, progress))
@@ -273,15 +274,12 @@ def channel(
     system: Annotated[str, typer.Argument(help="gradescope or prairielearn.")],
     chapter: Annotated[str, typer.Option(help="The chapter to grade there.")],
     out: Annotated[Path, typer.Option(help="The zip to write.")],
-    isolation: Annotated[
-        str, typer.Option(help="The lowest isolation level for learner code there.")
-    ] = "uid",
 ) -> None:
     """Write a package that lets a course system check a chapter."""
     from ..instructor.channels import write_channel
     from ..project import find_project
 
-    typer.echo(f"{write_channel(system, find_project(), chapter, out, isolation)} files in {out}")
+    typer.echo(f"{write_channel(system, find_project(), chapter, out)} files in {out}")
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -291,9 +289,7 @@ def questions(
     most: Annotated[
         int, typer.Option("-n", help="At most this many questions for each exercise.")
     ] = 3,
-    isolation: Annotated[
-        str, typer.Option(help="Isolation level for learners' code, as in `grade`.")
-    ] = "auto",
+    isolation: Isolation = "auto",
 ) -> None:
     """Write a quiz for each learner on the learner's own code."""
     from ..practice.quizzes import quizzes, write_quizzes
@@ -368,7 +364,7 @@ def explain(
     if out is not None:
         Store(out).refuse_empty()
         say_what_is_outdated(out)
-    grader = Grader(Setup(find_project().graders, isolation))
+    grader = Grader(Setup(find_project().graders, isolation, private=(submitted,)))
     try:
         grader.start()
         explanation = gather(grader, student, exercise, submitted, out)
@@ -403,13 +399,16 @@ def bug_told(exercise: str) -> str:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """Show which isolation this machine supports, and how to get more."""
-    from ..isolation.doctor import as_text, examine
+    """Try what the sandbox for learner code stops on this machine. Exit code 1: not everything."""
+    from ..attempts.maker import private_paths
     from ..project import find_project
+    from ..sandbox.holes import as_text, examine
 
     try:
-        wanted = find_project().course.isolation
+        private = private_paths(find_project().graders)
     except CourseError:  # so that it also works outside a course's folder
-        wanted = None
-    report = examine(wanted)
+        private = {}
+    report = examine(private)
     typer.echo(json.dumps(report, indent=1) if as_json else as_text(report))
+    if report["holes"]:
+        raise typer.Exit(1)

@@ -48,13 +48,13 @@ def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
     return SubmittedFiles(LEARNER, chapter, reason=f"There is no file {chapter}.py.", missing=True)
 
 
-def rows_on(folder: Path, chapter: str, tests: Path, isolation: str = "auto") -> list[dict]:
+def rows_on(folder: Path, chapter: str, tests: Path) -> list[dict]:
     """Return the rows of the submission in a folder. Raises CourseError if it cannot be graded.
 
     tests: the folder of the hidden graders, or of the public checks.
     """
     torch.set_num_threads(1)
-    grader = Grader(Setup(tests, isolation))
+    grader = Grader(Setup(tests, private=(folder,)))
     try:
         grader.start()
         submitted_files = submission_in(folder, chapter, grader.maker.course)
@@ -64,7 +64,7 @@ def rows_on(folder: Path, chapter: str, tests: Path, isolation: str = "auto") ->
 
 
 def close_to_others(*folders: Path) -> None:
-    """As root, deny other users access, because learner code may run as another user here."""
+    """As root, deny other users access, because learner code may run as `nobody` here."""
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     for folder in filter(Path.is_dir, folders if root else ()):
         folder.chmod(0o700)
@@ -77,8 +77,7 @@ def gradescope(chapter: str, base: Path) -> None:
     told = read_json(base / "submission_metadata.json")
     lateness = Lateness(**read_json(graders.parent / DATES))
     if is_over_limit(told, lateness):
-        isolation = read_json(graders / "course.json")["isolation"]
-        rows = rows_on(base / "submission", chapter, Path("exercises").resolve(), isolation)
+        rows = rows_on(base / "submission", chapter, Path("exercises").resolve())
         results = public_results(rows, told, lateness)
     else:
         rows = rows_on(base / "submission", chapter, graders)

@@ -16,13 +16,12 @@ from ..built_code import refuse_unbuilt
 from ..course import Chapter, Course, CourseError
 from ..exchange.references import refuse_missing
 from ..folders import ENGINE, engine_files
-from ..isolation.levels import level_named
 from ..project import Project, check_seed
 from .dependencies import graders_files
 
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that equal packages have equal bytes
 RUN = 0o755 << 16
-NEEDED = "torch numpy pytest pytest-timeout safetensors rich typer pyseccomp".split()
+NEEDED = "torch numpy pytest pytest-timeout safetensors rich typer".split()
 DATES = "graders/lateness.json"  # deadlines and penalties, which `course.json` does not hold
 Files = dict[str, bytes]
 
@@ -68,17 +67,13 @@ QUESTION = """<pl-question-panel>
 """
 
 
-def write_channel(system: str, project: Project, chapter: str, out: Path, isolation: str) -> int:
-    """Write a system's package as a zip, and return its number of files. Raises CourseError.
-
-    isolation: the lowest isolation level for learner code there.
-    """
+def write_channel(system: str, project: Project, chapter: str, out: Path) -> int:
+    """Write a system's package as a zip, and return its number of files. Raises CourseError."""
     if system not in PARCELS:
         raise CourseError(f"the course system must be one of {', '.join(PARCELS)}, not {system}")
-    level_named(isolation)
     check_seed(project.graders, project.course)
     refuse_unbuilt(project.graders, [project.course.chapter(chapter).name])
-    files = PARCELS[system](project, project.course.chapter(chapter), isolation)
+    files = PARCELS[system](project, project.course.chapter(chapter))
     out.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(files.items()):
@@ -88,7 +83,7 @@ def write_channel(system: str, project: Project, chapter: str, out: Path, isolat
     return len(files)
 
 
-def gradescope(project: Project, chapter: Chapter, isolation: str) -> Files:
+def gradescope(project: Project, chapter: Chapter) -> Files:
     """Return `autograder.zip`: `setup.sh`, `run_autograder` and the hidden graders.
 
     If the course limits the graded submissions a day, the public checks are included: later
@@ -100,10 +95,10 @@ def gradescope(project: Project, chapter: Chapter, isolation: str) -> Files:
         "requirements.txt": requirements(project.course),
     }
     checks = public(project, chapter) if project.course.lateness.hidden_runs_a_day else {}
-    return own | checks | hidden(project, chapter, isolation) | engine()
+    return own | checks | hidden(project, chapter) | engine()
 
 
-def prairielearn(project: Project, chapter: Chapter, isolation: str) -> Files:
+def prairielearn(project: Project, chapter: Chapter) -> Files:
     """Return a question's folder (`info.json`, `question.html`, `tests/`) and an image to build."""
     folder = f"questions/{chapter.name}"
     name = f"{project.course.name}-grader"
@@ -120,7 +115,7 @@ def prairielearn(project: Project, chapter: Chapter, isolation: str) -> Files:
             "timeout": 120,
         },
     }
-    tests = hidden(project, chapter, isolation) | engine()
+    tests = hidden(project, chapter) | engine()
     tests["run.sh"] = for_chapter(PRAIRIELEARN, chapter)
     return {
         f"{folder}/info.json": json.dumps(info, indent=1).encode() + b"\n",
@@ -141,7 +136,7 @@ def public(project: Project, chapter: Chapter) -> Files:
     }
 
 
-PARCELS: dict[str, Callable[[Project, Chapter, str], Files]] = {
+PARCELS: dict[str, Callable[[Project, Chapter], Files]] = {
     "gradescope": gradescope,
     "prairielearn": prairielearn,
 }
@@ -154,10 +149,10 @@ def for_chapter(text: str, chapter: Chapter) -> bytes:
     return text.encode()
 
 
-def hidden(project: Project, chapter: Chapter, isolation: str) -> Files:
+def hidden(project: Project, chapter: Chapter) -> Files:
     """Return the graders of one chapter, and the course without its seed."""
     refuse_missing(project.graders / "references" / f"{chapter.name}.safetensors")
-    course = replace(project.course, chapters=(chapter,), isolation=isolation)
+    course = replace(project.course, chapters=(chapter,))
     files = {
         name: path.read_bytes()
         for name, path in graders_files(project.graders, chapter.name).items()

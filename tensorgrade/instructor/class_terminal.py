@@ -14,8 +14,10 @@ from ..attempts.verdict import TROUBLE, Verdict
 from ..course import Course
 from ..exchange.text import printable
 from ..messages.not_graded import GRADERS_FAILED
+from ..sources.finding import named
 from ..sources.submitted_files import SubmittedFiles
 from ..views.words import plural
+from .grader import NOTHING_PASSES
 from .history import (
     BY_HAND,
     EXTENDED,
@@ -61,6 +63,7 @@ class ClassProgress:
         )
         self.started = self.last_line = clock()
         self.count = self.total = self.trouble = 0
+        self.ungraded: list[str] = []
         self.last_notes: list[str] = []  # shown again at the end, because notes above scroll away
 
     def __enter__(self) -> "ClassProgress":
@@ -81,15 +84,18 @@ class ClassProgress:
         self.say(f"{plural(total, 'submission')}{done}")
         self.total, self.task = left, self.bar.add_task("", total=left, speed="")
 
-    def checked_in(self, all_levels: dict[str, int]) -> None:
-        """Print the number of workers and their isolation levels."""
-        for level, count in all_levels.items():
-            self.say(f"{plural(count, 'worker')}, isolation {level}")
+    def checked_in(self, workers: dict[str, int]) -> None:
+        """Print the number of workers and their isolation."""
+        for isolation, count in workers.items():
+            self.say(f"{plural(count, 'worker')}, isolation {isolation}")
         self.started = self.last_line = self.clock()
         self.bar.start()
 
-    def advance(self, submitted_files: SubmittedFiles, verdicts: list[Verdict]) -> None:
-        """Count one more graded submission."""
+    def advance(self, submitted_files: SubmittedFiles, verdicts: list[Verdict] | None) -> None:
+        """Count one more submission, or note that it could not be graded."""
+        if verdicts is None:
+            self.ungraded.append(f"{submitted_files.student}/{submitted_files.chapter}")
+            return
         self.count += 1
         self.trouble += any(in_trouble(v.status, v.mistakes) for v in verdicts)
         self.bar.update(self.task, advance=1, speed=self.speed())
@@ -103,13 +109,20 @@ class ClassProgress:
         minutes, seconds = divmod(round((self.total - self.count) / rate), 60)
         return f"{rate:.1f}/s, {minutes}:{seconds:02} left, {self.trouble} with problems"
 
+    def not_graded(self) -> str:
+        """Return which submissions could not be graded, and why; "" if there are none."""
+        whose = named(sorted(self.ungraded))
+        how = "Run the same command again to grade the rest"
+        return f"not graded yet: {whose}, because {NOTHING_PASSES} {how}" if whose else ""
+
     def without_effect(self, notes: list[str]) -> None:
         """Keep notes that an instructor must not miss for the end of the output."""
         self.last_notes = notes
 
     def end(self, *lines: str) -> None:
         """Print the last lines of a run, and the notes that must not be missed."""
-        for line in [*lines, *(f"note: {printable(note, len(note))}" for note in self.last_notes)]:
+        notes = filter(None, [*self.last_notes, self.not_graded()])
+        for line in [*lines, *(f"note: {printable(note, len(note))}" for note in notes)]:
             self.say(line)
 
     def moved(self, moves: list[dict]) -> None:

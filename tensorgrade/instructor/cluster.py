@@ -79,17 +79,17 @@ class ClusterWorkers:
         self.plugin = GraderPlugin(self.run, pack_graders(setup.tests, course), setup)
 
     def check_in(self) -> dict[str, int]:
-        """Return the number of workers on each isolation level. Raises CourseError."""
+        """Return the number of workers by kind of isolation. Raises CourseError."""
         try:
             self.client.wait_for_workers(1, timeout=LONGEST_START)
         except TimeoutError:
             raise CourseError("the scheduler has no workers; start some, then try again") from None
         self.client.register_plugin(self.plugin)
-        return dict(Counter(self.client.run(level_here, self.run).values()))
+        return dict(Counter(self.client.run(isolation_here, self.run).values()))
 
-    def submit(self, submitted_files: SubmittedFiles) -> Future[list[Verdict]]:
+    def submit(self, submitted_files: SubmittedFiles, last: bool) -> Future[list[Verdict] | None]:
         """Send one submission to a worker."""
-        return self.executor.submit(grade_here, self.run, submitted_files)
+        return self.executor.submit(grade_here, self.run, submitted_files, last)
 
     def replace(self, running: set[Future]) -> set[Future]:
         """Return no futures: dask replaces a lost worker, and the other workers keep theirs."""
@@ -118,16 +118,16 @@ def connect(address: str) -> "Client":
         raise CourseError(f"there is no dask scheduler at {address}: {error}") from None
 
 
-def level_here(run: str) -> str:
-    """In a worker: return the isolation level at which it grades for this run."""
-    return grader_of(run).start()
+def isolation_here(run: str) -> str:
+    """In a worker: return the kind of isolation with which it grades for this run."""
+    return grader_of(run).maker.warm_up().isolation
 
 
-def grade_here(run: str, submitted_files: SubmittedFiles) -> list[Verdict]:
-    """In a worker: return the verdicts on one submission."""
+def grade_here(run: str, submitted_files: SubmittedFiles, last: bool) -> list[Verdict] | None:
+    """In a worker: return the verdicts of a try on one submission."""
     grader = grader_of(run)
     with ONE_AT_A_TIME:
-        return grade_with(grader, submitted_files)
+        return grade_with(grader, submitted_files, last)
 
 
 def grader_of(run: str) -> Grader:

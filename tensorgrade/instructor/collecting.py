@@ -334,7 +334,7 @@ def part_of_zip(one: Submitted, chapter: str, course: Course) -> tuple[set[str],
             if not found - {chapter} or chapter not in found:
                 return found, one
             own = [info for info, m in meant if m is None or m[0] == chapter]
-            rest = zip_of(archive, own, course.limits.folder_bytes)
+            rest = zip_of(archive, own, course.limits.file_bytes)
     except (Unreadable, *NO_ARCHIVE):
         return set(), one
     return found, replace(one, entry=Entry(one.entry.path, len(rest), lambda: io.BytesIO(rest)))

@@ -10,6 +10,7 @@ import torch
 from ..attempts.attempt import Attempt
 from ..attempts.maker import AttemptMaker
 from ..attempts.pipeline import grade as grade_attempt
+from ..attempts.results import CheckResult
 from ..attempts.setup import Setup
 from ..attempts.verdict import Certainty, Status, Verdict
 from ..course import Course, CourseError
@@ -21,14 +22,27 @@ from ..messages.not_graded import (
     NothingSubmitted,
 )
 from ..project import check_seed
+from ..sandbox.processes import NotStarted
+from ..sources.submission import Source
 from ..sources.submitted_files import SubmittedFiles
 from ..testing.collected import CollectedTests
 
-TRIES = 2
+NOTHING_PASSES = (
+    "even the course's own solution cannot be graded on this machine now. Is memory short, or are "
+    "too many processes or files open?"
+)
+
+
+class NotReady(CourseError):
+    """A worker cannot grade at all; no submission is at fault."""
+
+
+class NotGraded(CourseError):
+    """This machine could not grade a submission, which is not the learner's fault."""
 
 
 class Grader:
-    """The collected tests and a warm process for learner code. Each worker has one.
+    """The collected tests and a fork server for learner code. Each worker has one.
 
     Raises CourseError if the graders cannot be collected, or if the seed changed since the build.
     """
@@ -39,29 +53,77 @@ class Grader:
         self.collected = CollectedTests(setup.tests)
 
     def start(self) -> str:
-        """Prepare for the first submission, and return the name of the isolation level.
+        """Prepare for the first submission, and return the kind of isolation.
 
-        Raises NotIsolated or NotStarted.
+        Raises NotIsolated, NotStarted, or NotReady if not even a right answer can be graded.
         """
-        return self.maker.warm_up().isolation
+        isolation = self.maker.warm_up().isolation
+        if not self.canary():
+            raise NotReady(NOTHING_PASSES)
+        return isolation
+
+    def canary(self) -> bool:
+        """Return True if the solution of an exercise passes here now, so that the machine works.
+
+        The process that runs it reads no submission. In a course system's container there is no
+        solution, so it runs an empty file.
+        """
+        chapters = self.maker.course.chapters
+        chapter = next((c for c in chapters if self.maker.is_built(c.name)), chapters[0])
+        path = self.maker.tests.resolve().parent / "solutions" / f"{chapter.name}.py"
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        names = [one.name for one in chapter.exercises[:1]] if text else []
+        attempt = self.maker.attempt_from_source(chapter.name, Source(text, path.name))
+        try:
+            attempt.run(names)
+            passed = all(one.passed for name in names for one in self.checks(attempt, name))
+            return passed and not attempt.backend.is_lost
+        except NotStarted:
+            return False
+        finally:
+            attempt.backend.close()
+
+    def checks(self, attempt: Attempt, name: str) -> list[CheckResult]:
+        """Return the results of the checks on one exercise."""
+        return self.collected.call(attempt, name)[name]
 
     def grade(self, submitted_files: SubmittedFiles) -> list[Verdict]:
         """Return verdicts on all exercises of a chapter.
 
-        Grading is repeated if the warm process itself ended, so that this costs no points unless it
-        happens every time.
+        Raises NotGraded if a process ended or stopped answering twice, and the canary fails too.
         """
-        if submitted_files.reason:
-            return set_aside(
-                submitted_files, self.maker.course, *why_not(submitted_files), self.start()
-            )
-        for _ in range(TRIES):
-            warm = self.maker.warm_up()
-            starts = warm.starts
-            verdicts = self.judge(submitted_files.student, self.attempt(submitted_files))
-            if warm.alive() and warm.starts == starts:
-                break
+        return self.first_try(submitted_files) or self.last_try(submitted_files)
+
+    def first_try(self, submitted_files: SubmittedFiles) -> list[Verdict] | None:
+        """Return the verdicts; None if a process ended or stopped answering.
+
+        That is a fault of this run until another try proves that it is the learner's.
+        """
+        try:
+            verdicts, is_lost = self.try_once(submitted_files)
+        except NotStarted:
+            return None
+        return None if is_lost else verdicts
+
+    def last_try(self, submitted_files: SubmittedFiles) -> list[Verdict]:
+        """Return the verdicts, whatever they are, if this machine works. Raises NotGraded."""
+        whose = f"{submitted_files.chapter} of {submitted_files.student} is not graded"
+        try:
+            verdicts, is_lost = self.try_once(submitted_files)
+        except NotStarted as error:
+            raise NotGraded(f"{whose}: {error}") from None
+        if is_lost and not self.canary():
+            raise NotGraded(f"{whose}: {NOTHING_PASSES}")
         return verdicts
+
+    def try_once(self, submitted_files: SubmittedFiles) -> tuple[list[Verdict], bool]:
+        """Return the verdicts, and True if a process ended or stopped answering."""
+        if submitted_files.reason:
+            why = why_not(submitted_files)
+            isolation = self.maker.warm_up().isolation
+            return set_aside(submitted_files, self.maker.course, *why, isolation), False
+        attempt = self.attempt(submitted_files)
+        return self.judge(submitted_files.student, attempt), attempt.backend.is_lost
 
     def attempt(self, submitted_files: SubmittedFiles) -> Attempt:
         """Return a submission as an attempt. An unreadable one gives an attempt too."""
@@ -77,16 +139,12 @@ class Grader:
             attempt.backend.close()
 
     def close(self) -> None:
-        """End the warm process."""
+        """End the fork server."""
         self.maker.close()
 
 
 GRADER: Grader | None = None
 TROUBLE = "it was never started"
-
-
-class NotReady(CourseError):
-    """A worker cannot grade at all; no submission is at fault."""
 
 
 def start(setup: Setup) -> None:
@@ -105,13 +163,13 @@ def start(setup: Setup) -> None:
 
 
 def check_in() -> str:
-    """Return the isolation level of this worker. Raises NotReady."""
-    return ready_grader().start()
+    """Return the kind of isolation of this worker. Raises NotReady."""
+    return ready_grader().maker.warm_up().isolation
 
 
-def grade(submitted_files: SubmittedFiles) -> list[Verdict]:
-    """Return the verdicts on one submission. Raises NotReady."""
-    return grade_with(ready_grader(), submitted_files)
+def grade(submitted_files: SubmittedFiles, last: bool) -> list[Verdict] | None:
+    """Return the verdicts of a worker's try on one submission. Raises NotReady."""
+    return grade_with(ready_grader(), submitted_files, last)
 
 
 def ready_grader() -> Grader:
@@ -121,10 +179,17 @@ def ready_grader() -> Grader:
     return GRADER
 
 
-def grade_with(grader: Grader, submitted_files: SubmittedFiles) -> list[Verdict]:
-    """Return the verdicts of this grader on one submission."""
+def grade_with(
+    grader: Grader, submitted_files: SubmittedFiles, last: bool = True
+) -> list[Verdict] | None:
+    """Return the verdicts of this grader on one submission.
+
+    last: False returns None if another try is needed, True if this machine cannot grade it.
+    """
     try:
-        return grader.grade(submitted_files)
+        return (grader.last_try if last else grader.first_try)(submitted_files)
+    except NotGraded:
+        return None
     except CourseError:
         raise  # the course or this machine is at fault, for all learners
     except Exception:  # a fault of the graders on this file, which must not end the run

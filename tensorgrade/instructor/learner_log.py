@@ -113,7 +113,8 @@ def regrade(
 ) -> str:
     """Grade a learner's files again, record the reason, and return a reply to the learner.
 
-    run: names the learner in `again`. Raises CourseError for a learner without rows.
+    run: names the learner in `again`. Raises CourseError for a learner without rows, and if this
+    machine could not grade the files.
     """
     if not reason.strip():
         raise CourseError("--reason must say why; the learner reads it")
@@ -123,6 +124,8 @@ def regrade(
         raise CourseError(f"{out} holds no rows of {student}")
     who = user()
     grade_class(submitted, out, run, progress)
+    if why := progress.not_graded():
+        raise CourseError(why)
     now = own_rows(out, student)
     chapters = [a for a in now if not run.chapters or a[1] in run.chapters]
     store = Store(out, writes=True)

@@ -1,10 +1,11 @@
 """Give submissions to workers, and make sure that each comes back, even if workers die.
 
 Workers are processes of this machine or, in cluster.py, of a dask scheduler. If a worker dies, its
-submissions are lost, and the one that caused this is unknown. So each of them is graded again
-alone. A submission that ends its worker again is set aside. If only the process that runs
-learners' code dies, `grader.py` starts another one. For nbgrader, `nbgrader_plugin/warm_grader.py`
-retries.
+submissions are lost, and the one that caused this is unknown. If a process that runs learner code
+ends or stops answering, the machine may be at fault. So each of these submissions is graded once
+more, alone, after all others. What fails again is the learner's if a right answer passes at that
+moment (`Grader.last_try`); otherwise it is not graded. For nbgrader,
+`nbgrader_plugin/warm_grader.py` retries.
 """
 
 import multiprocessing
@@ -47,10 +48,10 @@ class Workers(Protocol):
     def ahead(self) -> int: ...
 
     def check_in(self) -> dict[str, int]:
-        """Return the number of workers on each isolation level."""
+        """Return the number of workers by kind of isolation."""
 
-    def submit(self, submitted_files: SubmittedFiles) -> Future[list[Verdict]]:
-        """Send one submission to a worker."""
+    def submit(self, submitted_files: SubmittedFiles, last: bool) -> Future[list[Verdict] | None]:
+        """Send one submission to a worker. last: as in `grader.grade_with`."""
 
     def replace(self, running: set[Future]) -> set[Future]:
         """Replace lost workers, and return the futures that ended with them."""
@@ -78,18 +79,18 @@ class LocalWorkers:
         self.ahead = 2 * count
 
     def check_in(self) -> dict[str, int]:
-        """Return the number of workers on each isolation level. Raises NotReady.
+        """Return the number of workers by kind of isolation. Raises NotReady.
 
         Each submitted call starts one more process, so that they all start at the same time.
         """
         with not_interrupted():
-            all_levels = [self.executor.submit(grader.check_in) for _ in range(self.count)]
-        return dict(Counter(level.result() for level in all_levels))
+            kinds = [self.executor.submit(grader.check_in) for _ in range(self.count)]
+        return dict(Counter(kind.result() for kind in kinds))
 
-    def submit(self, submitted_files: SubmittedFiles) -> Future[list[Verdict]]:
+    def submit(self, submitted_files: SubmittedFiles, last: bool) -> Future[list[Verdict] | None]:
         """Send one submission to a worker. Raises one of `lost`."""
         with not_interrupted():
-            return self.executor.submit(grader.grade, submitted_files)
+            return self.executor.submit(grader.grade, submitted_files, last)
 
     def replace(self, running: set[Future]) -> set[Future]:
         """Start new processes after a loss, and return the futures that ended with the old ones."""
@@ -132,16 +133,19 @@ def default_count(submissions: int, jobs: int) -> int:
     return min(len(ours(0)), max(1, ceil(submissions / SUBMISSIONS_PER_WORKER)))
 
 
-Graded = tuple[SubmittedFiles, list[Verdict]]
+Graded = tuple[SubmittedFiles, list[Verdict] | None]
 
 
 def graded(todo: list[SubmittedFiles], workers: Workers, course: Course) -> Iterator[list[Graded]]:
-    """Yield verdicts on each submission exactly once, in batches as they arrive."""
-    suspects: list[SubmittedFiles] = []
-    yield from flow(todo, workers, workers.ahead, suspects)
-    for submitted_files in suspects:
+    """Yield each submission exactly once with its verdicts, in batches as they arrive.
+
+    None instead of the verdicts: this machine could not grade it.
+    """
+    again: list[SubmittedFiles] = []
+    yield from flow(todo, workers, workers.ahead, again)
+    for submitted_files in again:
         guilty: list[SubmittedFiles] = []
-        yield from flow([submitted_files], workers, 1, guilty)
+        yield from flow([submitted_files], workers, 1, guilty, last=True)
         if guilty:
             yield [
                 (submitted_files, set_aside(submitted_files, course, Status.KILLED, WorkerEnded()))
@@ -149,33 +153,42 @@ def graded(todo: list[SubmittedFiles], workers: Workers, course: Course) -> Iter
 
 
 def flow(
-    todo: list[SubmittedFiles], workers: Workers, ahead: int, lost: list[SubmittedFiles]
+    todo: list[SubmittedFiles],
+    workers: Workers,
+    ahead: int,
+    again: list[SubmittedFiles],
+    last: bool = False,
 ) -> Iterator[list[Graded]]:
     """Yield verdicts in batches, with at most `ahead` submissions at the workers.
 
-    Submissions that came back from no worker, because it died, are added to `lost`.
+    Submissions that came back from no worker, because it died, are added to `again`; those that
+    need another try too, if this is not the last one.
     """
     waiting = deque(todo)
-    running: dict[Future[list[Verdict]], SubmittedFiles] = {}
+    running: dict[Future[list[Verdict] | None], SubmittedFiles] = {}
     while waiting or running:
         while waiting and len(running) < ahead:
             submitted_files = waiting.popleft()
-            running[submitted(submitted_files, workers)] = submitted_files
+            running[submitted(submitted_files, workers, last)] = submitted_files
         done = wait(running, return_when=FIRST_COMPLETED).done
         if any(isinstance(future.exception(), workers.lost) for future in done):
             done = done | workers.replace(set(running) - done)
         finished = {running.pop(future): future for future in done}
         back = {h: f for h, f in finished.items() if not isinstance(f.exception(), workers.lost)}
-        lost += [submitted_files for submitted_files in finished if submitted_files not in back]
-        if back:
-            yield [(submitted_files, future.result()) for submitted_files, future in back.items()]
+        tried = {submitted_files: future.result() for submitted_files, future in back.items()}
+        settled = {files: v for files, v in tried.items() if last or v is not None}
+        again += [files for files in finished if files not in settled]
+        if settled:
+            yield [*settled.items()]
 
 
-def submitted(submitted_files: SubmittedFiles, workers: Workers) -> Future[list[Verdict]]:
+def submitted(
+    submitted_files: SubmittedFiles, workers: Workers, last: bool
+) -> Future[list[Verdict] | None]:
     """Return the future of one submission; an already failed one if the workers are dying."""
     try:
-        return workers.submit(submitted_files)
+        return workers.submit(submitted_files, last)
     except workers.lost as error:
-        failed: Future[list[Verdict]] = Future()
+        failed: Future[list[Verdict] | None] = Future()
         failed.set_exception(error)
         return failed

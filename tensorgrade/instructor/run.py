@@ -4,21 +4,20 @@ import os
 import zipfile
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
-from ..attempts.answer_files import private_paths
 from ..attempts.maker import choose_device
 from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..built_code import refuse_unbuilt
-from ..course import Course, CourseError
+from ..course import OLD_LEVELS, Course, CourseError
 from ..course_sources import load_course
 from ..exchange.text import short
-from ..isolation.levels import CUDA, NONE, choose_level, must_be_closed
 from ..messages.not_graded import GRADERS_FAILED
 from ..project import check_seed
+from ..sandbox.holes import is_locked
+from ..sandbox.lockdown import is_nobody_here
 from ..sources.finding import EXPECTED, TEAMS, find_submissions, named
 from ..sources.submitted_files import SubmittedFiles, lacks_zone
 from ..views.words import plural
@@ -72,11 +71,14 @@ class Progress(Protocol):
     def begin(self, total: int, left: int, notes: list[str]) -> None:
         """Receive the numbers of all and of ungraded submissions, and notes for the instructor."""
 
-    def checked_in(self, all_levels: dict[str, int]) -> None:
-        """Receive the number of workers at each isolation level, when they are ready."""
+    def checked_in(self, workers: dict[str, int]) -> None:
+        """Receive the number of workers by kind of isolation, when they are ready."""
 
-    def advance(self, submitted_files: SubmittedFiles, verdicts: list[Verdict]) -> None:
-        """Receive one more graded submission."""
+    def advance(self, submitted_files: SubmittedFiles, verdicts: list[Verdict] | None) -> None:
+        """Receive one more submission; None if this machine could not grade it."""
+
+    def not_graded(self) -> str:
+        """Return which submissions could not be graded, and why; "" if there are none."""
 
     def moved(self, moves: list[dict]) -> None:
         """Receive the rows with changed points, as the history records them."""
@@ -108,6 +110,7 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         raise CourseError(f"{submitted / TEAMS} names {named(teams.strangers)}, {why}")
     notes += teams.notes
     notes += few_submitted(submissions)
+    notes += old_level(course)
     notes += without_zone(submitted, submissions, course.lateness.zone)
     if run.again:
         submissions = teams.with_teammates(run.again, submissions)
@@ -153,7 +156,7 @@ def why_no_folder(submitted: Path) -> str:
 def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool]:
     """Return the course, and True if learner code is isolated. Raises CourseError.
 
-    Impossible options, a course that cannot be loaded and missing isolation are reported here.
+    Impossible options and a course that cannot be loaded are reported here.
     """
     if run.jobs < 0:
         raise CourseError(f"--jobs must be a number of processes or 0, not {run.jobs}")
@@ -170,11 +173,11 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
     check_seed(run.setup.tests, course)
     if run.scheduler:
         return course, run.setup.isolation != "none"
-    level = choose_level(course.isolation, run.setup.isolation, choose_device(run.setup.device))
-    must_be_closed(level, chain(private_paths(run.setup.tests), (submitted, out)))
-    if "uid" in level.layers:
-        os.umask(0o077)  # other users run learner code, so files written from now on are private
-    return course, level not in (NONE, CUDA)
+    device = choose_device(run.setup.device)
+    locked = is_locked(course.isolation, run.setup.isolation, device)
+    if locked and is_nobody_here():
+        os.umask(0o077)  # learner code runs as another user, who must not read what is written now
+    return course, locked
 
 
 def ledger_of(out: Path, course: Course, run: Run, teams: Teams, progress: Progress) -> Ledger:
@@ -227,6 +230,14 @@ def few_submitted(submissions: list[SubmittedFiles]) -> list[str]:
                 "that is a stray file, name the chapters to grade with --chapter"
             )
     return notes
+
+
+def old_level(course: Course) -> list[str]:
+    """Return a note on an isolation level of an earlier version in course_config.py."""
+    if course.isolation not in OLD_LEVELS:
+        return []
+    there = f"isolation={course.isolation!r} in course_config.py"
+    return [f'{there} is a level of earlier versions. It means isolation="sandbox" now']
 
 
 def unknown_times(submissions: list[SubmittedFiles], course: Course) -> list[str]:
@@ -294,9 +305,10 @@ def grade_contents(
     with workers_for(len(same), course, run) as workers:
         progress.checked_in(workers.check_in())
         for batch in graded(list(same), workers, course):
-            full = [(h, verdicts_for(h, v)) for first, v in batch for h in same[first]]
+            ungraded = [h for first, v in batch if v is None for h in same[first]]
+            full = [(h, verdicts_for(h, v)) for first, v in batch if v for h in same[first]]
             ledger.write(full)
-            for submitted_files, verdicts in full:
+            for submitted_files, verdicts in [*full, *((h, None) for h in ungraded)]:
                 progress.advance(submitted_files, verdicts)
 
 

@@ -38,7 +38,7 @@ def why_it_ended(attempt: JudgedAttempt, case: Case, observed: Observation) -> D
 def ended(status: Outcome, error: CaughtError | None = None, place: Place = str) -> Message:
     """Return how a call ended without a result; for a timeout also the limit and the line."""
     if status == Outcome.KILLED:
-        return errors.Killed()
+        return errors.Killed(of_memory=bool(error and error.type == "MemoryError"))
     if status == Outcome.UNREACHED:
         return errors.NotTried()
     return errors.TimedOut(error.text, at_line(error, place)) if error else errors.TimedOut()

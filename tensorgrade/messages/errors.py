@@ -41,11 +41,18 @@ class TimedOut(Message):
 
 @dataclass(frozen=True)
 class Killed(Message):
+    """A process ended. of_memory: True if it said that no memory is left."""
+
     id = "killed"
-    template = (
-        "the process that ran it ended: it used too much memory, crashed, or did something that "
-        "is not allowed here"
-    )
+    of_memory: bool = False
+
+    def wording(self) -> str:
+        if self.of_memory:
+            return "the process that ran it ended, because it used too much memory"
+        return (
+            "the process that ran it ended: it used too much memory, crashed, or did something "
+            "that is not allowed here"
+        )
 
 
 @dataclass(frozen=True)

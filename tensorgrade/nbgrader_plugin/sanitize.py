@@ -16,7 +16,7 @@ from nbformat import NotebookNode, from_dict
 from nbgrader.nbgraderformat import SCHEMA_VERSION, MetadataValidator
 
 from ..course import Limits
-from ..runner.bounds import set_bounds, with_own_memory
+from ..sandbox.lockdown import own_bytes, set_limits
 
 KINDS = ("code", "markdown", "raw")
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -27,7 +27,7 @@ MOST_POINTS = 1e6
 LONGEST_REASON = 300
 MOST_BYTES = Limits().notebook_bytes
 SECONDS = 60.0
-BOUNDS = {"RLIMIT_AS": 2 << 30, "RLIMIT_CPU": int(SECONDS)}  # parsed JSON is larger than its text
+MEMORY = 2 << 30  # bytes; parsed JSON is larger than its text
 PICTURES = ("image/png", "image/jpeg", "image/gif")
 
 
@@ -57,7 +57,7 @@ def read_notebook(path: Path, with_outputs: bool = False) -> NotebookNode:
 
 def tell(path: Path, with_outputs: bool, sender: Connection) -> None:
     """Read a notebook in the separate process, and send it back."""
-    set_bounds({"bounds": with_own_memory(BOUNDS)})
+    set_limits({"RLIMIT_AS": MEMORY + own_bytes(), "RLIMIT_CPU": int(SECONDS)})
     sender.send_bytes(json.dumps(told_of(path, with_outputs)).encode())
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..attempts.setup import Setup
-from ..course_sources import load_course
+from ..course import CourseError
 from ..instructor.dependencies import digest_of, graders_files, right_answers
 from ..processes import side_by_side
 from ..sources.submitted_files import SubmittedFiles
@@ -26,7 +26,8 @@ WARM: dict[tuple, Executor] = {}
 def grade(submitted_files: SubmittedFiles, setup: Setup) -> list[dict]:
     """Return rows with the verdicts on a submission, from the warm process.
 
-    A new process is started if the graders have changed on disk.
+    A new process is started if the graders have changed on disk. Raises CourseError if this machine
+    cannot grade the submission, or if grading it ends the process on every try.
     """
     key = (setup, digest_now(setup.tests))
     for _ in range(TRIES):
@@ -36,7 +37,10 @@ def grade(submitted_files: SubmittedFiles, setup: Setup) -> list[dict]:
             return graded.result()
         except BrokenProcessPool:
             forget(key)
-    return given_up(submitted_files, setup.tests)
+        except CourseError:
+            forget(key)  # the next submission may have more memory
+            raise
+    raise CourseError(f"{submitted_files.chapter}: grading this file ended the grading process")
 
 
 def digest_now(graders: Path) -> str:
@@ -88,17 +92,13 @@ def start_there(setup: Setup) -> None:
 
 
 def grade_there(submitted_files: SubmittedFiles) -> list[dict]:
-    """Grade a submission in the warm process; return rows of `results.jsonl`."""
+    """Grade a submission in the warm process; return rows of `results.jsonl`.
+
+    Raises NotGraded if this machine cannot, or whatever error the graders have on this file.
+    """
     from ..instructor import grader
 
-    return [verdict.row() for verdict in grader.grade(submitted_files)]
-
-
-def given_up(submitted_files: SubmittedFiles, graders: Path) -> list[dict]:
-    """Return rows for a submission that killed its process on every try."""
-    from ..attempts.verdict import Status
-    from ..instructor.grader import set_aside
-    from ..messages.not_graded import WorkerEnded
-
-    aside = set_aside(submitted_files, load_course(graders), Status.KILLED, WorkerEnded())
-    return [verdict.row() for verdict in aside]
+    try:
+        return [verdict.row() for verdict in grader.ready_grader().grade(submitted_files)]
+    finally:
+        grader.forget()

@@ -3,7 +3,7 @@
 If files have to be read first, `load` sends two replies: the text found in them, before any of it
 has run, and then the result of loading it. The requests `read`, `look` and `parts` run no
 learner code. `try_edits` runs a case on small edits of the loaded text. `parameters` reports
-the parameters of its definitions. `program` runs a program of the engine that the request contains.
+the parameters of its definitions.
 """
 
 import ast
@@ -30,9 +30,9 @@ from .case_runner import CaseRunner
 from .changes import changes, definition_alone
 from .edits import Edit, edits, holds
 from .errors import OutOfTime, describe_error
+from .instrumentation import OperationCounter
 from .loading import load_module, misspelt_in, read_from_outside
 from .names import meant
-from .programs import run_program
 from .reading import (
     foreign_names,
     parts,
@@ -44,8 +44,10 @@ from .reading import (
 from .source import UNPARSABLE, Source, Unreadable
 from .steps import decode
 from .torch_state import standard_torch
+from .tracing import StageRecorder
 from .wire import pack, receive, send, unpack
 
+SPENT, WAITED = "", "waited"  # the text of an OutOfTime that processor time or the clock raised
 SECONDS_OF_A_TRY = 0.5
 SECONDS_OF_LOOKING = 2
 
@@ -55,15 +57,38 @@ def main() -> None:
 
     This is for systems that cannot fork. The output of learner code is discarded.
     """
-    import torch._dynamo  # slow, and imported by optimizers and the `meta` device
-
+    warm_up()
     reader, writer = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(nowhere, fd)
-    torch.set_num_threads(1)
     send(writer, b"")
     serve(reader, writer)
+
+
+def warm_up() -> None:
+    """Import and use once all code that is slow the first time, with one thread only.
+
+    A child forked after a multi-threaded operation hangs forever in its own first one, and a
+    locked-in child can start no thread, so learner code cannot ask for more of them. Gradients are
+    not computed here if GPUs are visible, because torch uses a thread for each GPU.
+    """
+    import torch._dynamo  # slow, and imported by optimizers and the `meta` device
+
+    torch.set_num_threads(1)
+    for name in ("set_num_threads", "set_num_interop_threads"):
+        setattr(torch, name, lambda count: None)
+    layer = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+    x = torch.randn(1, 3, 8, requires_grad=True)
+    y = layer(x, x, x)[0]
+    if os.environ.get("CUDA_VISIBLE_DEVICES") == "":
+        torch.autograd.grad(y.sum(), [x])
+    torch.einsum("bij,bjk->bik", x, torch.ones(1, 8, 2))
+    torch.nn.functional.scaled_dot_product_attention(x, x, x)
+    torch.nn.functional.dropout(torch.softmax(x, -1), 0.5)
+    with OperationCounter(), StageRecorder("no file"):
+        x @ x.mT
+    unpack(pack({}, {"x": x}))
 
 
 def serve(reader: BinaryIO, writer: BinaryIO) -> None:
@@ -77,13 +102,11 @@ def serve(reader: BinaryIO, writer: BinaryIO) -> None:
         elif request["do"] in ("read", "load"):
             found = read(request, tensors, lambda reply: send(writer, pack(reply)))
             if found is not None and request["do"] == "load":
-                source, limits = found, request.get("limits", (0.0, math.inf))
+                source, limits = found, request.get("limits", (0.0, 0.0, math.inf))
                 case_runner, reply = load(request, source)
                 send(writer, pack(reply))
         elif request["do"] == "parameters":
             send(writer, pack({"parameters": case_runner.own_parameters()}))
-        elif request["do"] == "program":
-            send(writer, pack(run_program(request)))
         elif request["do"] == "try_edits":
             send(writer, try_edits(case_runner, source, request, tensors))
         else:
@@ -278,17 +301,25 @@ def run(case_runner: CaseRunner, case: dict, tensors: dict, most_bytes: float) -
 
 
 def run_in_time(
-    case_runner: CaseRunner, case: dict, tensors: dict, most: float, most_bytes: float = math.inf
+    case_runner: CaseRunner,
+    case: dict,
+    tensors: dict,
+    most: float,
+    longest: float,
+    most_bytes: float,
 ) -> bytes:
-    """Run one case; if it exceeds this many seconds, reply with the line it had reached.
+    """Run one case; if it takes too long, reply with the line it had reached.
 
-    Learner code can prevent that. In that case the clock on the other side ends the process.
+    most: seconds of processor time; 0 for no limit. longest: seconds by the clock, for code that
+    only waits. Learner code can prevent both. Then the clock on the other side ends the process.
     """
+    begun = time.process_time()
     try:
-        with seconds(most):
+        with seconds(most, processor=True), seconds(longest):
             return run(case_runner, case, tensors, most_bytes)
     except OutOfTime as late:
         told = describe_error(late, str(case_runner.module.__file__))
+        told["text"] = SPENT if time.process_time() - begun > most / 2 else WAITED
         error = told | {"verb": "", "missing": None}
         return pack({"id": case["id"], "values": {}, "facts": {}, "error": error}, {})
 

@@ -159,7 +159,7 @@ def versions_in_zip(
 def members(path: Path, limits: Limits) -> list[zipfile.ZipInfo] | None:
     """Return the members that a zip lists: [] if it is too large, None if it cannot be opened."""
     try:
-        is_small = path.stat().st_size <= limits.folder_bytes
+        is_small = path.stat().st_size <= limits.file_bytes
         return members_of(path.read_bytes()) if is_small else []
     except OSError:
         return None

@@ -23,9 +23,10 @@ from ..attempts.results import CheckResult, Topic
 from ..attempts.setup import Setup
 from ..course import CourseError
 from ..history import remember
-from ..isolation.levels import NotIsolated
 from ..judging.diagnosis import Finding, Wrong
 from ..runner.errors import OutOfTime
+from ..sandbox.holes import NotIsolated
+from ..sandbox.processes import NotStarted
 from ..views.note import Note
 from ..views.summary import group, print_nothing_found, print_summary, why_skipped
 from . import collecting
@@ -58,9 +59,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--isolation",
-        choices=("auto", "full", "namespaces", "landlock", "uid", "none"),
+        choices=("auto", "none"),
         default="auto",
-        help="the lowest allowed isolation level (auto: the course's own)",
+        help="none runs learner code without a sandbox (auto: what the course says)",
     )
     group.addoption(
         "--hint",
@@ -147,7 +148,7 @@ def attempt(request: pytest.FixtureRequest) -> Attempt:
         made = attempt_in(request.config, maker, test.chapter)
     except NoDevice as error:
         pytest.skip(str(error))
-    except NotIsolated as error:
+    except (NotIsolated, NotStarted) as error:
         pytest.exit(str(error), returncode=2)
     with request.config.stash[BREAKPOINTS].record_for(test.exercise):
         made.run([test.exercise])

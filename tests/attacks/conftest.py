@@ -109,11 +109,11 @@ class Classroom:
     def grade(self, out: Path, *options: str, timeout: float = 1500) -> "Classroom":
         """Run `tensorgrade grade`, and keep its rows by student and exercise."""
         if "--isolation" not in options:
-            require("isolation 'namespaces'")
+            require("the sandbox")
         command = [sys.executable, "-m", "tensorgrade.cli", "grade", str(self.submitted)]
         command += ["--out", str(out), "--jobs", "2", *options]
         done = subprocess.run(
-            contained(command, self.course.parent) if self.in_container else command,
+            contained(command) if self.in_container else command,
             cwd=self.course,
             text=True,
             capture_output=True,

@@ -10,8 +10,9 @@ from tensorgrade.attempts.in_child import InChild
 from tensorgrade.attempts.reader import Reader
 from tensorgrade.course import Limits
 from tensorgrade.exchange.observation import Outcome
-from tensorgrade.isolation.warm_process import WarmProcess
 from tensorgrade.runner.source import Unreadable
+from tensorgrade.sandbox import processes
+from tensorgrade.sandbox.processes import ForkServer
 from tensorgrade.sources.submission import Submission
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
@@ -22,8 +23,8 @@ ANSWER = "def softmax(x):\n    return x.softmax(-1)"
 
 @pytest.fixture(scope="module")
 def warm():
-    with WarmProcess(LIMITS) as process:
-        yield process
+    with ForkServer(LIMITS, locked=False) as server:
+        yield server
 
 
 def notebook(*sources: str) -> bytes:
@@ -35,8 +36,8 @@ def submitted_files(content: bytes, script: bytes = b"") -> SubmittedFiles:
     return SubmittedFiles("ada", "ch", "ch.ipynb", content, script=script)
 
 
-def loaded(warm, given: SubmittedFiles):
-    backend = InChild(Submission("ch", given, exercises={"softmax": ""}), warm, warm.limits)
+def loaded(warm, given: SubmittedFiles, limits: Limits = LIMITS):
+    backend = InChild(Submission("ch", given, exercises={"softmax": ""}), warm, limits)
     try:
         return backend.load(), backend.source
     finally:
@@ -88,18 +89,14 @@ def test_large_outputs_are_no_code(warm):
     [("time.sleep(60)", "takes too long"), ("os._exit(3)", "ends the process that looks")],
 )
 def test_text_that_stalls_its_reader_costs_one_file_only(monkeypatch, how, said):
-    # The warm process forks this very reader, so what is put into it here must be in its file.
-    import tensorgrade.isolation.command as command
-
-    start = command.START.replace(
-        "from runner",
-        f"import os, time, runner.reading as r; r.extract = lambda *a: {how}; from runner",
-    )
-    monkeypatch.setattr(command, "START", start)
-    with WarmProcess(SHORT) as warm:
-        found, _ = loaded(warm, submitted_files(notebook(ANSWER)))
+    # The fork server is another process, so the reader is changed by the program that starts it.
+    change = f"import os, time, tensorgrade.runner.reading as r; r.extract = lambda *a: {how}"
+    *before, run = processes.START.splitlines()
+    monkeypatch.setattr(processes, "START", "\n".join([*before, change, run]))
+    with ForkServer(SHORT, locked=False) as warm:
+        found, _ = loaded(warm, submitted_files(notebook(ANSWER)), SHORT)
         assert found.status == Outcome.UNREADABLE and said in found.reason
-        both, source = loaded(warm, submitted_files(notebook(ANSWER), ANSWER.encode()))
+        both, source = loaded(warm, submitted_files(notebook(ANSWER), ANSWER.encode()), SHORT)
         assert both.names == ("softmax",) and source.filename == "ch.py"
         with pytest.raises(Unreadable, match=said):
             Reader(warm, SHORT).source(submitted_files(notebook(ANSWER)), ("softmax",))

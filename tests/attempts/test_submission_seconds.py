@@ -11,25 +11,29 @@ from ..support import grade
 pytestmark = pytest.mark.slow
 RETURN = "    return x * factor"
 HANGS = "    while True:\n        pass"
-DEAF = f"    import signal\n    signal.signal(signal.SIGALRM, signal.SIG_IGN)\n{HANGS}"
+DEAF = f"""\
+    import signal
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    signal.signal(signal.SIGPROF, signal.SIG_IGN)
+{HANGS}"""
 OWN_ERROR = "    raise type('OutOfTime', (Exception,), {})('never')"
 # What `scaled` does, with its status, what is said, and the status of the other exercises.
 FILES = {
     "right": (RETURN, "passed", "Right.", "passed"),
-    "hangs": (HANGS, "timeout", "did not finish within 3 seconds (line", "passed"),
-    "deaf": (DEAF, "timeout", "did not finish within 3 seconds. Is there", "passed"),
+    "hangs": (HANGS, "timeout", "did not finish within 2 seconds (line", "passed"),
+    "deaf": (DEAF, "timeout", "did not finish within 2 seconds. Is there", "passed"),
     "own_error": (OWN_ERROR, "error", "never (line", "passed"),
-    "sleeps": (f"    import time\n    time.sleep(2.5)\n{RETURN}", "timeout", "whole chapter", ""),
+    "sleeps": (f"    import time\n    time.sleep(4)\n{RETURN}", "timeout", "whole chapter", ""),
 }
 
 
 @pytest.fixture(scope="module")
 def graded(small_course: Path, tmp_path_factory):
-    """The class, graded with 3 seconds for a case and 7 for a chapter."""
+    """The class, graded with 2 seconds for a case, 6 by the clock, and 12 for a chapter."""
     root = tmp_path_factory.mktemp("courses") / "hurried"
     shutil.copytree(small_course, root)
-    edit(root, "course_config.py", "case_seconds=5", "case_seconds=3")
-    edit(root, "course_config.py", "handin_seconds=120", "handin_seconds=7")
+    edit(root, "course_config.py", "case_seconds=5", "case_seconds=2")
+    edit(root, "course_config.py", "handin_seconds=120", "handin_seconds=12")
     text = (root / LESSON).read_text(encoding="utf-8")
     assert text.count(RETURN) == 1
     for name, (body, *_) in FILES.items():

@@ -1,4 +1,4 @@
-"""The audit runs code in a sandboxed child, with the modules next to it."""
+"""The audit runs code in a sandboxed child, with the modules of its package."""
 
 import pytest
 
@@ -6,11 +6,11 @@ from tensorgrade.audit.run import audits
 
 from ..support import needs
 
-pytestmark = [pytest.mark.slow, needs("isolation 'namespaces'")]
+pytestmark = [pytest.mark.slow, needs("the sandbox")]
 ATTENTION = """
 import os
 import torch
-from helper import scores
+from .helper import scores
 {line}
 
 def attention(q, k, v):
@@ -19,6 +19,7 @@ def attention(q, k, v):
 
 
 def audited(folder, line: str) -> dict:
+    (folder / "__init__.py").touch()
     (folder / "helper.py").write_text("def scores(q, k):\n    return q @ k.mT\n", encoding="utf-8")
     path = folder / "code.py"
     path.write_text(ATTENTION.format(line=line), encoding="utf-8")
@@ -26,7 +27,7 @@ def audited(folder, line: str) -> dict:
     return found
 
 
-def test_a_file_can_import_the_modules_next_to_it(tmp_path):
+def test_a_file_can_import_the_modules_of_its_package(tmp_path):
     found = audited(tmp_path, "")
     assert [one["status"] for one in found["audits"]] == ["holds"], found
 

@@ -27,7 +27,7 @@ EDITS = [
     ("tensorgrade/views/note.py", '"""', '"""New. ', set(), False),
     ("tensorgrade/runner/serve.py", "\nimport ", "\nA_NEW_NAME = 1\nimport ", {False, True}, True),
     ("tensorgrade/recognition/imprints.py", ".cos_()", ".sin_()", {False, True}, True),
-    ("tensorgrade/isolation/warm_process.py", "\nimport ", "\nNEW = 1\nimport ", set(), True),
+    ("tensorgrade/sandbox/processes.py", "\nimport ", "\nNEW = 1\nimport ", set(), True),
 ]
 
 

@@ -25,7 +25,6 @@ EXTRA_OF = {
     "author": "author",
     "instructor": "instructor",
     "instructor.cluster": "cluster",
-    "isolation.seccomp": "instructor",
     "learner.notebook": "notebooks",
     "learner.pictures": "notebooks",
     "nbgrader_plugin": "instructor",

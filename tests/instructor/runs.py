@@ -96,7 +96,7 @@ def row(student: str, number: int = 0, status: str = "passed", share: float = 1.
         "max_points": float(exercise.points),
         "mistakes": [],
         "message": "Right.",
-        "isolation": "full",
+        "isolation": "sandbox",
     }
     return found | more
 
@@ -113,22 +113,26 @@ class ByContent:
     """A worker that gives the share of the points that a file starts with: `0.5` is half of each.
 
     left: submissions until the power fails. finds: what other graders find, by learner. fails: the
-    graders have a fault.
+    graders have a fault. ends: learners whose files this machine cannot grade now.
     """
 
     lost, ahead = (), 1
 
-    def __init__(self, course, left: float, finds: dict[str, float], fails: bool):
+    def __init__(self, course, left: float, finds: dict, fails: bool, ends: set[str]):
         self.course, self.left, self.finds, self.fails = course, left, finds, fails
+        self.ends = ends
 
     def check_in(self) -> dict[str, int]:
         return {"none": 1}
 
-    def submit(self, one) -> Future:
+    def submit(self, one, last: bool) -> Future:
         if self.left <= 0:
             raise PowerCut
         self.left -= 1
         done: Future = Future()
+        if one.student in self.ends:
+            done.set_result(None)
+            return done
         if self.fails:
             done.set_result(grading.set_aside(one, self.course, Status.ERROR, GradingFailed()))
             return done
@@ -222,12 +226,13 @@ class Term:
         self.left: float = float("inf")  # submissions that are graded before the power fails
         self.finds: dict[str, float] = {}  # the share that graders find, by learner
         self.fails = False  # the graders have a fault
+        self.ends: set[str] = set()  # learners whose files this machine cannot grade now
         monkeypatch.setenv("COLUMNS", "200")
         monkeypatch.setattr(running, "workers_for", self.workers)
 
     def workers(self, contents: int, course, run) -> nullcontext:
         """Return what grades in place of processes."""
-        return nullcontext(ByContent(course, self.left, self.finds, self.fails))
+        return nullcontext(ByContent(course, self.left, self.finds, self.fails, self.ends))
 
     def settings(self, graders: int = 5, more: dict | None = None, **lateness: object) -> None:
         """Set deadlines and the like. graders: another number stands for other graders.

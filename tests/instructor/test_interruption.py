@@ -85,7 +85,7 @@ def test_interrupted_it_leaves_nobody_and_the_same_command_finishes(submitted, e
     assert (tmp_path / "results.jsonl").read_bytes() == expected
 
 
-def test_a_killed_worker_and_a_killed_warm_process_are_replaced_and_nothing_is_lost(
+def test_a_killed_worker_and_a_killed_fork_server_are_replaced_and_nothing_is_lost(
     submitted, expected, tmp_path
 ):
     """The two halves of a worker: who grades, and what learners' code is forked from."""

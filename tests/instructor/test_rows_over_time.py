@@ -243,7 +243,7 @@ def test_rows_by_other_graders_of_learners_who_are_gone_are_reported(graded):
     assert note.endswith("bao")
 
 
-@needs("isolation 'namespaces'")
+@needs("the sandbox")
 def test_rows_without_isolation_are_kept_with_a_note_in_an_isolated_run(graded):
     (note,) = notes_in(graded.grade("--isolation", "auto").said, "--isolation none")
     assert "ada, bao, chi" in note
@@ -274,14 +274,46 @@ def test_what_cannot_be_graded_is_one_sentence(graded, monkeypatch):
         assert done.returncode == 2 and said in done.stderr, options
         assert done.stderr.startswith("tensorgrade: ") and done.stderr.count("\n") == 1
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    told = ("--device", "cuda", "--isolation", "full")
-    assert "hides the GPU" in graded.grade(*told, refused=True).said
-    graded.grade("--device", "cuda", "--isolation", "auto")  # without a sandbox, as told
+    told = ("--device", "cuda", "--isolation")
+    assert "a GPU cannot be used in the sandbox" in graded.grade(*told, "auto", refused=True).said
+    assert "must be auto or none, not full" in graded.grade(*told, "full", refused=True).said
+    graded.grade(*told, "none")
+
+
+def test_a_level_of_an_earlier_version_means_the_sandbox_and_is_noted(graded):
+    graded.settings(more={"isolation": "landlock"})
+    told = notes_in(graded.grade("--isolation", "auto").said, "is a level of earlier versions")
+    assert told == [
+        "note: isolation='landlock' in course_config.py is a level of earlier versions. It means "
+        'isolation="sandbox" now'
+    ]
 
 
 def test_results_of_another_course_are_refused(graded):
     graded.settings(more={"name": "another"})
     assert "another" in graded.grade(refused=True).said
+
+
+def test_what_this_machine_cannot_grade_keeps_its_rows_and_is_graded_by_the_next_run(graded):
+    """As after an interrupted run; the others are graded."""
+    before = graded.grade().rows
+    for name in ("ada", "bao", "dee"):
+        graded.put(name, 0.75, text=f"another file by {name}")
+    graded.ends = {"bao", "dee"}
+    found = graded.grade(refused=True)
+    assert found.status == 1
+    assert {key[0] for key in found.rows} == {"ada", "bao", "chi"}
+    changed = {key[0] for key in before if found.rows[key]["points"] != before[key]["points"]}
+    assert changed == {"ada"}
+    (note,) = notes_in(found.said, "not graded yet")
+    assert note.startswith(f"note: not graded yet: bao/{CH1}, dee/{CH1}, because even")
+    assert found.said.strip().endswith(note), "the last line"
+    reason = ("--submitted", graded.submitted, "--out", graded.out, "--reason", "why")
+    done = graded.run("regrade", "bao", *reason, "--isolation", "none")
+    assert done.returncode == 2 and f"not graded yet: bao/{CH1}, because" in done.stderr
+    assert not any("graded again by" in line for line in graded.log("bao"))
+    graded.ends = set()
+    assert points_of(graded.grade())["dee"] == MOST * 0.75
 
 
 # --- accidents in the middle of a term -----------------------------------------------------------

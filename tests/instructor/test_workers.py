@@ -24,7 +24,6 @@ from tensorgrade.instructor.cluster import pack_graders, unpack_graders
 from tensorgrade.instructor.dependencies import digest_of, graders_files, right_answers
 from tensorgrade.instructor.retrying_workers import LocalWorkers, default_count, graded
 from tensorgrade.instructor.run import by_content
-from tensorgrade.isolation.warm_process import Budget
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..support import ROOT
@@ -45,7 +44,7 @@ class Processes(LocalWorkers):
 
     deadly: frozenset[str] = frozenset()
 
-    def submit(self, one: SubmittedFiles) -> Future:
+    def submit(self, one: SubmittedFiles, last: bool) -> Future:
         if one.student in self.deadly:
             return self.executor.submit(os._exit, 1)
         return self.executor.submit(str, one.student)
@@ -76,11 +75,11 @@ class OneFall(ThreadPoolExecutor):
         super().__init__(3)
         self.falls, self.tries = Counter(falls), Counter()
 
-    def submit(self, one: SubmittedFiles) -> Future:
+    def submit(self, one: SubmittedFiles, last: bool) -> Future:
         self.tries[one.student] += 1
-        return super().submit(self.work, one)
+        return super().submit(self.work, one, last)
 
-    def work(self, one: SubmittedFiles) -> str:
+    def work(self, one: SubmittedFiles, last: bool) -> str:
         self.falls[one.student] -= 1
         if self.falls[one.student] >= 0:
             raise BrokenExecutor
@@ -93,8 +92,17 @@ class OneFall(ThreadPoolExecutor):
 class Defect(OneFall):
     """Workers that cannot grade at all."""
 
-    def work(self, one: SubmittedFiles) -> str:
+    def work(self, one: SubmittedFiles, last: bool) -> str:
         raise worker.NotReady("the graders could not be collected")
+
+
+class Trouble(OneFall):
+    """Workers whose processes for learner code end, as often as `falls` says."""
+
+    def work(self, one: SubmittedFiles, last: bool) -> str | None:
+        self.falls[one.student] -= 1
+        assert last == (self.tries[one.student] == 2)
+        return None if self.falls[one.student] >= 0 else one.student
 
 
 def test_one_fall_is_forgiven_two_are_not_and_a_defect_ends_the_run():
@@ -102,6 +110,10 @@ def test_one_fall_is_forgiven_two_are_not_and_a_defect_ends_the_run():
         back = outcome(workers)
         assert back["s003"] == "s003" and back["s004"][0].status == "killed"
         assert workers.tries["s003"] == workers.tries["s004"] == 2
+    with Trouble({"s003": 1, "s004": 2}) as workers:
+        back = outcome(workers)
+        assert back["s003"] == "s003" and back["s004"] is None, "it is not graded"
+        assert sum(workers.tries.values()) == len(CLASS) + 2
     with Defect({}) as workers, pytest.raises(worker.NotReady, match="could not be collected"):
         outcome(workers)
 
@@ -112,7 +124,7 @@ def test_a_worker_that_could_not_start_says_why(tmp_path, monkeypatch):
     with pytest.raises(CourseError, match="course_config"):
         worker.check_in()
     with pytest.raises(CourseError, match="could not start"):
-        worker.grade(CLASS[0])
+        worker.grade(CLASS[0], last=False)
 
 
 def test_a_fault_of_the_graders_costs_one_file_and_one_of_the_course_ends_the_run(caplog):
@@ -120,7 +132,7 @@ def test_a_fault_of_the_graders_costs_one_file_and_one_of_the_course_ends_the_ru
         class maker:
             course = COURSE
 
-        def grade(self, one):
+        def last_try(self, one):
             raise self.fault
 
     Faulty.fault = IndexError("in a hidden test")
@@ -157,18 +169,12 @@ def test_only_the_same_content_of_the_same_kind_is_graded_once():
     assert len(by_content(different)) == len(different)
 
 
-def test_a_budget_takes_no_reply_after_one_that_does_not_fit():
-    budget = Budget(reply_bytes=10)
-    assert budget.takes(6) and not budget.full
-    assert not budget.takes(5) and budget.full and not budget.takes(1)
-
-
 def test_progress_says_rate_time_left_and_trouble_since_the_workers_are_ready():
     now, out = [100.0], io.StringIO()
     with ClassProgress(Console(file=out, width=200, highlight=False), lambda: now[0]) as shown:
         shown.begin(30, 20, [])
         now[0] += 1000
-        shown.checked_in({"full": 2})
+        shown.checked_in({"sandbox": 2})
         for seconds, status in ((2, "timeout"), (2, "failed"), (12, "passed")):
             now[0] += seconds
             shown.advance(SubmittedFiles("ada", "ch1"), [Verdict("ada", "ch1", "a", 0, 1, status)])

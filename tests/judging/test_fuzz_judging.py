@@ -45,7 +45,7 @@ CHAPTERS = (
 class Hostile:
     """A backend whose replies are the right ones with parts exchanged by a chooser."""
 
-    isolation, device, source = "none", "cpu", Source("", "")
+    isolation, device, source, is_lost = "none", "cpu", Source("", ""), False
 
     def __init__(self, references, names, choose):
         self.right = {case.id: expected for e in names for case, expected in references.of(e)}

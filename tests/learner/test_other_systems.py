@@ -41,10 +41,10 @@ PYTEST = "import pytest; raise SystemExit(pytest.main(sys.argv))"
 WATCH = """
 import io, time
 from rich.console import Console
-from tensorgrade.learner.watch import checker
+from tensorgrade.learner.watch import checker, processes
 from tensorgrade.learner.watch.loop import Watch
 checker.PATIENCE = 1.0
-assert not checker.CAN_FORK
+assert not processes.CAN_FORK
 tests, folder = map(pathlib.Path, sys.argv)
 session = Watch(tests, folder, Console(file=io.StringIO(), width=80))
 session.start()

@@ -16,7 +16,7 @@ CH1 = "ch1_simplified_attention"
 MOST = {chapter.name: float(chapter.points) for chapter in COURSE.chapters}
 EXERCISES = [exercise.name for exercise in COURSE.chapter(CH1).exercises]
 WRONG = {"softmax_naive": "def softmax_naive(x):\n    return torch.exp(x)"}
-SANDBOX = "auto" if NEEDS["isolation 'namespaces'"][0]() else "none"
+SANDBOX = "auto" if NEEDS["the sandbox"][0]() else "none"
 # nbgrader calls a bare `alembic`: the environment's scripts have to be on the path.
 PATH = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
 SERVER = """

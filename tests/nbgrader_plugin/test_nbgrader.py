@@ -15,6 +15,7 @@ from nbgrader.api import Gradebook
 from nbgrader.server_extensions.formgrader import handlers
 from traitlets.config.loader import PyFileConfigLoader
 
+from ..instructor.faults import end_processes_of_canaries
 from ..support import ROOT, cli, require, rows_of, write_patch_without_isolation
 from .notebooks import (
     BROKEN_NAME,
@@ -104,7 +105,7 @@ def test_everybody_has_points(scratch, scores):
 @pytest.mark.parametrize("name", CHEATS)
 def test_a_cheat_scores_as_the_wrong_answer_that_it_is(scores, name):
     if name == "reader":  # without isolation, learner code can read what the grader can read
-        require("isolation 'namespaces'")
+        require("the sandbox")
     assert scores["plain"] < 5 and scores[name] == scores["plain"]
 
 
@@ -241,7 +242,20 @@ def test_without_isolation_grading_refuses(scratch, monkeypatch):
     words = ("autograde", CH1, "--student", "unsafe")
     said = scratch.run(*words, succeed=False, PYTHONPATH=f"{folder}{os.pathsep}{ROOT}")
     config.write_text(text, encoding="utf-8")
-    assert "this machine gives too little" in said and not scratch.scores().get("unsafe")
+    assert "learner code can read the solutions" in said and not scratch.scores().get("unsafe")
+
+
+def test_a_file_that_this_machine_cannot_grade_is_an_error_without_points(scratch, tmp_path):
+    """nbgrader names it and grades the others; after that, the same command grades it."""
+    ends = "def softmax(x):\n    import os\n    os._exit(1)"
+    scratch.hand_in("ends", changed({"softmax": ends}, "source"))
+    words = ("autograde", CH1, "--student", "ends")
+    said = scratch.run(*words, succeed=False, **end_processes_of_canaries(tmp_path, 1))
+    assert f"{CH1} of ends is not graded: even the course's own solution" in said
+    assert not scratch.scores().get("ends")
+    assert not (scratch.root / "autograded" / "ends" / CH1).exists()
+    scratch.run(*words)
+    assert scratch.scores()["ends"] == MOST[CH1] - 10
 
 
 def test_a_chapter_that_was_released_again_keeps_old_submissions_gradable(scratch):

@@ -82,7 +82,7 @@ def test_every_status_has_a_card_in_words(status):
 
 def test_grading_without_isolation_is_marked():
     assert "without isolation" in graded_card(verdict(1, isolation="none"), 1, 10, "x")
-    assert "without isolation" not in graded_card(verdict(1, isolation="full"), 1, 10, "x")
+    assert "without isolation" not in graded_card(verdict(1, isolation="sandbox"), 1, 10, "x")
 
 
 def test_lines_in_messages_are_counted_within_their_cell():

@@ -177,7 +177,7 @@ IN_LITTLE_ROOM = """
 import sys
 from pathlib import Path
 from tensorgrade.nbgrader_plugin import sanitize
-sanitize.BOUNDS["RLIMIT_AS"] = 200 << 20
+sanitize.MEMORY = 200 << 20
 print([sanitize.reason_in(sanitize.read_notebook(Path(name))) for name in sys.argv[1:]])
 """
 

@@ -12,7 +12,7 @@ CHAPTER = "ch2_self_attention"
 
 
 @pytest.mark.slow
-@needs("isolation 'namespaces'")
+@needs("the sandbox")
 def test_a_class_gets_questions_on_passed_exercises(tmp_path):
     text = (ROOT / "solutions" / f"{CHAPTER}.py").read_text(encoding="utf-8")
     hostile = text.replace("import torch\n", "import torch\n\nSHOWN = '</pre><script>'\n", 1)

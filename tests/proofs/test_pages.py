@@ -70,7 +70,7 @@ def course(tmp_path_factory) -> Path:
     return folder
 
 
-@needs("isolation 'full'")
+@needs("the sandbox")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_commands_of_a_page_print_what_it_shows(page, course, tmp_path):
     folder, text, printed, end = tmp_path / "course", page.read_text("utf-8"), "", 0

@@ -16,10 +16,10 @@ from ...attempts.attempt import Attempt
 from ...attempts.points import LEAST, MOST, sums
 from ...attempts.recognized import mistakes as mistakes_of
 from ...attempts.results import CheckResult
-from ...isolation.command import ENVIRONMENT
 from ...processes import side_by_side
 from ...project import Project
 from ...recognition.mistakes import Mistake
+from ...sandbox.processes import ENVIRONMENT
 from ...testing.collected import CollectedTests
 from .made_attempts import MadeAttempts
 

@@ -256,7 +256,7 @@ def class_view(
         "by_hand": [
             {"row": row, "person": people[row["student"]]} for row in rows if row.get("override")
         ],
-        "all_levels": sorted(Counter(row["isolation"] for row in rows).items()),
+        "isolations": sorted(Counter(row["isolation"] for row in rows).items()),
     }
 
 

@@ -20,13 +20,13 @@ from ...course import Course, Limits
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
 from ...history import remember
-from ...isolation.warm_process import WarmProcess
 from ...judging.diagnosis import Kind
 from ...runner.reading import parts
+from ...sandbox.processes import ForkServer
 from ...sources.submission import Submission
 from ...testing.collected import CollectedTests
 from ...views.summary import State, group, left_out, state_of
-from .processes import CAN_FORK, Forked, ReusedProcess
+from .processes import process_for
 
 NO_STOP = "breakpoint() does not stop here; in `pytest exercises/` it does."
 PATIENCE = 3.0  # time limit in seconds for loading a file, and for each call
@@ -47,10 +47,10 @@ class WatchMaker(AttemptMaker):
         """Return a backend without a sandbox, because public cases need none."""
         return Watched(submission, self.warm_up(), self.limits, requests=self.requests)
 
-    def warm_up(self) -> WarmProcess:
+    def warm_up(self) -> ForkServer:
         """Return the process that runs learner code or forks children for it. Raises NotStarted."""
         if self.warm is None:
-            self.warm = Forked(self.limits) if CAN_FORK else ReusedProcess(self.limits)
+            self.warm = process_for(self.limits)
         return self.warm
 
     @property
@@ -207,5 +207,5 @@ class Checker:
         }
 
     def close(self) -> None:
-        """Close the warm process."""
+        """Close the fork server."""
         self.maker.close()

@@ -230,7 +230,7 @@ class Watch:
             yield [path for path in self.texts if path.name in names]
 
     def close(self) -> None:
-        """Close the warm process, and leave the state of the chapters on the terminal."""
+        """Close the fork server, and leave the state of the chapters on the terminal."""
         self.live = None
         self.checker.close()
         print_progress(self.console, self.course, self.by_exercise, plain=self.plain)

@@ -1,7 +1,4 @@
-"""Reads its parent's memory with process_vm_readv.
-
-Ends as: killed
-"""
+"""Reads its parent's memory with process_vm_readv."""
 
 import ctypes
 import os

@@ -3,7 +3,7 @@
 import struct
 import sys
 
-serve = sys.modules["runner.serve"]
+serve = sys.modules["tensorgrade.runner.serve"]
 honest = serve.pack
 
 

@@ -2,7 +2,7 @@
 
 import sys
 
-serve = sys.modules["runner.serve"]
+serve = sys.modules["tensorgrade.runner.serve"]
 once = serve.send
 
 

@@ -1,4 +1,4 @@
-"""Kills its whole process group: kill(0, 9) crosses even PID namespaces."""
+"""Kills its whole process group, to which the grader might belong."""
 
 import os
 import signal

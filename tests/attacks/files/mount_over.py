@@ -1,7 +1,4 @@
-"""Takes away the empty folders that hide the system from it.
-
-Ends as: killed
-"""
+"""Takes away the empty folders that hide the system from it."""
 
 import ctypes
 

@@ -2,7 +2,7 @@
 
 import sys
 
-case_runner = sys.modules["runner.case_runner"].CaseRunner
+case_runner = sys.modules["tensorgrade.runner.case_runner"].CaseRunner
 
 
 def praise(self, steps, tensors):

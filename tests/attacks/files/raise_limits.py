@@ -4,7 +4,7 @@ import resource
 
 
 def attention_scores(query, inputs):
-    for name in ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_FSIZE", "RLIMIT_NOFILE", "RLIMIT_NPROC"):
+    for name in ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_FSIZE", "RLIMIT_NOFILE"):
         number = getattr(resource, name)
         _, hard = resource.getrlimit(number)
         if hard == resource.RLIM_INFINITY:

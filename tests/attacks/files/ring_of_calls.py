@@ -1,7 +1,4 @@
-"""Makes system calls through io_uring, past a filter that looks at single calls.
-
-Ends as: killed
-"""
+"""Makes system calls through io_uring, past a filter that looks at single calls."""
 
 import ctypes
 

@@ -1,7 +1,4 @@
-"""Attaches to its parent as a debugger would.
-
-Ends as: killed
-"""
+"""Attaches to its parent as a debugger would."""
 
 import ctypes
 import os

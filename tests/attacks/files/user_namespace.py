@@ -1,7 +1,4 @@
-"""Makes a user namespace, in which it would be root.
-
-Ends as: killed
-"""
+"""Makes a user namespace, in which it would be root."""
 
 import ctypes
 

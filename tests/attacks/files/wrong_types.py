@@ -2,7 +2,7 @@
 
 import sys
 
-serve = sys.modules["runner.serve"]
+serve = sys.modules["tensorgrade.runner.serve"]
 honest = serve.pack
 ODD = [[], "x", 5, None, True, [[[[[[[]]]]]]], {"error": {"line": "x" * 10**5, "text": 10**400}}]
 

@@ -5,6 +5,7 @@ A page that was read since all were dropped is a 1. FOUND: what an earlier proce
 
 import os
 import struct
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -19,7 +20,8 @@ def each(do, advice):
     found = []
     for place, path in enumerate(FILES):
         file = os.open(path, os.O_RDONLY)
-        os.posix_fadvise(file, 0, 0, advice)
+        with suppress(PermissionError):
+            os.posix_fadvise(file, 0, 0, advice)
         found.append(do(file, place))
         os.close(file)
     return found
@@ -28,7 +30,7 @@ def each(do, advice):
 def is_cached(file, place):
     try:
         return os.preadv(file, [bytearray(16)], 0, os.RWF_NOWAIT) > 0
-    except BlockingIOError:
+    except (BlockingIOError, PermissionError):
         return False
 
 

@@ -7,7 +7,7 @@ import sysconfig
 from pathlib import Path
 
 PACKAGES = ("torch", "safetensors", "numpy")
-DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+DEVICES = ("/dev/zero", "/dev/urandom", "/dev/random")
 SYSTEM_FILES = ("/etc/ld.so.cache", "/usr/lib64", "/lib64", "/usr/lib/ld-musl-x86_64.so.1")
 
 
@@ -24,8 +24,8 @@ def site_folders() -> list[str]:
 
 
 def readable_paths() -> list[str]:
-    """Return the real paths of the interpreter, its library, the system's libraries and torch."""
-    paths = [interpreter(), *standard_library(), *system_libraries(), *site_folders()]
+    """Return the real paths of Python, the system's libraries, torch and a few devices."""
+    paths = [interpreter(), *standard_library(), *system_libraries(), *site_folders(), *DEVICES]
     there = (os.path.realpath(path) for path in paths if os.path.exists(path))
     return list(dict.fromkeys(there))
 
@@ -47,9 +47,3 @@ def system_libraries() -> list[str]:
     folder = f"/usr/lib/{multiarch}"
     own = folder if multiarch and os.path.isdir(folder) else "/usr/lib"
     return [own, *SYSTEM_FILES]
-
-
-def links() -> list[tuple[str, str]]:
-    """Return (target, path) of the links through which programs find the system's libraries."""
-    paths = ("/lib", "/lib64", "/usr/lib64")
-    return [(os.readlink(path), path) for path in paths if os.path.islink(path)]

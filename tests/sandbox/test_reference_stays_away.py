@@ -7,7 +7,7 @@ import torch
 
 from tensorgrade.attempts.in_child import InChild
 from tensorgrade.exchange.references import load_references
-from tensorgrade.isolation.warm_process import ENVIRONMENT, WarmProcess
+from tensorgrade.sandbox.processes import ENVIRONMENT, ForkServer
 
 CHAPTER = "ch3_causal_attention"
 WRONG = """
@@ -24,7 +24,7 @@ def exchange(project):
     """A child that has answered all cases of an exercise, wrongly, and is still alive."""
     references = load_references(project.graders / "references" / f"{CHAPTER}.safetensors")
     entries = references.of("causal_attention_weights")
-    with WarmProcess(project.course.limits) as warm:
+    with ForkServer(project.course.limits, locked=False) as warm:
         backend = InChild(project.submission(CHAPTER, WRONG), warm, project.course.limits)
         assert backend.load().status == "loaded"
         seen = backend.run([case for case, _ in entries])

@@ -10,8 +10,8 @@ from tensorgrade.attempts.in_child import Requests
 from tensorgrade.author.recording.casebook import PUBLIC_SEED, recorded_cases
 from tensorgrade.exchange.cases import Case, seed_for
 from tensorgrade.exchange.references import load_references
-from tensorgrade.isolation.warm_process import Child
 from tensorgrade.runner.wire import unpack
+from tensorgrade.sandbox.processes import Child
 
 CHAPTERS = (
     "ch1_simplified_attention",

@@ -1,1 +1,0 @@
-"""The trusted side of the sandbox: isolation levels, and the process that forks its children."""

@@ -1,0 +1,146 @@
+"""Does the sandbox hold on this machine? A locked-in child tries, which says more than versions.
+
+`tensorgrade doctor` asks, and each process that grades, before its first submission.
+"""
+
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from ..course import CourseError, Limits
+from .lockdown import NONE
+from .processes import Ended, ForkServer, TimedOut
+
+SECONDS, MOST_BYTES = 30, 1 << 16
+
+
+class NotIsolated(CourseError):
+    """There is no sandbox for learner code here; the message says why, and what to do."""
+
+
+def is_locked(wanted: str, isolation: str, device: str) -> bool:
+    """Return True if learner code runs in the sandbox, False without one.
+
+    wanted: `sandbox`, `none`, or a level of an earlier version, as the course says. isolation:
+    `none` for no sandbox in this run, or `auto` for what the course says. Raises NotIsolated for a
+    GPU, whose driver needs threads and files that the sandbox refuses, and CourseError.
+    """
+    if isolation not in ("auto", NONE):
+        raise CourseError(f"--isolation must be auto or none, not {isolation}")
+    locked = isolation == "auto" and wanted != NONE
+    if locked and device != "cpu":
+        raise NotIsolated(
+            "a GPU cannot be used in the sandbox. Grade with --device cpu, or with --isolation "
+            "none if you trust the files; every row says so then"
+        )
+    return locked
+
+
+def must_hold(server: ForkServer, private: Mapping[str, Path]) -> None:
+    """Check that learner code can do nothing that it must not. Raises NotIsolated.
+
+    private: as in `holes`. Without a sandbox (`none`) there is nothing to check.
+    """
+    if server.isolation != NONE and (found := holes(server, private)):
+        raise NotIsolated(
+            f"in the sandbox of this machine learner code can {', '.join(found)}. {remedy()}"
+        )
+
+
+def holes(server: ForkServer, private: Mapping[str, Path]) -> list[str]:
+    """Return what a child can do although it must not, in clauses; [] if the sandbox holds.
+
+    private: files that no learner may read, by what they are. Where one is missing, a file is
+    planted in its place. What could not be tried is no proof, so it is returned too.
+    """
+    with planted(private) as asked, closing(server.fork()) as sibling:
+        asked |= {"parent": server.process.pid, "sibling": sibling.pid}
+        return [
+            what if how == "done" else f"perhaps {what} ({how}), which could not be tried"
+            for what, how in answer(server, asked).items()
+            if how
+        ]
+
+
+def answer(server: ForkServer, asked: dict) -> dict[str, str]:
+    """Return what became of each attempt of a child."""
+    with closing(server.fork(program="sandbox.trial")) as child:
+        try:
+            child.send(json.dumps(asked).encode(), SECONDS)
+            told = json.loads(child.receive(SECONDS, MOST_BYTES))
+            return {str(what): str(how) for what, how in told.items()}
+        except (TimedOut, Ended, ValueError) as error:
+            return {"do everything": f"the process that tries ends without an answer: {error!r}"}
+
+
+@contextmanager
+def planted(private: Mapping[str, Path]) -> Iterator[dict]:
+    """Yield what a child is asked to try, with files made for it that only this user can read."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as opened:
+        Path(opened).chmod(0o777)
+        file = Path(folder, "file")
+        file.write_bytes(b"planted")
+        file.chmod(0o600)
+        read = {what: str(first_file(path) or file) for what, path in private.items()}
+        yield {"read": read, "file": str(file), "folder": folder, "temporary": opened}
+
+
+def first_file(path: Path) -> Path | None:
+    """Return a path if it is a file, or else the first file below it; None if there is none."""
+    if path.is_file():
+        return path
+    for folder, below, names in os.walk(path):
+        below.sort()
+        if names:
+            return Path(folder, min(names))
+    return None
+
+
+def remedy() -> str:
+    """Return what to do on a machine without a sandbox, in sentences."""
+    how = "Grade on Linux, where the kernel offers a sandbox."
+    if platform.system() == "Linux":
+        how = (
+            "Use a kernel of 5.13 or later with landlock in its lsm= boot option, or grade as root "
+            "in a container whose answers, submissions and results only root can read (chmod -R "
+            "go= graders solutions source course_config.py SUBMITTED OUT)."
+        )
+    without = "`--isolation none` grades without a sandbox, for files that you trust, and every"
+    return f"{how} {without} row says so."
+
+
+def examine(private: Mapping[str, Path]) -> dict:
+    """Return doctor's report, for JSON. private: as in `holes`.
+
+    isolation: what grading would use. holes: what it would not stop; grading starts if it is empty.
+    """
+    report = {
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "python": sys.executable,
+    }
+    try:
+        with ForkServer(Limits()) as server:
+            return report | {"isolation": server.isolation, "holes": holes(server, private)}
+    except CourseError as error:
+        return report | {"isolation": NONE, "holes": [f"do everything ({error})"]}
+
+
+def as_text(report: dict) -> str:
+    """Return doctor's report as text."""
+    lines = [f"Isolation on this machine: {report['isolation']} ({report['system']})", ""]
+    if report["holes"]:
+        lines += ["Learner code can", *(f"  ✗ {hole}" for hole in report["holes"])]
+        return "\n".join([*lines, "", f"`tensorgrade grade` refuses here. {remedy()}"])
+    return "\n".join([*lines, HOLDS])
+
+
+HOLDS = (
+    "A locked-in process tried to read the answers and other submissions, to write and change "
+    "files, to start programs, to use the network, and to reach other processes. Nothing of it "
+    "worked."
+)

@@ -1,0 +1,172 @@
+"""Lock this process in: it can read Python and torch, compute and answer, and nothing else.
+
+The kernel offers all that to an ordinary process: Landlock lists the files that it may read, a
+filter lists its system calls, and limits bound its memory, time and files. All of it is final.
+Only the standard library is imported here.
+"""
+
+import ctypes
+import os
+import signal
+import stat
+import struct
+import sys
+from contextlib import suppress
+from typing import Any
+
+LIBC: Any = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+# Options of prctl, in <linux/prctl.h>.
+DIE_WITH_PARENT, DUMPABLE, SET_SECCOMP, NO_NEW_PRIVILEGES = 1, 4, 22, 38
+FILTER_MODE = 2
+CAPABILITIES_VERSION_3 = 0x20080522
+# System calls and rights over files, in <linux/landlock.h>; all processors have these numbers.
+LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
+WRITE_FILE, READ_FILE, READ_FOLDER, TRUNCATE = 1 << 1, 1 << 2, 1 << 3, 1 << 14
+RIGHTS_OVER_FILES = {1: 13, 2: 14, 3: 15, 4: 15}  # how many, by version; 16 from version 5 on
+NOBODY = 65534
+SANDBOX, AS_NOBODY, NONE = "sandbox", "sandbox (nobody)", "none"
+
+
+class Refused(OSError):
+    """The kernel does not offer a part of the sandbox."""
+
+
+def kind_here() -> str:
+    """Return the sandbox that this process can enter. Raises Refused if there is none.
+
+    Without Landlock, root can still become a user who may read less: `nobody`.
+    """
+    try:
+        landlock_version()
+        return SANDBOX
+    except Refused:
+        if os.geteuid() == 0:
+            return AS_NOBODY
+        raise Refused("this kernel does not offer Landlock, and only root can do without") from None
+
+
+def is_nobody_here() -> bool:
+    """Return True if learner code would run as `nobody`, who must find files closed."""
+    with suppress(Refused):
+        return sys.platform == "linux" and kind_here() == AS_NOBODY
+    return False
+
+
+def lock_in(kind: str, limits: dict[str, int], readable: list[str], calls: bytes) -> None:
+    """Lock this process in for good. Raises OSError if the kernel refuses a part of it.
+
+    kind: one of `kind_here`, or NONE, which sets the limits only. limits: in bytes, seconds or
+    numbers, by the kernel's names. readable: paths of files and folders. calls: the filter as BPF.
+    """
+    os.setsid()  # a signal to the own group reaches nobody else
+    if kind == AS_NOBODY:
+        become_nobody()
+    die_with_parent()
+    set_limits(limits)
+    if kind == NONE:
+        return
+    prctl(NO_NEW_PRIVILEGES, 1)
+    if kind == SANDBOX:
+        give_up_capabilities()
+        restrict_files(readable)
+    filter_calls(calls)
+
+
+def become_nobody() -> None:
+    """Become a user without files, and close this process's memory to the others of that user."""
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    prctl(DUMPABLE, 0)
+
+
+def die_with_parent() -> None:
+    """End when the fork server ends. A change of the user undoes this."""
+    prctl(DIE_WITH_PARENT, signal.SIGKILL)
+
+
+def set_limits(limits: dict[str, int]) -> None:
+    """Lower the kernel's limits on this process; a limit that is lower already stays."""
+    import resource  # Windows has none
+
+    for name, most in limits.items():
+        number = getattr(resource, name)
+        _, hard = resource.getrlimit(number)
+        lowest = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(number, (lowest, lowest))
+
+
+def own_bytes() -> int:
+    """Return the address space that this process uses already; its children share it."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def give_up_capabilities() -> None:
+    """Drop what root could still do, such as lock memory beyond the limit."""
+    header, nothing = struct.pack("Ii", CAPABILITIES_VERSION_3, 0), bytes(24)
+    checked(LIBC.capset(header, nothing))
+
+
+def restrict_files(readable: list[str]) -> None:
+    """Allow reading these paths and what is below them; refuse all other use of files."""
+    version = landlock_version()
+    files = (1 << RIGHTS_OVER_FILES.get(version, 16)) - 1
+    # From version 4 on there are rights over TCP, from version 6 on over signals and sockets.
+    governed = [files] + [3] * (version >= 4) + [3] * (version >= 6)
+    told = struct.pack(f"{len(governed)}Q", *governed)
+    rules = system_call(LANDLOCK_CREATE, told, ctypes.c_size_t(len(told)), 0)
+    for path in readable:
+        allow(rules, path, READ_FILE | READ_FOLDER)
+    allow(rules, "/dev/null", (READ_FILE | WRITE_FILE | TRUNCATE) & files)
+    system_call(LANDLOCK_RESTRICT, rules, 0)
+    os.close(rules)
+
+
+def allow(rules: int, path: str, rights: int) -> None:
+    """Allow the use of a path and of what is below it; skip a missing path."""
+    try:
+        opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(os.fstat(opened).st_mode):
+        rights &= ~READ_FOLDER  # the kernel refuses rights over folders on a file
+    system_call(LANDLOCK_ADD, rules, 1, struct.pack("=Qi", rights, opened), 0)
+    os.close(opened)
+
+
+def landlock_version() -> int:
+    """Return the kernel's version of Landlock. Raises Refused if it has none."""
+    return system_call(LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
+
+
+class Program(ctypes.Structure):
+    """A filter in the kernel's form: the number of its instructions, and their address."""
+
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p)]
+
+
+def filter_calls(code: bytes) -> None:
+    """Install a filter on system calls; the kernel applies it at once."""
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = Program(len(code) // 8, ctypes.addressof(buffer))
+    mode = ctypes.c_ulong(FILTER_MODE)
+    checked(LIBC.prctl(SET_SECCOMP, mode, ctypes.byref(program), 0, 0))
+
+
+def prctl(option: int, value: int) -> None:
+    """Set one option of this process. Raises Refused."""
+    checked(LIBC.prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0))))
+
+
+def system_call(number: int, *arguments: Any) -> int:
+    """Return the result of a system call. Raises Refused."""
+    return checked(LIBC.syscall(ctypes.c_long(number), *arguments))
+
+
+def checked(result: int) -> int:
+    """Return a call's result. Raises Refused if it is negative."""
+    if result < 0:
+        number = ctypes.get_errno()
+        raise Refused(number, os.strerror(number))
+    return result

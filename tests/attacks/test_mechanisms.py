@@ -1,0 +1,195 @@
+"""What each mechanism of the sandbox is for: an attack that fails with it and succeeds without it.
+
+Attacks with a mechanism switched off run in a mount namespace of their own, in which everything but
+one folder of the test is read-only, and in which they see no other process. The snippets bind the
+name `ACHIEVED` when they reach what they are after.
+"""
+
+import subprocess
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tensorgrade.attempts.in_child import InChild
+from tensorgrade.course import Limits
+from tensorgrade.sandbox import processes
+from tensorgrade.sandbox.lockdown import landlock_version
+from tensorgrade.sandbox.processes import ForkServer
+from tensorgrade.sources.submission import Source, Submission
+
+from ..support import needs
+
+pytestmark = [pytest.mark.slow, pytest.mark.machine, needs("containers, made by root")]
+# The functions of sandbox/lockdown.py that put the mechanisms on.
+MECHANISMS = {
+    "files": "restrict_files",
+    "calls": "filter_calls",
+    "limits": "set_limits",
+    "capabilities": "give_up_capabilities",
+}
+# Attacks that Landlock stops from this version on.
+LATER = {"cut a file off": 3, "call a listener": 4, "signal the server": 6}
+# A reply to `load` names functions and classes.
+TELL = "if 'ACHIEVED' in globals():\n    def tell(): pass\n"
+LIBC = "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+PEERPIDFD = 77
+ASK_STREAM = f"""
+found, size = ctypes.c_int(), ctypes.c_uint(4)
+asked = 3, 1, {PEERPIDFD}, ctypes.byref(found), ctypes.byref(size)
+if libc.getsockopt(*asked) == 0: ACHIEVED = True
+"""
+# SIGIO to any process, with values that a filter sees and the kernel does not read.
+SET_OWNER = """
+end = 3
+asked = [(72, 8), (72, 8 | 1 << 40), (72, 10), (72, 15), (16, 0x8901), (16, 0x8902)]
+owner = ctypes.byref((ctypes.c_int * 2)(1, os.getpid()))
+calls = [(n, end, ctypes.c_ulong(r), 29 if r & 255 in (8, 10) else owner) for n, r in asked]
+if 0 in [libc.syscall(*call) for call in calls]: ACHIEVED = True
+"""
+THREADS = """
+import threading, time
+threading.stack_size(1 << 16)
+kept = [threading.Thread(target=time.sleep, args=(1,), daemon=True) for _ in range(300)]
+ACHIEVED = [one.start() for one in kept]
+"""
+LOCK_MEMORY = """
+import mmap
+ACHIEVED = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x2000)
+"""
+OUTLIVE = "if libc.prctl(1, 0, 0, 0, 0) == 0: ACHIEVED = True\n"
+# For each attack: a text, and the mechanisms of which any one stops it. FILE is one of the grader.
+ATTACKS = {
+    "read the answers": ("ACHIEVED = open(FILE).read()\n", {"files"}),
+    "write a file": ("ACHIEVED = open(FILE, 'a')\n", {"files"}),
+    "make a file": ("ACHIEVED = open(FILE + '2', 'w')\n", {"files"}),
+    "list a folder": ("import os\nACHIEVED = os.listdir(os.path.dirname(FILE))\n", {"files"}),
+    "open the server's memory": (
+        "import os\nACHIEVED = os.open(f'/proc/{os.getppid()}/mem', os.O_RDONLY)\n",
+        {"files", "capabilities"},
+    ),
+    "cut a file off": ("import os\nACHIEVED = [os.truncate(FILE, 0)]\n", {"files", "calls"}),
+    "link a file": ("import os\nACHIEVED = [os.link(FILE, FILE + '3')]\n", {"files", "calls"}),
+    "make a file writable": ("import os\nACHIEVED = [os.chmod(FILE, 0o666)]\n", {"calls"}),
+    "change the times": ("import os\nACHIEVED = [os.utime(FILE, (1, 1))]\n", {"calls"}),
+    "give a file away": (
+        "import os\nACHIEVED = [os.chown(FILE, os.getuid(), -1)]\n",
+        {"calls"},
+    ),
+    "read attributes": ("import os\nACHIEVED = [os.listxattr(FILE)]\n", {"calls"}),
+    "lock a file of torch's": (
+        "import fcntl, torch\nACHIEVED = [fcntl.flock(open(torch.__file__), fcntl.LOCK_SH)]\n",
+        {"calls"},
+    ),
+    "signal the server": (
+        "import os\nACHIEVED = [os.kill(os.getppid(), 0)]\n",
+        {"calls", "files"},
+    ),
+    "start a process": ("import os\nACHIEVED = os.fork() or os._exit(0)\n", {"calls"}),
+    "start hundreds of threads": (THREADS, {"calls"}),
+    "call a listener": (
+        "import socket\nACHIEVED = socket.create_connection(('127.0.0.1', PORT), 1)\n",
+        {"files", "calls"},
+    ),
+    "leave shared memory": (
+        LIBC + "if libc.shmget(77, 4096, 0o1666) >= 0: ACHIEVED = True\n",
+        {"calls"},
+    ),
+    "hoard anonymous files": (
+        "import os\nACHIEVED = [os.memfd_create(str(n)) for n in range(20)]\n",
+        {"calls"},
+    ),
+    "be root of a namespace": (
+        LIBC + "if libc.unshare(0x10000000) == 0: ACHIEVED = True\n",
+        {"calls"},
+    ),
+    "get hold of who asks": (LIBC + ASK_STREAM, {"calls"}),
+    "have a signal sent": (LIBC + SET_OWNER, {"calls"}),
+    "outlive the server": (LIBC + OUTLIVE, {"calls"}),
+    "take three gibibytes": ("import mmap\nACHIEVED = mmap.mmap(-1, 3 << 30)\n", {"limits"}),
+    "open hundreds of files": (
+        "import os\nACHIEVED = [os.open('/dev/null', os.O_RDONLY) for _ in range(300)]\n",
+        {"limits"},
+    ),
+    "lock memory": (LOCK_MEMORY, {"capabilities"}),
+}
+
+
+def own_view(folder: Path) -> list[str]:
+    """The words that run a command where only this folder can be written."""
+    words = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "--"]
+    script = """
+        for at in $(cut --delimiter=" " --fields=2 /proc/self/mounts); do
+            mount -o remount,bind,ro "$at" 2>/dev/null
+        done
+        mount --bind "$0" "$0" && mount -o remount,bind,rw "$0" && exec "$@"
+    """
+    return [*words, "sh", "-c", script, str(folder)]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Fork servers by the mechanisms that are off, each started once."""
+    folder = tmp_path_factory.mktemp("own")
+    started = []
+
+    @cache
+    def start(*off: str) -> ForkServer:
+        lines = [
+            "import importlib",
+            "lock = importlib.import_module('tensorgrade.sandbox.lockdown')",
+        ]
+        lines += [f"lock.{MECHANISMS[one]} = lambda *_: None" for one in off]
+        setup, run = processes.START.rsplit("\n", 2)[:2]
+        command = processes.engine_command
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(processes, "START", "\n".join([setup, *lines, run]))
+            patched.setattr(
+                processes, "engine_command", lambda *told: [*own_view(folder), *command(*told)]
+            )
+            limits, environment = Limits(load_seconds=5), {"TMPDIR": str(folder)}
+            started.append(ForkServer(limits, environment=environment))
+        return started[-1]
+
+    start.folder = folder
+    yield start
+    for one in started:
+        one.close()
+
+
+def achieved(server: ForkServer, text: str) -> bool:
+    """Whether a file reaches its aim."""
+    attempt = InChild(Submission("a", Source(text + TELL, "a.py")), server, server.limits)
+    try:
+        return "tell" in attempt.try_to_load().names
+    finally:
+        attempt.close()
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_one_mechanism_is_enough_and_without_it_the_attack_succeeds(server, listener, attack):
+    text, stopped_by = ATTACKS[attack]
+    if landlock_version() < LATER.get(attack, 1):
+        stopped_by = stopped_by - {"files"}
+    file = server.folder / attack.replace(" ", "_")
+    file.write_text("x")
+    text = f"FILE, PORT = {str(file)!r}, {listener.port}\n{text}"
+    assert not achieved(server(), text)
+    for only in stopped_by:
+        assert not achieved(server(*sorted(stopped_by - {only})), text), only
+    assert achieved(server(*sorted(stopped_by)), text), "the check can fail"
+
+
+def test_every_mechanism_alone_stops_an_attack():
+    """So none of them could be left out."""
+    assert {one for _, (one, *more) in ATTACKS.values() if not more} == set(MECHANISMS)
+
+
+def test_a_signal_to_the_own_group_reaches_nobody_else():
+    """Not even without a sandbox."""
+    with ForkServer(Limits(load_seconds=3), locked=False) as server:
+        achieved(server, "import os\nos.kill(0, 9)\n")
+        with suppress(subprocess.TimeoutExpired):  # it still runs
+            server.process.wait(3)
+        assert server.alive()

@@ -1,0 +1,108 @@
+"""The filter on system calls, run instruction by instruction as the kernel does."""
+
+import errno
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tensorgrade.sandbox import calls
+from tensorgrade.sandbox.calls import NoFilter, filter_of_calls
+
+COLUMNS = {"x86_64": (0xC000003E, 1), "aarch64": (0xC00000B7, 2)}
+ALLOW, END = 0x7FFF0000, 0x80000000
+REFUSE, MISSING, CLOSED = (0x50000 | n for n in (errno.EPERM, errno.ENOSYS, errno.EACCES))
+
+
+def decision(code: bytes, abi: int, number: int, *arguments: int) -> int:
+    """Return what a filter answers to a call."""
+    words = [*arguments, *[0] * 6][:6]
+    shown = struct.pack("<IIQ6Q", number % 2**32, abi, 0, *(word % 2**64 for word in words))
+    program = [*struct.iter_unpack("<HBBI", code)]
+    at = loaded = 0
+    for _ in program:  # a filter cannot jump back
+        operation, if_true, if_false, value = program[at]
+        at += 1
+        if operation == 0x06:
+            return value
+        if operation == 0x20:
+            (loaded,) = struct.unpack_from("<I", shown, value)
+        else:
+            holds = {0x15: loaded == value, 0x25: loaded > value, 0x45: bool(loaded & value)}
+            at += if_true if holds[operation] else if_false
+    raise AssertionError("it does not end")
+
+
+def words_of(table: str, column: int) -> dict[str, int]:
+    """Return a table's numbers by name; calls that the processor lacks are left out."""
+    words = table.split()
+    columns = zip(words[::3], words[column::3], strict=True)
+    return {name: int(number) for name, number in columns if number != "-"}
+
+
+@pytest.mark.parametrize("machine", COLUMNS)
+def test_every_number_is_answered_as_the_table_says(machine):
+    """A call with arguments of 0; all that the table does not name is refused or missing."""
+    abi, column = COLUMNS[machine]
+    code = filter_of_calls(machine)
+    allowed = set(words_of(calls.ALLOWED, column).values())
+    missing = set(words_of(calls.MISSING, column).values())
+    for call, tests in calls.CHECKED.items():
+        if all(0 in known for known in tests.values()):
+            allowed |= set(words_of(call, column).values())
+    assert len(allowed) > 60 and not allowed & missing
+    for number in range(1000):
+        expected = ALLOW if number in allowed else REFUSE
+        if number in missing or number > 449:
+            expected = MISSING
+        assert decision(code, abi, number) == expected, number
+
+
+@pytest.mark.parametrize("machine", COLUMNS)
+def test_another_abi_ends_the_process(machine):
+    """32-bit programs, the x32 ABI, negative numbers."""
+    abi, column = COLUMNS[machine]
+    code = filter_of_calls(machine)
+    read = words_of(calls.ALLOWED, column)["read"]
+    assert decision(code, abi, read) == ALLOW
+    assert decision(code, 0x40000003, read) == END
+    for number in (0x40000000 | read, 0x40000000, 2**31, -1):
+        assert decision(code, abi, number) == END
+
+
+@pytest.mark.parametrize("machine", COLUMNS)
+@given(value=st.integers(0, 2**64 - 1), upper=st.integers(0, 2**32 - 1))
+def test_arguments_are_compared_in_the_bits_that_the_kernel_reads(machine, value, upper):
+    abi, column = COLUMNS[machine]
+    code = filter_of_calls(machine)
+    for call, tests in calls.CHECKED.items():
+        (number,) = words_of(call, column).values()
+        for place, known in tests.items():
+            whole = (call, place) in calls.WHOLE
+            for tried in (value, *known, *(one | upper << 32 for one in known)):
+                arguments = [min(tests.get(at, {0})) for at in range(6)]
+                arguments[place] = tried
+                seen = tried if whole else tried % 2**32
+                expected = ALLOW if seen in known else REFUSE
+                assert decision(code, abi, number, *arguments) == expected, (call, tried)
+
+
+@pytest.mark.parametrize("machine", COLUMNS)
+def test_files_are_opened_for_reading_only_where_no_list_holds_a_child_back(machine):
+    abi, column = COLUMNS[machine]
+    ordinary, reading = filter_of_calls(machine), filter_of_calls(machine, read_only=True)
+    for call, place in calls.OPENS.items():
+        for number in words_of(call, column).values():
+            for flags in (0, 0o200000, 0o2000000, 0o4000):  # read, folder, close on exec, nonblock
+                arguments = [0] * place + [flags]
+                assert decision(reading, abi, number, *arguments) == ALLOW
+            for flags in (1, 2, 0o100, 0o1000, 0o2000, 0o20000000 | 0o200000, 0o101):
+                arguments = [0] * place + [flags]
+                assert decision(reading, abi, number, *arguments) == CLOSED
+                assert decision(ordinary, abi, number, *arguments) == ALLOW
+
+
+def test_another_processor_has_no_filter():
+    with pytest.raises(NoFilter, match="riscv64"):
+        filter_of_calls("riscv64")

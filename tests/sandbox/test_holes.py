@@ -1,0 +1,101 @@
+"""The trial of the sandbox: what it finds, and what `doctor` and `grade` make of it."""
+
+import json
+import os
+import subprocess
+from functools import partial
+
+import pytest
+
+from tensorgrade.course import OLD_LEVELS, CourseError, Limits
+from tensorgrade.sandbox import holes as trial
+from tensorgrade.sandbox.holes import NotIsolated, holes, is_locked, must_hold
+from tensorgrade.sandbox.processes import ForkServer
+
+from ..support import BIN, ROOT, cli, needs, write_patch_without_isolation
+
+slow = pytest.mark.slow
+
+
+@pytest.mark.parametrize("wanted", ["sandbox", *OLD_LEVELS])
+def test_old_levels_mean_the_sandbox(wanted):
+    assert is_locked(wanted, "auto", "cpu") and not is_locked(wanted, "none", "cpu")
+
+
+def test_a_course_may_do_without():
+    assert not is_locked("none", "auto", "cpu")
+
+
+def test_a_gpu_needs_a_word_from_the_instructor():
+    with pytest.raises(NotIsolated, match="--isolation none"):
+        is_locked("sandbox", "auto", "cuda")
+    assert not is_locked("sandbox", "none", "cuda")
+
+
+def test_other_words_are_refused():
+    with pytest.raises(CourseError, match="auto or none, not landlock"):
+        is_locked("sandbox", "landlock", "cpu")
+
+
+@pytest.fixture(scope="module")
+def servers():
+    """A fork server with the sandbox, and one without."""
+    with ForkServer(Limits()) as locked, ForkServer(Limits(), locked=False) as open_to_all:
+        yield locked, open_to_all
+
+
+@slow
+@needs("the sandbox")
+def test_nothing_works_in_the_sandbox_and_everything_outside(servers, tmp_path):
+    """The same trial, so that no attempt fails for a reason of its own."""
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "one.py").write_text("x")
+    private = {"the answers": tmp_path / "answers", "the gradebook": tmp_path / "missing"}
+    assert holes(servers[0], private) == []
+    found = holes(servers[1], private)
+    assert len(found) == 21 and not [what for what in found if "perhaps" in what], found
+    assert {"read the answers", "read the gradebook", "start programs"} <= set(found)
+    assert os.listdir(tmp_path) == ["answers"]
+    must_hold(servers[1], private)  # without a sandbox nothing is promised
+
+
+@slow
+def test_what_could_not_be_tried_is_told(servers, monkeypatch, tmp_path):
+    planted = trial.planted
+
+    def nothing_there(private):
+        with planted(private) as asked:
+            yield asked | {"file": str(tmp_path / "nothing")}
+
+    monkeypatch.setattr(trial, "planted", trial.contextmanager(nothing_there))
+    found = [what for what in holes(servers[1], {}) if what.startswith("perhaps")]
+    assert "perhaps write to files (FileNotFoundError: No such file or directory)" in found[0]
+
+
+@slow
+@needs("the sandbox")
+def test_doctor_prints_what_it_tried():
+    done = cli("doctor")
+    assert done.returncode == 0 and "Nothing of it worked." in " ".join(done.stdout.split())
+    report = json.loads(cli("doctor", "--json").stdout)
+    assert report["holes"] == [] and report["isolation"].startswith("sandbox")
+
+
+@slow
+@needs("the sandbox")
+def test_a_hole_ends_the_run_before_it_begins(tmp_path):
+    """`grade` says what got through and what to do, and writes no row."""
+    write_patch_without_isolation(tmp_path / "patch")
+    folder = tmp_path / "submitted" / "ada" / "ch1_simplified_attention"
+    folder.mkdir(parents=True)
+    (folder / "ch1_simplified_attention.py").write_text("x = 1\n")
+    command = [BIN / "tensorgrade", "grade", tmp_path / "submitted", "--out", tmp_path / "out"]
+    patched = os.environ | {"PYTHONPATH": str(tmp_path / "patch")}
+    run = partial(subprocess.run, cwd=ROOT, env=patched, capture_output=True, text=True)
+    done = run(command)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 2 and "learner code can read the solutions" in said, said
+    assert "--isolation none" in said and not (tmp_path / "out" / "results.jsonl").exists()
+    assert run([*command, "--isolation", "none"]).returncode == 0
+    rows = (tmp_path / "out" / "results.jsonl").read_text().splitlines()
+    assert {json.loads(row)["isolation"] for row in rows} == {"none"}
