@@ -24,6 +24,7 @@ from ..exchange.observation import (
     read_tries,
 )
 from ..exchange.text_facts import TextFacts, read_text_facts
+from ..runner.serve import WAITED
 from ..runner.wire import BadMessage, pack, unpack
 from ..sandbox.processes import Budget, Child, Ended, ForkServer, OutOfMemory, TimedOut
 from ..sources.submission import Source, Submission, Unreadable
@@ -38,8 +39,7 @@ ROOM_FOR_A_TEXT = 4
 BYTES_OF_A_TENSOR = 2048  # that a tensor takes in memory in addition to its numbers
 MOST_REQUESTS = 5000  # packed requests in memory; the course's cases are fewer
 SECONDS_TO_REPORT = 0.5  # extra time in which a call that timed out can report its line
-# What the runner says of a case that processor time or the clock ended.
-SPENT, WAITED = "", "waited"
+SPENT = ""  # the text of an OutOfTime that processor time raised; WAITED: the clock
 # A case's limit counts processor time, so that a busy machine costs nothing. By the clock it may
 # take so many times as long.
 PATIENCE = 3

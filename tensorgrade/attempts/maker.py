@@ -171,8 +171,9 @@ class AttemptMaker:
         if self.warm is None:
             locked = is_locked(self.course.isolation, self.setup.isolation, self.device)
             must_be_installed(self.course.packages)
-            self.warm = ForkServer(self.course.limits, locked, self.device)
-            must_hold(self.warm, private_paths(self.tests, self.setup.private))
+            server = ForkServer(self.course.limits, locked, self.device)
+            must_hold(server, private_paths(self.tests, self.setup.private))
+            self.warm = server
         return self.warm
 
     def close(self) -> None:

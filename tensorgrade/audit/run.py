@@ -130,11 +130,7 @@ def sandbox(every: list[Asked]) -> ForkServer:
         private = {}
     readable = [path for asked in every for path in asked.readable]
     server = ForkServer(LIMITS, readable=readable, program="audit.child")
-    try:
-        must_hold(server, private)
-    except CourseError:
-        server.close()
-        raise
+    must_hold(server, private)
     return server
 
 

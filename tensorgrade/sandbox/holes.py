@@ -42,11 +42,13 @@ def is_locked(wanted: str, isolation: str, device: str) -> bool:
 
 
 def must_hold(server: ForkServer, private: Mapping[str, Path]) -> None:
-    """Check that learner code can do nothing that it must not. Raises NotIsolated.
+    """Check that learner code can do nothing that it must not; otherwise end the server.
 
-    private: as in `holes`. Without a sandbox (`none`) there is nothing to check.
+    private: as in `holes`. Without a sandbox (`none`) there is nothing to check. Raises
+    NotIsolated.
     """
     if server.isolation != NONE and (found := holes(server, private)):
+        server.close()
         raise NotIsolated(
             f"in the sandbox of this machine learner code can {', '.join(found)}. {remedy()}"
         )
@@ -55,8 +57,8 @@ def must_hold(server: ForkServer, private: Mapping[str, Path]) -> None:
 def holes(server: ForkServer, private: Mapping[str, Path]) -> list[str]:
     """Return what a child can do although it must not, in clauses; [] if the sandbox holds.
 
-    private: files that no learner may read, by what they are. Where one is missing, a file is
-    planted in its place. What could not be tried is no proof, so it is returned too.
+    private: files that no learner may read, with a name for each. If one is missing, a file is
+    planted in its place. An attempt that could not be made proves nothing, so it is returned too.
     """
     with planted(private) as asked, closing(server.fork()) as sibling:
         asked |= {"parent": server.process.pid, "sibling": sibling.pid}

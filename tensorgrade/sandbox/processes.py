@@ -18,6 +18,7 @@ from ..runner.wire import LENGTH
 from .readable import interpreter, readable_paths, site_folders
 
 PACKAGE = Path(__file__).resolve().parents[1]
+DID_NOT_START = "the process that runs learner code did not start"
 LONGEST_START = 120
 SHORTEST_WAIT = 0.001  # seconds; a socket takes 0 as "do not wait"
 # The engine is a package that holds nothing but its path, so that a child imports nothing else of
@@ -71,9 +72,6 @@ def not_started() -> Iterator[None]:
         yield
     except OSError as error:
         raise NotStarted(f"{DID_NOT_START}: {error.strerror or error}") from None
-
-
-DID_NOT_START = "the process that runs learner code did not start"
 
 
 class Budget:
@@ -213,7 +211,7 @@ class ForkServer:
     ):
         if not hasattr(os, "pidfd_open"):
             raise NotStarted("only Linux runs learner code in processes of its own")
-        self.limits, self.program, self.isolation = limits, program, ""
+        self.limits, self.program = limits, program
         paths = [*readable_paths(), *readable]
         paths += [str(PACKAGE / name) for name in ("runner", "sandbox", program.split(".")[0])]
         self.told = (locked, program, bounds(limits, device), paths)
@@ -222,7 +220,8 @@ class ForkServer:
 
     @not_started()
     def start(self) -> None:
-        """Start the process. Raises NotStarted with the last line of what it prints."""
+        """Start the process. Raises NotStarted with the last line that it prints."""
+        self.isolation = ""
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, tempfile.TemporaryFile() as said:
             self.process = subprocess.Popen(

@@ -1,6 +1,5 @@
 """What a locked-in child tries, beside learner code, to find out what the sandbox does not stop."""
 
-import ctypes
 import errno
 import json
 import os
@@ -11,10 +10,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..runner.wire import receive, send
+from .lockdown import LIBC, checked
 
 # Linux refuses, or has no such call; any other error says nothing about the sandbox.
 CLOSED = (errno.EPERM, errno.EACCES, errno.ENOSYS)
-LIBC = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
+NAMES = {"parent": "the process that forks it", "sibling": "the process of another submission"}
 SEIZE = 0x4206  # ptrace without stopping the other process (<linux/ptrace.h>)
 
 
@@ -74,9 +74,6 @@ def attempts(asked: dict) -> dict[str, Callable[[], Any]]:
     return found
 
 
-NAMES = {"parent": "the process that forks it", "sibling": "the process of another submission"}
-
-
 def use(path: str, mode: str) -> None:
     """Read a byte of a file, or open it for writing."""
     with open(path, mode) as file:
@@ -102,5 +99,4 @@ def read_memory(pid: int) -> None:
 
 def call(name: str, *arguments: Any) -> None:
     """Call a function of the C library. Raises OSError."""
-    if getattr(LIBC, name)(*arguments) < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    checked(getattr(LIBC, name)(*arguments))
