@@ -25,7 +25,7 @@ from tensorgrade.attempts.setup import Setup  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402
 from tensorgrade.project import Project  # noqa: E402
 from tensorgrade.runner.edits import Edit, edits  # noqa: E402
-from tensorgrade.sources.submission import Source  # noqa: E402
+from tensorgrade.sources.program import Source  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def graded(names: list[str], count: int, seed: int) -> Iterator[Graded]:
                 results = grader.collected.results(attempt, exercise.name)
                 part = attempt.exercises[exercise.name]
                 found = verdict_or_points("mutant", exercise, part, results)
-                attempt.backend.close()
+                attempt.lab.close()
                 yield Graded(
                     exercise.name,
                     change(text, edit.text),

@@ -18,7 +18,7 @@ from .runner.loading import load_module
 from .runner.reading import source_in, source_that_counts
 from .runner.serve import install_given
 from .runner.source import Source, Unreadable
-from .sources.submission import read_given
+from .sources.program import read_given
 
 __all__ = ["Learner", "is_wrong_here"]
 

@@ -14,7 +14,7 @@ from .grader_files import BUG, grader_path, import_from
 
 if TYPE_CHECKING:  # the first imports pytest, the second torch
     from .marker import FindTheBug
-    from .sources.submission import Submission
+    from .sources.program import Program
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,16 @@ class Project:
         """Return the cache of drawn cases, by chapter, exercise, and True for hidden ones."""
         return {}
 
-    def submission(self, chapter: str, source: str, filename: str | None = None) -> "Submission":
-        """Return a chapter's source as a submission, with the substitutes that the course adds."""
-        from .sources.submission import Source, Submission, read_given  # which imports torch
+    def program(self, chapter: str, source: str, filename: str | None = None) -> "Program":
+        """Return a chapter's source as a program, with the substitutes that the course adds."""
+        from .sources.program import Program, Source, read_given  # which imports torch
 
         chapters = [c.name for c in self.course.chapters]
         given, rebind = read_given(self.exercises, chapter, chapters)
         text = Source(source, filename or f"{chapter}.py")
         own = self.course.chapter(chapter)
         names = {exercise.name: "" for exercise in own.exercises}
-        return Submission(chapter, text, given, rebind, names, own.parameters)
+        return Program(chapter, text, given, rebind, names, own.parameters)
 
     def grader(self, chapter: str, exercise: str) -> ModuleType:
         """Import the file with an exercise's cases, tests and mistakes."""

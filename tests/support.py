@@ -22,15 +22,20 @@ from pathlib import Path
 import pytest
 import torch
 
+from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.pipeline import unexplained_verdict, verdict
 from tensorgrade.attempts.recognized import mistakes
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.course import CourseError as CourseError  # for tests that import no engine
+from tensorgrade.course import Limits
 from tensorgrade.course_sources import load_course as load_course
+from tensorgrade.exchange.cases import Case
+from tensorgrade.exchange.observation import Loaded, Looked, Observation, TextFacts
 from tensorgrade.instructor.grader import Grader, forget
 from tensorgrade.project import Project
 from tensorgrade.recognition.mistakes import Mistake, make, mistake, on
 from tensorgrade.sandbox.holes import examine
+from tensorgrade.sources.program import Program
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from .answers.merged_mistakes import MERGED
@@ -185,6 +190,27 @@ class Verdict:
     line: int | None
 
 
+class Answering(Lab):
+    """A lab in which every program says what a function returns for its cases."""
+
+    isolation = "none"
+
+    def __init__(
+        self, run: Callable[[list[Case]], list[Observation]], loaded: Loaded, facts: TextFacts
+    ):
+        super().__init__(None, Limits())
+        self.said, self.loaded, self.facts = run, loaded, facts
+
+    def look(self, program: Program, bugs: dict[str, str] | None = None) -> Looked:
+        return Looked(**vars(self.facts), source=program.text)
+
+    def load(self, program: Program) -> Loaded:
+        return self.loaded
+
+    def run(self, program: Program, cases: list[Case]) -> list[Observation]:
+        return self.said(cases)
+
+
 class Judge:
     """One warm grader for each side of a course: hidden checks, and the learner's own."""
 
@@ -229,7 +255,7 @@ class Judge:
                 found[exercise.name] = verdict_of(row)
             return found
         finally:
-            attempt.backend.close()
+            attempt.lab.close()
 
     def grader(self, public: bool) -> Grader:
         """Return the grader of one side. A busy machine gets more time for a case than learners."""

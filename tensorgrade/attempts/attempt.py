@@ -17,24 +17,22 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from ..course import Chapter, Course, Tolerance
 from ..exchange.cases import Case
-from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
+from ..exchange.observation import CaughtError, Loaded, Observation, Outcome, TextFacts
 from ..exchange.references import References, Seen
-from ..exchange.text_facts import TextFacts
 from ..judging.checked import CheckedExercise
 from ..judging.checks import bind_checks
 from ..judging.course_checks import CourseChecks
 from ..judging.learner_names import in_asked_names
-from ..judging.parameter_order import Order, assign, in_best_order
+from ..judging.parameter_order import Order, in_best_order
 from ..judging.submitted_text import SubmittedText
 from ..judging.tensor_comparison import disagreement
 from ..messages.message import Message
 from ..recognition.fingerprints import Fingerprints
 from ..recognition.signatures import imprint
-from ..runner.source import Source
+from ..runner.source import Source, Unreadable
 from ..runner.steps import Call
-from ..sources.submission import Submission
-from .backend import Backend
-from .in_process import InProcess
+from ..sources.program import Program
+from .lab import Lab
 from .pairs import Pairs
 
 Arguments = ParamSpec("Arguments")
@@ -42,7 +40,7 @@ Found = TypeVar("Found")
 
 
 class Attempt:
-    """A learner's code for one chapter: the backend that runs it, and the chapter's references.
+    """A learner's code for one chapter, the lab that runs it, and the chapter's references.
 
     `attempt.normalise` is that exercise's part of the attempt.
 
@@ -54,7 +52,8 @@ class Attempt:
 
     def __init__(
         self,
-        backend: Backend,
+        lab: Lab,
+        program: Program,
         course: Course,
         references: References,
         prints: Callable[[], Fingerprints] = Fingerprints,
@@ -63,9 +62,9 @@ class Attempt:
         public_prints: Callable[[], Fingerprints] = Fingerprints,
         pairs: Callable[[], Pairs | None] = lambda: None,
     ):
-        self.backend, self.course, self.references = backend, course, references
+        self.lab, self.program, self.course, self.references = lab, program, course, references
         # By dtype, for the device that the learner's code runs on.
-        self.tolerances: dict[str, Tolerance] = course.tolerances[backend.device]
+        self.tolerances: dict[str, Tolerance] = course.tolerances[lab.device]
         self.own = own or CourseChecks()
         self.public = public if references.hidden else lambda: references
         self.public_prints = public_prints
@@ -77,16 +76,16 @@ class Attempt:
         self.share_of_mistake: Callable[[str, str], float | None] = lambda exercise, mistake: None
         self.chapter: Chapter = course.chapter(references.chapter)
         self.prints, self.pairs = prints, pairs
+        # By find-the-bug exercise, the program with its definition alone. By program, a copy of it
+        # that runs public cases only, so that its process sees no hidden case.
+        self.alone: dict[str, Program] = {}
+        self.copies: dict[Program, Program] = {}
         self.loaded = Loaded(Outcome.UNREACHED)
         self.stubs = self.chapter.parameters
         # `orders`: the learner's order of arguments, by the name of the callable, if it differs
         # from the stub's. `decided`: the callables whose order is known.
         self.orders: dict[str, Order] = {}
         self.decided: set[str] = set()
-        # True if the backend may have run a hidden case; assumed until it restarts.
-        self.saw_hidden = True
-        # If this attempt is the `on_public_cases` of another one, that other attempt.
-        self.on_hidden_cases: Attempt | None = None
         self.exercises = {e.name: ExerciseAttempt(self, e.name) for e in self.chapter.exercises}
 
     def __getattr__(self, name: str) -> "ExerciseAttempt":
@@ -98,28 +97,41 @@ class Attempt:
     def run(self, names: Collection[str] = ()) -> None:
         """Load the file and run the cases of these exercises (default: all), each case once."""
         if self.loaded.status == Outcome.UNREACHED:
-            # Errors get the line numbers of the submitted file.
-            loaded = self.backend.load()
-            problems = [
-                replace(one, error=self.submitted.with_source_line(one.error))
-                for one in loaded.problems
-            ]
-            self.loaded = replace(loaded, problems=tuple(problems))
+            self.loaded = self.load()
         asked = [part for name, part in self.exercises.items() if not names or name in names]
         new = [part for part in asked if not part.seen]
-        self.saw_hidden = self.saw_hidden or (bool(new) and self.references.hidden)
         for part in new:
             part.judge_by(in_best_order(self, part.name, self.run_all_cases(part.name)))
+
+    def load(self) -> Loaded:
+        """Read and load the learner's file; its errors get the line numbers of that file."""
+        try:
+            if not isinstance(self.program.source, Source):
+                looked = self.lab.look(self.program, self.references.bugs)
+                self.program, self.facts = replace(self.program, source=looked.source), looked
+        except Unreadable as error:
+            return Loaded(Outcome.UNREADABLE, reason=str(error))
+        loaded = self.lab.load(self.program)
+        problems = [
+            replace(one, error=self.submitted.with_source_line(one.error))
+            for one in loaded.problems
+        ]
+        return replace(loaded, problems=tuple(problems))
 
     @cached_property
     def fingerprints(self) -> Fingerprints:
         """The chapter's fingerprints, read only if something is wrong."""
         return self.prints()
 
+    @property
+    def source(self) -> Source:
+        """The learner's text, and where its lines are; empty until it is read."""
+        return self.program.text
+
     @cached_property
     def submitted(self) -> SubmittedText:
         """The learner's text."""
-        return SubmittedText(self.backend.source.text)
+        return SubmittedText(self.source.text)
 
     def with_source_line(self, claimed: Seen) -> Seen:
         """Return a case's result with the submitted file's line number in its error."""
@@ -135,26 +147,27 @@ class Attempt:
 
         None if there are none, if this attempt already uses them, or if the file did not load.
 
-        They run in a process that has seen no hidden case. The order of arguments is decided on
-        them alone. Otherwise learner code could choose an order to reveal what it has seen.
+        They run in a process that sees no hidden case. The order of arguments is decided on them
+        alone. Otherwise learner code could choose an order to reveal what it has seen.
         """
         public = self.public() if self.references.hidden else None
         if public is None or self.loaded.status != Outcome.LOADED:
             return None
-        other = Attempt(self.backend, self.course, public, self.public_prints, self.own)
-        other.loaded, other.on_hidden_cases, other.saw_hidden = self.loaded, self, False
+        program = replace(self.program, assigned={})
+        other = Attempt(self.lab, program, self.course, public, self.public_prints, self.own)
+        other.loaded, other.facts = self.loaded, self.facts
         return other
 
-    def run_all_cases(self, name: str, backend: Backend | None = None) -> list[Seen]:
+    def run_all_cases(self, name: str, program: Program | None = None) -> list[Seen]:
         """Run every case of an exercise, and return the results as the process claims them.
 
-        backend: used instead of the attempt's own; it runs the same file with substitutes.
+        program: runs instead of the attempt's own; it is the same file with substitutes.
         """
         entries = [entry for entry in self.references.entries if entry[0].exercise == name]
         if self.loaded.status == Outcome.LOADED:
             # A stalled exercise before this one may have ended the process. Then a fresh one
             # starts.
-            observed = self.observed(name, [case for case, _ in entries], backend)
+            observed = self.observed(name, [case for case, _ in entries], program)
         else:
             observed = [Observation(self.loaded.status)] * len(entries)
         return [
@@ -162,19 +175,28 @@ class Attempt:
             for (case, expected), got in zip(entries, observed, strict=True)
         ]
 
-    def observed(self, name: str, cases: list[Case], backend: Backend | None) -> list[Observation]:
-        """Return a backend's results on the cases of an exercise; by default its own backend's."""
-        backend = backend or self.backend_of(name)
-        if backend is not self.backend and name in self.references.bugs:
-            loaded = backend.load()
+    def observed(self, name: str, cases: list[Case], program: Program | None) -> list[Observation]:
+        """Return a program's results on the cases of an exercise; by default its own program's."""
+        program = program or self.program_of(name)
+        if program is not self.program and name in self.references.bugs:
+            loaded = self.lab.load(program)
             if failure := loaded.failure_of(name):  # its definition may need the rest of the file
                 return [Observation(Outcome.ANSWERED, error=failure)] * len(cases)
-        return backend.run(cases)
+        return self.lab.run(program, cases)
 
-    def backend_of(self, name: str) -> Backend:
-        """Return an exercise's backend; for given code, one with its definition alone."""
+    def program_of(self, name: str) -> Program:
+        """Return the program that runs an exercise; for given code, with its definition alone."""
         given = self.references.bugs.get(name)
-        return self.backend.alone(name, given) if given else self.backend
+        if given is None:
+            return self.program
+        return self.alone.setdefault(name, replace(self.program, alone=(name, given)))
+
+    def assign(self, orders: dict[str, Order]) -> None:
+        """Call the learner's code with these orders from now on."""
+        assigned = {called: dict(one.assigned) for called, one in orders.items()}
+        if assigned != self.program.assigned:
+            self.lab.end(self.program)
+            self.program = replace(self.program, assigned=assigned)
 
     def called_before(self, name: str) -> list[str]:
         """Return the earlier exercises that one exercise calls, as the learner's process reports.
@@ -191,9 +213,15 @@ class Attempt:
 
         Such a process cannot repeat anything about hidden cases. cases: all of the same exercise.
         """
-        self.forget_hidden()
         with quietly():
-            return self.backend_of(cases[0].exercise).run(cases) if cases else []
+            return self.lab.run(self.apart(cases[0].exercise), cases) if cases else []
+
+    def apart(self, name: str) -> Program:
+        """Return the program that runs public cases of an exercise, and that sees no hidden one."""
+        program = self.program_of(name)
+        if not self.references.hidden:
+            return program
+        return self.copies.setdefault(program, replace(program))
 
     def rerun(
         self, name: str, case_name: str, *, trace: bool = False, keep_prints: bool = False
@@ -209,24 +237,9 @@ class Attempt:
         if case is None or self.loaded.status != Outcome.LOADED or self.references.hidden:
             return None
         with quietly():
-            (observed,) = self.backend_of(name).run(
-                [with_steps(case, trace=trace, keep_prints=keep_prints)]
-            )
-        self.backend.close()
+            asked = with_steps(case, trace=trace, keep_prints=keep_prints)
+            (observed,) = self.lab.run(self.program_of(name), [asked])
         return observed
-
-    def forget_hidden(self) -> None:
-        """Restart the backend if it may have seen a hidden case.
-
-        The backend then uses this attempt's argument orders. The same file on public cases is
-        another attempt, with orders of its own.
-        """
-        if self.on_hidden_cases:
-            self.on_hidden_cases.forget_hidden()
-        if self.saw_hidden:
-            self.backend.close()
-        self.saw_hidden = False
-        assign(self.backend, self.orders)
 
     @cached_property
     def given(self) -> "Attempt":
@@ -235,9 +248,9 @@ class Attempt:
         That is safe because the course wrote the code.
         """
         text = "\n\n".join(self.references.bugs.values())
-        submission = Submission(f"{self.chapter.name}_given", Source(text, "given.py"))
-        backend = InProcess(submission, self.backend.device)
-        return Attempt(backend, self.course, self.references, own=self.own)
+        program = Program(f"{self.chapter.name}_given", Source(text, "given.py"))
+        lab = Lab(None, self.course.limits, self.lab.device)
+        return Attempt(lab, program, self.course, self.references, own=self.own)
 
     @cached_property
     def definitions(self) -> list[tuple[int, int, list[str]]]:
@@ -248,7 +261,10 @@ class Attempt:
     @cached_property
     def facts(self) -> TextFacts:
         """The facts about the learner's text."""
-        return self.backend.facts(self.references.bugs)
+        try:
+            return self.lab.look(self.program, self.references.bugs)
+        except Unreadable:
+            return TextFacts()
 
     @property
     def names(self) -> dict[str, list[str]]:
@@ -257,11 +273,11 @@ class Attempt:
 
     def place(self, line: int) -> str:
         """Return what the learner calls a line: `line 9`, or `cell 3, line 2`."""
-        return self.backend.source.place(line)
+        return self.source.place(line)
 
     def is_in_cell(self, line: int) -> bool:
         """Return True if a line is in a cell of a notebook."""
-        return self.backend.source.cell(line) is not None
+        return self.source.cell(line) is not None
 
 
 class ExerciseAttempt(CheckedExercise):

@@ -33,10 +33,9 @@ from ..messages.verdicts import EarlierIsWrong
 from ..recognition.signatures import imprint
 from ..runner.source import Source
 from ..runner.steps import Call, Move
-from ..sources.submission import Submission
+from ..sources.program import Program
 from .attempt import Attempt, ExerciseAttempt
-from .backend import Backend
-from .in_process import InProcess
+from .lab import Lab
 from .points import never_made, sums, with_deduction
 from .recognized import mistakes
 from .results import CheckResult, Results, Rule, State, state_of
@@ -115,7 +114,7 @@ def is_right_with_own(
     try:
         seen = seen_with_helpers(part, helpers, expected_with(part, solution, way, helpers))
     finally:
-        helpers.backend.close()
+        part.attempt.lab.end(helpers.program)
     if not seen or not all(has_expected_signature(part, one) for one in seen):
         return False
     # If a right answer with these helpers fails a check too, the helpers are at fault.
@@ -141,11 +140,11 @@ def stand_ins_for(attempt: Attempt, wrong: list[str], tests: Path) -> dict[str, 
 
 def seen_with_stand_ins(part: ExerciseAttempt, stand_ins: dict[str, str]) -> list[Seen]:
     """Return the results of the learner's exercise together with these substitutes."""
-    backend = part.attempt.backend.fresh(stand_ins)
+    program = part.attempt.program.with_stand_ins(stand_ins)
     try:
-        return part.attempt.run_all_cases(part.name, backend)
+        return part.attempt.run_all_cases(part.name, program)
     finally:
-        backend.close()
+        part.attempt.lab.end(program)
 
 
 def better_of_both(
@@ -197,7 +196,7 @@ class Helpers:
     inconsistent: bool = False  # True if one of them gave a different result than before
 
     def __post_init__(self) -> None:
-        self.backend: Backend = self.attempt.backend.fresh()
+        self.program = replace(self.attempt.program)
         self.known = [seen for name in self.names for seen in self.attempt.exercises[name].claimed]
 
     def ask(self, name: str, arguments: dict, gradient: Any = None) -> Observation:
@@ -216,13 +215,13 @@ class Helpers:
             self.repeat_a_case()
 
         asked = Planned(Call, name, {"gradient": gradient, "named": arguments})
-        (observed,) = self.backend.run([record(name, "asked", [asked])])
+        (observed,) = self.attempt.lab.run(self.program, [record(name, "asked", [asked])])
         return observed
 
     def repeat_a_case(self) -> None:
         """Run one of the exercises' own cases again, and record if its result differs."""
         old = secrets.choice(self.known)
-        (now,) = self.backend.run([old.case])
+        (now,) = self.attempt.lab.run(self.program, [old.case])
         self.inconsistent |= not same(old.observed, now, self.attempt)
 
 
@@ -303,10 +302,10 @@ def expected_with(
     part: ExerciseAttempt, solution: Source, way: Path, helpers: Helpers
 ) -> list[Observation]:
     """Return a right answer's results on every case of an exercise, with the learner's helpers."""
-    right = vars(loaded(solution, part.attempt.chapter.name).ready_runner().module)
+    lab, chapter = Lab(None, part.attempt.course.limits), part.attempt.chapter.name
     source = Source(way.read_text(encoding="utf-8"), way.name)
-    asker = loaded(source, part.attempt.chapter.name)
-    module = vars(asker.ready_runner().module)
+    asker = Program(chapter, source)
+    right, module = vars(lab.module(Program(chapter, solution))), vars(lab.module(asker))
     if part.name not in module:
         return []
     for exercise in part.attempt.chapter.exercises:
@@ -316,7 +315,7 @@ def expected_with(
         elif module.get(name) is None:
             module[name] = right[name]
     asked = [seen.case for seen in part.seen if is_computed(seen.case)]
-    given = iter(asker.run(asked))
+    given = iter(lab.run(asker, asked))
     if helpers.asked:
         helpers.repeat_a_case()  # at least once
     return [next(given) if is_computed(seen.case) else seen.expected for seen in part.seen]
@@ -325,13 +324,6 @@ def expected_with(
 def is_computed(case: Case) -> bool:
     """Return True if a case computes numbers; cases on a second device compute nothing."""
     return not any(isinstance(step, Move) for step in case.steps)
-
-
-def loaded(source: Source, chapter: str) -> InProcess:
-    """Load a file of the course in this process."""
-    backend = InProcess(Submission(chapter, source))
-    backend.load()
-    return backend
 
 
 def seen_with_helpers(

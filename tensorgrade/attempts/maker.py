@@ -14,14 +14,11 @@ from ..judging.course_checks import load_checks
 from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fingerprints
 from ..sandbox.holes import is_locked, must_hold
 from ..sandbox.processes import ForkServer
-from ..sources.submission import Source, Submission, Unreadable, read_given, read_source
+from ..sources.program import Program, Source, Unreadable, read_given, read_source
 from ..sources.submitted_files import SubmittedFiles
 from .attempt import Attempt
-from .backend import Backend, Unread
-from .in_child import InChild, Requests
-from .in_process import InProcess
+from .lab import Lab
 from .pairs import Pairs, read_sources, sources_path
-from .reader import Reader
 from .setup import Setup
 
 
@@ -38,7 +35,6 @@ class AttemptMaker:
         self.public_prints: dict[str, Fingerprints] = {}
         self.known_pairs: dict[str, Pairs] = {}
         self.given: dict[str, tuple[dict, tuple[str, ...], dict[str, str]]] = {}
-        self.requests = Requests()
         self.warm: ForkServer | None = None
         self.attempts: dict[str, Attempt] = {}
 
@@ -74,22 +70,21 @@ class AttemptMaker:
 
     def unread(self, chapter: str, reason: str) -> Attempt:
         """Return the attempt of a learner whose file cannot be read, with the reason."""
-        isolation = self.warm_up().isolation if self.is_hidden(chapter) else InProcess.isolation
-        return self.attempt_from(chapter, Unread(reason, isolation))
+        return self.attempt_from_source(chapter, SubmittedFiles("", chapter, reason=reason))
 
     def attempt_from_source(self, chapter: str, source: Source | SubmittedFiles) -> Attempt:
         """Return the attempt in a text, or in files from which the text must still be extracted."""
-        return self.attempt_from(chapter, self.backend(self.submission(chapter, source)))
+        return self.attempt_with(self.lab(chapter), self.program(chapter, source))
 
-    def submission(self, chapter: str, source: Source | SubmittedFiles) -> Submission:
+    def program(self, chapter: str, source: Source | SubmittedFiles) -> Program:
         """Return a text or files with everything that the course adds to them."""
         parameters = self.course.chapter(chapter).parameters
-        return Submission(chapter, source, *self.given_for(chapter), parameters)
+        return Program(chapter, source, *self.given_for(chapter), parameters)
 
     def given_for(self, chapter: str) -> tuple[dict, tuple[str, ...], dict[str, str]]:
         """Return a chapter's substitutes, the names they override, and its exercises.
 
-        See `given`, `rebind` and `exercises` of Submission.
+        See `given`, `rebind` and `exercises` of Program.
         """
         if chapter not in self.given:
             chapters = [c.name for c in self.course.chapters]
@@ -97,13 +92,14 @@ class AttemptMaker:
             self.given[chapter] = *given, self.names_in(chapter)
         return self.given[chapter]
 
-    def attempt_from(self, chapter: str, backend: Backend) -> Attempt:
-        """Return the attempt behind a backend."""
+    def attempt_with(self, lab: Lab, program: Program) -> Attempt:
+        """Return the attempt in a program that a lab runs."""
+        chapter = program.chapter
         prints = partial(self.fingerprints, chapter)
         public, pairs = partial(self.public_references, chapter), partial(self.pairs, chapter)
         public_prints = partial(self.public_fingerprints, chapter)
-        references, own = self.references(chapter), self.own
-        return Attempt(backend, self.course, references, prints, own, public, public_prints, pairs)
+        made_of = lab, program, self.course, self.references(chapter)
+        return Attempt(*made_of, prints, self.own, public, public_prints, pairs)
 
     def pairs(self, chapter: str) -> Pairs | None:
         """Return the search for two mistakes at once on hidden cases.
@@ -117,13 +113,14 @@ class AttemptMaker:
             return None
         if chapter not in self.known_pairs:
             prints = self.public_fingerprints(chapter)
-            solution, own = partial(self.solution, chapter), self.own.signatures
-            self.known_pairs[chapter] = Pairs(prints, read_sources(stored), own, solution)
+            sources, own = read_sources(stored), self.own.signatures
+            solution, lab = partial(self.solution, chapter), Lab(None, self.course.limits)
+            self.known_pairs[chapter] = Pairs(prints, sources, own, solution, lab)
         return self.known_pairs[chapter]
 
-    def solution(self, chapter: str, text: str) -> Submission:
+    def solution(self, chapter: str, text: str) -> Program:
         """Return a version of a chapter's solution as it would be submitted."""
-        return self.submission(chapter, Source(text, f"{chapter}.py"))
+        return self.program(chapter, Source(text, f"{chapter}.py"))
 
     def public_references(self, chapter: str) -> References | None:
         """Return the references that learners have for a chapter; None if they are missing."""
@@ -139,23 +136,13 @@ class AttemptMaker:
             self.public_prints[chapter] = load_fingerprints(stored)
         return self.public_prints[chapter]
 
-    def backend(self, submission: Submission) -> Backend:
-        """Return a backend in this process for public cases, or in another one for hidden cases."""
-        if not self.is_hidden(submission.chapter):
-            return InProcess(submission, self.device)
-        warm = self.warm_up()
-        return InChild(submission, warm, self.course.limits, self.device, self.requests)
+    def lab(self, chapter: str) -> Lab:
+        """Return a lab in this process for public cases, and with processes for hidden ones.
 
-    def reader(self) -> Reader:
-        """Return a reader, which runs no learner's file. Raises NotIsolated or NotStarted."""
-        return Reader(self.warm_up(), self.course.limits)
-
-    def source_of(self, submitted_files: SubmittedFiles) -> Source:
-        """Return the graded text of a submission.
-
-        Raises Unreadable, NotIsolated or NotStarted.
+        Raises NotIsolated or NotStarted.
         """
-        return self.reader().source(submitted_files, self.names_in(submitted_files.chapter))
+        server = self.warm_up() if self.is_hidden(chapter) else None
+        return Lab(server, self.course.limits, self.device)
 
     def names_in(self, chapter: str) -> dict[str, str]:
         """Return the names of a chapter's exercises, each with its given code or ""."""

@@ -9,6 +9,7 @@ of an answer may well be on a later line.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 
 from ..exchange.references import References, Seen
@@ -54,8 +55,9 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
         found = read_effects(known[names[0]])
     else:  # too many to be stored
         right, wrong = pairs.made(part.name, ()), pairs.made(part.name, names)
-        versions = (Runnable(one.source.text, one.run) for one in (right, wrong))
+        versions = (Runnable(one.text.text, partial(pairs.lab.run, one)) for one in (right, wrong))
         found = first_effects(part.name, public, *versions)
+        pairs.lab.close()
     if found.by_case and (place := most_frequent(places(part, found, public))):
         return place
     if place := place_in_making(part, found.made) or same_line(part, found.texts):

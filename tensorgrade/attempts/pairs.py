@@ -35,8 +35,8 @@ from ..recognition.fingerprints import (
 from ..recognition.imprints import Imprint
 from ..recognition.mistakes import EditError, Edits, Mistake, make
 from ..recognition.signatures import UNSEEN, Signature, imprint
-from ..sources.submission import Submission
-from .in_process import InProcess
+from ..sources.program import Program
+from .lab import Lab
 
 MOST_SHOWN = 8  # combinations that match on public cases and are then tried on hidden cases
 MOST_TRIES = 20  # combinations of two, and of three, that are made and run for one submission
@@ -89,16 +89,17 @@ def read_sources(path: Path) -> Sources:
 class Pairs:
     """The search for two mistakes at once in a chapter.
 
-    prints: the fingerprints that learners have. own: the course's own signatures. submission:
-    returns a version of the solution in the form of a submission. made_imprints: cached imprints of
-    the solution with mistakes, because similar answers try the same ones. Each entry also holds its
-    case. While that is alive, no other object has its id().
+    prints: the fingerprints that learners have. own: the course's own signatures. solution: returns
+    a version of the solution as a program. lab: runs it in this process. made_imprints: cached
+    imprints of the solution with mistakes, because similar answers try the same ones. Each entry
+    also holds its case. While that is alive, no other object has its id().
     """
 
     prints: Fingerprints
     sources: Sources
     own: dict[str, Signature]
-    submission: Callable[[str], Submission]
+    solution: Callable[[str], Program]
+    lab: Lab
     made_imprints: dict[tuple[Names, int], tuple[Case, Imprint]] = field(default_factory=dict)
 
     def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Iterator[Iterator[Names]]:
@@ -128,30 +129,30 @@ class Pairs:
     def proved(self, exercise: str, names: Names, seen: list[Seen]) -> bool:
         """Return True if the solution with these mistakes gives the results of every case."""
         try:
-            backend = self.made(exercise, names)
+            program = self.made(exercise, names)
         except EditError:  # they change the same piece of the solution
             return False
-        return all(
-            self.made_imprint(names, backend, one).matches(
-                imprint(one.case, one.expected, one.observed, self.own)
+        try:
+            return all(
+                self.made_imprint(names, program, one).matches(
+                    imprint(one.case, one.expected, one.observed, self.own)
+                )
+                for one in seen
             )
-            for one in seen
-        )
+        finally:
+            self.lab.end(program)
 
-    def made(self, exercise: str, names: Names) -> InProcess:
-        """Return a backend for the solution with these mistakes.
+    def made(self, exercise: str, names: Names) -> Program:
+        """Return the solution with these mistakes. Raises EditError if their edits overlap."""
+        return self.solution(self.sources.with_mistakes(exercise, names))
 
-        Raises EditError if their edits overlap.
-        """
-        return InProcess(self.submission(self.sources.with_mistakes(exercise, names)))
-
-    def made_imprint(self, names: Names, backend: InProcess, seen: Seen) -> Imprint:
+    def made_imprint(self, names: Names, program: Program, seen: Seen) -> Imprint:
         """Return the imprint of the solution with these mistakes on a case, as it is stored."""
         case, expected, _ = seen
         key = names, id(case)
         if key in self.made_imprints:
             return self.made_imprints[key][1]
-        (made,) = [expected] if case.signature in UNSEEN else backend.run([case])
+        (made,) = [expected] if case.signature in UNSEEN else self.lab.run(program, [case])
         found = as_stored(imprint(case, expected, made, self.own))
         if made.status == Outcome.ANSWERED:  # the time left differs from one answer to the next
             if len(self.made_imprints) >= MOST_IMPRINTS:

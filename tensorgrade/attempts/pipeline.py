@@ -99,9 +99,10 @@ def share_of_mistake(attempt: Attempt, tests: Tests, exercise: str, mistake: str
     """
     pairs, key = attempt.pairs(), (attempt.chapter.name, exercise, mistake)
     if pairs is not None and key not in tests.shares:
-        backend = pairs.made(exercise, (mistake,))
-        alone = Attempt(backend, attempt.course, attempt.references, own=attempt.own)
+        program = pairs.made(exercise, (mistake,))
+        alone = Attempt(pairs.lab, program, attempt.course, attempt.references, own=attempt.own)
         alone.run([exercise])
+        pairs.lab.close()
         checks = tests.call(alone, exercise)[exercise]
         part = alone.exercises[exercise]
         earned, most = sums([check for check in checks if is_explained(part, check)])
@@ -148,7 +149,7 @@ def verdict(
     names = [] if bare.status == Status.PASSED or part.excused_by else list(mistakes(part))
     group = "" if names or bare.status not in GROUPED else group_of(part, checks)
     message = explanation.message
-    if note := dict(part.attempt.backend.source.notes).get(part.name, ""):
+    if note := dict(part.attempt.source.notes).get(part.name, ""):
         message = SeenThenWhere(message, WhichCounted(note))
     main, *others = parts_of(message)
     public = not part.attempt.references.hidden
@@ -181,7 +182,7 @@ def unexplained_verdict(
         status_of(part, points, exercise.points),
         message=sentence(NotExplained()),
         message_id=NotExplained.id,
-        isolation=part.attempt.backend.isolation,
+        isolation=part.attempt.lab.isolation,
     )
 
 

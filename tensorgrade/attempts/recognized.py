@@ -9,7 +9,6 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..judging.diagnosis import Diagnosis
-from ..judging.parameter_order import assign
 from ..recognition.fingerprints import (
     Names,
     digest_of,
@@ -81,12 +80,11 @@ def seen_in_public(part: ExerciseAttempt) -> list[Seen]:
     public = on_public_cases(part)
     if public is None or not part.stand_ins:
         return public.claimed if public else []
-    backend = part.attempt.backend.fresh(part.stand_ins)
-    assign(backend, public.attempt.orders)
+    program = public.attempt.program.with_stand_ins(part.stand_ins)
     try:
-        return public.attempt.run_all_cases(part.name, backend)
+        return public.attempt.run_all_cases(part.name, program)
     finally:
-        backend.close()
+        part.attempt.lab.end(program)
 
 
 @cached_for_results

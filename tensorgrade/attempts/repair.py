@@ -6,7 +6,6 @@ from ..exchange.references import References
 from ..runner.edits import Edit
 from .attempt import ExerciseAttempt, cached_for_file
 from .divergence import divergence, raises_on_a_line
-from .in_child import InChild
 
 MOST_TRIES, TRIES_AT_ONCE = 150, 50  # numbers of edits
 FEW = 6  # cases that run before the rest, because they show most mistakes
@@ -21,19 +20,19 @@ def repair(part: ExerciseAttempt) -> Edit | None:
     the code is then right on every hidden case. Learners read its line and its idea; only
     instructors see the edit.
     """
-    public, backend = part.attempt.public(), part.attempt.backend
+    attempt, public = part.attempt, part.attempt.public()
     if part.given_code:  # finding the place of the mistake is the exercise
         return None
-    if public is None or not part.attempt.references.hidden or not isinstance(backend, InChild):
+    if public is None or not attempt.references.hidden:
         return None
     if (wrong := wrong_in_public(part, public)) is None:
         return None
     left = divergence(part, raises_on_a_line(part))
     line = left.line if left else 0
     for first in range(0, MOST_TRIES, TRIES_AT_ONCE):
-        part.attempt.forget_hidden()
-        tries = backend.tries(part.name, line, wrong[0], first, TRIES_AT_ONCE)
-        ours = [one for one in tries if one[0].quotes(part.attempt.submitted.text)]
+        program = attempt.apart(part.name)
+        tries = attempt.lab.tries(program, part.name, line, wrong[0], first, TRIES_AT_ONCE)
+        ours = [one for one in tries if one[0].quotes(attempt.submitted.text)]
         good = [edit for edit, seen in ours if part.is_right(*wrong, seen)]
         if found := next((edit for edit in good[:MOST_VERIFIED] if holds(part, edit)), None):
             return found
@@ -53,15 +52,14 @@ def wrong_in_public(part: ExerciseAttempt, public: References) -> tuple[Case, Ob
 
 def holds(part: ExerciseAttempt, edit: Edit) -> bool:
     """Return True if the learner's text with an edit is right on every hidden case."""
-    assert isinstance(part.attempt.backend, InChild), "edits are tried only there"
-    repaired = part.attempt.backend.with_text(edit.text)
+    lab, repaired = part.attempt.lab, part.attempt.program.with_text(edit.text)
     entries = part.attempt.references.of(part.name)
     try:
         for some in (entries[:FEW], entries[FEW:]):
-            observed = repaired.run([case for case, _ in some])
+            observed = lab.run(repaired, [case for case, _ in some])
             pairs = zip(some, observed, strict=True)
             if not all(part.is_right(*entry, seen) for entry, seen in pairs):
                 return False
         return True
     finally:
-        repaired.close()
+        lab.end(repaired)

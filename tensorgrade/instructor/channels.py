@@ -21,7 +21,7 @@ from .dependencies import graders_files
 
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that equal packages have equal bytes
 RUN = 0o755 << 16
-NEEDED = "torch numpy pytest pytest-timeout safetensors rich typer".split()
+NEEDED = "torch msgspec numpy pytest pytest-timeout safetensors rich typer".split()
 DATES = "graders/lateness.json"  # deadlines and penalties, which `course.json` does not hold
 Files = dict[str, bytes]
 

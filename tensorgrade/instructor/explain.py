@@ -32,7 +32,6 @@ from ..judging.value_comparison import ValueJudge, said_in_public, side_by_side
 from ..lateness import in_zone
 from ..messages.message import Clauses, Plain, listed, parts_of, render
 from ..recognition.fingerprints import Near, nearly
-from ..runner.source import Unreadable
 from ..sources.finding import find_submissions
 from ..sources.submitted_files import SubmittedFiles
 from ..views.comparison import comparison
@@ -109,14 +108,11 @@ def changes_of(store: Store | None, student: str, exercise: str, zone: str) -> t
 def code_of(grader: Grader, attempt: Attempt, exercise: str) -> str:
     """Return the learner's code for an exercise or a similar name, without stub docstrings.
 
-    A separate process splits the text into parts, because it is not trusted.
+    A separate process splits the text into statements, because it is not trusted.
     """
-    try:
-        parts = grader.maker.reader().parts(attempt.backend.source.text)
-    except Unreadable:
-        return ""
+    lines, close = attempt.submitted.lines, close_name(attempt, exercise)
+    parts = [(names, "\n".join(lines[a - 1 : b])) for a, b, names in attempt.definitions]
     own = [text for names, text in parts if exercise in names]
-    close = close_name(attempt, exercise)
     own = own or [text for names, text in parts if close in names]
     stub = grader.maker.tests.parent / "exercises" / f"{attempt.chapter.name}.py"
     return without(docstrings_in(stub), printable("\n\n".join(own), LONGEST_CODE))

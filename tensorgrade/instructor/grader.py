@@ -23,7 +23,7 @@ from ..messages.not_graded import (
 )
 from ..project import check_seed
 from ..sandbox.processes import NotStarted
-from ..sources.submission import Source
+from ..sources.program import Source
 from ..sources.submitted_files import SubmittedFiles
 from ..testing.collected import CollectedTests
 
@@ -77,11 +77,11 @@ class Grader:
         try:
             attempt.run(names)
             passed = all(one.passed for name in names for one in self.checks(attempt, name))
-            return passed and not attempt.backend.is_lost
+            return passed and not attempt.lab.is_lost
         except NotStarted:
             return False
         finally:
-            attempt.backend.close()
+            attempt.lab.close()
 
     def checks(self, attempt: Attempt, name: str) -> list[CheckResult]:
         """Return the results of the checks on one exercise."""
@@ -123,12 +123,10 @@ class Grader:
             isolation = self.maker.warm_up().isolation
             return set_aside(submitted_files, self.maker.course, *why, isolation), False
         attempt = self.attempt(submitted_files)
-        return self.judge(submitted_files.student, attempt), attempt.backend.is_lost
+        return self.judge(submitted_files.student, attempt), attempt.lab.is_lost
 
     def attempt(self, submitted_files: SubmittedFiles) -> Attempt:
         """Return a submission as an attempt. An unreadable one gives an attempt too."""
-        if submitted_files.reason:
-            return self.maker.unread(submitted_files.chapter, submitted_files.reason)
         return self.maker.attempt_from_source(submitted_files.chapter, submitted_files)
 
     def judge(self, student: str, attempt: Attempt) -> list[Verdict]:
@@ -136,7 +134,7 @@ class Grader:
         try:
             return grade_attempt(student, attempt, self.collected)
         finally:
-            attempt.backend.close()
+            attempt.lab.close()
 
     def close(self) -> None:
         """End the fork server."""

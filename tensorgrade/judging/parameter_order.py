@@ -14,7 +14,7 @@ from itertools import islice, permutations, product, takewhile
 from typing import Protocol
 
 from ..exchange.cases import Case
-from ..exchange.observation import Observation, Outcome, OwnParameters
+from ..exchange.observation import Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
 from ..messages.message import Clauses, Message
 from ..messages.names import ByNameOnly, OtherOrder, StubCalls
@@ -75,14 +75,6 @@ class Order:
         return ByNameOnly(Clauses(tuple(StubCalls(*pair) for pair in pairs), ", "))
 
 
-class OrderedBackend(Protocol):
-    """The process that runs learner code; see attempts/backend.py."""
-
-    def own_parameters(self) -> OwnParameters: ...
-
-    def assign(self, assigned: dict[str, dict[str, str]]) -> None: ...
-
-
 class OrderedAttempt(Protocol):
     """An attempt whose cases can be run with arguments in another order.
 
@@ -100,7 +92,10 @@ class OrderedAttempt(Protocol):
     def fingerprints(self) -> Fingerprints: ...
 
     @property
-    def backend(self) -> OrderedBackend: ...
+    def loaded(self) -> Loaded: ...
+
+    def assign(self, orders: dict[str, Order]) -> None:
+        """Call the learner's code with these orders from now on."""
 
     def run_all_cases(self, name: str) -> list[Seen]:
         """Return the results of every case of an exercise."""
@@ -122,13 +117,13 @@ def in_best_order(attempt: OrderedAttempt, exercise: str, claimed: list[Seen]) -
     best = claimed
     for called, order in tries:
         orders = attempt.orders | {called: order}
-        assign(attempt.backend, orders)
+        attempt.assign(orders)
         seen = attempt.run_all_cases(exercise)
         if is_better(order, seen, best):
             best, attempt.orders = seen, orders
         if all_fit(best) or any(one.observed.status in ENDED for one in seen):
             break
-    assign(attempt.backend, attempt.orders)
+    attempt.assign(attempt.orders)
     return best
 
 
@@ -157,7 +152,7 @@ def orders_to_try(
     attempt: OrderedAttempt, parts: list[str], claimed: list[Seen]
 ) -> Iterator[tuple[str, Order]]:
     """Yield callables, each with an order to try."""
-    own = attempt.backend.own_parameters()
+    own = attempt.loaded.own_parameters
     kinds = kinds_of(one.case for one in claimed)
     for called in parts:
         asked = attempt.stubs[called]
@@ -183,11 +178,6 @@ def is_better(order: Order, seen: list[Seen], best: list[Seen]) -> bool:
     return total_score(seen) > total_score(best) or (
         order.needed and total_score(seen) == total_score(best)
     )
-
-
-def assign(backend: OrderedBackend, orders: dict[str, Order]) -> None:
-    """Call the learner's code with these orders from now on."""
-    backend.assign({called: dict(one.assigned) for called, one in orders.items()})
 
 
 def shared(left: Sequence[str], right: Sequence[str]) -> int:

@@ -16,7 +16,6 @@ from typing import Any
 import torch
 
 from ..attempts.attempt import Attempt, with_steps
-from ..attempts.in_child import InChild
 from ..attempts.public_side import read_trace
 from ..exchange.cases import Case, spoken, spoken_shape
 from ..exchange.observation import Observation
@@ -57,7 +56,6 @@ def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int = 3)
 
     The attempt has public cases and runs learner code in another process.
     """
-    assert isinstance(attempt.backend, InChild), "edits are tried in another process"
     asker = Asker(attempt, exercise, chance)
     found: dict[str, Question] = {}
     in_vain = []
@@ -68,7 +66,7 @@ def questions_on(attempt: Attempt, exercise: str, chance: Random, most: int = 3)
             found.setdefault(f"{question.place} {question.options[question.right]}", question)
         else:
             in_vain.append(make)
-    attempt.backend.close()
+    attempt.lab.close()
     return list(found.values())
 
 
@@ -78,7 +76,7 @@ class Asker:
     def __init__(self, attempt: Attempt, exercise: str, chance: Random):
         self.attempt, self.exercise, self.chance = attempt, exercise, chance
         attempt.run([exercise])
-        self.text = attempt.backend.source.text
+        self.text = attempt.source.text
         self.plain = plain(self.text, exercise)
         calls = attempt.references.of(exercise)
         self.cases = [(case, right) for case, right in calls if is_simple(case, right)]
@@ -96,13 +94,13 @@ class Asker:
 
     def run(self, *cases: Case, text: str = "") -> list[Observation]:
         """Run cases on the learner's text, or on a changed one."""
-        assert isinstance(self.attempt.backend, InChild)
-        backend = self.attempt.backend.with_text(text) if text else self.attempt.backend
+        own, lab = self.attempt.program, self.attempt.lab
+        program = own.with_text(text) if text else own
         try:
-            return backend.run(list(cases))
+            return lab.run(program, list(cases))
         finally:
             if text:
-                backend.close()
+                lab.end(program)
 
     def some_cases(self) -> list[tuple[Case, Observation]]:
         """Return a few simple cases in random order."""
@@ -152,8 +150,8 @@ class Asker:
 
     def shapes_by_slip(self, case: Case, line: int, name: str) -> list[tuple[int, ...]]:
         """Return the shapes that the value has after small edits of its line."""
-        assert isinstance(self.attempt.backend, InChild)
-        tries = self.attempt.backend.tries(self.exercise, line, with_steps(case, trace=True), 0, 20)
+        lab, traced = self.attempt.lab, with_steps(case, trace=True)
+        tries = lab.tries(self.attempt.program, self.exercise, line, traced, 0, 20)
         steps = [one for _, seen in tries for one in read_trace(seen)]
         sizes = [size for at, named, size in steps if (at, named) == (line, name)]
         return [size for size in dict.fromkeys(sizes) if isinstance(size, tuple) and size]

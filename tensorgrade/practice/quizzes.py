@@ -16,15 +16,13 @@ from xml.etree import ElementTree as Xml
 from jinja2 import Environment
 
 from ..attempts.attempt import Attempt
-from ..attempts.backend import Backend
-from ..attempts.in_child import InChild
+from ..attempts.lab import Lab
 from ..attempts.maker import AttemptMaker
 from ..attempts.results import State, state_of
 from ..attempts.setup import Setup
 from ..course import CourseError
 from ..exchange.text import printable
 from ..sources.finding import EXPECTED, find_submissions
-from ..sources.submission import Submission
 from ..sources.submitted_files import SubmittedFiles
 from ..testing.collected import CollectedTests
 from ..views.csv_cells import in_csv
@@ -70,10 +68,9 @@ class Quiz:
 class Sandboxed(AttemptMaker):
     """A maker that runs public cases in the sandbox, because the code is not the caller's own."""
 
-    def backend(self, submission: Submission) -> Backend:
-        """Return a backend in the sandbox, even for public cases."""
-        limits = self.course.limits
-        return InChild(submission, self.warm_up(), limits, self.device, self.requests)
+    def lab(self, chapter: str) -> Lab:
+        """Return a lab with the sandbox, even for public cases."""
+        return Lab(self.warm_up(), self.course.limits, self.device)
 
 
 def quizzes(
@@ -117,7 +114,7 @@ def on_submission(
     try:
         passed = [name for name in attempt.exercises if is_passed(attempt, tests, name)]
     finally:
-        attempt.backend.close()
+        attempt.lab.close()
     found = []
     for name in passed:
         fresh = maker.attempt_from_source(

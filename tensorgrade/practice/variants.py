@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from random import Random
 
 from ..attempts.attempt import Attempt
-from ..attempts.in_child import InChild
 from ..exchange.cases import Case
 from ..exchange.observation import Observation
 from ..recognition.fingerprints import Fingerprint
@@ -44,12 +43,12 @@ def edits_on(
     The order of the portions is random. Edits that raise an error or take too long on one of the
     cases are left out.
     """
-    assert isinstance(attempt.backend, InChild), "edits are tried in another process"
-    count = len(changes_of(attempt.backend.source.text, name, 0))
+    lab, program = attempt.lab, attempt.program
+    count = len(changes_of(attempt.source.text, name, 0))
     portions = list(range(0, min(count, MOST_EDITS), AT_ONCE))
     chance.shuffle(portions)
     for first in portions:
-        on_each = [attempt.backend.tries(name, 0, case, first, AT_ONCE) for case in cases]
+        on_each = [lab.tries(program, name, 0, case, first, AT_ONCE) for case in cases]
         results = [{edit.text: seen for edit, seen in tries} for tries in on_each]
         yield [
             (edit, *(seen[edit.text] for seen in results))
@@ -60,14 +59,13 @@ def edits_on(
 
 def slips_on(attempt: Attempt, name: str, case: Case) -> Iterator[tuple[str, Observation]]:
     """Yield definitions with a slip (see `slips`) and their results on a case, errors included."""
-    assert isinstance(attempt.backend, InChild), "edits are tried in another process"
-    text = attempt.backend.source.text
+    text = attempt.source.text
     for made in slips(text, name):
-        other = attempt.backend.with_text(with_definition(text, name, made))
+        program = attempt.program.with_text(with_definition(text, name, made))
         try:
-            yield made, other.run([case])[0]
+            yield made, attempt.lab.run(program, [case])[0]
         finally:
-            other.close()
+            attempt.lab.end(program)
 
 
 def slips(text: str, name: str) -> Iterator[str]:

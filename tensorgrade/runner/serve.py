@@ -1,15 +1,8 @@
-"""Answer the trusted side's requests over a stream: first `load`, then a `run` for each case.
-
-If files have to be read first, `load` sends two replies: the text found in them, before any of it
-has run, and then the result of loading it. The requests `read`, `look` and `parts` run no
-learner code. `try_edits` runs a case on small edits of the loaded text. `parameters` reports
-the parameters of its definitions.
-"""
+"""Answer the trusted side's requests over a stream: `look` runs no learner code, `run` does."""
 
 import ast
 import dis
 import inspect
-import math
 import os
 import signal
 import sys
@@ -18,7 +11,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from io import StringIO
 from typing import Any, BinaryIO
@@ -26,7 +19,7 @@ from typing import Any, BinaryIO
 import torch
 
 from .binding import parameters_of
-from .case_runner import CaseRunner
+from .case_runner import CaseRunner, Reply
 from .changes import changes, definition_alone
 from .edits import Edit, edits, holds
 from .errors import OutOfTime, describe_error
@@ -35,7 +28,6 @@ from .loading import load_module, misspelt_in, read_from_outside
 from .names import meant
 from .reading import (
     foreign_names,
-    parts,
     source_in,
     source_that_counts,
     spans,
@@ -93,51 +85,60 @@ def warm_up() -> None:
 
 def serve(reader: BinaryIO, writer: BinaryIO) -> None:
     """Answer requests until the other side closes the stream."""
+    session = None
     while (message := receive(reader)) is not None:
-        request, tensors = unpack(message)
-        if request["do"] == "parts":
-            send(writer, pack({"parts": parts(request["text"])}))
-        elif request["do"] == "look":
-            send(writer, pack(looked_at(request["text"], request["exercises"])))
-        elif request["do"] in ("read", "load"):
-            found = read(request, tensors, lambda reply: send(writer, pack(reply)))
-            if found is not None and request["do"] == "load":
-                source, limits = found, request.get("limits", (0.0, 0.0, math.inf))
-                case_runner, reply = load(request, source)
-                send(writer, pack(reply))
-        elif request["do"] == "parameters":
-            send(writer, pack({"parameters": case_runner.own_parameters()}))
-        elif request["do"] == "try_edits":
-            send(writer, try_edits(case_runner, source, request, tensors))
-        else:
-            send(writer, run_in_time(case_runner, request, tensors, *limits))
+        reply, session = answer(*unpack(message), session)
+        send(writer, pack(*reply))
 
 
-def read(
-    request: dict, tensors: dict[str, torch.Tensor], tell: Callable[[dict], None]
-) -> Source | None:
-    """Return the text to load, from the request or from the files in it; None if there is none.
+@dataclass(frozen=True)
+class Session:
+    """A program that is loaded.
 
-    tell: receives a reply if the text comes from files. The reply has the text and, in a `load`
-    request, the facts from `looked_at`. If the files have no text, it has the reason.
+    limits: the seconds of processor time that a case may take, those by the clock, and the bytes of
+        a tensor in a reply.
     """
-    if request["source"] is not None:
-        return Source(**request["source"])
+
+    runner: CaseRunner
+    source: Source
+    limits: tuple[float, float, float]
+
+
+def answer(
+    asked: dict, tensors: dict[str, torch.Tensor], session: Session | None
+) -> tuple[Reply, Session | None]:
+    """Return the reply to a request, and the session for the next one.
+
+    `look` reads a learner's files and runs nothing. `run` loads a program if it holds one, and else
+    runs a case on the program that is loaded, or tries small edits of it on the case.
+    """
+    if asked["do"] == "look":
+        return (look(asked, tensors), {}), session
+    if "program" in asked:
+        session, told = load(asked)
+        return ({"loaded": told}, {}), session
+    assert session is not None, "the first request to run holds a program"
+    if "edits" in asked:
+        return try_edits(session, asked, tensors), session
+    return run_in_time(session, asked, tensors), session
+
+
+def look(asked: dict, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
+    """Return the text in a learner's files and the facts about it, or the reason for no text."""
     content, script = (
         tensors[name].numpy().tobytes() if name in tensors else b""
         for name in ("content", "script")
     )
     try:
-        if script:
-            found = source_that_counts(content, request["filename"], script, request["exercises"])
+        if asked["source"] is not None:
+            found = Source(**asked["source"])
+        elif script:
+            found = source_that_counts(content, asked["filename"], script, asked["exercises"])
         else:
-            found = source_in(content, request["filename"])
+            found = source_in(content, asked["filename"])
     except Unreadable as error:
-        tell({"reason": str(error)})
-        return None
-    more = looked_at(found.text, request["exercises"]) if request["do"] == "load" else {}
-    tell({"source": asdict(found), **more})
-    return found
+        return {"reason": str(error)}
+    return {"source": asdict(found), **looked_at(found.text, asked["exercises"])}
 
 
 def looked_at(text: str, exercises: dict[str, str]) -> dict[str, Any]:
@@ -168,36 +169,33 @@ def in_time(look: Callable[[], Any], nothing: Any) -> Any:
         return nothing
 
 
-def load(request: dict, source: Source) -> tuple[CaseRunner, dict]:
-    """Load the learner's text with the substitutes; report its names and its problems."""
-    given = install_given(request["given"])
-    misspelt, alone = misspelt_in(source.text, request["exercises"]), None
-    if request["alone"]:
-        name, code = request["alone"]
+def load(asked: dict) -> tuple[Session, dict]:
+    """Load a program; return the session, and the names and problems of the learner's text."""
+    program = asked["program"]
+    source, exercises = Source(**program["source"]), program["exercises"]
+    given = install_given(program["given"])
+    misspelt, alone = misspelt_in(source.text, exercises), None
+    if program["alone"]:
+        name, code = program["alone"]
         alone = definition_alone(source.text, name, code, misspelt.get(name, name))
     with standard_torch():  # undo settings that the file changes at its top
         module, problems = load_module(
-            request["name"],
+            program["chapter"],
             source.text,
             source.filename,
-            request["definitions_only"],
+            program["definitions_only"],
             misspelt,
             alone,
         )
     names, outside = defined_names(module), read_from_outside(module)
-    calls = {name: called_by(module, name) for name in request["exercises"] if name in names}
-    for name in request["rebind"]:
-        bind_substitute(module, name, given[name], request["assigned"].get(name, {}))
-    case_runner = CaseRunner(
-        module,
-        given,
-        request["device"],
-        misspelt,
-        request["parameters"],
-        request["assigned"],
-    )
+    calls = {name: called_by(module, name) for name in exercises if name in names}
+    assigned = program["assigned"]
+    for name in program["rebind"]:
+        bind_substitute(module, name, given[name], assigned.get(name, {}))
+    runner = CaseRunner(module, given, asked["device"], misspelt, program["parameters"], assigned)
     told = {"names": names[:500], "problems": problems[:100], "calls": calls, "outside": outside}
-    return case_runner, told
+    told["parameters"] = runner.own_parameters()
+    return Session(runner, source, asked["limits"]), told
 
 
 def defined_names(module: types.ModuleType) -> list[str]:
@@ -288,80 +286,76 @@ def install_given(given: dict[str, str]) -> dict:
     return names
 
 
-def run(case_runner: CaseRunner, case: dict, tensors: dict, most_bytes: float) -> bytes:
-    """Run one case and return its reply, with the id of the request.
+def run(
+    runner: CaseRunner, case: dict, tensors: dict[str, torch.Tensor], most_bytes: float
+) -> Reply:
+    """Run one case and return its reply, with the number of the request.
 
     The other side refuses larger replies, so of a larger tensor only the shape is reported.
     """
-    header, results = case_runner.run_case([*map(decode, case["steps"])], tensors)
+    header, results = runner.run_case([*map(decode, case["steps"])], tensors)
     for name in [name for name, tensor in results.items() if tensor.nbytes > most_bytes]:
         sizes = "×".join(map(str, results.pop(name).shape))
         header["values"][name] = {"type": f"huge {sizes} tensor", "json": None}
-    return pack({"id": case["id"], **header}, results)
+    return {"id": case["id"], **header}, results
 
 
-def run_in_time(
-    case_runner: CaseRunner,
-    case: dict,
-    tensors: dict,
-    most: float,
-    longest: float,
-    most_bytes: float,
-) -> bytes:
+def run_in_time(session: Session, case: dict, tensors: dict[str, torch.Tensor]) -> Reply:
     """Run one case; if it takes too long, reply with the line it had reached.
 
-    most: seconds of processor time; 0 for no limit. longest: seconds by the clock, for code that
-    only waits. Learner code can prevent both. Then the clock on the other side ends the process.
+    Learner code can prevent both limits. Then the clock on the other side ends the process.
     """
     begun = time.process_time()
+    most, longest, most_bytes = session.limits
     try:
         with seconds(most, processor=True), seconds(longest):
-            return run(case_runner, case, tensors, most_bytes)
+            return run(session.runner, case, tensors, most_bytes)
     except OutOfTime as late:
-        told = describe_error(late, str(case_runner.module.__file__))
+        told = describe_error(late, session.source.filename)
         told["text"] = SPENT if time.process_time() - begun > most / 2 else WAITED
         error = told | {"verb": "", "missing": None}
-        return pack({"id": case["id"], "values": {}, "facts": {}, "error": error}, {})
+        return {"id": case["id"], "values": {}, "facts": {}, "error": error}, {}
 
 
-def try_edits(case_runner: CaseRunner, source: Source, request: dict, tensors: dict) -> bytes:
+def try_edits(session: Session, asked: dict, tensors: dict[str, torch.Tensor]) -> Reply:
     """Run a case on small edits of a definition, as long as there is time.
 
     Edits of the given line come first. Edits that take too long or raise an error are not reported.
     """
+    wanted, runner, source = asked["edits"], session.runner, session.source
     # Processor time, so that other programs do not change how many edits are tried.
-    until = time.process_time() + request["seconds"]
+    until = time.process_time() + wanted["seconds"]
     tries: list[dict] = []
     results: dict[str, torch.Tensor] = {}
-    own = case_runner.misspelt.get(request["name"], request["name"])
-    steps = [*map(decode, request["steps"])]
-    for edit in edits(source.text, own, request["line"], request["first"], request["most"]):
+    own = runner.misspelt.get(wanted["name"], wanted["name"])
+    steps = [*map(decode, asked["steps"])]
+    for edit in edits(source.text, own, wanted["line"], wanted["first"], wanted["most"]):
         if time.process_time() > until:
             break
-        module = edited(case_runner, edit, source.filename)
+        module = edited(runner, edit, source.filename)
         if module is None:
             continue
         try:
             with seconds(SECONDS_OF_A_TRY), silenced():
-                header, found = case_runner.on(module).run_case(steps, tensors)
+                header, found = runner.on(module).run_case(steps, tensors)
         except OutOfTime:
             continue
         if header["error"] is None:
             results |= {f"{len(tries)}|{name}": tensor for name, tensor in found.items()}
             told = {"line": edit.line, "idea": edit.idea, "code": edit.code, "text": edit.text}
             tries.append(told | header)
-    return pack({"id": request["id"], "tries": tries}, results)
+    return {"id": asked["id"], "tries": tries}, results
 
 
-def edited(case_runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleType | None:
+def edited(runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleType | None:
     """Return the module with an edit of one of its definitions; None if that fails."""
-    new = types.ModuleType(case_runner.module.__name__)
-    new.__dict__.update(vars(case_runner.module))
+    new = types.ModuleType(runner.module.__name__)
+    new.__dict__.update(vars(runner.module))
     try:
         for node in ast.parse(edit.definition).body:
             if holds(node, edit.line):
                 exec(compile(ast.Module([node], []), filename, "exec"), new.__dict__)
-        for name, own in case_runner.misspelt.items():
+        for name, own in runner.misspelt.items():
             if own in vars(new):  # a definition that failed to load exists under neither name
                 vars(new)[name] = vars(new)[own]
     except Exception:
@@ -371,12 +365,12 @@ def edited(case_runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleTy
 
 @contextmanager
 def seconds(most: float, processor: bool = False) -> Iterator[None]:
-    """Raise OutOfTime in the code inside if it takes longer; do nothing on systems without alarms.
+    """Raise OutOfTime in the code inside if it takes longer; 0 and systems without alarms: never.
 
     The trusted side limits the time of a case too, but it can only end this process, which loses
     its results. processor: count this process's processor time instead of elapsed time.
     """
-    if not hasattr(signal, "SIGALRM"):
+    if not most or not hasattr(signal, "SIGALRM"):
         yield
         return
 

@@ -237,7 +237,7 @@ def stop_at_breakpoint(item: pytest.Item, part: ExerciseAttempt, result: CheckRe
     if TIMER in item.stash:  # a learner at a breakpoint has no time limit
         item.stash[TIMER].cancel()
     with breakpoints.stopping():
-        part.attempt.backend_of(part.name).run(cases)
+        part.attempt.lab.run(part.attempt.program_of(part.name), cases)
 
 
 def beyond_checks(part: ExerciseAttempt, result: CheckResult) -> Finding | None:

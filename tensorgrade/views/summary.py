@@ -117,7 +117,7 @@ def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
     """Print the parts of the learner's files that could not be run, and the warnings in them."""
     for attempt in attempts:
         warned = [
-            f"{attempt.chapter.name}.py: {said}" for said in attempt.backend.warned[:MOST_WARNINGS]
+            f"{attempt.chapter.name}.py: {said}" for said in attempt.lab.warned[:MOST_WARNINGS]
         ]
         for said in [*left_out(attempt), *warned]:
             console.print(Text(said, "yellow"))
@@ -129,7 +129,7 @@ def left_out(attempt: Attempt) -> list[str]:
     left = f"Left out of {attempt.chapter.name}.py, because"
     endless = f"{left} it does not finish: the code outside of functions and classes"
     told = [f"{left} it fails: {render(raised(error, attempt.place))}" for error in failed]
-    return [endless] * attempt.backend.definitions_only + told
+    return [endless] * attempt.lab.definitions_only + told
 
 
 def console_on(terminal: TerminalReporter) -> Console:

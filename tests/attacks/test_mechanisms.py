@@ -6,18 +6,18 @@ name `ACHIEVED` when they reach what they are after.
 """
 
 import subprocess
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tensorgrade.attempts.in_child import InChild
+from tensorgrade.attempts.lab import Lab
 from tensorgrade.course import Limits
 from tensorgrade.sandbox import processes
 from tensorgrade.sandbox.lockdown import landlock_version
 from tensorgrade.sandbox.processes import ForkServer
-from tensorgrade.sources.submission import Source, Submission
+from tensorgrade.sources.program import Program, Source
 
 from ..support import needs
 
@@ -160,11 +160,9 @@ def server(tmp_path_factory):
 
 def achieved(server: ForkServer, text: str) -> bool:
     """Whether a file reaches its aim."""
-    attempt = InChild(Submission("a", Source(text + TELL, "a.py")), server, server.limits)
-    try:
-        return "tell" in attempt.try_to_load().names
-    finally:
-        attempt.close()
+    with closing(Lab(server, server.limits)) as lab:
+        loaded = lab.try_to_load(Program("a", Source(text + TELL, "a.py")))
+        return "tell" in loaded.names
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

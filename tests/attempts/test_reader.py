@@ -6,14 +6,13 @@ from dataclasses import replace
 import nbformat
 import pytest
 
-from tensorgrade.attempts.in_child import InChild
-from tensorgrade.attempts.reader import Reader
+from tensorgrade.attempts.lab import Lab
 from tensorgrade.course import Limits
 from tensorgrade.exchange.observation import Outcome
 from tensorgrade.runner.source import Unreadable
 from tensorgrade.sandbox import processes
 from tensorgrade.sandbox.processes import ForkServer
-from tensorgrade.sources.submission import Submission
+from tensorgrade.sources.program import Program
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 LIMITS = Limits(reply_bytes=1 << 20)
@@ -37,11 +36,12 @@ def submitted_files(content: bytes, script: bytes = b"") -> SubmittedFiles:
 
 
 def loaded(warm, given: SubmittedFiles, limits: Limits = LIMITS):
-    backend = InChild(Submission("ch", given, exercises={"softmax": ""}), warm, limits)
+    lab, program = Lab(warm, limits), Program("ch", given, exercises={"softmax": ""})
     try:
-        return backend.load(), backend.source
+        source = lab.look(program).source
+        return lab.load(replace(program, source=source)), source
     finally:
-        backend.close()
+        lab.close()
 
 
 # Texts that once crashed or stalled a parser.
@@ -94,21 +94,18 @@ def test_text_that_stalls_its_reader_costs_one_file_only(monkeypatch, how, said)
     *before, run = processes.START.splitlines()
     monkeypatch.setattr(processes, "START", "\n".join([*before, change, run]))
     with ForkServer(SHORT, locked=False) as warm:
-        found, _ = loaded(warm, submitted_files(notebook(ANSWER)), SHORT)
-        assert found.status == Outcome.UNREADABLE and said in found.reason
         both, source = loaded(warm, submitted_files(notebook(ANSWER), ANSWER.encode()), SHORT)
         assert both.names == ("softmax",) and source.filename == "ch.py"
         with pytest.raises(Unreadable, match=said):
-            Reader(warm, SHORT).source(submitted_files(notebook(ANSWER)), ("softmax",))
+            loaded(warm, submitted_files(notebook(ANSWER)), SHORT)
 
 
 @pytest.mark.slow
 def test_a_reader_runs_nothing(warm):
-    reader = Reader(warm, LIMITS)
     text = "import os\nos._exit(3)\n@property\ndef softmax(x): pass"
-    assert reader.parts(text)[2] == (["softmax"], "@property\ndef softmax(x): pass")
-    assert reader.facts(text, {}).spans[2] == (["softmax"], 3, 4)
-    assert reader.source(SubmittedFiles("ada", "ch", "ch.py", text.encode()), ()).text == text
+    given = SubmittedFiles("ada", "ch", "ch.py", text.encode())
+    looked = Lab(warm, LIMITS).look(Program("ch", given))
+    assert looked.source.text == text and looked.spans[2] == (["softmax"], 3, 4)
 
 
 @pytest.mark.slow
@@ -117,6 +114,8 @@ def test_a_text_of_very_many_statements_is_read(warm):
     text = f"{ANSWER}\n" + "0\n" * 4000
     limits = replace(LIMITS, reply_bytes=1 << 15)
     given = SubmittedFiles("ada", "ch", "ch.py", text.encode())
-    backend = InChild(Submission("ch", given, exercises={"softmax": ""}), warm, limits)
-    assert backend.load().names == ("softmax",) and len(backend.facts({}).spans) == 4001
-    backend.close()
+    lab, program = Lab(warm, limits), Program("ch", given, exercises={"softmax": ""})
+    looked = lab.look(program)
+    loaded = lab.load(replace(program, source=looked.source))
+    assert loaded.names == ("softmax",) and len(looked.spans) == 4001
+    lab.close()

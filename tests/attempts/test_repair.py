@@ -21,9 +21,10 @@ def test_an_edit_holds_only_if_every_hidden_case_is_right(judge: Judge):
     judge(CHAPTER, "softmax", RIGHT, explain=False)  # makes the grader
     wrong = SubmittedFiles("ada", CHAPTER, f"{CHAPTER}.py", WRONG.encode())
     attempt = judge.grader(False).attempt(wrong)
+    attempt.run(["softmax"])
     try:
         for edited in (RIGHT, OFTEN_RIGHT, WRONG):
             edit = Edit(5, Idea.CALL, "", edited)
             assert holds(attempt.exercises["softmax"], edit) == (edited == RIGHT), edited
     finally:
-        attempt.backend.close()
+        attempt.lab.close()

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tensorgrade.attempts.attempt import Attempt
-from tensorgrade.attempts.in_process import InProcess
+from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.pipeline import verdict
 from tensorgrade.attempts.results import CheckResult
 from tensorgrade.judging.course_checks import load_checks
@@ -81,9 +81,9 @@ class SmallCourse:
         """A learner's text, run on the cases."""
         references, prints = self.made[hidden]
         messages = {one.name: one.message for one in self.project.mistakes}
-        backend = InProcess(self.project.submission(CHAPTER, IMPORTS + source))
         attempt = Attempt(
-            backend,
+            Lab(None, self.project.course.limits),
+            self.project.program(CHAPTER, IMPORTS + source),
             self.project.course,
             references,
             lambda: Fingerprints({"f": prints}, messages),

@@ -17,9 +17,11 @@ from tensorgrade.exchange.observation import (
     Loaded,
     Observation,
     read_loaded,
+    read_looked,
     read_observation,
     read_tries,
     tidy,
+    unpacked,
 )
 from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.values import plain, shown, sized
@@ -79,8 +81,9 @@ def tree_reply(*trees: object) -> bytes:
 
 def reads(read, *arguments):
     """Return a reader's record, checked, or None for BadMessage; other errors fail the test."""
+    message, *more = arguments
     try:
-        found = read(*arguments)
+        found = read(message if read is unpack else unpacked(message), *more)
     except BadMessage:
         return None
     if isinstance(found, Observation):
@@ -158,7 +161,7 @@ NOISE |= st.builds(
 @given(NOISE)
 def test_any_bytes(message):
     """Noise, any JSON and tensors, a true message that was cut or changed; the sandbox's reader."""
-    for read in (unpack, read_loaded):
+    for read in (unpack, read_loaded, read_looked):
         reads(read, message)
     for read in (read_observation, read_tries):
         reads(read, message, "a")
@@ -188,7 +191,7 @@ def test_any_reply(parts, loaded, tries):
     reads(read_observation, message, "a")
     assert reads(read_observation, message, "b") is None, "another case's id is refused"
     assert reads(read_observation, message + b"x", "a") is None, "so is a longer message"
-    reads(read_loaded, pack(loaded))
+    reads(read_loaded, pack({"loaded": loaded}))
     for _, seen in reads(read_tries, pack({"id": "a", "tries": tries}), "a") or ():
         check_observation(seen)
 
@@ -207,7 +210,7 @@ def test_any_tree(told, other):
 @pytest.mark.parametrize("tree", [{"tensor": "nowhere"}, [{"tensor": "x"}, {"tensor": ""}]])
 def test_a_tensor_that_was_not_sent_agrees_with_nothing(tree):
     """Not even with itself."""
-    found = read_observation(tree_reply(tree), "a")
+    found = read_observation(unpacked(tree_reply(tree)), "a")
     assert ValueJudge(found, found, {}).gap("x0").how == "type"
 
 

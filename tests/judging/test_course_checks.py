@@ -1,7 +1,5 @@
 """A course adds its own checks and signatures to the engine, in its `checks.py`."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 
@@ -10,7 +8,7 @@ from tensorgrade.attempts.recognized import mistakes
 from tensorgrade.author import call
 from tensorgrade.course import Chapter, Course, CourseError, Exercise, Tolerance
 from tensorgrade.exchange.cases import record
-from tensorgrade.exchange.observation import Loaded, Observation
+from tensorgrade.exchange.observation import Loaded, Observation, TextFacts
 from tensorgrade.exchange.references import References
 from tensorgrade.judging.course_checks import load_checks
 from tensorgrade.judging.diagnosis import Wrong
@@ -18,6 +16,9 @@ from tensorgrade.messages.message import render
 from tensorgrade.recognition.fingerprints import Fingerprint
 from tensorgrade.recognition.imprints import Imprint
 from tensorgrade.recognition.signatures import imprint
+from tensorgrade.sources.program import Program, Source
+
+from ..support import Answering
 
 POSITIVE = """
 from tensorgrade import check, signature
@@ -52,8 +53,8 @@ def attempt_that_gives(result: torch.Tensor, own) -> Attempt:
     case = record("negate", "values/2", [call("negate", x=torch.ones(2))])
     references = References("ch1", False, ((case, Observation(tensors={"result": -result})),))
     seen = [Observation(tensors={"result": result})]
-    backend = SimpleNamespace(device="cpu", load=Loaded, run=lambda cases: seen)
-    attempt = Attempt(backend, COURSE, references, own=own)
+    lab = Answering(lambda cases: seen, Loaded(), TextFacts())
+    attempt = Attempt(lab, Program("ch1", Source("", "")), COURSE, references, own=own)
     attempt.run()
     return attempt
 

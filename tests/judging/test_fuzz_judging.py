@@ -3,7 +3,6 @@
 An error while judging would end the grading of a whole class.
 """
 
-import inspect
 import itertools
 from dataclasses import asdict
 
@@ -12,15 +11,22 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tensorgrade.attempts.attempt import Attempt
 from tensorgrade.attempts.setup import Setup
-from tensorgrade.exchange.observation import Loaded, Observation, Outcome, read_observation
+from tensorgrade.exchange.observation import (
+    Loaded,
+    Observation,
+    Outcome,
+    TextFacts,
+    read_observation,
+    unpacked,
+)
 from tensorgrade.exchange.text import LONGEST_MESSAGE
-from tensorgrade.exchange.text_facts import TextFacts
 from tensorgrade.instructor.grader import Grader
 from tensorgrade.runner.wire import BadMessage, pack
-from tensorgrade.sources.submission import Source
+from tensorgrade.sources.program import Source
 
-from ..support import ROOT
+from ..support import ROOT, Answering
 
 WORDS = st.text(max_size=5)
 NUMBERS = st.integers(-5, 5) | st.just(10**400) | st.floats()
@@ -42,56 +48,37 @@ CHAPTERS = (
 )
 
 
-class Hostile:
-    """A backend whose replies are the right ones with parts exchanged by a chooser."""
+KIND = "POSITIONAL_OR_KEYWORD"
+# The stub's parts have other names here.
+TAKEN = (("first", KIND), ("second", KIND), ("third", "KEYWORD_ONLY"), ("more", "VAR_KEYWORD"))
 
-    isolation, device, source, is_lost = "none", "cpu", Source("", ""), False
 
-    def __init__(self, references, names, choose):
-        self.right = {case.id: expected for e in names for case, expected in references.of(e)}
-        self.exercises, self.choose = names, choose
+def hostile(maker, chapter: str, names: list[str], choose) -> Attempt:
+    """Return an attempt whose replies are the right ones with parts exchanged by a chooser."""
+    references = maker.references(chapter)
+    right = {case.id: expected for name in names for case, expected in references.of(name)}
 
-    def load(self) -> Loaded:
-        return Loaded(names=tuple(self.exercises))
-
-    def run(self, cases: list) -> list[Observation]:
-        return [self.reply(case) for case in cases]
-
-    def reply(self, case) -> Observation:
+    def reply(case) -> Observation:
         """The right answer to a case, bent, packed, and read as any reply is."""
-        if case.id not in self.right:  # a public case, to compare an error's text with
+        if case.id not in right:  # a public case, to compare an error's text with
             return Observation(Outcome.KILLED)
-        right = self.right[case.id]
+        expected = right[case.id]
         # A refusal's text is not stored; a right one gives the numbers that the case passes.
         numbers = " ".join(str(value) for _, value in case.passed if isinstance(value, int))
-        error = right.error and asdict(right.error) | {"text": numbers}
+        error = expected.error and asdict(expected.error) | {"text": numbers}
         header = {"id": case.id, "error": error}
-        header |= {"values": dict(right.values), "facts": dict(right.facts)}
-        tensors = dict(right.tensors)
-        self.choose(header, tensors)
+        header |= {"values": dict(expected.values), "facts": dict(expected.facts)}
+        tensors = dict(expected.tensors)
+        choose(header, tensors)
         try:
-            return read_observation(pack(header, tensors), case.id)
+            return read_observation(unpacked(pack(header, tensors)), case.id)
         except (BadMessage, ValueError):
             return Observation(Outcome.KILLED)
 
-    def facts(self, bugs: dict[str, str]) -> TextFacts:
-        """There is no text, but the given code has been fixed."""
-        return TextFacts(changes=dict.fromkeys(bugs, 1))
-
-    def alone(self, name: str, given: str) -> "Hostile":
-        """It answers alike, however little of its text is run."""
-        return self
-
-    def own_parameters(self) -> dict:
-        """The stub's parts have other names here."""
-        taken = inspect.signature(lambda first, second, *, third=0, **more: 0).parameters
-        return {called: dict(taken) for called in self.exercises}
-
-    def assign(self, assigned: dict[str, dict[str, str]]) -> None:
-        """Nothing is called."""
-
-    def close(self) -> None:
-        """Nothing to give back."""
+    loaded = Loaded(names=tuple(names), parameters=dict.fromkeys(names, TAKEN))
+    facts = TextFacts(changes=dict.fromkeys(references.bugs, 1))  # no text; the given code is fixed
+    lab = Answering(lambda cases: [reply(case) for case in cases], loaded, facts)
+    return maker.attempt_with(lab, maker.program(chapter, Source("", "")))
 
 
 # An edit of one reply: the part, its index if there are several, and the new content.
@@ -142,17 +129,15 @@ def grader():
 def test_any_reply_gets_a_verdict(judge, chapter):
     """Every exercise gets its row, with points between none and all."""
     grader = judge.grader(False)
-    references = grader.maker.references(chapter)
-    exercises = grader.maker.course.chapter(chapter).exercises
-    names = [exercise.name for exercise in exercises]
+    names = [exercise.name for exercise in grader.maker.course.chapter(chapter).exercises]
 
     @settings(suppress_health_check=SHARED, derandomize=True)
     @given(st.lists(BENDS, min_size=1, max_size=6))
     def judged(bends):
         # Drawn before: the tests that ask for replies run in another thread.
         turns = itertools.cycle(bends)
-        backend = Hostile(references, names, lambda h, t: bend(next(turns), h, t))
-        verdicts = grader.judge("x", grader.maker.attempt_from(chapter, backend))
+        tried = hostile(grader.maker, chapter, names, lambda h, t: bend(next(turns), h, t))
+        verdicts = grader.judge("x", tried)
         assert [v.exercise for v in verdicts] == names
         assert all(0 <= v.points <= v.max_points and v.message.isprintable() for v in verdicts)
         assert all(len(v.message) <= LONGEST_MESSAGE for v in verdicts)
@@ -164,8 +149,7 @@ def test_any_reply_gets_a_verdict(judge, chapter):
 def test_right_replies_pass(judge, chapter):
     """The fuzzed backend's starting point earns everything, so that bending it means something."""
     grader = judge.grader(False)
-    references = grader.maker.references(chapter)
     names = [exercise.name for exercise in grader.maker.course.chapter(chapter).exercises]
-    backend = Hostile(references, names, lambda header, tensors: None)
-    verdicts = grader.judge("x", grader.maker.attempt_from(chapter, backend))
+    tried = hostile(grader.maker, chapter, names, lambda header, tensors: None)
+    verdicts = grader.judge("x", tried)
     assert [v.exercise for v in verdicts if v.points != v.max_points] == []

@@ -3,7 +3,7 @@
 import torch
 
 from tensorgrade.attempts.attempt import with_steps
-from tensorgrade.attempts.in_process import InProcess
+from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.public_side import read_trace
 from tensorgrade.exchange.cases import spoken_shape
 from tensorgrade.practice.questions import Question, with_other_end
@@ -18,13 +18,9 @@ def right_options(maker, attempt, question: Question) -> list[str]:
     )
 
     def seen(case, text=None):
-        backend = InProcess(attempt.backend.submission)
-        if text is not None:
-            other = attempt.backend.with_text(text)
-            backend = InProcess(other.submission)
-        backend.load()
+        program = attempt.program if text is None else attempt.program.with_text(text)
         with torch.compiler.set_stance("force_eager"):  # as in the learner's process
-            return backend.run_one(case)
+            return Lab(None, attempt.course.limits).run(program, [case])[0]
 
     match question.kind:
         case "shape":
@@ -69,7 +65,7 @@ def number_of(attempt, question, told, text) -> int:
 
 def description(attempt, exercise, text) -> str:
     """An edit in words, without its place."""
-    before = plain(attempt.backend.source.text, exercise).split("\n")
+    before = plain(attempt.source.text, exercise).split("\n")
     after = plain(text, exercise).split("\n")
     ((old, new),) = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
     return f"`{old.strip()}` becomes `{new.strip()}`"

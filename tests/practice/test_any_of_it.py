@@ -19,7 +19,7 @@ from tensorgrade.learner.kit import Kit
 from tensorgrade.learner.watch.checker import WatchMaker
 from tensorgrade.practice.questions import Question, questions_on
 from tensorgrade.practice.variants import in_other_form, plain
-from tensorgrade.sources.submission import Source
+from tensorgrade.sources.program import Source
 
 from ..kits import solved
 from ..support import ROOT, amount

@@ -9,7 +9,7 @@ from tensorgrade.attempts.setup import Setup
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.learner.watch.checker import WatchMaker
 from tensorgrade.practice.questions import leaks, questions_on
-from tensorgrade.sources.submission import Source
+from tensorgrade.sources.program import Source
 
 from ..support import some
 from .right_options import right_options

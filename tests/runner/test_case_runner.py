@@ -35,8 +35,8 @@ def test_a_tensor_that_is_no_plain_numbers_is_named(kind, returned):
 def test_of_a_tensor_larger_than_a_reply_the_shape_is_reported():
     module, _ = load_module("f", "import torch\ndef f(x): return torch.outer(x, x)\n", "f.py")
     case = {"id": "1", "steps": [step.encode() for step in STEPS]}
-    reply = run(CaseRunner(module, {}, "cpu"), case, {"x": torch.ones(100)}, most_bytes=10_000)
-    header, tensors = unpack(reply)
+    asked = case, {"x": torch.ones(100)}
+    header, tensors = run(CaseRunner(module, {}, "cpu"), *asked, most_bytes=10_000)
     assert not tensors and header["error"] is None
     assert header["values"]["result"] == {"type": "huge 100×100 tensor", "json": None}
 

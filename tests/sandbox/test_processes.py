@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorgrade.attempts.in_child import InChild
+from tensorgrade.attempts.lab import Lab
 from tensorgrade.course import Limits
 from tensorgrade.exchange.observation import Loaded
 from tensorgrade.sandbox import processes
@@ -29,7 +29,7 @@ from tensorgrade.sandbox.processes import (
     environment_for,
 )
 from tensorgrade.sandbox.readable import interpreter, readable_paths
-from tensorgrade.sources.submission import Source, Submission
+from tensorgrade.sources.program import Program, Source
 
 from ..support import ROOT, needs
 
@@ -48,9 +48,8 @@ def server(request):
 
 def loaded(server: ForkServer, text: str) -> Loaded:
     """Return what a child tells of a file that it loads once."""
-    backend = InChild(Submission("a", Source(text, "a.py")), server, LIMITS)
-    with closing(backend):
-        return backend.try_to_load()
+    with closing(Lab(server, LIMITS)) as lab:
+        return lab.try_to_load(Program("a", Source(text, "a.py")))
 
 
 def is_running(pid: int) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tensorgrade.attempts.in_child import InChild
+from tensorgrade.attempts.lab import Lab
 from tensorgrade.exchange.references import load_references
 from tensorgrade.sandbox.processes import ENVIRONMENT, ForkServer
 
@@ -25,9 +25,9 @@ def exchange(project):
     references = load_references(project.graders / "references" / f"{CHAPTER}.safetensors")
     entries = references.of("causal_attention_weights")
     with ForkServer(project.course.limits, locked=False) as warm:
-        backend = InChild(project.submission(CHAPTER, WRONG), warm, project.course.limits)
-        assert backend.load().status == "loaded"
-        seen = backend.run([case for case, _ in entries])
+        lab, program = Lab(warm, project.course.limits), project.program(CHAPTER, WRONG)
+        assert lab.load(program).status == "loaded"
+        seen = lab.run(program, [case for case, _ in entries])
         assert all(observation.status == "answered" for observation in seen)
         yield entries, children_of(warm.process.pid)
 

@@ -6,11 +6,10 @@ import struct
 
 import pytest
 
-from tensorgrade.attempts.in_child import Requests
 from tensorgrade.author.recording.casebook import PUBLIC_SEED, recorded_cases
 from tensorgrade.exchange.cases import Case, seed_for
 from tensorgrade.exchange.references import load_references
-from tensorgrade.runner.wire import unpack
+from tensorgrade.runner.wire import pack, unpack
 from tensorgrade.sandbox.processes import Child
 
 CHAPTERS = (
@@ -52,8 +51,8 @@ def seeds_in(case: Case) -> set[int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_no_number_sent_leads_to_another_case(project, chapter):
-    master, cases, requests = project.course.seed, hidden_cases(project, chapter), Requests()
-    sent = [requests.of(case).message for case in cases]
+    master, cases = project.course.seed, hidden_cases(project, chapter)
+    sent = [pack({"steps": [step.encode() for step in case.steps]}, case.tensors) for case in cases]
     low, high = master % 2**64, master >> 64
     spelled = [
         str(master).encode(),
@@ -117,15 +116,15 @@ def test_a_case_is_sent_at_its_turn_and_without_its_name(judge, project, monkeyp
     assert {verdict.status for verdict in verdicts.values()} == {"passed"}
     references = load_references(project.graders / "references" / f"{chapter}.safetensors")
     cases = [case for case, _ in references.entries]
-    load = ["sent", "got", "got"]  # the file; its text, before it runs; what came of that
-    messages = [unpack(message) for way, message in wire if way == "sent"]
-    (asked, _), *alone = [message for message in messages if message[0]["do"] == "load"]
-    sent = [message for message in messages if message[0]["do"] != "load"]
-    # A find-the-bug exercise has a child of its own, which loads that definition alone.
-    assert [header["alone"][0] for header, _ in alone] == list(references.bugs)
+    (look, _), (load, _), *messages = [unpack(message) for way, message in wire if way == "sent"]
+    alone = [header["program"] for header, _ in messages if "program" in header]
+    sent = [message for message in messages if "program" not in message[0]]
     # The distance from the given code is measured before the file runs.
-    assert {n: given for n, given in asked["exercises"].items() if given} == references.bugs
-    assert [way for way, _ in wire] == load + ["sent", "got"] * (len(cases) + len(alone))
+    assert look["do"] == "look" and load["program"]["alone"] is None
+    assert {n: given for n, given in look["exercises"].items() if given} == references.bugs
+    # A find-the-bug exercise has a child of its own, which loads that definition alone.
+    assert [program["alone"][0] for program in alone] == list(references.bugs)
+    assert [way for way, _ in wire] == ["sent", "got"] * (2 + len(cases) + len(alone))
     for case, (header, tensors) in zip(cases, sent, strict=True):
         assert set(header) == {"do", "id", "steps"} and set(tensors) == set(case.tensors)
         said = json.dumps(header) + " ".join(tensors)

@@ -1,7 +1,7 @@
 """Learner code sees hidden inputs, but cannot bring them into a row: at most 12 bits arrive.
 
 The same attempts arrive once redaction is off, so that they prove something. In the second half
-`Hostile` plays the process that runs learner code: its replies on hidden cases hold a secret.
+`hostile` plays the process that runs learner code: its replies on hidden cases hold a secret.
 """
 
 import ast
@@ -15,15 +15,15 @@ import pytest
 import torch
 
 from tensorgrade.attempts import attempt, pipeline
+from tensorgrade.attempts.attempt import Attempt
 from tensorgrade.attempts.redaction import BITS, FIXED, possible_points, sentences
 from tensorgrade.exchange.cases import Case
-from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, Outcome
+from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, Outcome, TextFacts
 from tensorgrade.exchange.references import Seen, load_references
-from tensorgrade.exchange.text_facts import TextFacts
 from tensorgrade.runner.source import Source
 
 from ..answers.reader import solution
-from ..support import Judge, Project, amount, some
+from ..support import Answering, Judge, Project, amount, some
 
 CH1, CH3 = "ch1_simplified_attention", "ch3_causal_attention"
 SCORES, FIVE = "attention_scores", 5  # characters in a row say that a number has come through
@@ -38,7 +38,7 @@ def letters(number):
     return "k" + "".join("abcdefghij"[int(c)] for c in digits(number))
 
 def forge(**told):
-    serve = sys.modules["runner.serve"]
+    serve = sys.modules["tensorgrade.runner.serve"]
     honest = serve.pack
     def forged(header, tensors=None):
         serve.pack = honest
@@ -123,30 +123,13 @@ def test_the_attempts_are_real(judge: Judge, monkeypatch):
     assert len(came) >= len(tried) // 2, came
 
 
-class Hostile:
-    """A backend that is right on public cases and says anything on hidden ones."""
-
-    device, isolation, definitions_only = "cpu", "none", False
-    warned = ()
-
-    def __init__(self, text: str, run: Callable[[list[Case]], list[Observation]]):
-        self.source, self.run = Source(text, "file.py"), run
-
-    def load(self) -> Loaded:
-        return Loaded(names=tuple(names[0] for names, _, _ in spans_of(self.source.text)))
-
-    def facts(self, bugs) -> TextFacts:
-        return TextFacts(dict.fromkeys(bugs, 1), spans_of(self.source.text))
-
-    def own_parameters(self) -> dict:
-        return {}
-
-    def assign(self, assigned: dict) -> None: ...
-
-    def close(self) -> None: ...
-
-    def fresh(self, stand_ins=None) -> "Hostile":
-        return self
+def hostile(maker, chapter: str, run: Callable[[list[Case]], list[Observation]]) -> Attempt:
+    """Return an attempt whose process says anything on hidden cases."""
+    text = solution(chapter)
+    loaded = Loaded(names=tuple(names[0] for names, _, _ in spans_of(text)))
+    facts = TextFacts(dict.fromkeys(maker.references(chapter).bugs, 1), spans_of(text))
+    lab = Answering(run, loaded, facts)
+    return maker.attempt_with(lab, maker.program(chapter, Source(text, "file.py")))
 
 
 @cache
@@ -172,7 +155,7 @@ def rows(project: Project, judge: Judge, monkeypatch):
             open_one = (lambda case: FAILS) if public_wrong else (lambda case: public[case.id])
             return [say(c, right[id(c)]) if id(c) in right else open_one(c) for c in cases]
 
-        tried = grader.maker.attempt_from(chapter, Hostile(solution(chapter), run))
+        tried = hostile(grader.maker, chapter, run)
         results = grader.collected.results(tried, exercise)
         asked = tried.chapter.exercise(exercise)
         row = pipeline.verdict("eve", asked, tried.exercises[exercise], results)
@@ -261,7 +244,7 @@ def test_points_mistakes_and_sentences_stay_within_the_bits(judge: Judge, chapte
     """What `sentences` gives away is counted once more."""
     judge(CH1, SCORES, "")
     grader = judge.grader(False)
-    tried = grader.maker.attempt_from(chapter, Hostile(solution(chapter), list))
+    tried = hostile(grader.maker, chapter, list)
     part, hidden = tried.exercises[exercise], grader.maker.references(chapter)
     part.seen = [Seen(case, right, right) for case, right in hidden.of(exercise)]
     worth = [check.points for check in grader.collected.call(tried, exercise)[exercise]]

@@ -40,7 +40,7 @@ def keeps_state(part: ExerciseAttempt) -> bool:
         for case, expected in public.of(part.name)
         if case.has_right_values and (alone := last_call_alone(case))
     ]
-    part.attempt.backend.close()  # otherwise state that was stored in earlier cases would remain
+    part.attempt.lab.close()  # otherwise state that was stored in earlier cases would remain
     by_itself = part.attempt.run_public([alone for _, alone, _, _ in entries])
     after_others = part.attempt.run_public([case for case, *_ in entries])
     return any(

@@ -3,7 +3,7 @@
 from ...exchange.observation import Outcome
 from ...judging.errors import ended
 from ...messages.verdicts import OverTime
-from ..backend import OUT_OF_TIME
+from ..lab import OUT_OF_TIME
 from ..redaction import line_of_timeout
 from ..verdict import Status
 from .evidence import Evidence, Explanation

@@ -87,7 +87,7 @@ class Evidence:
         """Return the line of a divergence (in a notebook, within its cell) and its stage."""
         if found is None:
             return None, None
-        return self.part.attempt.backend.source.line_in_cell(found.line), found.stage or None
+        return self.part.attempt.source.line_in_cell(found.line), found.stage or None
 
     def line_of_timeout(self) -> int | None:
         """Return the line at which the time ran out; None if it is unknown or may not be shown."""
@@ -95,7 +95,7 @@ class Evidence:
         worth = [check.points for check in self.checks]
         told = line_of_timeout(self.part, worth, next(filter(None, errors), None))
         at = told.line if told else None
-        return at and self.part.attempt.backend.source.line_in_cell(at)
+        return at and self.part.attempt.source.line_in_cell(at)
 
     def certainty(self, line: int | None) -> Certainty:
         """Return how certain an explanation with this line is."""

@@ -11,6 +11,6 @@ def explain(evidence: Evidence) -> Explanation | None:
         return None
     diagnosis = evidence.finding.diagnosis if evidence.finding else None
     if diagnosis and isinstance(diagnosis.problem, StillRaises) and diagnosis.line:
-        line = evidence.part.attempt.backend.source.line_in_cell(diagnosis.line)
+        line = evidence.part.attempt.source.line_in_cell(diagnosis.line)
         return Explanation(evidence.seen(), line, sure=Certainty.PLACED)
     return Explanation(evidence.seen(), sure=Certainty.OBSERVED)

@@ -10,6 +10,6 @@ def explain(evidence: Evidence) -> Explanation | None:
     if (edit := evidence.repair) is None:
         return None
     _, stage = evidence.place()
-    line = evidence.part.attempt.backend.source.line_in_cell(edit.line)
+    line = evidence.part.attempt.source.line_in_cell(edit.line)
     where = OneEdit(evidence.part.attempt.place(edit.line), edit.idea, edit.code)
     return Explanation(SeenThenWhere(evidence.seen(), where), line, stage, Certainty.REPAIRED)

@@ -22,7 +22,7 @@ from ..recording.digests import pairs_digest
 from ..recording.references import (
     Recording,
     Rows,
-    observe_submission,
+    observe_program,
     pairs_of,
     tell_apart,
 )
@@ -168,11 +168,11 @@ def effects_of_mistakes(recording: Recording) -> dict[str, dict]:
     references = recording.references
     # Grading reads the traces from a file, which does not hold everything.
     public = replace(references, traces=stored_traces(references.traces))
-    seen = observe_submission(recording.bare, [case for case, _ in public.traced_cases])
+    seen = observe_program(recording.bare, [case for case, _ in public.traced_cases])
     right, found = Runnable(recording.source, lambda cases: seen), {}
     for name in recording.mistakes:
         text = recording.source_of((name,))
-        wrong = Runnable(text, partial(observe_submission, recording.submission(text)))
+        wrong = Runnable(text, partial(observe_program, recording.program(text)))
         found[name] = first_effects(recording.exercise, public, right, wrong).as_json()
     return found
 

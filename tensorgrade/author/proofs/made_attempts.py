@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...attempts.attempt import Attempt
-from ...attempts.in_process import InProcess
+from ...attempts.lab import Lab
 from ...attempts.maker import AttemptMaker
 from ...attempts.setup import Setup
 from ...project import Project
@@ -34,7 +34,7 @@ class MadeAttempts:
 
     def attempt(self, chapter: str, source: str, bugs: dict[str, str] | None = None) -> Attempt:
         """Return any source text as an attempt. bugs: the given code of find-the-bug exercises."""
-        backend = InProcess(self.project.submission(chapter, source))
-        attempt = self.maker.attempt_from(chapter, backend)
+        program, lab = self.project.program(chapter, source), Lab(None, self.project.course.limits)
+        attempt = self.maker.attempt_with(lab, program)
         attempt.references = replace(attempt.references, bugs=bugs or {})
         return attempt

@@ -22,7 +22,7 @@ from ..reaching import DEFINITIONS, reached
 from .references import Recording
 
 # The engine's code that records and stores results.
-MADE_WITH = (*RECORDED_WITH, "sources", "attempts/in_process.py", "author/recording")
+MADE_WITH = (*RECORDED_WITH, "sources", "attempts/lab.py", "author/recording")
 # The engine's code that finds the first effects of mistakes.
 COMPARED_WITH = ("judging", "attempts/divergence.py", "attempts/first_effects.py")
 

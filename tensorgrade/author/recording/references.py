@@ -8,8 +8,8 @@ from functools import cached_property, lru_cache
 from itertools import combinations
 from pathlib import Path
 
-from ...attempts.in_process import InProcess
-from ...course import CourseError
+from ...attempts.lab import Lab
+from ...course import CourseError, Limits
 from ...exchange.cases import Case
 from ...exchange.observation import CaughtError, Observation, Outcome
 from ...exchange.references import References
@@ -23,7 +23,7 @@ from ...recognition.mistakes import EditError, Mistake, make, place_of
 from ...recognition.signatures import UNSEEN, Signature, imprint
 from ...runner.serve import seconds
 from ...runner.steps import VERBS, Passing
-from ...sources.submission import Source, Submission
+from ...sources.program import Program, Source
 from .casebook import recorded_cases
 
 Names = tuple[str, ...]  # a version of an exercise: the names of its mistakes
@@ -41,23 +41,23 @@ def known(project: Project, exercise: str) -> list[Mistake]:
 
 def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> list[Observation]:
     """Run a source on the cases in this process. Use it only for code that we wrote."""
-    return observe_submission(project.submission(chapter, source), cases)
+    return observe_program(project.program(chapter, source), cases)
 
 
-def observe_submission(submission: Submission, cases: list[Case]) -> list[Observation]:
-    """Run a submission on the cases in this process."""
-    backend = InProcess(submission)
+def observe_program(program: Program, cases: list[Case]) -> list[Observation]:
+    """Run a program on the cases in this process."""
+    lab = Lab(None, Limits())
     with warnings.catch_warnings(action="ignore"):  # some mistakes cause torch warnings
-        backend.load()
+        lab.load(program)
         with seconds(SECONDS_OF_A_VERSION):
-            return backend.run(cases)
+            return lab.run(program, cases)
 
 
 def build_references(project: Project, chapter: str, exercise: str, hidden: bool) -> References:
     """Run the solution on an exercise's cases. Raise CourseError if it fails on one."""
     cases = recorded_cases(project, chapter, exercise, hidden)
     source = project.solution(chapter).read_text(encoding="utf-8")
-    if broken := InProcess(project.submission(chapter, source)).load().problems:
+    if broken := Lab(None, Limits()).load(project.program(chapter, source)).problems:
         error = broken[0].error
         raise CourseError(
             f"{project.solution(chapter)}:{error.line}: {error.type}: {error.text}, on import"
@@ -213,7 +213,7 @@ class Recording:
             written = len(version) < 2  # pairs are combined automatically
             if written:
                 self.refuse_no_python(version)
-            seen = observe_submission(self.submission(source), cases)
+            seen = observe_program(self.program(source), cases)
             if written:
                 self.refuse_endless(version, cases, seen)
             yield version, seen
@@ -241,14 +241,14 @@ class Recording:
                     f"after {SECONDS_OF_A_VERSION} seconds; a known mistake must finish"
                 )
 
-    def submission(self, text: str) -> Submission:
-        """Return a version as a submission."""
+    def program(self, text: str) -> Program:
+        """Return a version as a program."""
         return replace(self.bare, source=Source(text, f"{self.chapter}.py"))
 
     @cached_property
-    def bare(self) -> Submission:
-        """Return the solution as a submission."""
-        return self.project.submission(self.chapter, self.source)
+    def bare(self) -> Program:
+        """Return the solution as a program."""
+        return self.project.program(self.chapter, self.source)
 
     def fits(self, version: Names) -> bool:
         """Return True if a version's edits can be made together: they do not edit the same text."""

@@ -30,7 +30,7 @@ from ...practice.variants import (
 from ...recognition.fingerprints import Fingerprint
 from ...recognition.imprints import Imprint
 from ...runner.changes import changes
-from ...sources.submission import Source
+from ...runner.source import Source
 from ...views.summary import Results, group
 from ..kit import Kit
 from ..watch.checker import Checker
@@ -102,7 +102,7 @@ class Workshop:
         try:
             found = list(islice(search.matching(entry, known), MATCHES))
         finally:
-            search.attempt.backend.close()
+            search.attempt.lab.close()
         for one in found:
             if message := self.proved(chapter, exercise, mistake, one.text):
                 line = first_difference(search.own, one.definition)
@@ -136,7 +136,7 @@ class Workshop:
         try:
             return group(self.checker.collected.results(attempt, exercise))
         finally:
-            attempt.backend.close()
+            attempt.lab.close()
 
     def passes(self, chapter: str, exercise: str, text: str) -> bool:
         """Return True if a version of the chapter passes the checks of an exercise."""
@@ -176,7 +176,7 @@ class Search:
 
     def __init__(self, attempt: Attempt, exercise: str, chance: random.Random):
         self.attempt, self.exercise, self.chance = attempt, exercise, chance
-        self.text = attempt.backend.source.text
+        self.text = attempt.source.text
         self.own = plain(self.text, exercise)
         self.base = with_definition(self.text, exercise, self.own) if self.own else ""
         self.passes = False

@@ -131,7 +131,7 @@ def checks(checker: Checker, chapter: str, path: Path) -> Results:
     try:
         return group(checker.collected.results(attempt))
     finally:
-        attempt.backend.close()
+        attempt.lab.close()
 
 
 def print_part(console: Console, part: Part) -> None:

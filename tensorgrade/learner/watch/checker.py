@@ -10,20 +10,15 @@ from pathlib import Path
 import torch
 
 from ...attempts.attempt import Attempt
-from ...attempts.backend import Backend
-from ...attempts.in_child import InChild
+from ...attempts.lab import Lab
 from ...attempts.maker import AttemptMaker
-from ...attempts.not_started import run_few_if_not_begun
 from ...attempts.results import CheckResult, Results
 from ...attempts.setup import Setup
 from ...course import Course, Limits
-from ...exchange.cases import Case
-from ...exchange.observation import Observation
 from ...history import remember
 from ...judging.diagnosis import Kind
 from ...runner.reading import parts
 from ...sandbox.processes import ForkServer
-from ...sources.submission import Submission
 from ...testing.collected import CollectedTests
 from ...views.summary import State, group, left_out, state_of
 from .processes import process_for
@@ -32,20 +27,12 @@ NO_STOP = "breakpoint() does not stop here; in `pytest exercises/` it does."
 PATIENCE = 3.0  # time limit in seconds for loading a file, and for each call
 
 
-class Watched(InChild):
-    """A file that a learner is working on; most of its exercises may not be begun."""
-
-    def run(self, cases: list[Case]) -> list[Observation]:
-        """Run the cases. For an exercise that is not begun, run only enough cases to see that."""
-        return run_few_if_not_begun(super().run, self.source.text, cases)
-
-
 class WatchMaker(AttemptMaker):
     """A maker that runs learner code in a separate process, so that it can stop endless loops."""
 
-    def backend(self, submission: Submission) -> Backend:
-        """Return a backend without a sandbox, because public cases need none."""
-        return Watched(submission, self.warm_up(), self.limits, requests=self.requests)
+    def lab(self, chapter: str) -> Lab:
+        """Return a lab without a sandbox, because public cases need none."""
+        return Lab(self.warm_up(), self.limits, few=True)
 
     def warm_up(self) -> ForkServer:
         """Return the process that runs learner code or forks children for it. Raises NotStarted."""
@@ -172,7 +159,7 @@ class Checker:
         The checks are grouped by exercise. Results that no change can affect are reused.
         """
         attempt = self.maker.attempt(chapter, self.path(chapter))
-        now = Pieces.of(attempt.backend.source.text)
+        now = Pieces.of(attempt.source.text)
         try:
             known = self.still_known(attempt, now)
             left = [name for name in attempt.exercises if name not in known]
@@ -180,10 +167,10 @@ class Checker:
             checked = group(self.collected.results(attempt, *left))
             self.before[chapter] = now, known | checked
             remember(self.collected.folder, self.folder, known | checked)
-            breakpoints = "breakpoint()" in attempt.backend.source.text
+            breakpoints = "breakpoint()" in attempt.source.text
             return known | checked, left_out(attempt) + [NO_STOP] * breakpoints
         finally:
-            attempt.backend.close()
+            attempt.lab.close()
 
     def still_known(self, attempt: Attempt, now: Pieces) -> Results:
         """Return the earlier checks of the exercises that no change since then can affect.

@@ -1,4 +1,4 @@
-"""A chapter's code in the form the runner receives: a learner's text or files, and substitutes."""
+"""Programs: everything that changes what a process with learner code does."""
 
 import re
 from dataclasses import asdict, dataclass, field, replace
@@ -10,9 +10,11 @@ from ..runner.source import Source, Unreadable, decode
 from .submitted_files import SubmittedFiles
 
 
-@dataclass(frozen=True)
-class Submission:
-    """One learner's source for one chapter, or the files that contain it.
+@dataclass(frozen=True, eq=False)
+class Program:
+    """One learner's source for one chapter, or the files that contain it, and the course's modules.
+
+    A process that has loaded one program never runs another one, not even an equal copy.
 
     exercises: the names of the chapter's exercises, each with the given code of a find-the-bug
         exercise; empty if learners write the code themselves.
@@ -24,6 +26,8 @@ class Submission:
         parameter for each of the stub's. Other callables are not included.
     alone: an exercise whose definition runs without the rest of the learner's file, and the code
         given for it.
+    definitions_only: True if the file's other statements do not run, because one of them timed out
+        or ended the process.
     """
 
     chapter: str
@@ -34,38 +38,35 @@ class Submission:
     parameters: dict[str, list[str]] = field(default_factory=dict)
     assigned: dict[str, dict[str, str]] = field(default_factory=dict)
     alone: tuple[str, str] | None = None
+    definitions_only: bool = False
 
-    def with_stand_ins(self, sources: dict[str, str]) -> "Submission":
+    def with_stand_ins(self, sources: dict[str, str]) -> "Program":
         """Return a copy in which these definitions, by name, replace the learner's own."""
         return replace(self, given=self.given | sources, rebind=(*self.rebind, *sources))
 
-    def with_definition_alone(self, source: Source, name: str, given: str) -> "Submission":
-        """Return a copy that runs only one definition."""
-        return replace(self, source=source, alone=(name, given))
+    def with_text(self, text: str) -> "Program":
+        """Return a copy with another text instead of the learner's."""
+        return replace(self, source=replace(self.text, text=text))
 
-    def load_request(self, device: str, definitions_only: bool = False) -> dict:
-        """Return the header of the `load` message for the runner."""
-        return {
-            "do": "load",
-            "name": self.chapter,
-            "source": asdict(self.source) if isinstance(self.source, Source) else None,
-            "filename": self.source.filename,
-            "exercises": self.exercises,
-            "parameters": self.parameters,
-            "assigned": self.assigned,
-            "given": self.given,
-            "rebind": list(self.rebind),
-            "definitions_only": definitions_only,
-            "alone": self.alone,
-            "device": device,
-        }
+    @property
+    def text(self) -> Source:
+        """Return the text; an empty one if the files are not read yet."""
+        handed = self.source
+        return handed if isinstance(handed, Source) else Source("", handed.filename)
 
-    def files(self) -> dict[str, torch.Tensor]:
-        """Return the tensors of the `load` message: unread files as bytes."""
+    def to_look_at(self, exercises: dict[str, str]) -> tuple[dict, dict[str, torch.Tensor]]:
+        """Return the request to `look` at the source, with unread files as bytes.
+
+        exercises: the given code of exercises to compare, in addition to the program's own.
+        """
+        source, files = None, {}
         if isinstance(self.source, Source):
-            return {}
-        files = {"content": self.source.content, "script": self.source.script}
-        return {name: as_tensor(content) for name, content in files.items() if content}
+            source = asdict(self.source)
+        else:
+            files = {"content": self.source.content, "script": self.source.script}
+        about = {"filename": self.source.filename, "exercises": self.exercises | exercises}
+        tensors = {name: as_tensor(content) for name, content in files.items() if content}
+        return {"do": "look", "source": source, **about}, tensors
 
 
 def as_tensor(content: bytes) -> torch.Tensor:

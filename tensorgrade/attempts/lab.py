@@ -1,0 +1,332 @@
+"""The lab: it runs programs and returns what came back, as checked records.
+
+Programs run in children of a fork server, or in this process. A child that stalls or crashes is
+ended and costs only the exercise that it stopped in; the next one runs in a fresh child.
+"""
+
+import json
+import secrets
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from math import inf
+from types import ModuleType
+from typing import Protocol
+
+import torch
+
+from ..course import Limits
+from ..exchange.cases import Case
+from ..exchange.observation import (
+    LONGEST_HEADER,
+    CaughtError,
+    Loaded,
+    Looked,
+    Observation,
+    Outcome,
+    Reply,
+    Try,
+    read_loaded,
+    read_looked,
+    read_observation,
+    read_tries,
+    unpacked,
+)
+from ..runner.errors import OutOfTime, may_be_ended
+from ..runner.serve import SPENT, WAITED, Session, answer
+from ..runner.source import Unreadable
+from ..runner.wire import BadMessage, pack, plain
+from ..sandbox.processes import Budget, Child, Ended, ForkServer, OutOfMemory, TimedOut
+from ..sources.program import Program
+from ..sources.submitted_files import SubmittedFiles
+from .not_started import run_few_if_not_begun
+
+SECONDS_OF_SEARCH = 0.2  # seconds of processor time that one request to try edits may use
+# The factor by which a reply may be larger if it holds a whole text and the place of each
+# statement.
+ROOM_FOR_A_TEXT = 4
+BYTES_OF_A_TENSOR = 2048  # that a tensor takes in memory in addition to its numbers
+SECONDS_TO_REPORT = 0.5  # extra time in which a call that timed out can report its line
+# A case's limit counts processor time, so that a busy machine costs nothing. By the clock it may
+# take so many times as long.
+PATIENCE = 3
+# The observation of a case if the whole submission has no seconds left.
+OUT_OF_TIME = Observation(Outcome.TIMEOUT)
+
+
+class Channel(Protocol):
+    """A place where one program runs."""
+
+    def ask(self, asked: dict, tensors: dict[str, torch.Tensor], seconds: float) -> Reply:
+        """Return the reply to a request. Raises TimedOut, Ended or BadMessage."""
+
+    def close(self) -> None:
+        """End the process, if it is another one."""
+
+
+class There:
+    """A child of a fork server as a channel. Its replies are never trusted."""
+
+    def __init__(self, child: Child, most_bytes: int):
+        self.child, self.most_bytes = child, most_bytes
+
+    def ask(self, asked: dict, tensors: dict[str, torch.Tensor], seconds: float) -> Reply:
+        """Return the reply to a request. Raises TimedOut, Ended or BadMessage."""
+        room = ROOM_FOR_A_TEXT if asked["do"] == "look" else 1
+        self.child.send(pack(asked, tensors), seconds)
+        message = self.child.receive(seconds + SECONDS_TO_REPORT, room * self.most_bytes)
+        with self.child.budget.reading():
+            reply = unpacked(message, room * LONGEST_HEADER)
+        self.child.budget.takes(BYTES_OF_A_TENSOR * len(reply[1]))
+        return reply
+
+    def close(self) -> None:
+        """End the process."""
+        self.child.close()
+
+
+class Here:
+    """This process as a channel: for code of the course, and for a learner's own self-check.
+
+    warned: gets a sentence for each warning of Python and torch about the learner's own lines.
+    """
+
+    def __init__(self, warned: list[str]):
+        self.session: Session | None = None
+        self.warned = warned
+
+    def ask(self, asked: dict, tensors: dict[str, torch.Tensor], seconds: float) -> Reply:
+        """Return the reply to a request, as a child would send it. Raises TimedOut."""
+        copies = {name: tensor.clone() for name, tensor in tensors.items()}
+        try:
+            with self.noting_warnings(), may_be_ended():
+                (header, results), self.session = answer(asked, copies, self.session)
+        except OutOfTime:
+            raise TimedOut from None
+        sent = {name: plain(results[name]) for name in sorted(results)}
+        return json.loads(json.dumps(header)), sent
+
+    @contextmanager
+    def noting_warnings(self) -> Iterator[None]:
+        """Collect warnings about the learner's own lines in `warned`, and show none."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        for one in caught:
+            if self.session and one.filename == self.session.source.filename:
+                text = str(one.message).strip().partition(". ")[0].partition("\n")[0].rstrip(".")
+                place = self.session.source.place(one.lineno)
+                sentence = f"A warning at {place}: {text[:200]}."
+                self.warned += [sentence] if sentence not in self.warned else []
+
+    def close(self) -> None:
+        """Forget the program."""
+        self.session = None
+
+
+class Lab:
+    """The place where the programs of one submission run. They share its seconds and bytes.
+
+    server: forks the processes; None runs everything in this process. few: True if an exercise that
+    is not begun runs few cases (see not_started.py), because its author waits for the result.
+    definitions_only: True if only the file's definitions were loaded, because loading all of it
+    timed out or ended the process. warned: warnings about the learner's own lines, one sentence
+    each; empty if they are not recorded.
+    """
+
+    def __init__(
+        self, server: ForkServer | None, limits: Limits, device: str = "cpu", few: bool = False
+    ):
+        self.server, self.limits, self.device, self.few = server, limits, device, few
+        most = (limits.handin_seconds, limits.all_replies_bytes) if server else ()
+        self.budget = Budget(*most)
+        self.definitions_only = False
+        self.warned: list[str] = []
+        self.unused: Channel | None = None  # it has looked at files, and can still load a program
+        self.running: dict[Program, Channel] = {}
+
+    @property
+    def isolation(self) -> str:
+        """The kind of isolation of the processes."""
+        return self.server.isolation if self.server else "in-process"
+
+    @property
+    def is_lost(self) -> bool:
+        """Return True if a child ended or stopped answering: perhaps not the learner's fault."""
+        return self.budget.lost
+
+    @property
+    def is_over(self) -> bool:
+        """Return True if the submission has used up its seconds or its bytes."""
+        return self.budget.used_up or self.budget.full
+
+    @property
+    def longest(self) -> float:
+        """Return the seconds by the clock that one case may take."""
+        return PATIENCE * self.limits.case_seconds
+
+    def opened(self) -> Channel:
+        """Return a channel that has loaded nothing. Raises NotStarted."""
+        channel, self.unused = self.unused, None
+        if channel is not None:
+            return channel
+        if self.server is None:
+            return Here(self.warned)
+        return There(self.server.fork(self.budget), self.limits.reply_bytes)
+
+    def look(self, program: Program, bugs: dict[str, str] | None = None) -> Looked:
+        """Return a program's text and the facts about it, found by a process that runs none of it.
+
+        bugs: by name, the given code of find-the-bug exercises. If a notebook cannot be read, the
+        script beside it counts. Raises Unreadable with a sentence for the learner.
+        """
+        handed = program.source
+        if isinstance(handed, SubmittedFiles) and handed.reason:
+            raise Unreadable(handed.reason)
+        channel = self.opened()
+        try:
+            looked = read_looked(
+                channel.ask(*program.to_look_at(bugs or {}), self.limits.load_seconds)
+            )
+            self.unused, reason = channel, looked.reason
+        except (TimedOut, Ended, BadMessage) as end:
+            channel.close()
+            how = "takes too long" if isinstance(end, TimedOut) else "ends the process that looks"
+            reason = f"{handed.filename} cannot be read: looking for its code {how}."
+        if not reason:
+            return looked
+        if isinstance(handed, SubmittedFiles) and handed.script:
+            return self.look(replace(program, source=handed.without_notebook()), bugs)
+        raise Unreadable(reason)
+
+    def load(self, program: Program) -> Loaded:
+        """Load a program. If it times out or ends the process, load only its definitions."""
+        loaded = self.try_to_load(program)
+        if loaded.status in (Outcome.TIMEOUT, Outcome.KILLED) and not self.definitions_only:
+            self.definitions_only = True
+            loaded = self.try_to_load(program)
+        return loaded
+
+    def try_to_load(self, program: Program) -> Loaded:
+        """Load a program in a fresh process, and return the result or how that failed."""
+        self.end(program)
+        channel, limits = self.opened(), self.limits
+        whole = replace(program, definitions_only=self.definitions_only)
+        in_time = (limits.case_seconds, self.longest, limits.reply_bytes)
+        asked: dict = {"do": "run", "program": asdict(whole), "device": self.device}
+        asked["limits"] = in_time if self.server else (0, 0, inf)
+        try:
+            loaded = read_loaded(channel.ask(asked, {}, limits.load_seconds))
+        except (TimedOut, Ended, BadMessage) as end:
+            channel.close()
+            return Loaded(how_it_ended(end))
+        self.running[program] = channel
+        return loaded
+
+    def channel_with(self, program: Program) -> Channel | None:
+        """Return the channel that has loaded a program; None if there is none and no new one."""
+        if program not in self.running and not self.is_over:
+            self.load(program)
+        return None if self.is_over else self.running.get(program)
+
+    def run(self, program: Program, cases: list[Case]) -> list[Observation]:
+        """Run the cases one after another, and return an Observation for each.
+
+        Cases after a failure get an Observation too.
+        """
+        if self.few or self.server is None:
+            text = program.text.text
+            return run_few_if_not_begun(lambda some: self.run_all(program, some), text, cases)
+        return self.run_all(program, cases)
+
+    def run_all(self, program: Program, cases: list[Case]) -> list[Observation]:
+        """Run all cases until one gives no result."""
+        channel = self.channel_with(program)
+        if channel is None:
+            return [self.without_result(Outcome.KILLED)] * len(cases)
+        seen: list[Observation] = []
+        for case in cases:
+            seen.append(self.run_one(channel, case))
+            if seen[-1].status != Outcome.ANSWERED:
+                self.end(program)
+                break
+        return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
+
+    def run_one(self, channel: Channel, case: Case) -> Observation:
+        """Return the observation of one case.
+
+        The request holds inputs, but no answer. Its number is random, so learner code cannot write
+        a reply before the request arrives.
+        """
+        number = str(secrets.randbits(64))
+        asked = {"do": "run", "id": number, "steps": [step.encode() for step in case.steps]}
+        try:
+            seen = read_observation(channel.ask(asked, case.tensors, self.longest), number)
+        except OutOfMemory:
+            return replace(self.without_result(Outcome.KILLED), error=CaughtError("MemoryError"))
+        except (TimedOut, Ended, BadMessage) as end:
+            return self.without_result(how_it_ended(end), isinstance(end, TimedOut))
+        error = seen.error
+        if error is None or error.type != "OutOfTime" or error.text not in (SPENT, WAITED):
+            return seen
+        # Processor time is the code's own, but a wait may be the machine's.
+        self.budget.lost |= error.text == WAITED
+        return self.without_result(Outcome.TIMEOUT, True, error)
+
+    def tries(
+        self, program: Program, name: str, line: int, case: Case, first: int, most: int
+    ) -> list[Try]:
+        """Return the results of some small edits of a definition, nearest to a line first.
+
+        first, most: the index of the first edit to try, and the largest number of edits.
+        """
+        channel, number = self.channel_with(program), str(secrets.randbits(64))
+        asked: dict = {"do": "run", "id": number, "steps": [step.encode() for step in case.steps]}
+        wanted = {"name": name, "line": line, "first": first, "most": most}
+        asked["edits"] = wanted | {"seconds": SECONDS_OF_SEARCH}
+        try:
+            if channel is None:
+                return []
+            reply = channel.ask(asked, case.tensors, self.limits.case_seconds)
+            return read_tries(reply, number)
+        except (TimedOut, Ended, BadMessage):
+            self.end(program)
+            return []
+
+    def without_result(
+        self, how: Outcome, late: bool = False, where: CaughtError | None = None
+    ) -> Observation:
+        """Return the observation of a case without a result.
+
+        late: True if the case used up its own seconds. where: an error with the line that the case
+        had reached, as the learner's process reports it.
+        """
+        line = where.line if where else None
+        text = f"{self.limits.case_seconds:g} seconds" if self.server else str(OutOfTime())
+        waited = CaughtError("OutOfTime", text, line) if late else None
+        return OUT_OF_TIME if self.budget.used_up else Observation(how, error=waited)
+
+    def module(self, program: Program) -> ModuleType:
+        """Return the module of a program of the course, which runs in this process."""
+        channel = self.channel_with(program)
+        assert isinstance(channel, Here) and channel.session, "only this process shares its modules"
+        return channel.session.runner.module
+
+    def end(self, program: Program) -> None:
+        """End the process that has loaded a program, if there is one."""
+        if channel := self.running.pop(program, None):
+            channel.close()
+
+    def close(self) -> None:
+        """End all processes. The lab may be used again."""
+        for program in [*self.running]:
+            self.end(program)
+        if self.unused:
+            self.unused.close()
+            self.unused = None
+
+
+def how_it_ended(end: Exception) -> Outcome:
+    """Return the status for an exchange that ended with this error."""
+    return Outcome.TIMEOUT if isinstance(end, TimedOut) else Outcome.KILLED
