@@ -31,12 +31,11 @@ from ..exchange.observation import (
     read_looked,
     read_observation,
     read_tries,
-    unpacked,
 )
 from ..runner.errors import OutOfTime, may_be_ended
 from ..runner.serve import SPENT, WAITED, Session, answer
 from ..runner.source import Unreadable
-from ..runner.wire import BadMessage, pack, plain
+from ..runner.wire import BadMessage, pack, plain, unpack
 from ..sandbox.processes import Budget, Child, Ended, ForkServer, OutOfMemory, TimedOut
 from ..sources.program import Program
 from ..sources.submitted_files import SubmittedFiles
@@ -73,11 +72,13 @@ class There:
 
     def ask(self, asked: dict, tensors: dict[str, torch.Tensor], seconds: float) -> Reply:
         """Return the reply to a request. Raises TimedOut, Ended or BadMessage."""
-        room = ROOM_FOR_A_TEXT if asked["do"] == "look" else 1
+        # A text may have very many statements; no learner code has run that could send more.
+        looks = asked["do"] == "look"
+        most = self.most_bytes * (ROOM_FOR_A_TEXT if looks else 1)
         self.child.send(pack(asked, tensors), seconds)
-        message = self.child.receive(seconds + SECONDS_TO_REPORT, room * self.most_bytes)
+        message = self.child.receive(seconds + SECONDS_TO_REPORT, most)
         with self.child.budget.reading():
-            reply = unpacked(message, room * LONGEST_HEADER)
+            reply = unpack(message, None if looks else LONGEST_HEADER)
         self.child.budget.takes(BYTES_OF_A_TENSOR * len(reply[1]))
         return reply
 

@@ -18,7 +18,7 @@ from msgspec import Meta
 from ..runner.edits import Edit, Idea
 from ..runner.source import Source
 from ..runner.values import MOST_TENSORS
-from ..runner.wire import BadMessage, unpack
+from ..runner.wire import BadMessage
 from .text import printable
 from .values import Reader, Tree
 
@@ -261,11 +261,6 @@ class Tried(Sent):
 
 Tries = Annotated[tuple[Tried, ...], Meta(max_length=MOST_TRIES)]
 Reply = tuple[dict, dict[str, torch.Tensor]]  # a header, and tensors by name
-
-
-def unpacked(message: bytes, most_header_bytes: int = LONGEST_HEADER) -> Reply:
-    """Return the header and the tensors of an untrusted message. Raises BadMessage."""
-    return unpack(message, most_header_bytes)
 
 
 def decoded(told: object, kind: Callable[..., Record]) -> Record:

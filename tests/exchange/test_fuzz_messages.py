@@ -13,6 +13,7 @@ from safetensors.torch import save
 
 from tensorgrade.exchange.observation import (
     DTYPES,
+    LONGEST_HEADER,
     MOST_ITEMS,
     Loaded,
     Observation,
@@ -21,7 +22,6 @@ from tensorgrade.exchange.observation import (
     read_observation,
     read_tries,
     tidy,
-    unpacked,
 )
 from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.values import plain, shown, sized
@@ -83,7 +83,7 @@ def reads(read, *arguments):
     """Return a reader's record, checked, or None for BadMessage; other errors fail the test."""
     message, *more = arguments
     try:
-        found = read(message if read is unpack else unpacked(message), *more)
+        found = read(message if read is unpack else unpack(message, LONGEST_HEADER), *more)
     except BadMessage:
         return None
     if isinstance(found, Observation):
@@ -210,7 +210,7 @@ def test_any_tree(told, other):
 @pytest.mark.parametrize("tree", [{"tensor": "nowhere"}, [{"tensor": "x"}, {"tensor": ""}]])
 def test_a_tensor_that_was_not_sent_agrees_with_nothing(tree):
     """Not even with itself."""
-    found = read_observation(unpacked(tree_reply(tree)), "a")
+    found = read_observation(unpack(tree_reply(tree)), "a")
     assert ValueJudge(found, found, {}).gap("x0").how == "type"
 
 

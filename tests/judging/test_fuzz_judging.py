@@ -19,11 +19,10 @@ from tensorgrade.exchange.observation import (
     Outcome,
     TextFacts,
     read_observation,
-    unpacked,
 )
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.instructor.grader import Grader
-from tensorgrade.runner.wire import BadMessage, pack
+from tensorgrade.runner.wire import BadMessage, pack, unpack
 from tensorgrade.sources.program import Source
 
 from ..support import ROOT, Answering
@@ -71,7 +70,7 @@ def hostile(maker, chapter: str, names: list[str], choose) -> Attempt:
         tensors = dict(expected.tensors)
         choose(header, tensors)
         try:
-            return read_observation(unpacked(pack(header, tensors)), case.id)
+            return read_observation(unpack(pack(header, tensors)), case.id)
         except (BadMessage, ValueError):
             return Observation(Outcome.KILLED)
 
