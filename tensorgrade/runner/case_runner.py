@@ -3,7 +3,6 @@
 Objects stay in this process and are known outside by a handle. The steps are defined in steps.py.
 """
 
-import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from torch import nn
 
 from .binding import Parameters, bound, by_name, in_order, parameters_of
 from .errors import OutOfTime, describe_error
-from .names import as_asked, likeness, match_parameters
+from .names import as_asked, match_parameters
 from .torch_state import standard_torch
 from .tracing import StageRecorder
 from .values import (
@@ -293,28 +292,6 @@ def seed_everything(seed: int, device: str) -> None:
     torch.default_generator.manual_seed(seed)
     if device != "cpu":
         torch.cuda.manual_seed(seed)
-
-
-METHODS = ("__init__", "forward")
-
-
-def methods_meant(found: object) -> dict[str, str]:
-    """Give a module class the required methods that it has only under similar names.
-
-    Return the similar names by the required names; {} if the argument is no module class.
-    """
-    renamed: dict[str, str] = {}
-    if not (inspect.isclass(found) and issubclass(found, nn.Module)):
-        return renamed
-    for method in METHODS:
-        if getattr(found, method) is not getattr(nn.Module, method):
-            continue
-        own = [n for n, v in vars(found).items() if callable(v) and not hasattr(nn.Module, n)]
-        near = [n for n in own if likeness(method, n) >= 0.6]
-        if len(near) == 1:
-            setattr(found, method, vars(found)[near[0]])
-            renamed[method] = near[0]
-    return renamed
 
 
 def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[dict, dict]:

@@ -23,7 +23,6 @@ from .case_runner import (
     gradients,
     is_tensor,
     load_weights,
-    methods_meant,
     parts_of,
     refilled,
     scattered,
@@ -31,7 +30,7 @@ from .case_runner import (
 )
 from .instrumentation import ChangeTrace, OperationCounter, ShapeTrace, describe_module
 from .names import as_asked
-from .second_device import DEVICE, SecondDevice, TwoDevices
+from .second_device import DEVICE, SecondDevice, TwoDevices, name_left
 from .values import MOST_PARTS, MOST_TEXT, Tree
 
 MOST_LINES, LONGEST_LINE = 12, 200  # of the output of a call, for display
@@ -71,7 +70,6 @@ class Construct(Passing):
     def run(self, runner: CaseRunner) -> None:
         seed_everything(self.seed, runner.device)
         found = runner.find(self.name, self.given)
-        runner.understood(methods_meant(found))
         with runner.recorder or nullcontext():
             called = "" if self.given else self.name
             made = runner.call(found, self.values(runner), called)
@@ -175,10 +173,10 @@ class Move(Passing):
         arguments = {name: v.to(DEVICE) if is_tensor(v) else v for name, v in given}
         facts = runner.header["facts"].setdefault(self.result, {"left": ""})
         try:
-            with SecondDevice(moved, str(runner.module.__file__)):
+            with SecondDevice():
                 runner.call(moved, arguments, runner.called_in(self))
         except TwoDevices as error:
-            facts["left"] = error.left
+            facts["left"] = name_left(error, moved, str(runner.module.__file__))
             raise
 
     def describe(self, arguments: str) -> str:
