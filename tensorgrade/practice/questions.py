@@ -15,11 +15,12 @@ from typing import Any
 
 import torch
 
-from ..attempts.attempt import Attempt, with_steps
+from ..attempts.attempt import Attempt
 from ..attempts.in_child import InChild
 from ..attempts.public_side import read_trace
 from ..exchange.cases import Case, spoken, spoken_shape
 from ..exchange.observation import Observation
+from ..exchange.traces import with_stages
 from .variants import definition, edits_on, is_mistake, is_odd, plain
 
 FEWEST_OPTIONS, MOST_OPTIONS = 3, 4
@@ -125,7 +126,7 @@ class Asker:
     def shape(self) -> Question | None:
         """Ask for the shape of a value on a line."""
         for case, _ in self.some_cases():
-            steps = read_trace(self.run(with_steps(case, trace=True))[0])
+            steps = read_trace(self.run(with_stages(case))[0])
             found: dict[tuple[int, str], set] = {}
             for line, name, size in steps:
                 found.setdefault((line, name), set()).add(size)
@@ -153,7 +154,7 @@ class Asker:
     def shapes_by_slip(self, case: Case, line: int, name: str) -> list[tuple[int, ...]]:
         """Return the shapes that the value has after small edits of its line."""
         assert isinstance(self.attempt.backend, InChild)
-        tries = self.attempt.backend.tries(self.exercise, line, with_steps(case, trace=True), 0, 20)
+        tries = self.attempt.backend.tries(self.exercise, line, with_stages(case), 0, 20)
         steps = [one for _, seen in tries for one in read_trace(seen)]
         sizes = [size for at, named, size in steps if (at, named) == (line, name)]
         return [size for size in dict.fromkeys(sizes) if isinstance(size, tuple) and size]

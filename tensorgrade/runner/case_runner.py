@@ -6,6 +6,7 @@ Objects stay in this process and are known outside by a handle. The steps are de
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from itertools import islice
 from types import ModuleType
@@ -16,16 +17,17 @@ from torch import nn
 
 from .binding import Parameters, bound, by_name, in_order, parameters_of
 from .errors import OutOfTime, describe_error
+from .instrumentation import Snapshot
 from .names import as_asked, match_parameters
 from .torch_state import standard_torch
-from .tracing import StageRecorder
+from .tracing import Recorder
 from .values import (
-    MOST_BITS,
     MOST_PARTS,
     MOST_TENSORS,
-    PLAIN,
     Packer,
     Tree,
+    is_tensor,
+    special_kind,
     unpack,
 )
 
@@ -153,7 +155,7 @@ class CaseRunner:
         """Run the steps once."""
         self.tensors = tensors
         traced = any(step.stages for step in steps)
-        self.recorder = StageRecorder(str(self.module.__file__)) if traced else None
+        self.recorder = Recorder(str(self.module.__file__)) if traced else None
         self.objects: dict[str, Any] = {}
         self.made_of: dict[str, str] = {}  # by object, the requested name of its class
         self.returned: dict[str, Any] = {}  # by the names of the results, for later calls
@@ -217,6 +219,12 @@ class CaseRunner:
         assigned = self.assigned.get(called) or assign(order, parameters)
         positional, named = bound(function, parameters, assigned, arguments)
         return function(*positional, **named)
+
+    def recording(
+        self, facts: dict[str, Any], watched: Mapping[str, Snapshot]
+    ) -> AbstractContextManager:
+        """Return a context that records the code inside, if the case requests it."""
+        return self.recorder.during(facts, watched) if self.recorder else nullcontext()
 
     def called_in(self, step: Step) -> str:
         """Return the stub's name of the callable of a step: `f`, or `Layer.forward`."""
@@ -377,43 +385,6 @@ ABOUT_DTYPES = re.compile(
 )
 
 
-def is_tensor(value: object) -> TypeGuard[torch.Tensor]:
-    return isinstance(value, torch.Tensor)
-
-
-def special_kind(tensor: torch.Tensor) -> str:
-    """Return a word for the reason why a tensor is not stored as plain numbers; empty if it is.
-
-    >>> special_kind(torch.eye(2).to_sparse()), special_kind(torch.eye(2))
-    ('sparse', '')
-    """
-    if tensor.is_nested:
-        return "nested"
-    if tensor.is_quantized:
-        return "quantized"
-    if tensor.is_meta:
-        return "meta"
-    if tensor.layout is not torch.strided:
-        return "sparse"
-    return "complex" if tensor.is_complex() and tensor.dtype != torch.complex64 else ""
-
-
-class Snapshot:
-    """The content of a value at one moment: of a container, or an object's state and attributes."""
-
-    def __init__(self, value: Any):
-        self.value, self.before = value, state_of(value)
-
-    def changed(self) -> bool:
-        """Return True if the content has changed since then, in any entry."""
-        (was, tensors), (now, others) = self.before, state_of(self.value, copies=False)
-        return (
-            was != now
-            or tensors.keys() != others.keys()
-            or not all(same(tensor, others[place]) for place, tensor in tensors.items())
-        )
-
-
 def gradients(
     results: tuple[torch.Tensor, ...], leaves: list[torch.Tensor], seeds: tuple[torch.Tensor, ...]
 ) -> tuple[torch.Tensor | None, ...]:
@@ -436,65 +407,6 @@ def gradients(
             )
         sums.append((result * seed).sum())
     return torch.autograd.grad(sum(sums[1:], sums[0]), leaves, allow_unused=True)
-
-
-def same(before: torch.Tensor, after: torch.Tensor) -> bool:
-    """Return True if two tensors agree in dtype, shape and every entry."""
-    return before.dtype == after.dtype and torch.equal(before, after)
-
-
-def state_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tensor]]:
-    """Return a value as text, and the tensors in it by place.
-
-    Of objects inside it that are not plain values or containers, only the type is included.
-    copies: copy the tensors. Otherwise return the tensors themselves, for a comparison at once.
-    """
-    tensors: dict[str, torch.Tensor] = {}
-
-    def noted(place: str, tensor: torch.Tensor) -> Tree:
-        if not special_kind(tensor):
-            tensors[place] = tensor.detach().clone() if copies else tensor
-        return {"tensor": place}
-
-    if is_tensor(value):  # by far the most frequent case
-        noted("", value)
-        return "", tensors
-    if is_brief(value):
-        return repr(value), tensors
-    if not hasattr(value, "__dict__"):
-        return repr(Packer(noted).pack(value, "")), tensors
-    brief: dict[str, object] = {}
-    held: dict[str, object] = {}
-    for name, part in attributes_of(value).items():  # most parts of a module are brief
-        if is_tensor(part):
-            brief[name] = noted(name, part)
-        else:
-            (brief if is_brief(part) else held)[name] = part
-    return repr((brief, Packer(noted).pack(held, ""))), tensors
-
-
-def is_brief(value: object) -> bool:
-    """Return True if Python's own text of a value is short and complete."""
-    return type(value) in PLAIN and (type(value) is not int or value.bit_length() <= MOST_BITS)
-
-
-REGISTERED = ("_parameters", "_buffers")  # attributes that hold a module's own tensors by name
-
-
-def attributes_of(owner: Any) -> dict[str, Any]:
-    """Return an object's attributes by name, including those of a module's submodules.
-
-    Of a module's own attributes with a leading underscore, only its tensors are included.
-    """
-    if not isinstance(owner, nn.Module):
-        return vars(owner)
-    held: dict[str, Any] = {}
-    for prefix, module in owner.named_modules():
-        own = vars(module)
-        held |= {f"{prefix}.{name}": v for name, v in own.items() if not name.startswith("_")}
-        for registered in REGISTERED:
-            held |= {f"{prefix}.{name}": tensor for name, tensor in own[registered].items()}
-    return held
 
 
 def is_list(value: object) -> TypeGuard[list | tuple]:

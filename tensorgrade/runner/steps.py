@@ -5,9 +5,8 @@ refers to tensors and objects by name. Its results are collected under its resul
 """
 
 import copy
-import io
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, ClassVar
@@ -18,22 +17,18 @@ from torch import nn
 from .case_runner import (
     KEYS,
     CaseRunner,
-    Snapshot,
     Step,
     gradients,
-    is_tensor,
     load_weights,
     parts_of,
     refilled,
     scattered,
     seed_everything,
 )
-from .instrumentation import ChangeTrace, OperationCounter, ShapeTrace, describe_module
+from .instrumentation import OperationCounter, Snapshot, describe_module
 from .names import as_asked
 from .second_device import DEVICE, SecondDevice, TwoDevices, name_left
-from .values import MOST_PARTS, MOST_TEXT, Tree
-
-MOST_LINES, LONGEST_LINE = 12, 200  # of the output of a call, for display
+from .values import MOST_PARTS, Tree, is_tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,9 +191,6 @@ class Call(Passing):
     constants: arguments that need no gradient.
     no_grad: runs inside `torch.no_grad()`.
     unkept: does not store the result.
-
-    Further data for messages: `trace` records intermediate shapes. `changes` records the lines that
-    change inputs. `keep_prints` records the first printed lines.
     """
 
     about = "either"
@@ -216,9 +208,6 @@ class Call(Passing):
     constants: list[str] = field(default_factory=list)
     no_grad: bool = False
     unkept: bool = False
-    trace: bool = False
-    changes: bool = False
-    keep_prints: bool = False
 
     def describe(self, arguments: str) -> str:
         called = self.name or (f".{self.path}" if self.path else "its forward")
@@ -234,16 +223,9 @@ class Call(Passing):
         watcher = OperationCounter() if self.watch else None
         facts = runner.header["facts"].setdefault(self.result, {})
         returned: object = None
-        recorded, traced = runner.recorder or nullcontext(), self.tracer(runner, facts, before)
         learning = torch.no_grad() if self.no_grad else nullcontext()
         try:
-            with (
-                watcher or nullcontext(),
-                recorded,
-                traced,
-                self.record_output(facts),
-                learning,
-            ):
+            with watcher or nullcontext(), runner.recording(facts, before), learning:
                 target = runner.target(self)
                 returned = runner.call(target, arguments, runner.called_in(self))
                 kind = type(returned).__name__
@@ -294,37 +276,6 @@ class Call(Passing):
         }
         names |= {"self": self.on} if self.on else {}
         return {name: runner.held_under(handle) for name, handle in names.items()}
-
-    def tracer(
-        self, runner: CaseRunner, facts: dict, before: dict[str, Snapshot]
-    ) -> ShapeTrace | nullcontext:
-        """Return a trace of intermediate shapes, or of lines that change inputs."""
-        filename = str(runner.module.__file__)
-        if self.changes:
-            changes = ChangeTrace(filename, {name: one.changed for name, one in before.items()})
-            facts["changed_at"] = changes.lines
-            return changes
-        if self.trace:
-            shapes = ShapeTrace(filename)
-            facts["trace"] = shapes.steps
-            return shapes
-        return nullcontext()
-
-    @contextmanager
-    def record_output(self, facts: dict) -> Iterator[None]:
-        """Store the first lines that the code inside prints, if the step keeps them.
-
-        They are stored even if the call fails.
-        """
-        if not self.keep_prints:
-            yield
-            return
-        with redirect_stdout(io.StringIO()) as said:
-            try:
-                yield
-            finally:
-                lines = said.getvalue()[: MOST_TEXT + 1].splitlines()
-                facts["said"] = [line[:LONGEST_LINE] for line in lines[: MOST_LINES + 1]]
 
     def keep_gradients(self, runner: CaseRunner, returned: object, leaves: dict) -> None:
         """Store the gradients with respect to inputs and parameters, added up over all results."""
