@@ -24,7 +24,7 @@ from typing import Any
 
 import torch
 
-from ..exchange.cases import Case, Planned, record
+from ..exchange.cases import Case, record
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..judging.diagnosis import Diagnosis, Finding, Kind
@@ -32,7 +32,7 @@ from ..judging.tensor_comparison import disagreement
 from ..messages.verdicts import EarlierIsWrong
 from ..recognition.signatures import imprint
 from ..runner.source import Source
-from ..runner.steps import Call, Move
+from ..runner.steps import Step
 from ..sources.submission import Submission
 from .attempt import Attempt, ExerciseAttempt
 from .backend import Backend
@@ -215,7 +215,7 @@ class Helpers:
         if secrets.randbelow(NEW_FOR_EACH_OLD) == 0:
             self.repeat_a_case()
 
-        asked = Planned(Call, name, {"gradient": gradient, "named": arguments})
+        asked = Step("call", name, arguments={"gradient": gradient, "named": arguments})
         (observed,) = self.backend.run([record(name, "asked", [asked])])
         return observed
 
@@ -324,7 +324,7 @@ def expected_with(
 
 def is_computed(case: Case) -> bool:
     """Return True if a case computes numbers; cases on a second device compute nothing."""
-    return not any(isinstance(step, Move) for step in case.steps)
+    return not any(step.verb == "move" for step in case.steps)
 
 
 def loaded(source: Source, chapter: str) -> InProcess:

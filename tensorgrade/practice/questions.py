@@ -229,7 +229,7 @@ class Asker:
         """Ask which gradients change if a line is removed, or get lost if it is detached."""
         entries = self.attempt.references.of(self.exercise)
         for case, _ in (one for one in entries if len(one[0].calls) == 1):
-            if not case.calls[0].gradient:
+            if not case.calls[0].options.get("gradient"):
                 continue
             before = gradients_in(self.run(case)[0])
             if not 2 <= len(before) <= 8:

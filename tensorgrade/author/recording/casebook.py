@@ -6,8 +6,9 @@ from typing import Any, TypeVar
 
 import torch
 
-from ...exchange.cases import Case, Draw, Planned, record, seed_for
+from ...exchange.cases import Case, Draw, record, seed_for
 from ...project import Project
+from ...runner.steps import Step
 from .drawings import Drawn
 
 PUBLIC_SEED = 7
@@ -22,7 +23,7 @@ class WrittenCase:
     """
 
     name: str
-    steps: tuple[Planned, ...]
+    steps: tuple[Step, ...]
     dtype: torch.dtype = torch.float64
     settings: dict = field(default_factory=dict)
 
@@ -42,7 +43,7 @@ class WrittenCase:
 
 
 def case(
-    name: str, *steps: Planned, dtype: torch.dtype = torch.float64, **settings: Any
+    name: str, *steps: Step, dtype: torch.dtype = torch.float64, **settings: Any
 ) -> WrittenCase:
     """Return a case with the steps to take. Tests ask for it by its name, `group/which`.
 
@@ -51,7 +52,7 @@ def case(
     return WrittenCase(name, steps, dtype, settings)
 
 
-def shown(name: str, *steps: Planned, **settings: Any) -> WrittenCase:
+def shown(name: str, *steps: Step, **settings: Any) -> WrittenCase:
     """Return a case that learners see in full, in float32. Graders do not use it."""
     return WrittenCase(name, steps, torch.float32, settings | {"shown": True})
 
