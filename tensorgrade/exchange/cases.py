@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import torch
 
@@ -101,15 +101,6 @@ class Case:
     def id(self) -> str:
         """Return an identifier that is unique within the chapter."""
         return f"{self.exercise}:{self.name}"
-
-
-class CaseSettings(TypedDict, total=False):
-    """The settings of a case that an author may give in addition to its steps; see Case."""
-
-    shown: bool
-    signature: str
-    rate: str
-    parts: str
 
 
 class Draw:
@@ -242,9 +233,12 @@ def record(
     steps: Sequence[Step],
     value: Callable[[Any], Any] = lambda value: value,
     seeds: Callable[[int], int] = int,
-    **settings: Unpack[CaseSettings],
+    **settings: Any,
 ) -> Case:
-    """Return the case with these steps. value, seeds: see CaseWriter. Raises CourseError."""
+    """Return the case with these steps. Raises CourseError.
+
+    value, seeds: see CaseWriter. settings: the other fields of Case.
+    """
     writer = CaseWriter(exercise, value, seeds)
     try:
         for written in steps:

@@ -19,7 +19,7 @@ from safetensors.torch import load, save
 from ..course import CourseError
 from ..runner.steps import decode
 from ..runner.wire import plain
-from .cases import Case, CaseSettings
+from .cases import Case
 from .observation import CaughtError, Observation, Outcome
 from .traces import Trace, trace_from_json, with_stages
 
@@ -101,7 +101,7 @@ def stored_traces(traces: Mapping[str, Trace]) -> StoredTraces:
     return StoredTraces(text, {row: torch.cat(values) for row, values in rows.values.items()})
 
 
-SETTINGS = tuple(CaseSettings.__annotations__)
+SETTINGS = ("shown", "signature", "rate", "parts")  # fields of a Case
 TRACES = "ways|"  # prefix for the rows of traced values
 
 
