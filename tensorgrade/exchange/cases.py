@@ -5,11 +5,9 @@ An author writes a case once (`tensorgrade.author`), with numbers that are still
 solution (the reference), on each mistake (its fingerprint) and on each learner's attempt.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import blake2b
 from typing import Any
 
 import torch
@@ -101,28 +99,6 @@ class Case:
     def id(self) -> str:
         """Return an identifier that is unique within the chapter."""
         return f"{self.exercise}:{self.name}"
-
-
-class Draw:
-    """Seeded numbers for cases: float64 by default, and the same on every platform.
-
-    >>> Draw(1).normal(2).shape, Draw(1).weights(3, 2).abs().min() > 0.5
-    (torch.Size([2]), tensor(True))
-    """
-
-    def __init__(self, seed: int, dtype: torch.dtype = torch.float64):
-        self.generator, self.dtype = torch.Generator().manual_seed(seed), dtype
-
-    def normal(self, *shape: int) -> torch.Tensor:
-        """Return standard normal numbers."""
-        drawn = torch.randn(shape, generator=self.generator, dtype=torch.float64)
-        return drawn.to(self.dtype)
-
-    def weights(self, *shape: int) -> torch.Tensor:
-        """Return numbers of about ±0.8, none near zero, so that any wrong scale is visible."""
-        size = 0.6 + 0.4 * torch.rand(*shape, generator=self.generator, dtype=torch.float64)
-        signs = torch.rand(*shape, generator=self.generator, dtype=torch.float64) < 0.5
-        return torch.where(signs, -size, size).to(self.dtype)
 
 
 @dataclass(frozen=True)
@@ -246,19 +222,6 @@ def record(
     except CourseError as error:
         raise CourseError(f"{exercise}, case {name}: {error}") from None
     return Case(exercise, name, tuple(writer.steps), writer.tensors, **settings)
-
-
-def seed_for(master: int, *purpose: str | int) -> int:
-    """Return a seed of 63 bits for one purpose; it reveals neither master nor other seeds.
-
-    This holds only if master cannot be guessed. The hash is public, so the key is the only secret.
-
-    >>> seed_for(1, "mean", "a/1") == seed_for(1, "mean/a", "1")
-    False
-    """
-    key = blake2b(str(master).encode()).digest()
-    digest = blake2b(json.dumps(purpose).encode(), digest_size=8, key=key).digest()
-    return int.from_bytes(digest, "big") >> 1
 
 
 def last_call_alone(case: Case) -> tuple[Case, str] | None:

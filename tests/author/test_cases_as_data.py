@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from tensorgrade.author import call, case, computed, construct, describe, load, normal, weights
+from tensorgrade.author.recording.drawings import Draw, seed_for
 from tensorgrade.course import CourseError
-from tensorgrade.exchange.cases import Draw, seed_for
 
 
 def recorded(*steps, **settings):

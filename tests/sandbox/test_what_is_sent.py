@@ -8,7 +8,8 @@ import pytest
 
 from tensorgrade.attempts.in_child import Requests
 from tensorgrade.author.recording.casebook import PUBLIC_SEED, recorded_cases
-from tensorgrade.exchange.cases import Case, seed_for
+from tensorgrade.author.recording.drawings import seed_for
+from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.references import load_references
 from tensorgrade.runner.wire import unpack
 from tensorgrade.sandbox.processes import Child

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 import torch
 
-from ...exchange.cases import Case, Draw, record, seed_for
+from ...exchange.cases import Case, record
 from ...project import Project
 from ...runner.steps import Step
-from .drawings import Drawn
+from .drawings import Draw, seed_for
 
 PUBLIC_SEED = 7
 Sizes = TypeVar("Sizes")
@@ -37,7 +37,7 @@ class WrittenCase:
         def own_seed(written: int) -> int:
             return seed_for(seed, exercise, self.name, "seed", written)
 
-        draw = Drawn(Draw(seed_for(seed, exercise, self.name), self.dtype))
+        draw = Draw(seed_for(seed, exercise, self.name), self.dtype)
         seeds = own_seed if hidden else int
         return record(exercise, self.name, self.steps, draw.value, seeds, **self.settings)
 
