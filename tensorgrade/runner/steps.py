@@ -6,7 +6,7 @@ to tensors and objects by name. Its results are collected under its result name.
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -172,23 +172,17 @@ def call(
         arguments = {k: refill(passed.get(k), v) for k, v in arguments.items()}
     runner.passed[step.result] = arguments
     leaves = take_leaves(arguments, constants) if gradient else {}
-    handles = persistent(step)
-    values = arguments | {name: runner.held_under(handle) for name, handle in handles.items()}
-    before = {name: Snapshot(value) for name, value in values.items()}
     facts = runner.header["facts"].setdefault(step.result, {})
-    watcher = OperationCounter() if watch else None
-    with watcher or nullcontext(), torch.no_grad() if no_grad else nullcontext():
-        returned, kind = recorded(runner, step, arguments, facts, before)
-    changed = [name for name, one in before.items() if one.changed()]
-    facts["changed"] = [name for name in changed if name not in handles]
-    if altered := [name for name in changed if name in handles]:
-        facts["altered"] = altered
+    watcher = OperationCounter() if watch else nullcontext()
+    learning = torch.no_grad() if no_grad else nullcontext()
+    with noting_changes(runner, step, arguments, facts) as watched, watcher as seen, learning:
+        returned, kind = recorded(runner, step, arguments, facts, watched)
+    if seen:
+        facts |= {"operations": dict(seen.counts), "largest": seen.largest}
+        facts["tracked"] = seen.calls.tracked
     runner.returned[step.result] = returned
     if not unkept:
         runner.keep(step.result, returned, kind)
-    if watcher:
-        facts["operations"], facts["largest"] = dict(watcher.counts), watcher.largest
-        facts["tracked"] = watcher.calls.tracked
     if gradient:
         keep_gradients(runner, step, returned, gradient, leaves)
 
@@ -199,18 +193,25 @@ VERBS: dict[str, Callable[..., None]] = {
 }
 
 
-def persistent(step: Step) -> dict[str, str]:
-    """Return the handles of the objects that a call uses and that outlive it, by their names.
+@contextmanager
+def noting_changes(
+    runner: "CaseRunner", step: Step, arguments: dict[str, Any], facts: dict[str, Any]
+) -> Iterator[dict[str, Snapshot]]:
+    """Yield a snapshot of each value of a call, and report those that the code inside changes.
 
-    These are objects among the arguments, and the called object as `self`.
+    `changed` has the names of arguments, `altered` those of objects that outlive the call: objects
+    among the arguments, and the called object as `self`.
     """
-    passed = {k: v["object"] for k, v in step.arguments.items() if is_object(v)}
-    return passed | ({"self": step.on} if step.on else {})
-
-
-def is_object(value: Tree) -> bool:
-    """Return True if a tree refers to an object of an earlier step."""
-    return isinstance(value, dict) and "object" in value
+    passed = step.arguments.items()
+    handles = {name: v["object"] for name, v in passed if isinstance(v, dict) and "object" in v}
+    handles |= {"self": step.on} if step.on else {}
+    values = arguments | {name: runner.held_under(handle) for name, handle in handles.items()}
+    before = {name: Snapshot(value) for name, value in values.items()}
+    yield before
+    changed = [name for name, one in before.items() if one.changed()]
+    facts["changed"] = [name for name in changed if name not in handles]
+    if altered := [name for name in changed if name in handles]:
+        facts["altered"] = altered
 
 
 def recorded(
