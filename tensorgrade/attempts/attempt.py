@@ -19,6 +19,7 @@ from ..course import Chapter, Course, Tolerance
 from ..exchange.cases import Case
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome, TextFacts
 from ..exchange.references import References, Seen
+from ..exchange.traces import with_stages
 from ..judging.checked import CheckedExercise
 from ..judging.checks import bind_checks
 from ..judging.course_checks import CourseChecks
@@ -30,7 +31,6 @@ from ..messages.message import Message
 from ..recognition.fingerprints import Fingerprints
 from ..recognition.signatures import imprint
 from ..runner.source import Source, Unreadable
-from ..runner.steps import Call
 from ..sources.program import Program
 from .lab import Lab
 from .pairs import Pairs
@@ -223,22 +223,19 @@ class Attempt:
             return program
         return self.copies.setdefault(program, replace(program))
 
-    def rerun(
-        self, name: str, case_name: str, *, trace: bool = False, keep_prints: bool = False
-    ) -> Observation | None:
-        """Run a public case of an exercise again, and return the result with further data.
+    def rerun(self, name: str, case_name: str) -> Observation | None:
+        """Run a public case of an exercise again, and record what happens inside its calls.
 
-        trace: record intermediate shapes. keep_prints: record printed lines. Return None if the
-        attempt has no such case, if the file did not load, or if the cases are hidden. On hidden
-        cases, the data come from the learner's process, so they could repeat hidden inputs.
+        Return None if the attempt has no such case, if the file did not load, or if the cases are
+        hidden. On hidden cases, the data come from the learner's process, so they could repeat
+        hidden inputs.
         """
         seen = self.exercises[name].seen
         case = next((one.case for one in seen if one.case.name == case_name), None)
         if case is None or self.loaded.status != Outcome.LOADED or self.references.hidden:
             return None
         with quietly():
-            asked = with_steps(case, trace=trace, keep_prints=keep_prints)
-            (observed,) = self.lab.run(self.program_of(name), [asked])
+            (observed,) = self.lab.run(self.program_of(name), [with_stages(case)])
         return observed
 
     @cached_property
@@ -397,16 +394,3 @@ def quietly() -> Iterator[None]:
     """Hide the output of learner code that runs again."""
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         yield
-
-
-def with_steps(
-    case: Case, *, trace: bool = False, changes: bool = False, keep_prints: bool = False
-) -> Case:
-    """Return a copy of a case whose calls record further data; see `Call` in runner/steps.py."""
-    more = (
-        replace(step, trace=trace, changes=changes, keep_prints=keep_prints)
-        if isinstance(step, Call)
-        else step
-        for step in case.steps
-    )
-    return replace(case, steps=tuple(more))

@@ -19,7 +19,6 @@ from ..messages.divergence import (
     SaysAll,
 )
 from ..messages.message import Sentences
-from ..runner.steps import Mode, Passing
 from .attempt import ExerciseAttempt, cached_for_file
 
 MOST_READ = 3  # values read by the diverging line for which the computing line is reported
@@ -68,7 +67,7 @@ def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool
 
 def has_size_one(case: Case) -> bool:
     """Return True if a step of a case passes the integer 1 for an argument."""
-    passed = (step.arguments.values() for step in case.steps if isinstance(step, Passing))
+    passed = (step.arguments.values() for step in case.steps)
     return any(type(value) is int and value == 1 for values in passed for value in values)
 
 
@@ -191,7 +190,7 @@ def known_names(case: Case, trace: Trace) -> set[str]:
 
 def is_idle(part: ExerciseAttempt, line: int, case: Case) -> bool:
     """Return True if a line creates a dropout layer and the case runs in evaluation mode."""
-    training = any(step.training for step in case.steps if isinstance(step, Mode))
+    training = any(step.options["training"] for step in case.steps if step.verb == "mode")
     return "Dropout(" in part.attempt.submitted.code(line) and not training
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import torch
 
-from ..exchange.cases import Case, Planned, record
+from ..exchange.cases import Case, record
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..judging.diagnosis import Diagnosis, Finding, Kind
@@ -32,7 +32,7 @@ from ..judging.tensor_comparison import disagreement
 from ..messages.verdicts import EarlierIsWrong
 from ..recognition.signatures import imprint
 from ..runner.source import Source
-from ..runner.steps import Call, Move
+from ..runner.steps import Step
 from ..sources.program import Program
 from .attempt import Attempt, ExerciseAttempt
 from .lab import Lab
@@ -214,7 +214,7 @@ class Helpers:
         if secrets.randbelow(NEW_FOR_EACH_OLD) == 0:
             self.repeat_a_case()
 
-        asked = Planned(Call, name, {"gradient": gradient, "named": arguments})
+        asked = Step("call", name, arguments={"gradient": gradient, "named": arguments})
         (observed,) = self.attempt.lab.run(self.program, [record(name, "asked", [asked])])
         return observed
 
@@ -323,7 +323,7 @@ def expected_with(
 
 def is_computed(case: Case) -> bool:
     """Return True if a case computes numbers; cases on a second device compute nothing."""
-    return not any(isinstance(step, Move) for step in case.steps)
+    return not any(step.verb == "move" for step in case.steps)
 
 
 def seen_with_helpers(

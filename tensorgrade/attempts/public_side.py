@@ -76,7 +76,7 @@ def names_to_report(part: ExerciseAttempt) -> Names:
 
 def trace(part: ExerciseAttempt, case: str) -> list[Step]:
     """Run a case again and return the tensors that the learner's own code computes."""
-    observed = part.attempt.rerun(part.name, case, trace=True)
+    observed = part.attempt.rerun(part.name, case)
     lines = part.attempt.submitted.lines
     return [
         Step(line, name, size, part.attempt.place(line), function_at(lines, line))
@@ -105,7 +105,7 @@ def function_at(lines: Sequence[str], line: int) -> str:
 def printed_lines(part: ExerciseAttempt, case: str) -> list[str]:
     """Run a case again and return the first lines that the learner's own code prints."""
     may_print = part.attempt.submitted.prints_when_called
-    observed = part.attempt.rerun(part.name, case, keep_prints=True) if may_print else None
+    observed = part.attempt.rerun(part.name, case) if may_print else None
     told = [facts.get("said") for facts in observed.facts.values()] if observed else []
     lines = [line for one in told if isinstance(one, list) for line in one]
     return [line for line in lines if isinstance(line, str)]  # learner code may report anything

@@ -5,23 +5,29 @@ An author writes a case once (`tensorgrade.author`), with numbers that are still
 solution (the reference), on each mistake (its fingerprint) and on each learner's attempt.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import blake2b
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 import torch
 
 from ..course import CourseError
-from ..runner.case_runner import Step
-from ..runner.steps import Call, Load, Passing
+from ..runner.steps import Step
 from ..runner.values import Packer, Tree
 from .text import short
 from .values import kind, shown, sized, unjudged
 
 LONGEST_ARGUMENT = 60
+# By verb, an author's keywords that are no arguments. For other verbs that is all of them.
+SETTINGS = {
+    "construct": {"given", "dtype", "seed"},
+    "move": {"result"},
+    "call": {"path", "result", "seed", "gradient", "constants", "scattered", "refilled", "watch"}
+    | {"no_grad", "unkept"},
+}
+RESULTS = {"describe": "module", "move": "moved", "call": "result"}  # names, unless an author's own
+MAKERS = ("construct", "duplicate")  # verbs that make an object, which later steps may use
 
 
 @dataclass(frozen=True)
@@ -60,8 +66,7 @@ class Case:
     @property
     def passed(self) -> list[tuple[str, Tree]]:
         """Return the names and values of the arguments of all steps."""
-        asking = (step for step in self.steps if isinstance(step, Passing))
-        return [item for step in asking for item in step.arguments.items()]
+        return [item for step in self.steps for item in step.arguments.items()]
 
     @property
     def passed_tensors(self) -> list[tuple[str, torch.Tensor]]:
@@ -72,13 +77,13 @@ class Case:
     @property
     def weights(self) -> dict[str, str]:
         """Return the key in `tensors` of each weight to copy in, by the parameter's name."""
-        loads = (step for step in self.steps if isinstance(step, Load))
-        return {name: key for step in loads for name, key in step.weights.items()}
+        loads = (step.options["weights"] for step in self.steps if step.verb == "load")
+        return {name: key for weights in loads for name, key in weights.items()}
 
     @property
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[Step]:
         """Return the calls among the steps."""
-        return [step for step in self.steps if isinstance(step, Call)]
+        return [step for step in self.steps if step.verb == "call"]
 
     def asked(self, argument: str) -> Any:
         """Return the value of an argument in the first step that has it.
@@ -94,51 +99,6 @@ class Case:
     def id(self) -> str:
         """Return an identifier that is unique within the chapter."""
         return f"{self.exercise}:{self.name}"
-
-
-class CaseSettings(TypedDict, total=False):
-    """The settings of a case that an author may give in addition to its steps; see Case."""
-
-    shown: bool
-    signature: str
-    rate: str
-    parts: str
-
-
-class Draw:
-    """Seeded numbers for cases: float64 by default, and the same on every platform.
-
-    >>> Draw(1).normal(2).shape, Draw(1).weights(3, 2).abs().min() > 0.5
-    (torch.Size([2]), tensor(True))
-    """
-
-    def __init__(self, seed: int, dtype: torch.dtype = torch.float64):
-        self.generator, self.dtype = torch.Generator().manual_seed(seed), dtype
-
-    def normal(self, *shape: int) -> torch.Tensor:
-        """Return standard normal numbers."""
-        drawn = torch.randn(shape, generator=self.generator, dtype=torch.float64)
-        return drawn.to(self.dtype)
-
-    def weights(self, *shape: int) -> torch.Tensor:
-        """Return numbers of about ±0.8, none near zero, so that any wrong scale is visible."""
-        size = 0.6 + 0.4 * torch.rand(*shape, generator=self.generator, dtype=torch.float64)
-        signs = torch.rand(*shape, generator=self.generator, dtype=torch.float64) < 0.5
-        return torch.where(signs, -size, size).to(self.dtype)
-
-
-@dataclass(frozen=True, eq=False)
-class Planned:
-    """A step as an author writes it, in which random values are not drawn yet.
-
-    target: the name of a definition, the step that creates the object, or None for the default.
-    given: settings and arguments, in their order. Its entry `named` has arguments whose names are
-        those of settings.
-    """
-
-    verb: type[Step]
-    target: "str | Planned | None" = None
-    given: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -169,53 +129,55 @@ class CaseWriter:
         self.exercise, self.value, self.seeds = exercise, value, seeds
         self.steps: list[Step] = []
         self.tensors: dict[str, torch.Tensor] = {}
-        self.objects: dict[Planned, str] = {}  # by the step that creates it, the name of an object
+        self.objects: dict[int, str] = {}  # names of objects, by the id() of the step that makes it
 
-    def write(self, planned: Planned) -> None:
-        """Add a step. Raises CourseError if it cannot be sent."""
-        verb, about = planned.verb, self.about(planned)
-        drawn = {name: self.value(value) for name, value in planned.given.items()}
-        named = drawn.pop("named", {})
-        known = verb.settings if issubclass(verb, Passing) else tuple(drawn)
-        settings = {name: drawn.pop(name) for name in known if name in drawn}
-        about |= {name: self.setting(name, v, about | settings) for name, v in settings.items()}
-        if issubclass(verb, Passing):
-            passed = (drawn | named).items()
-            about["arguments"] = {name: self.spell(name, value) for name, value in passed}
-        if verb.makes_object:
-            made = sum(step.makes_object for step in self.steps)
-            about["result"] = self.objects[planned] = f"object{made}"
-        self.steps.append(verb(**about))
+    def write(self, written: Step) -> None:
+        """Add a step as an author writes it, with its settings among the arguments.
 
-    def about(self, planned: Planned) -> dict[str, Any]:
+        The argument `named` has arguments whose names are those of settings. Raises CourseError if
+        the step cannot be sent.
+        """
+        verb, target = written.verb, self.target(written)
+        drawn = {name: self.value(value) for name, value in written.arguments.items()}
+        named, known = drawn.pop("named", {}), SETTINGS.get(verb) or set(drawn)
+        options = {name: drawn.pop(name) for name in [*drawn] if name in known}
+        path, result = options.pop("path", ""), options.pop("result", RESULTS.get(verb, ""))
+        if verb in MAKERS:
+            made = sum(step.verb in MAKERS for step in self.steps)
+            result = self.objects[id(written)] = f"object{made}"
+        step = Step(verb, path=path, result=result, **target)
+        options = {name: self.option(name, value, step) for name, value in options.items()}
+        arguments = {name: self.spell(name, value) for name, value in (drawn | named).items()}
+        self.steps.append(replace(step, options=options, arguments=arguments))
+
+    def target(self, written: Step) -> dict[str, Any]:
         """Return a step's target: by default the object made last, otherwise the exercise."""
-        verb, target = planned.verb, planned.target
-        if isinstance(target, Planned):
-            return {"on": self.objects[target]}
-        if target or verb.about == "exercise" or (verb.about == "either" and not self.objects):
-            return {"name": target or self.exercise}
+        if written.on:
+            return {"on": self.objects[id(written.on)]}
+        about_exercise = written.verb == "construct" or (
+            written.verb == "call" and not self.objects
+        )
+        if written.name or about_exercise:
+            return {"name": written.name or self.exercise}
         if not self.objects:
-            raise CourseError(f"`{verb.__name__.lower()}` is about an object, and none is made yet")
+            raise CourseError(f"`{written.verb}` is about an object, and none is made yet")
         return {"on": [*self.objects.values()][-1]}
 
-    def setting(self, name: str, value: Any, step: dict[str, Any]) -> Any:
-        """Return the stored form of a setting.
-
-        step: the step's other settings known so far.
-        """
+    def option(self, name: str, value: Any, step: Step) -> Any:
+        """Return the stored form of a step's option."""
         match name:
             case "seed":
                 return None if value is None else self.seeds(value)
-            case "gradient":
-                place = f"{step.get('result', 'result')}.gradient"
-                if isinstance(value, tuple):
-                    return [self.keep(f"{place}.{n}", part) for n, part in enumerate(value)]
-                return None if value is None else [self.keep(place, value)]
+            case "gradient" if value is not None:
+                if not isinstance(value, tuple):
+                    return [self.keep(f"{step.result}.gradient", value)]
+                names = (f"{step.result}.gradient.{number}" for number in range(len(value)))
+                return list(map(self.keep, names, value))
             case "weights":
-                place = f"{step['on']}.{len(self.steps)}"  # weights may be loaded twice
+                place = f"{step.on}.{len(self.steps)}"  # weights may be loaded twice
                 return {key: self.keep(f"{place}.{key}", part) for key, part in value.items()}
             case "source":
-                return self.objects[value]
+                return self.objects[id(value)]
             case "constants":
                 return list(value)
         return value
@@ -231,8 +193,8 @@ class CaseWriter:
 
     def handle_of(self, value: object) -> Tree | None:
         """Return a reference to an object that an earlier step makes; None for other values."""
-        if isinstance(value, Planned):
-            return {"object": self.objects[value]}
+        if isinstance(value, Step):
+            return {"object": self.objects[id(value)]}
         return {"object": value.handle} if isinstance(value, Part) else None
 
     def keep(self, key: str, value: torch.Tensor) -> str:
@@ -244,32 +206,22 @@ class CaseWriter:
 def record(
     exercise: str,
     name: str,
-    steps: Sequence[Planned],
+    steps: Sequence[Step],
     value: Callable[[Any], Any] = lambda value: value,
     seeds: Callable[[int], int] = int,
-    **settings: Unpack[CaseSettings],
+    **settings: Any,
 ) -> Case:
-    """Return the case with these steps. value, seeds: see CaseWriter. Raises CourseError."""
+    """Return the case with these steps. Raises CourseError.
+
+    value, seeds: see CaseWriter. settings: the other fields of Case.
+    """
     writer = CaseWriter(exercise, value, seeds)
     try:
-        for planned in steps:
-            writer.write(planned)
+        for written in steps:
+            writer.write(written)
     except CourseError as error:
         raise CourseError(f"{exercise}, case {name}: {error}") from None
     return Case(exercise, name, tuple(writer.steps), writer.tensors, **settings)
-
-
-def seed_for(master: int, *purpose: str | int) -> int:
-    """Return a seed of 63 bits for one purpose; it reveals neither master nor other seeds.
-
-    This holds only if master cannot be guessed. The hash is public, so the key is the only secret.
-
-    >>> seed_for(1, "mean", "a/1") == seed_for(1, "mean/a", "1")
-    False
-    """
-    key = blake2b(str(master).encode()).digest()
-    digest = blake2b(json.dumps(purpose).encode(), digest_size=8, key=key).digest()
-    return int.from_bytes(digest, "big") >> 1
 
 
 def last_call_alone(case: Case) -> tuple[Case, str] | None:
@@ -277,7 +229,8 @@ def last_call_alone(case: Case) -> tuple[Case, str] | None:
 
     Return None if there is only one call, or if the last one uses results of the others.
 
-    >>> first, last = Planned(Call, "f", {"result": "one"}), Planned(Call, "f", {"x": 1})
+    >>> first = Step("call", "f", arguments={"result": "one"})
+    >>> last = Step("call", "f", arguments={"x": 1})
     >>> alone, name = last_call_alone(record("mean", "a/1", [first, last]))
     >>> name, alone.passed
     ('result', [('x', 1)])
@@ -288,7 +241,7 @@ def last_call_alone(case: Case) -> tuple[Case, str] | None:
     given = {part for value in last.arguments.values() for part in objects_in(value)}
     if {step.result for step in before} & {handle.partition(".")[0] for handle in given}:
         return None
-    alone = replace(last, refilled="")
+    alone = replace(last, options=last.options | {"refilled": ""})
     steps = (alone if step is last else step for step in case.steps if step not in before)
     return replace(case, steps=tuple(steps)), last.result
 
@@ -311,7 +264,8 @@ def spoken(case: Case, hidden: bool = True) -> str:
 
     hidden: show only the sizes of texts and lists.
 
-    >>> spoken(record("mean", "a/1", [Planned(Call, None, {"x": torch.ones(2, 3), "dim": 1})]))
+    >>> asked = Step("call", arguments={"x": torch.ones(2, 3), "dim": 1})
+    >>> spoken(record("mean", "a/1", [asked]))
     'mean(x: (2, 3), dim=1)'
     """
     said = (spoken_step(case, step, hidden) for step in case.steps)
@@ -320,11 +274,19 @@ def spoken(case: Case, hidden: bool = True) -> str:
 
 def spoken_step(case: Case, step: Step, hidden: bool) -> str:
     """Describe a step in words; empty if that says nothing to a learner."""
-    passed = step.arguments if isinstance(step, Passing) else {}
-    arguments = ", ".join(f"{k}{spoken_value(case, v, hidden)}" for k, v in passed.items())
-    made = passed_as(case, step.result) if step.makes_object else ""
-    said = step.describe(arguments)
-    return f"{made} = {said}" if made and said else said
+    arguments = ", ".join(f"{k}{spoken_value(case, v, hidden)}" for k, v in step.arguments.items())
+    match step.verb:
+        case "construct":
+            made = passed_as(case, step.result)
+            return f"{made} = {step.name}({arguments})" if made else f"{step.name}({arguments})"
+        case "mode":
+            return ".train()" if step.options["training"] else ".eval()"
+        case "move":
+            return f"its forward({arguments}) on another device"
+        case "call":
+            called = step.name or (f".{step.path}" if step.path else "its forward")
+            return f"{called}({arguments})"
+    return ""
 
 
 def passed_as(case: Case, handle: str) -> str:

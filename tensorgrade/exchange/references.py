@@ -17,9 +17,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 
 from ..course import CourseError
-from ..runner.steps import Construct, decode
+from ..runner.steps import decode
 from ..runner.wire import plain
-from .cases import Case, CaseSettings
+from .cases import Case
 from .observation import CaughtError, Observation, Outcome
 from .traces import Trace, trace_from_json, with_stages
 
@@ -101,7 +101,7 @@ def stored_traces(traces: Mapping[str, Trace]) -> StoredTraces:
     return StoredTraces(text, {row: torch.cat(values) for row, values in rows.values.items()})
 
 
-SETTINGS = tuple(CaseSettings.__annotations__)
+SETTINGS = ("shown", "signature", "rate", "parts")  # fields of a Case
 TRACES = "ways|"  # prefix for the rows of traced values
 
 
@@ -127,7 +127,7 @@ class References:
     def asked_by_name(self, exercise: str) -> set[str]:
         """Return the names of the learner's file that an exercise's cases construct or call."""
         steps = [step for case, _ in self.of(exercise) for step in case.steps if step.name]
-        return {s.name for s in steps if not (isinstance(s, Construct) and s.given)}
+        return {s.name for s in steps if not s.options.get("given")}
 
     @cached_property
     def traced_cases(self) -> list[tuple[Case, Observation]]:

@@ -5,7 +5,6 @@ They are requested only for cases that learners have, never for hidden ones.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeGuard
 
 import torch
 
@@ -14,6 +13,7 @@ from .observation import Observation
 from .text import printable
 
 MOST, MOST_LINES = 200, 8
+LINES = range(1, 10**7)  # possible numbers of a line
 
 
 @dataclass(frozen=True)
@@ -75,54 +75,44 @@ def with_stages(case: Case) -> Case:
 
 
 def read_trace(observed: Observation) -> Trace:
-    """Return the trace in an observation; an empty one if the report is malformed."""
-    steps: list = observed.fact("stages", "steps", default=[])
-    last = observed.facts.get("stages", {}).get("last")
-    if not all(is_step(at, step) for at, step in enumerate(steps[:MOST])):
-        return Trace()
-    stages = tuple(
-        Stage(
-            next(iter(lines), 0),
-            printable(operation)[:40],
-            tuple(inputs),
-            tuple(printable(str(name))[:40] for name in names),
-            observed.tensors.get(f"stage.{at}"),
-            tuple(lines[1:]),
+    """Return the trace in an observation; an empty one if there is none or if it is malformed."""
+    told = observed.facts.get("stages", {})
+    try:
+        steps = told["steps"][:MOST]
+        stages = tuple(
+            read_stage(at, step, observed.tensors.get(f"stage.{at}"))
+            for at, step in enumerate(steps)
         )
-        for at, (lines, operation, inputs, names) in enumerate(steps[:MOST])
-    )
-
-    def places(what: str) -> tuple[int, ...]:
-        told: list = observed.fact("stages", what, default=[])
-        return tuple(at for at in told if isinstance(at, int) and 0 <= at < len(stages))
-
-    raised: list = observed.fact("stages", "raised", default=[])
-    through = tuple(raised[:MOST_LINES]) if all(map(is_line, raised)) else ()
-    end = last if is_line(last) else 0
-    back, failed, unused = map(places, ("returned", "failed", "unused"))
-    cut = observed.facts.get("stages", {}).get("cut") is True
-    return Trace(stages, back, end, through, failed, unused, cut)
+        places = range(len(stages))
+        returned, failed, unused = (
+            numbers(told[name], places) for name in ("returned", "failed", "unused")
+        )
+        (last,) = numbers([told["last"]], range(LINES.stop))
+        raised = numbers(told["raised"], LINES)[:MOST_LINES]
+        return Trace(stages, returned, last, raised, failed, unused, told["cut"] is True)
+    except (KeyError, TypeError, ValueError):
+        return Trace()
 
 
-def is_step(at: int, step: object) -> bool:
-    """Return True if the argument is a valid step at this position: no input comes after it."""
-    if not isinstance(step, list) or len(step) != 4:
-        return False
-    lines, operation, inputs, names = step
-    return (
-        isinstance(lines, list)
-        and len(lines) <= MOST_LINES
-        and all(map(is_line, lines))
-        and isinstance(operation, str)
-        and isinstance(names, list)
-        and isinstance(inputs, list)
-        and all(isinstance(place, int) and 0 <= place < at for place in inputs)
-    )
+def read_stage(at: int, told: list, value: torch.Tensor | None) -> Stage:
+    """Return the stage at a position; its inputs come before it.
+
+    Raises TypeError or ValueError if it is malformed.
+    """
+    lines, operation, inputs, names = told
+    if not isinstance(operation, str) or not isinstance(names, list) or len(lines) > MOST_LINES:
+        raise ValueError("not a stage")
+    line, *callers = numbers(lines, LINES) or (0,)
+    names = tuple(printable(str(name))[:40] for name in names)
+    operation, places = printable(operation)[:40], numbers(inputs, range(at))
+    return Stage(line, operation, places, names, value, tuple(callers))
 
 
-def is_line(number: object) -> TypeGuard[int]:
-    """Return True if the argument can be a line number."""
-    return isinstance(number, int) and 0 < number < 10**7
+def numbers(told: object, among: range) -> tuple[int, ...]:
+    """Return a list of integers as a tuple. Raises ValueError if one is not in the range."""
+    if not isinstance(told, list) or not all(type(one) is int and one in among for one in told):
+        raise ValueError("not integers in the range")
+    return tuple(told)
 
 
 def trace_from_json(stored: list, values: dict[str, torch.Tensor]) -> Trace:

@@ -16,7 +16,6 @@ from ..exchange.text import short
 from ..messages import errors
 from ..messages.message import Clauses, Message, Plain
 from ..messages.results import WeightName
-from ..runner.steps import Construct
 from .diagnosis import Diagnosis, Kind
 from .protocols import JudgedAttempt
 
@@ -358,7 +357,7 @@ def other_name(name: str, error: CaughtError, case: Case) -> Message | None:
 
 def is_of_class(case: Case) -> bool:
     """Return True if a case makes an object of the exercise's class."""
-    return any(isinstance(step, Construct) for step in case.steps)
+    return any(step.verb == "construct" for step in case.steps)
 
 
 MODULES = {name: f"import {name}" for name in ("math", "random", "copy", "itertools", "torch")}

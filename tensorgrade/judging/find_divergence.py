@@ -23,7 +23,6 @@ from ..messages.divergence import (
     StartsWithOtherNumber,
     UnknownShape,
 )
-from ..runner.steps import Passing
 from .divergence import Divergence
 from .remarks import same
 from .right_values import is_nan, normal, tells
@@ -196,8 +195,7 @@ def should_come_back(compared: Comparison) -> ShouldComeBack | None:
     given = next((name for name, tensor in passed if same(tensor, compared.asked[0])), "")
     if not given:
         return None
-    last = compared.case.steps[-1]
-    others = last.arguments.items() if isinstance(last, Passing) else ()
+    others = compared.case.steps[-1].arguments.items()
     plain = tuple(f"{name}={value}" for name, value in others if not isinstance(value, dict))
     return ShouldComeBack(given, plain)
 

@@ -21,7 +21,6 @@ from ..messages.names import ByNameOnly, OtherOrder, StubCalls
 from ..recognition.fingerprints import Fingerprints, imprints_of, recognize, right_imprints
 from ..runner.binding import BY_NAME, POSITIONAL, Parameters, in_order
 from ..runner.names import likeness
-from ..runner.steps import Construct, Duplicate, Passing
 from .course_checks import CourseChecks
 
 MOST = 24  # orders that are tried
@@ -281,12 +280,12 @@ def calls_in(case: Case) -> Iterator[tuple[str, dict]]:
     """Yield each callable that a case uses, such as `f` or `Layer.forward`, with its arguments."""
     made: dict[str, str] = {}
     for step in case.steps:
-        if isinstance(step, Duplicate):
+        if step.verb == "duplicate":
             made[step.result] = made[step.on]
-        elif isinstance(step, Construct):
-            made[step.result] = "" if step.given else step.name
+        elif step.verb == "construct":
+            made[step.result] = "" if step.options.get("given") else step.name
             yield made[step.result], step.arguments
-        elif isinstance(step, Passing):
+        elif step.verb in ("call", "move"):
             method = f"{made.get(step.on, '')}.{step.path or 'forward'}"
             yield step.name or method, step.arguments
 

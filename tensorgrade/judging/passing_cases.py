@@ -21,7 +21,6 @@ from ..messages.remarks import (
     RightWhere,
     SizeOf,
 )
-from ..runner.steps import Mode
 from .tensor_comparison import disagreement
 from .value_comparison import ValueJudge
 
@@ -91,7 +90,7 @@ Trait = CalledInMode | IsPassed | IsNumber | AreEqual
 
 def traits(case: Case) -> Iterator[Trait]:
     """Yield the properties of a case: its mode, arguments and sizes, the simplest first."""
-    modes = [step.training for step in case.steps if isinstance(step, Mode)]
+    modes = [step.options["training"] for step in case.steps if step.verb == "mode"]
     if len(set(modes)) == 1:
         yield CalledInMode(bool(modes[0]))
     yield from map(IsPassed, passed_in(case))

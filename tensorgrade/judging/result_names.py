@@ -14,7 +14,7 @@ from ..messages.results import (
     Result,
     WeightName,
 )
-from ..runner.steps import Call, Describe, Duplicate, Load, Mode, Read
+from ..runner.steps import Step
 from .errors import holder_of
 from .protocols import JudgedExercise
 
@@ -24,13 +24,13 @@ def result_name(exercise: JudgedExercise, name: str, case: Case) -> Message:
     if is_within(name):
         return Quoted(name)
     for step in case.steps:
-        if isinstance(step, Read) and f"{name}.".startswith(f"{step.result}."):
+        if step.verb == "read" and f"{name}.".startswith(f"{step.result}."):
             return part_of(name.removeprefix(step.result), Quoted(step.result))
     whole, _, part = name.partition(".")
     if whole == "gradient":
         return GradientOf(weight_name(exercise, part))
-    verbs = {step.result: type(step) for step in case.steps if step.result}
-    if verbs.get(whole) is Describe:
+    verbs = {step.result: step.verb for step in case.steps if step.result}
+    if verbs.get(whole) == "describe":
         owner, reloaded = owner_of(whole, case)
         return KeptParameter(parameter(exercise, part), owner, reloaded)
     return part_of(part, Result(*call_of(whole, case)))
@@ -38,15 +38,15 @@ def result_name(exercise: JudgedExercise, name: str, case: Case) -> Message:
 
 def not_the_same(exercise: JudgedExercise, name: str, case: Case) -> Message:
     """Return the message that a result differs from `result`, and how their two calls differ."""
-    twins = {step.result for step in case.steps if isinstance(step, Duplicate)}
+    twins = {step.result for step in case.steps if step.verb == "duplicate"}
     calls = {call.result: call for call in case.calls}
-    call = calls.get(name.partition(".")[0], Call())
+    call = calls.get(name.partition(".")[0], Step("call"))
     if call.on in twins:
         return CopyDiffers()
     what = result_name(exercise, name, case)
-    if call.no_grad:
+    if call.options.get("no_grad"):
         return DiffersWithoutGradients(what)
-    return NotTheSame(what, scattered=call.scattered)
+    return NotTheSame(what, scattered=call.options.get("scattered", False))
 
 
 def weight_name(exercise: JudgedExercise, name: str) -> WeightName:
@@ -82,7 +82,7 @@ def is_within(name: str) -> bool:
 def owner_of(name: str, case: Case) -> tuple[str, tuple[str, ...]]:
     """Return the owner of described parameters, and the objects that have received new weights.
 
-    name: the result of a Describe step. The owner is the argument that the described
+    name: the result of a `describe` step. The owner is the argument that the described
     object is passed as; "" for the only object of a case. New weights count if they were loaded
     after the previous description of the same object.
     """
@@ -91,10 +91,10 @@ def owner_of(name: str, case: Case) -> tuple[str, tuple[str, ...]]:
     owner = passed_as(case, looked.on)
     if not owner:
         return "" if name == "module" else name, ()
-    looks = (n for n in range(at) if isinstance(case.steps[n], Describe))
+    looks = (n for n in range(at) if case.steps[n].verb == "describe")
     before = [n for n in looks if case.steps[n].on == looked.on]
     since = case.steps[before[-1] : at] if before else ()
-    return owner, tuple(passed_as(case, step.on) for step in since if isinstance(step, Load))
+    return owner, tuple(passed_as(case, step.on) for step in since if step.verb == "load")
 
 
 def part_of(path: str, whole: Message) -> Message:
@@ -111,9 +111,9 @@ def call_of(name: str, case: Case) -> tuple[int | None, str]:
     """Return the index and the mode of the call that gave a result; (None, "") for only one."""
     mode, modes = "", {}
     for step in case.steps:
-        if isinstance(step, Mode):
-            mode = "training" if step.training else "evaluation"
-        elif isinstance(step, Call):
+        if step.verb == "mode":
+            mode = "training" if step.options["training"] else "evaluation"
+        elif step.verb == "call":
             modes[step.result] = mode
     if len(modes) < 2 or name not in modes:
         return None, ""

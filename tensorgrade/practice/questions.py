@@ -15,10 +15,11 @@ from typing import Any
 
 import torch
 
-from ..attempts.attempt import Attempt, with_steps
+from ..attempts.attempt import Attempt
 from ..attempts.public_side import read_trace
 from ..exchange.cases import Case, spoken, spoken_shape
 from ..exchange.observation import Observation
+from ..exchange.traces import with_stages
 from .variants import definition, edits_on, is_mistake, is_odd, plain
 
 FEWEST_OPTIONS, MOST_OPTIONS = 3, 4
@@ -123,7 +124,7 @@ class Asker:
     def shape(self) -> Question | None:
         """Ask for the shape of a value on a line."""
         for case, _ in self.some_cases():
-            steps = read_trace(self.run(with_steps(case, trace=True))[0])
+            steps = read_trace(self.run(with_stages(case))[0])
             found: dict[tuple[int, str], set] = {}
             for line, name, size in steps:
                 found.setdefault((line, name), set()).add(size)
@@ -150,8 +151,8 @@ class Asker:
 
     def shapes_by_slip(self, case: Case, line: int, name: str) -> list[tuple[int, ...]]:
         """Return the shapes that the value has after small edits of its line."""
-        lab, traced = self.attempt.lab, with_steps(case, trace=True)
-        tries = lab.tries(self.attempt.program, self.exercise, line, traced, 0, 20)
+        lab, program = self.attempt.lab, self.attempt.program
+        tries = lab.tries(program, self.exercise, line, with_stages(case), 0, 20)
         steps = [one for _, seen in tries for one in read_trace(seen)]
         sizes = [size for at, named, size in steps if (at, named) == (line, name)]
         return [size for size in dict.fromkeys(sizes) if isinstance(size, tuple) and size]
@@ -226,7 +227,7 @@ class Asker:
         """Ask which gradients change if a line is removed, or get lost if it is detached."""
         entries = self.attempt.references.of(self.exercise)
         for case, _ in (one for one in entries if len(one[0].calls) == 1):
-            if not case.calls[0].gradient:
+            if not case.calls[0].options.get("gradient"):
                 continue
             before = gradients_in(self.run(case)[0])
             if not 2 <= len(before) <= 8:

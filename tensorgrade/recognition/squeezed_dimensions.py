@@ -6,7 +6,7 @@ import torch
 
 from ..exchange.observation import Observation
 from ..exchange.references import Seen
-from ..runner.case_runner import MISMATCH
+from ..runner.steps import MISMATCH
 from .signatures import Signature, imprint
 
 

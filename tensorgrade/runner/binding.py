@@ -13,9 +13,13 @@ REST, NAMED_REST = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWO
 
 
 def parameters_of(function: Callable) -> Parameters:
-    """Return the parameters of a function, a class or a module; nothing if Python cannot tell."""
+    """Return the parameters of a function, a class or a module; nothing if Python cannot tell.
+
+    A call of a module runs its `forward`.
+    """
+    code = function.forward if isinstance(function, nn.Module) else function
     try:
-        return inspect.signature(function).parameters
+        return inspect.signature(code).parameters
     except (TypeError, ValueError):
         return {}
 

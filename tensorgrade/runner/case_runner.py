@@ -3,88 +3,30 @@
 Objects stay in this process and are known outside by a handle. The steps are defined in steps.py.
 """
 
-import inspect
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
-from itertools import islice
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any, ClassVar, Literal, TypeGuard
+from typing import Any
 
 import torch
-from torch import nn
 
-from .binding import Parameters, bound, by_name, in_order, parameters_of
+from .binding import bound, by_name, in_order, parameters_of
 from .errors import OutOfTime, describe_error
-from .names import as_asked, likeness, match_parameters
+from .instrumentation import Snapshot
+from .steps import VERBS, Step
 from .torch_state import standard_torch
-from .tracing import StageRecorder
-from .values import (
-    MOST_BITS,
-    MOST_PARTS,
-    MOST_TENSORS,
-    PLAIN,
-    Packer,
-    Tree,
-    unpack,
-)
+from .tracing import Recorder
+from .values import MOST_TENSORS, Packer, Tree, is_tensor, special_kind, unpack
 
-KEYS = {"result": "as"}  # names of a step's fields in JSON, if they differ
-MISMATCH = "Mismatch in shape:"  # prefix of torch's message that a gradient does not fit
+# Some of torch's messages on dtypes name both ("Float did not match Double"). Others name the one
+# for which a number is too large.
+ABOUT_DTYPES = re.compile(
+    r"dtype|scalar type|without overflow|float\b.*\bdouble\b|double\b.*\bfloat\b", re.I | re.S
+)
 # A header as JSON, and tensors by name.
 Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step(ABC):
-    """A step of a case; its subclasses are the verbs.
-
-    name, on, path: the target of the step. It is a definition of the file (`name`), an object that
-        an earlier step created (`on`), or a part of that object at a dotted path.
-    result: the name of the object or result.
-    stages: True to record intermediate values. One such step is enough for the whole case.
-
-    Class attributes describe how an author writes the step:
-    about: the target if the author names none; "either": the exercise if no object is made yet.
-    makes_object: True if the result is an object that later steps can have as their target.
-    """
-
-    about: ClassVar[Literal["object", "exercise", "either"]] = "object"
-    makes_object: ClassVar[bool] = False
-
-    name: str = ""
-    on: str = ""
-    path: str = ""
-    result: str = ""
-    stages: bool = False
-
-    @property
-    def verb(self) -> str:
-        """Return the step's verb, such as `call` for a Call."""
-        return type(self).__name__.lower()
-
-    @abstractmethod
-    def run(self, runner: "CaseRunner") -> None:
-        """Execute the step; the runner stores the outcome."""
-
-    def describe(self, arguments: str) -> str:
-        """Return the step in words, given its arguments in words; "" if messages leave it out."""
-        return ""
-
-    def in_float32(self) -> "Step":
-        """Return the step in float32, if it uses a dtype."""
-        return self
-
-    def encode(self) -> dict[str, Any]:
-        """Return the step as a dict for JSON, without fields that have their default values."""
-        told: dict[str, Any] = {"verb": self.verb}
-        for one in fields(self):
-            made = one.default_factory
-            value = getattr(self, one.name)
-            if value != (one.default if made is MISSING else made()):
-                told[KEYS.get(one.name, one.name)] = value
-        return told
 
 
 class MissingName(Exception):
@@ -109,13 +51,12 @@ class CaseRunner:
     misspelt: Mapping[str, str] = field(default_factory=dict)
     asked: Mapping[str, list[str]] = field(default_factory=dict)
     assigned: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    # Each entry also holds its function. While that is alive, no other object has its id().
-    parameters: dict[int, tuple[Callable, Parameters]] = field(default_factory=dict, init=False)
 
     def on(self, module: ModuleType) -> "CaseRunner":
         """Return the runner for another version of the learner's module."""
         return replace(self, module=module, misspelt={})
 
+    @standard_torch()
     def run_case(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
         """Run the steps in order; return (header, tensors) with the results reached.
 
@@ -123,12 +64,6 @@ class CaseRunner:
         float64 number, used as a mask value, overflows in float32. Such code is correct
         nevertheless. A case that ends in an error about dtypes, or in NaN, is therefore run again
         in float32.
-        """
-        with standard_torch():
-            return self.fair_reply(steps, tensors)
-
-    def fair_reply(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
-        """Return the result of a case, computed in float32 if float64 itself causes the failure.
 
         Only after an error about dtypes are the results of dtype float32, which are compared with a
         more generous tolerance. Otherwise learners could get that by raising an error themselves.
@@ -136,8 +71,8 @@ class CaseRunner:
         reply = self.try_case(steps, tensors)
         error = reply[0]["error"]
         mixed = error is not None and bool(ABOUT_DTYPES.search(error["text"]))
-        double = torch.float64 in {tensor.dtype for tensor in tensors.values()}
         coarse = [step.in_float32() for step in steps]
+        double = any(tensor.dtype == torch.float64 for tensor in tensors.values())
         if not (double or coarse != list(steps)) or not (mixed or has_nan(reply)):
             return reply
         tensors = {k: t.float() if t.dtype == torch.float64 else t for k, t in tensors.items()}
@@ -154,7 +89,7 @@ class CaseRunner:
         """Run the steps once."""
         self.tensors = tensors
         traced = any(step.stages for step in steps)
-        self.recorder = StageRecorder(str(self.module.__file__)) if traced else None
+        self.recorder = Recorder(str(self.module.__file__)) if traced else None
         self.objects: dict[str, Any] = {}
         self.made_of: dict[str, str] = {}  # by object, the requested name of its class
         self.returned: dict[str, Any] = {}  # by the names of the results, for later calls
@@ -164,7 +99,7 @@ class CaseRunner:
         self.results: dict[str, torch.Tensor] = {}
         for step in steps:
             try:
-                step.run(self)
+                VERBS[step.verb](self, step, **step.options)
             except OutOfTime:
                 raise
             except BaseException as error:  # an exit() in learner code is an error like any other
@@ -174,19 +109,27 @@ class CaseRunner:
                 break
         return self.header, self.results
 
+    def recording(
+        self, facts: dict[str, Any], watched: Mapping[str, Snapshot]
+    ) -> AbstractContextManager:
+        """Return a context that records the code inside, if the case requests it."""
+        return self.recorder.during(facts, watched) if self.recorder else nullcontext()
+
     def keep(self, name: str, value: object, kind: str = "") -> None:
         """Store a tensor, the parts of a list or tuple of tensors, or another value by name.
 
         kind: the name of the returned type, if the value has been converted to another type.
         """
         kind = kind or type(value).__name__
-        if isinstance(value, Iterator):
-            value = list(islice(value, MOST_PARTS + 1))
         if is_tensor(value) and (special := special_kind(value)):
             self.header["values"][name] = {"type": f"{special} tensor", "json": None}
         elif is_tensor(value) and len(self.results) < MOST_TENSORS:
             self.results[name] = value.detach().clone()
-        elif is_list(value) and any(map(is_tensor, value)) and len(value) <= MOST_TENSORS:
+        elif (
+            isinstance(value, (list, tuple))
+            and any(map(is_tensor, value))
+            and len(value) <= MOST_TENSORS
+        ):
             self.header["facts"].setdefault(name, {})["type"] = kind
             for index, part in enumerate(value):
                 self.keep(f"{name}.{index}", part)
@@ -209,7 +152,7 @@ class CaseRunner:
         called: the stub's name of the callable; empty if it has none. Raises TypeError if no
         parameter can take an argument.
         """
-        parameters = self.parameters_of(function)
+        parameters = parameters_of(function)
         order = self.asked.get(called, list(arguments))
         arguments = {name: arguments[name] for name in order if name in arguments} | arguments
         if not parameters:
@@ -223,15 +166,6 @@ class CaseRunner:
         """Return the stub's name of the callable of a step: `f`, or `Layer.forward`."""
         owner = self.made_of.get(step.on, "")
         return step.name or (f"{owner}.{step.path or 'forward'}" if owner else "")
-
-    def parameters_of(self, function: Callable) -> Parameters:
-        """Return the parameters of a function, class or module; cached, because this is slow."""
-        is_module = isinstance(function, nn.Module)  # a call of it runs its `forward`
-        code = getattr(function, "forward", function) if is_module else function
-        known = getattr(code, "__func__", code)  # a bound method is a new object each time
-        if id(known) not in self.parameters:
-            self.parameters[id(known)] = known, parameters_of(code)
-        return self.parameters[id(known)][1]
 
     def own_parameters(self) -> dict[str, list[tuple[str, str]]]:
         """Return (name, kind) of the learner's parameters, by the stub's name of the callable."""
@@ -269,13 +203,16 @@ class CaseRunner:
             found = found[int(part)] if part.isdigit() else getattr(found, part)
         return found
 
-    def resolve(self, value: Tree) -> Any:
-        """Return an argument with copies of its tensors, so that changes stay in this call."""
-        return unpack(
-            value,
-            lambda key: self.tensors[key].clone().to(self.device),
-            self.held_under,
-        )
+    def values(self, step: Step) -> dict[str, Any]:
+        """Return a step's arguments, with copies of its tensors so that changes stay in this call.
+
+        Objects are filled in for their handles.
+        """
+
+        def copied(key: str) -> torch.Tensor:
+            return self.tensors[key].clone().to(self.device)
+
+        return {name: unpack(v, copied, self.held_under) for name, v in step.arguments.items()}
 
     def held_under(self, handle: str) -> Any:
         """Return an object by its handle, or a result such as `first` or its part `first.1`."""
@@ -288,247 +225,8 @@ class CaseRunner:
         return found
 
 
-def seed_everything(seed: int, device: str) -> None:
-    """Seed the generators that are in use; torch.manual_seed would prepare all kinds of devices."""
-    torch.default_generator.manual_seed(seed)
-    if device != "cpu":
-        torch.cuda.manual_seed(seed)
-
-
-METHODS = ("__init__", "forward")
-
-
-def methods_meant(found: object) -> dict[str, str]:
-    """Give a module class the required methods that it has only under similar names.
-
-    Return the similar names by the required names; {} if the argument is no module class.
-    """
-    renamed: dict[str, str] = {}
-    if not (inspect.isclass(found) and issubclass(found, nn.Module)):
-        return renamed
-    for method in METHODS:
-        if getattr(found, method) is not getattr(nn.Module, method):
-            continue
-        own = [n for n, v in vars(found).items() if callable(v) and not hasattr(nn.Module, n)]
-        near = [n for n in own if likeness(method, n) >= 0.6]
-        if len(near) == 1:
-            setattr(found, method, vars(found)[near[0]])
-            renamed[method] = near[0]
-    return renamed
-
-
-def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[dict, dict]:
-    """Copy weights into a module's parameters of the same or a clearly corresponding name.
-
-    Return the names that do not match, and the corresponding names by the requested ones. The
-    former are `missing`, `misshapen` (with the module's shapes), `unexpected`, and `tied`: by name,
-    an earlier name of the same tensor.
-    """
-    parameters = dict(module.named_parameters())
-    renamed = match_parameters(shapes(weights), shapes(parameters))
-    parameters = {as_asked(name, renamed): value for name, value in parameters.items()}
-    missing: list[str] = []
-    misshapen: dict[str, list[int]] = {}
-    first: dict[int, str] = {}  # the names of tensors, by their id()
-    tied: dict[str, str] = {}
-    with torch.no_grad():
-        for name, value in weights.items():
-            target = parameters.get(name, tensor_attribute(module, name))
-            if target is not None and first.setdefault(id(target), name) != name:
-                tied[name] = first[id(target)]
-            if target is None:
-                missing.append(name)
-            elif target.shape != value.shape:
-                misshapen[name] = list(target.shape)
-            else:
-                target.copy_(value)
-    unexpected = sorted(set(parameters) - set(weights))
-    found = {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}
-    return found | ({"tied": tied} if tied else {}), renamed
-
-
-def shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, list[int]]:
-    return {name: list(tensor.shape) for name, tensor in tensors.items()}
-
-
-def tensor_attribute(module: nn.Module, name: str) -> torch.Tensor | None:
-    """Return the tensor at a dotted path of attributes, parameter or not; None if there is none."""
-    owner: Any = module
-    for part in name.split("."):
-        owner = getattr(owner, part, None)
-    return owner if is_tensor(owner) else None
-
-
 def has_nan(reply: Reply) -> bool:
     """Return True if a case ended without an error and has NaN in a result."""
     header, results = reply
     floating = (t for t in results.values() if t.is_floating_point())
     return header["error"] is None and any(bool(t.isnan().any()) for t in floating)
-
-
-def scattered(tensor: torch.Tensor) -> torch.Tensor:
-    """Return an equal tensor that is not contiguous: in column order; a vector with gaps.
-
-    >>> scattered(torch.ones(2, 3)).stride(), scattered(torch.ones(3)).stride()
-    ((1, 2), (2,))
-    """
-    if tensor.dim() < 2:
-        return torch.stack((tensor, tensor), dim=-1)[..., 0]
-    return tensor.mT.contiguous().mT
-
-
-@torch.no_grad()
-def refilled(kept: object, value: Any) -> Any:
-    """Write a value's numbers into a tensor that was passed before, and return that tensor.
-
-    If they are not tensors of the same shape, return the value itself. This reveals code that
-    caches a result by the identity of its input and does not notice that the content has changed.
-
-    >>> kept = torch.zeros(2)
-    >>> refilled(kept, torch.ones(2)) is kept, kept
-    (True, tensor([1., 1.]))
-    """
-    if not (is_tensor(kept) and is_tensor(value) and kept.shape == value.shape):
-        return value
-    return kept.copy_(value)
-
-
-# Some of torch's messages on dtypes name both ("Float did not match Double"). Others name the one
-# for which a number is too large.
-ABOUT_DTYPES = re.compile(
-    r"dtype|scalar type|without overflow|float\b.*\bdouble\b|double\b.*\bfloat\b", re.I | re.S
-)
-
-
-def is_tensor(value: object) -> TypeGuard[torch.Tensor]:
-    return isinstance(value, torch.Tensor)
-
-
-def special_kind(tensor: torch.Tensor) -> str:
-    """Return a word for the reason why a tensor is not stored as plain numbers; empty if it is.
-
-    >>> special_kind(torch.eye(2).to_sparse()), special_kind(torch.eye(2))
-    ('sparse', '')
-    """
-    if tensor.is_nested:
-        return "nested"
-    if tensor.is_quantized:
-        return "quantized"
-    if tensor.is_meta:
-        return "meta"
-    if tensor.layout is not torch.strided:
-        return "sparse"
-    return "complex" if tensor.is_complex() and tensor.dtype != torch.complex64 else ""
-
-
-class Snapshot:
-    """The content of a value at one moment: of a container, or an object's state and attributes."""
-
-    def __init__(self, value: Any):
-        self.value, self.before = value, state_of(value)
-
-    def changed(self) -> bool:
-        """Return True if the content has changed since then, in any entry."""
-        (was, tensors), (now, others) = self.before, state_of(self.value, copies=False)
-        return (
-            was != now
-            or tensors.keys() != others.keys()
-            or not all(same(tensor, others[place]) for place, tensor in tensors.items())
-        )
-
-
-def gradients(
-    results: tuple[torch.Tensor, ...], leaves: list[torch.Tensor], seeds: tuple[torch.Tensor, ...]
-) -> tuple[torch.Tensor | None, ...]:
-    """Return the gradient of each leaf, or None for a leaf that no result depends on.
-
-    seeds: the gradient with respect to each result.
-
-    torch imports sympy to compare the shapes of a result and its gradient. To avoid that, this
-    function compares them itself, with torch's message if they differ. It then differentiates a
-    weighted sum, which needs no gradient argument.
-    """
-    if not all(result.is_floating_point() for result in results):
-        return torch.autograd.grad(results, leaves, seeds, allow_unused=True)
-    sums = []
-    for number, (result, seed) in enumerate(zip(results, seeds, strict=True)):
-        if result.shape != seed.shape:
-            raise RuntimeError(
-                f"{MISMATCH} grad_output[{number}] has a shape of {seed.shape} and "
-                f"output[{number}] has a shape of {result.shape}."
-            )
-        sums.append((result * seed).sum())
-    return torch.autograd.grad(sum(sums[1:], sums[0]), leaves, allow_unused=True)
-
-
-def same(before: torch.Tensor, after: torch.Tensor) -> bool:
-    """Return True if two tensors agree in dtype, shape and every entry."""
-    return before.dtype == after.dtype and torch.equal(before, after)
-
-
-def state_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tensor]]:
-    """Return a value as text, and the tensors in it by place.
-
-    Of objects inside it that are not plain values or containers, only the type is included.
-    copies: copy the tensors. Otherwise return the tensors themselves, for a comparison at once.
-    """
-    tensors: dict[str, torch.Tensor] = {}
-
-    def noted(place: str, tensor: torch.Tensor) -> Tree:
-        if not special_kind(tensor):
-            tensors[place] = tensor.detach().clone() if copies else tensor
-        return {"tensor": place}
-
-    if is_tensor(value):  # by far the most frequent case
-        noted("", value)
-        return "", tensors
-    if is_brief(value):
-        return repr(value), tensors
-    if not hasattr(value, "__dict__"):
-        return repr(Packer(noted).pack(value, "")), tensors
-    brief: dict[str, object] = {}
-    held: dict[str, object] = {}
-    for name, part in attributes_of(value).items():  # most parts of a module are brief
-        if is_tensor(part):
-            brief[name] = noted(name, part)
-        else:
-            (brief if is_brief(part) else held)[name] = part
-    return repr((brief, Packer(noted).pack(held, ""))), tensors
-
-
-def is_brief(value: object) -> bool:
-    """Return True if Python's own text of a value is short and complete."""
-    return type(value) in PLAIN and (type(value) is not int or value.bit_length() <= MOST_BITS)
-
-
-REGISTERED = ("_parameters", "_buffers")  # attributes that hold a module's own tensors by name
-
-
-def attributes_of(owner: Any) -> dict[str, Any]:
-    """Return an object's attributes by name, including those of a module's submodules.
-
-    Of a module's own attributes with a leading underscore, only its tensors are included.
-    """
-    if not isinstance(owner, nn.Module):
-        return vars(owner)
-    held: dict[str, Any] = {}
-    for prefix, module in owner.named_modules():
-        own = vars(module)
-        held |= {f"{prefix}.{name}": v for name, v in own.items() if not name.startswith("_")}
-        for registered in REGISTERED:
-            held |= {f"{prefix}.{name}": tensor for name, tensor in own[registered].items()}
-    return held
-
-
-def is_list(value: object) -> TypeGuard[list | tuple]:
-    """Return True if the argument is a list or a tuple."""
-    return isinstance(value, (list, tuple))
-
-
-def parts_of(returned: Any) -> list | tuple:
-    """Return the results of a call in order, whatever container they came in."""
-    if isinstance(returned, dict):
-        return list(returned.values())
-    if is_dataclass(returned) and not isinstance(returned, type):
-        return [getattr(returned, one.name) for one in fields(returned)]
-    return returned if is_list(returned) else [returned]

@@ -1,19 +1,18 @@
-"""Observations of learner code from its own process: operations, state, intermediate shapes.
+"""Observations of learner code from its own process: operations, modules, changed values.
 
 They are claims, because learner code runs in the same process and could change them. They are used
 in messages and decide few points. Results are judged in the trusted process.
 """
 
-import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
-from types import FrameType
 from typing import Any, Self
 
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+
+from .values import CONTAINERS, Packer, Tree, special_kind
 
 
 class OperationCounter(TorchDispatchMode):
@@ -109,82 +108,38 @@ def dtype_name(tensor: torch.Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
 
 
-MOST = 60
+class Snapshot:
+    """The content of a value at one moment: of a container, or of an object's attributes."""
+
+    def __init__(self, value: Any):
+        self.value, self.text, self.tensors = value, *content_of(value)
+
+    def changed(self) -> bool:
+        """Return True if the content has changed since then, in any entry."""
+        text, tensors = content_of(self.value, copies=False)
+        return (text, tensors.keys()) != (self.text, self.tensors.keys()) or not all(
+            before.dtype == tensors[place].dtype and torch.equal(before, tensors[place])
+            for place, before in self.tensors.items()
+        )
 
 
-class ShapeTrace:
-    """A context around a call that records shapes.
+def content_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Tensor]]:
+    """Return a value as text, and the tensors in it by place.
 
-    steps: [line, name, sizes] for tensors that the functions of one file bind to local names or
-    return, in the order of execution. Integers give [line, name, number], because the number helps
-    to explain a shape.
+    Of objects inside it that are not plain values or containers, only the type is included.
+    copies: copy the tensors. Otherwise return the tensors themselves, for a comparison at once.
     """
+    tensors: dict[str, torch.Tensor] = {}
 
-    def __init__(self, filename: str):
-        self.filename = filename
-        self.steps: list[list] = []
+    def noted(place: str, tensor: torch.Tensor) -> Tree:
+        if not special_kind(tensor):
+            tensors[place] = tensor.detach().clone() if copies else tensor
+        return {"tensor": place}
 
-    def __enter__(self) -> Self:
-        self.before = sys.gettrace()
-        sys.settrace(self.enter)
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        sys.settrace(self.before)
-
-    def enter(self, frame: FrameType, event: str, argument: Any) -> Callable | None:
-        """Trace a function only if it is in the learner's file."""
-        if frame.f_code.co_filename != self.filename or len(self.steps) >= MOST:
-            return None
-        known: dict[str, object] = {}
-        line = frame.f_lineno
-
-        def follow(frame: FrameType, event: str, argument: Any) -> Callable:
-            # A line is reported before it runs, so a new value comes from the previous line.
-            nonlocal line
-            self.note(frame, known, line)
-            line = frame.f_lineno
-            if event == "return":
-                self.note_return(argument, line)
-            return follow
-
-        return follow
-
-    def note_return(self, returned: object, line: int) -> None:
-        """Add the shape of a returned tensor."""
-        if isinstance(returned, torch.Tensor):
-            self.steps.append([line, "return", list(returned.shape)])
-
-    def note(self, frame: FrameType, known: dict[str, object], line: int) -> None:
-        """Add the local tensors that are new, or have another shape, since the last line."""
-        for name, value in list(frame.f_locals.items()):
-            if type(value) is int and known.get(name) != value:
-                known[name] = value
-                self.steps.append([line, name, value])
-            if isinstance(value, torch.Tensor) and known.get(name) != (id(value), value.shape):
-                known[name] = (id(value), value.shape)
-                self.steps.append([line, name, list(value.shape)])
-
-
-class ChangeTrace(ShapeTrace):
-    """A context around a call that records the lines that change values.
-
-    lines: for each value, by its name, the line of one file after which it was changed. changed: by
-    name, a function that returns True if the value has changed.
-    """
-
-    def __init__(self, filename: str, changed: Mapping[str, Callable[[], bool]]):
-        super().__init__(filename)
-        self.changed = changed
-        self.lines: dict[str, int] = {}
-
-    def note(self, frame: FrameType, known: dict[str, object], line: int) -> None:
-        """Store the line for values that have changed and have no line yet.
-
-        In nested calls the inner line is stored, because it is reported first.
-        """
-        left = [name for name in self.changed if name not in self.lines]
-        self.lines |= {name: line for name in left if self.changed[name]()}
-
-    def note_return(self, returned: object, line: int) -> None:
-        """Do nothing, because a returned value is not an input."""
+    if isinstance(value, nn.Module):
+        held = [(prefix, vars(part)) for prefix, part in value.named_modules()]
+        own = {f"{p}.{n}": v for p, part in held for n, v in part.items() if not n.startswith("_")}
+        value = own | dict(value.named_parameters()) | dict(value.named_buffers())
+    elif hasattr(value, "__dict__") and not isinstance(value, (torch.Tensor, *CONTAINERS)):
+        value = vars(value)
+    return repr(Packer(noted).pack(value, "")), tensors

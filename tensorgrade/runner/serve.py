@@ -36,7 +36,7 @@ from .reading import (
 from .source import UNPARSABLE, Source, Unreadable
 from .steps import decode
 from .torch_state import standard_torch
-from .tracing import StageRecorder
+from .tracing import Recorder
 from .wire import pack, receive, send, unpack
 
 SPENT, WAITED = "", "waited"  # the text of an OutOfTime that processor time or the clock raised
@@ -78,7 +78,7 @@ def warm_up() -> None:
     torch.einsum("bij,bjk->bik", x, torch.ones(1, 8, 2))
     torch.nn.functional.scaled_dot_product_attention(x, x, x)
     torch.nn.functional.dropout(torch.softmax(x, -1), 0.5)
-    with OperationCounter(), StageRecorder("no file"):
+    with OperationCounter(), Recorder("no file"):
         x @ x.mT
     unpack(pack({}, {"x": x}))
 

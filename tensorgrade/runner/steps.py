@@ -1,367 +1,386 @@
-"""The verbs of cases: dataclasses that define the content and the execution of a step.
+"""The steps of cases as data, and the verbs: functions that execute a step.
 
-The trusted side writes a step and sends it as JSON. The learner's side decodes and runs it. A step
-refers to tensors and objects by name. Its results are collected under its result name.
+The trusted side writes a step and sends it as JSON, and the learner's side runs it. A step refers
+to tensors and objects by name. Its results are collected under its result name.
 """
 
 import copy
-import io
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import islice
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
-from .case_runner import (
-    KEYS,
-    CaseRunner,
-    Snapshot,
-    Step,
-    gradients,
-    is_tensor,
-    load_weights,
-    methods_meant,
-    parts_of,
-    refilled,
-    scattered,
-    seed_everything,
-)
-from .instrumentation import ChangeTrace, OperationCounter, ShapeTrace, describe_module
-from .names import as_asked
-from .second_device import DEVICE, SecondDevice, TwoDevices
-from .values import MOST_PARTS, MOST_TEXT, Tree
+from .instrumentation import OperationCounter, Snapshot, describe_module
+from .names import as_asked, match_parameters
+from .second_device import DEVICE, SecondDevice, TwoDevices, name_left
+from .values import MOST_PARTS, Tree, is_tensor
 
-MOST_LINES, LONGEST_LINE = 12, 200  # of the output of a call, for display
+if TYPE_CHECKING:
+    from .case_runner import CaseRunner
 
 
-@dataclass(frozen=True, kw_only=True)
-class Passing(Step):
-    """A step that passes arguments.
+@dataclass(frozen=True)
+class Step:
+    """A step of a case, as data.
 
-    settings: an author's keywords that are fields of the step; all others are arguments.
+    verb: a name in VERBS.
+    name, on, path: the target of the step. It is a definition of the file (`name`), an object that
+        an earlier step made (`on`), or a part of that object at a dotted path. In a case that is
+        not recorded yet, `on` is that earlier step itself.
+    arguments: the values passed to learner code. In a case that is not recorded yet, the options
+        are among them.
+    options: keywords of the verb's function.
+    result: the name of the object or result.
+    stages: True to record intermediate values. One such step is enough for the whole case.
     """
 
-    settings: ClassVar[tuple[str, ...]] = ()
-
+    verb: str
+    name: str = ""
+    on: Any = ""
+    path: str = ""
     arguments: dict[str, Tree] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    result: str = ""
+    stages: bool = False
 
-    def values(self, runner: CaseRunner) -> dict[str, Any]:
-        """Return the arguments with tensors and objects filled in for their names."""
-        return {name: runner.resolve(value) for name, value in self.arguments.items()}
+    def in_float32(self) -> "Step":
+        """Return the step in float32, if it uses a dtype."""
+        coarse = {"dtype": "float32"} if "dtype" in self.options else {}
+        return replace(self, options=self.options | coarse)
 
-
-@dataclass(frozen=True, kw_only=True)
-class Construct(Passing):
-    """Create an object of a class, and put it on the device in the requested dtype.
-
-    given: True for a substitute of the course. seed: for its initial weights.
-    """
-
-    about = "exercise"
-    makes_object = True
-    settings = ("given", "dtype", "seed")
-
-    given: bool = False
-    dtype: str = "float32"
-    seed: int = 0
-
-    def run(self, runner: CaseRunner) -> None:
-        seed_everything(self.seed, runner.device)
-        found = runner.find(self.name, self.given)
-        runner.understood(methods_meant(found))
-        with runner.recorder or nullcontext():
-            called = "" if self.given else self.name
-            made = runner.call(found, self.values(runner), called)
-            if isinstance(made, nn.Module):
-                made = made.to(runner.device, dtype=getattr(torch, self.dtype))
-        runner.objects[self.result], runner.made_of[self.result] = made, called
-
-    def in_float32(self) -> "Construct":
-        return replace(self, dtype="float32")
-
-    def describe(self, arguments: str) -> str:
-        return f"{self.name}({arguments})"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Duplicate(Step):
-    """Make a deep copy of an object."""
-
-    makes_object = True
-
-    def run(self, runner: CaseRunner) -> None:
-        runner.objects[self.result] = copy.deepcopy(runner.objects[self.on])
-        runner.renamed[self.result] = runner.renamed.get(self.on, {})
-        runner.made_of[self.result] = runner.made_of[self.on]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Restore(Step):
-    """Load into an object the state that another one saves."""
-
-    source: str
-
-    def run(self, runner: CaseRunner) -> None:
-        state = copy.deepcopy(runner.objects[self.source].state_dict())
-        runner.objects[self.on].load_state_dict(state)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Load(Step):
-    """Copy weights in by name; record names that are missing, extra or of another shape."""
-
-    weights: dict[str, str]
-
-    def run(self, runner: CaseRunner) -> None:
-        module = runner.objects[self.on]
-        weights = {name: runner.tensors[key] for name, key in self.weights.items()}
-        told, renamed = load_weights(module, weights)
-        runner.header["facts"]["load"], runner.renamed[self.on] = told, renamed
-        runner.understood(renamed)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mode(Step):
-    """Switch between training and evaluation."""
-
-    training: bool
-
-    def run(self, runner: CaseRunner) -> None:
-        runner.objects[self.on].train(self.training)
-
-    def describe(self, arguments: str) -> str:
-        return ".train()" if self.training else ".eval()"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Describe(Step):
-    """Describe the parts of an object; with state, also store its parameters' values."""
-
-    result: str = "module"
-    state: bool = False
-
-    def run(self, runner: CaseRunner) -> None:
-        target = runner.target(self)
-        runner.header["facts"][self.result] = describe_module(target)
-        for name, value in target.named_parameters() if self.state else ():
-            runner.keep(f"{self.result}.{name}", value)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Read(Step):
-    """Store the content of an object, or of a part of it at a dotted path."""
-
-    def run(self, runner: CaseRunner) -> None:
-        runner.keep(self.result, runner.target(self))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Move(Passing):
-    """Move a module to a second device and call it there; name a tensor that was left behind.
-
-    There is no result, because nothing is computed on that device.
-    """
-
-    settings = ("result",)
-
-    result: str = "moved"
-
-    def run(self, runner: CaseRunner) -> None:
-        moved = runner.target(self).to(DEVICE)
-        given = self.values(runner).items()
-        arguments = {name: v.to(DEVICE) if is_tensor(v) else v for name, v in given}
-        facts = runner.header["facts"].setdefault(self.result, {"left": ""})
-        try:
-            with SecondDevice(moved, str(runner.module.__file__)):
-                runner.call(moved, arguments, runner.called_in(self))
-        except TwoDevices as error:
-            facts["left"] = error.left
-            raise
-
-    def describe(self, arguments: str) -> str:
-        return f"its forward({arguments}) on another device"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Call(Passing):
-    """Call a function or module; store its result, gradients and changed inputs.
-
-    gradient: requests gradients; the keys of the gradients with respect to the results, in order.
-    watch: counts operations.
-    seed: set before the call; None continues with the previous call's random numbers.
-    scattered: passes tensors that are not contiguous in memory.
-    refilled: passes the same objects as the call with that result, with new numbers written into
-    them.
-    constants: arguments that need no gradient.
-    no_grad: runs inside `torch.no_grad()`.
-    unkept: does not store the result.
-
-    Further data for messages: `trace` records intermediate shapes. `changes` records the lines that
-    change inputs. `keep_prints` records the first printed lines.
-    """
-
-    about = "either"
-    settings = (
-        *("gradient", "watch", "result", "seed", "path", "scattered", "refilled", "constants"),
-        *("no_grad", "unkept"),
-    )
-
-    result: str = "result"
-    gradient: list[str] | None = None
-    watch: bool = False
-    seed: int | None = 0
-    scattered: bool = False
-    refilled: str = ""
-    constants: list[str] = field(default_factory=list)
-    no_grad: bool = False
-    unkept: bool = False
-    trace: bool = False
-    changes: bool = False
-    keep_prints: bool = False
-
-    def describe(self, arguments: str) -> str:
-        called = self.name or (f".{self.path}" if self.path else "its forward")
-        return f"{called}({arguments})"
-
-    def run(self, runner: CaseRunner) -> None:
-        if self.seed is not None:
-            seed_everything(self.seed, runner.device)
-        arguments, leaves = self.fresh_values(runner)
-        runner.passed[self.result] = arguments
-        held = self.held(runner)
-        before = {name: Snapshot(value) for name, value in (arguments | held).items()}
-        watcher = OperationCounter() if self.watch else None
-        facts = runner.header["facts"].setdefault(self.result, {})
-        returned: object = None
-        recorded, traced = runner.recorder or nullcontext(), self.tracer(runner, facts, before)
-        learning = torch.no_grad() if self.no_grad else nullcontext()
-        try:
-            with (
-                watcher or nullcontext(),
-                recorded,
-                traced,
-                self.record_output(facts),
-                learning,
-            ):
-                target = runner.target(self)
-                returned = runner.call(target, arguments, runner.called_in(self))
-                kind = type(returned).__name__
-                if isinstance(returned, Iterator):  # a generator can be read only once
-                    returned = list(islice(returned, MOST_PARTS + 1))
-        finally:
-            if runner.recorder:
-                runner.header["facts"]["stages"] = runner.recorder.told(returned)
-                runner.results |= runner.recorder.tensors()
-        runner.returned[self.result] = returned
-        if not self.unkept:
-            runner.keep(self.result, returned, kind)
-        facts["changed"] = [k for k in arguments if k not in held and before[k].changed()]
-        if altered := [k for k in held if before[k].changed()]:
-            facts["altered"] = altered
-        if watcher:
-            facts["operations"] = dict(watcher.counts)
-            facts["largest"] = watcher.largest
-            facts["tracked"] = watcher.calls.tracked
-        if self.gradient:
-            self.keep_gradients(runner, returned, leaves)
-
-    def fresh_values(self, runner: CaseRunner) -> tuple[dict, dict]:
-        """Return the arguments, and the tensors whose gradients are requested (leaves), by name.
-
-        Learner code gets a clone of each leaf, so that changing it in place raises no error.
-        """
-        arguments, leaves = self.values(runner), {}
-        if self.scattered:
-            arguments = {k: scattered(v) if is_tensor(v) else v for k, v in arguments.items()}
-        if self.refilled:
-            passed = runner.passed[self.refilled]
-            arguments = {k: refilled(passed.get(k), v) for k, v in arguments.items()}
-        for name, value in arguments.items():
-            if name in self.constants:
-                continue
-            if self.gradient and is_tensor(value) and value.is_floating_point():
-                leaves[name] = value.requires_grad_()
-                arguments[name] = value.clone()
-        return arguments, leaves
-
-    def held(self, runner: CaseRunner) -> dict[str, Any]:
-        """Return objects that persist between calls: the called object, and those passed in."""
-        names = {
-            name: value["object"]
-            for name, value in self.arguments.items()
-            if isinstance(value, dict) and "object" in value
-        }
-        names |= {"self": self.on} if self.on else {}
-        return {name: runner.held_under(handle) for name, handle in names.items()}
-
-    def tracer(
-        self, runner: CaseRunner, facts: dict, before: dict[str, Snapshot]
-    ) -> ShapeTrace | nullcontext:
-        """Return a trace of intermediate shapes, or of lines that change inputs."""
-        filename = str(runner.module.__file__)
-        if self.changes:
-            changes = ChangeTrace(filename, {name: one.changed for name, one in before.items()})
-            facts["changed_at"] = changes.lines
-            return changes
-        if self.trace:
-            shapes = ShapeTrace(filename)
-            facts["trace"] = shapes.steps
-            return shapes
-        return nullcontext()
-
-    @contextmanager
-    def record_output(self, facts: dict) -> Iterator[None]:
-        """Store the first lines that the code inside prints, if the step keeps them.
-
-        They are stored even if the call fails.
-        """
-        if not self.keep_prints:
-            yield
-            return
-        with redirect_stdout(io.StringIO()) as said:
-            try:
-                yield
-            finally:
-                lines = said.getvalue()[: MOST_TEXT + 1].splitlines()
-                facts["said"] = [line[:LONGEST_LINE] for line in lines[: MOST_LINES + 1]]
-
-    def keep_gradients(self, runner: CaseRunner, returned: object, leaves: dict) -> None:
-        """Store the gradients with respect to inputs and parameters, added up over all results."""
-        if self.on:
-            renamed = runner.renamed.get(self.on, {})
-            named = runner.objects[self.on].named_parameters()
-            leaves |= {as_asked(name, renamed): parameter for name, parameter in named}
-        wanted = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
-        # A learner may return more or fewer results. Use those that have a partner.
-        pairs = [
-            (out, runner.tensors[key].to(out))
-            for out, key in zip(parts_of(returned), self.gradient or (), strict=False)
-            if is_tensor(out) and out.requires_grad
-        ]
-        if not pairs:
-            return
-        results, seeds = zip(*pairs, strict=True)
-        found = gradients(results, list(wanted.values()), seeds)
-        for name, gradient in zip(wanted, found, strict=True):
-            if gradient is not None:
-                runner.keep(f"gradient.{name}", gradient)
-
-
-VERBS: dict[str, type[Step]] = {
-    one.__name__.lower(): one
-    for one in (Construct, Duplicate, Restore, Load, Mode, Describe, Read, Move, Call)
-}
+    def encode(self) -> dict[str, Any]:
+        """Return the step as a dict for JSON, without empty fields."""
+        return {name: value for name, value in vars(self).items() if value}
 
 
 def decode(told: dict[str, Any]) -> Step:
     """Return the step that `Step.encode` wrote.
 
-    >>> decode(Mode(on="object0", training=True).encode())
-    Mode(name='', on='object0', path='', result='', stages=False, training=True)
+    >>> decode(Step("mode", on="object0", options={"training": True}).encode()).options
+    {'training': True}
     """
-    names = {key: name for name, key in KEYS.items()}
-    given = {names.get(key, key): value for key, value in told.items()}
-    return VERBS[given.pop("verb")](**given)
+    return Step(**told)
+
+
+def construct(
+    runner: "CaseRunner", step: Step, *, given: bool = False, dtype: str = "float32", seed: int = 0
+) -> None:
+    """Create an object of a class, and put it on the device in the requested dtype.
+
+    given: True for a substitute of the course. seed: for its initial weights.
+    """
+    seed_everything(seed, runner.device)
+    called = "" if given else step.name
+    with runner.recording({}, {}):
+        made = runner.call(runner.find(step.name, given), runner.values(step), called)
+        if isinstance(made, nn.Module):
+            made = made.to(runner.device, dtype=getattr(torch, dtype))
+    runner.objects[step.result], runner.made_of[step.result] = made, called
+
+
+def duplicate(runner: "CaseRunner", step: Step) -> None:
+    """Make a deep copy of an object."""
+    runner.objects[step.result] = copy.deepcopy(runner.objects[step.on])
+    runner.renamed[step.result] = runner.renamed.get(step.on, {})
+    runner.made_of[step.result] = runner.made_of[step.on]
+
+
+def restore(runner: "CaseRunner", step: Step, *, source: str) -> None:
+    """Load into an object the state that another one saves."""
+    state = copy.deepcopy(runner.objects[source].state_dict())
+    runner.objects[step.on].load_state_dict(state)
+
+
+def load(runner: "CaseRunner", step: Step, *, weights: dict[str, str]) -> None:
+    """Copy weights in by name; record names that are missing, extra or of another shape."""
+    values = {name: runner.tensors[key] for name, key in weights.items()}
+    told, renamed = load_weights(runner.objects[step.on], values)
+    runner.header["facts"]["load"], runner.renamed[step.on] = told, renamed
+    runner.understood(renamed)
+
+
+def mode(runner: "CaseRunner", step: Step, *, training: bool) -> None:
+    """Switch between training and evaluation."""
+    runner.objects[step.on].train(training)
+
+
+def describe(runner: "CaseRunner", step: Step, *, state: bool = False) -> None:
+    """Describe the parts of an object; with state, also store its parameters' values."""
+    target = runner.target(step)
+    runner.header["facts"][step.result] = describe_module(target)
+    for name, value in target.named_parameters() if state else ():
+        runner.keep(f"{step.result}.{name}", value)
+
+
+def read(runner: "CaseRunner", step: Step) -> None:
+    """Store the content of an object, or of a part of it at a dotted path."""
+    runner.keep(step.result, runner.target(step))
+
+
+def move(runner: "CaseRunner", step: Step) -> None:
+    """Move a module to a second device and call it there; name a tensor that was left behind.
+
+    There is no result, because nothing is computed on that device.
+    """
+    moved = runner.target(step).to(DEVICE)
+    given = runner.values(step).items()
+    arguments = {name: v.to(DEVICE) if is_tensor(v) else v for name, v in given}
+    facts = runner.header["facts"].setdefault(step.result, {"left": ""})
+    try:
+        with SecondDevice():
+            runner.call(moved, arguments, runner.called_in(step))
+    except TwoDevices as error:
+        facts["left"] = name_left(error, moved, str(runner.module.__file__))
+        raise
+
+
+def call(
+    runner: "CaseRunner",
+    step: Step,
+    *,
+    seed: int | None = 0,
+    gradient: Sequence[str] | None = None,
+    constants: Sequence[str] = (),
+    scattered: bool = False,
+    refilled: str = "",
+    watch: bool = False,
+    no_grad: bool = False,
+    unkept: bool = False,
+) -> None:
+    """Call a function or module; store its result, gradients and changed inputs.
+
+    seed: set before the call; None continues with the previous call's random numbers.
+    gradient: requests gradients; the keys of the gradients with respect to the results, in order.
+    constants: arguments that need no gradient.
+    scattered: passes tensors that are not contiguous in memory.
+    refilled: passes the same objects as the call with that result, with new numbers in them.
+    watch: counts operations.
+    no_grad: runs inside `torch.no_grad()`.
+    unkept: does not store the result.
+    """
+    if seed is not None:
+        seed_everything(seed, runner.device)
+    arguments = runner.values(step)
+    if scattered:
+        arguments = {k: with_gaps(v) if is_tensor(v) else v for k, v in arguments.items()}
+    if refilled:
+        passed = runner.passed[refilled]
+        arguments = {k: refill(passed.get(k), v) for k, v in arguments.items()}
+    runner.passed[step.result] = arguments
+    leaves = take_leaves(arguments, constants) if gradient else {}
+    facts = runner.header["facts"].setdefault(step.result, {})
+    watcher = OperationCounter() if watch else nullcontext()
+    learning = torch.no_grad() if no_grad else nullcontext()
+    with noting_changes(runner, step, arguments, facts) as watched, watcher as seen, learning:
+        returned, kind = recorded(runner, step, arguments, facts, watched)
+    if seen:
+        facts |= {"operations": dict(seen.counts), "largest": seen.largest}
+        facts["tracked"] = seen.calls.tracked
+    runner.returned[step.result] = returned
+    if not unkept:
+        runner.keep(step.result, returned, kind)
+    if gradient:
+        keep_gradients(runner, step, returned, gradient, leaves)
+
+
+VERBS: dict[str, Callable[..., None]] = {
+    verb.__name__: verb
+    for verb in (construct, duplicate, restore, load, mode, describe, read, move, call)
+}
+
+
+@contextmanager
+def noting_changes(
+    runner: "CaseRunner", step: Step, arguments: dict[str, Any], facts: dict[str, Any]
+) -> Iterator[dict[str, Snapshot]]:
+    """Yield a snapshot of each value of a call, and report those that the code inside changes.
+
+    `changed` has the names of arguments, `altered` those of objects that outlive the call: objects
+    among the arguments, and the called object as `self`.
+    """
+    passed = step.arguments.items()
+    handles = {name: v["object"] for name, v in passed if isinstance(v, dict) and "object" in v}
+    handles |= {"self": step.on} if step.on else {}
+    values = arguments | {name: runner.held_under(handle) for name, handle in handles.items()}
+    before = {name: Snapshot(value) for name, value in values.items()}
+    yield before
+    changed = [name for name, one in before.items() if one.changed()]
+    facts["changed"] = [name for name in changed if name not in handles]
+    if altered := [name for name in changed if name in handles]:
+        facts["altered"] = altered
+
+
+def recorded(
+    runner: "CaseRunner",
+    step: Step,
+    arguments: dict[str, Any],
+    facts: dict[str, Any],
+    watched: dict[str, Snapshot],
+) -> tuple[object, str]:
+    """Return the result of a call and its type's name; record intermediate values if requested."""
+    returned: object = None
+    try:
+        with runner.recording(facts, watched):
+            returned = runner.call(runner.target(step), arguments, runner.called_in(step))
+            kind = type(returned).__name__
+            if isinstance(returned, Iterator):  # a generator can be read only once
+                returned = list(islice(returned, MOST_PARTS + 1))
+    finally:
+        if runner.recorder:
+            runner.header["facts"]["stages"] = runner.recorder.told(returned)
+            runner.results |= runner.recorder.tensors()
+    return returned, kind
+
+
+def take_leaves(arguments: dict[str, Any], constants: Sequence[str]) -> dict[str, torch.Tensor]:
+    """Return the arguments whose gradients are requested (leaves), and pass a clone of each.
+
+    Learner code that changes a clone in place raises no error.
+    """
+    leaves = {}
+    for name, value in arguments.items():
+        if name not in constants and is_tensor(value) and value.is_floating_point():
+            leaves[name] = value.requires_grad_()
+            arguments[name] = value.clone()
+    return leaves
+
+
+def keep_gradients(
+    runner: "CaseRunner",
+    step: Step,
+    returned: object,
+    seeds: Sequence[str],
+    leaves: dict[str, torch.Tensor],
+) -> None:
+    """Store the gradients with respect to inputs and parameters, added up over all results."""
+    if step.on:
+        renamed = runner.renamed.get(step.on, {})
+        named = runner.objects[step.on].named_parameters()
+        leaves = leaves | {as_asked(name, renamed): parameter for name, parameter in named}
+    leaves = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
+    # A learner may return more or fewer results. Use those that have a partner.
+    pairs = [
+        (out, runner.tensors[key].to(out))
+        for out, key in zip(parts_of(returned), seeds, strict=False)
+        if is_tensor(out) and out.requires_grad and out.is_floating_point()
+    ]
+    if not pairs:
+        return
+    results, directions = zip(*pairs, strict=True)
+    found = gradients(results, directions, list(leaves.values()))
+    for name, gradient in zip(leaves, found, strict=True):
+        if gradient is not None:
+            runner.keep(f"gradient.{name}", gradient)
+
+
+MISMATCH = "Mismatch in shape:"  # prefix of torch's message that a gradient does not fit
+
+
+def gradients(
+    results: Sequence[torch.Tensor], seeds: Sequence[torch.Tensor], leaves: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor | None, ...]:
+    """Return the gradient of each leaf, or None for a leaf that no result depends on.
+
+    seeds: the gradient with respect to each result.
+
+    torch imports sympy to compare the shapes of a result and its gradient. To avoid that, this
+    function compares them itself, with torch's message if they differ. It then differentiates a
+    weighted sum, which needs no gradient argument.
+    """
+    for number, (result, seed) in enumerate(zip(results, seeds, strict=True)):
+        if result.shape != seed.shape:
+            raise RuntimeError(
+                f"{MISMATCH} grad_output[{number}] has a shape of {seed.shape} and "
+                f"output[{number}] has a shape of {result.shape}."
+            )
+    sums = [(result * seed).sum() for result, seed in zip(results, seeds, strict=True)]
+    return torch.autograd.grad(sum(sums[1:], sums[0]), leaves, allow_unused=True)
+
+
+def parts_of(returned: Any) -> list | tuple:
+    """Return the results of a call in order, whatever container they came in."""
+    if isinstance(returned, dict):
+        return list(returned.values())
+    if is_dataclass(returned) and not isinstance(returned, type):
+        return [getattr(returned, one.name) for one in fields(returned)]
+    return returned if isinstance(returned, (list, tuple)) else [returned]
+
+
+def seed_everything(seed: int, device: str) -> None:
+    """Seed the generators that are in use; torch.manual_seed would prepare all kinds of devices."""
+    torch.default_generator.manual_seed(seed)
+    if device != "cpu":
+        torch.cuda.manual_seed(seed)
+
+
+def with_gaps(tensor: torch.Tensor) -> torch.Tensor:
+    """Return an equal tensor that is not contiguous: in column order; a vector with gaps.
+
+    >>> with_gaps(torch.ones(2, 3)).stride(), with_gaps(torch.ones(3)).stride()
+    ((1, 2), (2,))
+    """
+    if tensor.dim() < 2:
+        return torch.stack((tensor, tensor), dim=-1)[..., 0]
+    return tensor.mT.contiguous().mT
+
+
+@torch.no_grad()
+def refill(kept: object, value: Any) -> Any:
+    """Write a value's numbers into a tensor that was passed before, and return that tensor.
+
+    If they are not tensors of the same shape, return the value itself. This reveals code that
+    caches a result by the identity of its input and does not notice that the content has changed.
+
+    >>> kept = torch.zeros(2)
+    >>> refill(kept, torch.ones(2)) is kept, kept
+    (True, tensor([1., 1.]))
+    """
+    if not (is_tensor(kept) and is_tensor(value) and kept.shape == value.shape):
+        return value
+    return kept.copy_(value)
+
+
+def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[dict, dict]:
+    """Copy weights into a module's parameters of the same or a clearly corresponding name.
+
+    Return the names that do not match, and the corresponding names by the requested ones. The
+    former are `missing`, `misshapen` (with the module's shapes), `unexpected`, and `tied`: by name,
+    an earlier name of the same tensor.
+    """
+    parameters = dict(module.named_parameters())
+    renamed = match_parameters(shapes(weights), shapes(parameters))
+    parameters = {as_asked(name, renamed): value for name, value in parameters.items()}
+    missing: list[str] = []
+    misshapen: dict[str, list[int]] = {}
+    first: dict[int, str] = {}  # the names of tensors, by their id()
+    tied: dict[str, str] = {}
+    with torch.no_grad():
+        for name, value in weights.items():
+            target = parameters.get(name, tensor_attribute(module, name))
+            if target is not None and first.setdefault(id(target), name) != name:
+                tied[name] = first[id(target)]
+            if target is None:
+                missing.append(name)
+            elif target.shape != value.shape:
+                misshapen[name] = list(target.shape)
+            else:
+                target.copy_(value)
+    unexpected = sorted(set(parameters) - set(weights))
+    found = {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}
+    return found | ({"tied": tied} if tied else {}), renamed
+
+
+def shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, list[int]]:
+    return {name: list(tensor.shape) for name, tensor in tensors.items()}
+
+
+def tensor_attribute(module: nn.Module, name: str) -> torch.Tensor | None:
+    """Return the tensor at a dotted path of attributes, parameter or not; None if there is none."""
+    owner: Any = module
+    for part in name.split("."):
+        owner = getattr(owner, part, None)
+    return owner if is_tensor(owner) else None

@@ -1,41 +1,45 @@
-"""Traces of intermediate values: the result, inputs and line of each operation of a call.
+"""Record what happens inside a call: intermediate values, shapes, changed inputs, printed lines.
 
-They are claims, because learner code runs in the same process. They are used in messages and decide
-no points.
+The records are claims, because learner code runs in the same process. They are used in messages and
+decide no points.
 """
 
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from sys import getrefcount
 from types import FrameType
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .instrumentation import ShapeTrace
+from .instrumentation import Snapshot
+from .values import MOST_TEXT, is_tensor
 
 MOST, MOST_ENTRIES, MOST_TOGETHER = 120, 4096, 1 << 16
 MOST_LINES = 8  # of nested calls
+MOST_SHAPES = 60
+MOST_PRINTED, LONGEST_PRINTED = 12, 200  # lines, and characters of a line
 OURS = 3  # the reference count of a recorded value to which nothing but the recorder refers
-NAMES = {*dir(torch), *dir(torch.Tensor)}
-EMPTY = {name for name in NAMES if name.removeprefix("new_").startswith("empty")}
 ASSIGNED = {f"__i{name}__" for name in "add sub mul truediv floordiv matmul pow and or".split()}
 
 
-class StageRecorder(TorchFunctionMode):
-    """A recorder of intermediate values, used as a context around calls of one file's definitions.
+class Recorder(TorchFunctionMode):
+    """A recorder of intermediate values in the definitions of one file.
 
     steps: [lines, operation, inputs, names] of each value. `lines` are the running lines of the
         file, the innermost first; empty for a value from elsewhere. `inputs` are indices in this
         list. `names` are local names of the value.
-    values: a copy of each value at that time. It is None if the value is too large, or if nothing
-        has been written to it yet. A value that is changed in place is recorded as a new one,
+    values: a copy of each value at that time. It is None if the value is too large, or new from
+        `torch.empty`. A value that is changed in place is recorded as a new one,
         computed from the old one.
+    used: the indices of values that were the input of an operation.
+    last: the line of the last return.
     raised: the lines through which an error passed.
     failure: the error of an operation, and the indices of its inputs.
-    used: the indices of values that were the input of an operation.
     """
 
     def __init__(self, filename: str):
@@ -46,32 +50,49 @@ class StageRecorder(TorchFunctionMode):
         # The tensors are kept alive, so that no other object gets the same id().
         self.known: dict[int, tuple[torch.Tensor, int, int]] = {}
         self.entries = 0
-        self.unwritten: set[int | None] = set()  # the memory of tensors created by `torch.empty`
         self.used: set[int] = set()
-        self.aside = False  # True while values are only examined, not used
+        self.last = 0
         self.raised: list[int] = []
         self.failure: tuple[BaseException | None, list[int]] = (None, [])
-        self.names = NameTrace(filename, self)
+        self.shapes: list[list] = []
+        self.changed_at: dict[str, int] = {}
+        self.watched: Mapping[str, Snapshot] = {}
 
-    def __enter__(self) -> Self:
-        self.names.__enter__()
-        return super().__enter__()
+    @contextmanager
+    def during(self, facts: dict[str, Any], watched: Mapping[str, Snapshot]) -> Iterator[None]:
+        """Record the code inside, and add to the facts what only this call shows.
 
-    def __exit__(self, *exception: Any) -> None:
-        super().__exit__(*exception)
-        self.names.__exit__(*exception)
-        walked = traceback.walk_tb(exception[2])
+        `trace`: [line, name, sizes] for tensors that a function of the file binds to local names or
+        returns. Integers give [line, name, number], because the number helps to explain a shape.
+        `changed_at`: for each watched value, the line after which it was first changed. In nested
+        calls it is the inner line. `said`: the first printed lines, even if the code fails.
+        """
+        facts["trace"], facts["changed_at"] = self.shapes, self.changed_at = [], {}
+        self.watched, before, printed = watched, sys.gettrace(), StringIO()
+        sys.settrace(self.enter)
+        try:
+            with self, redirect_stdout(printed):
+                yield
+        except BaseException as error:
+            self.note_error(error)
+            raise
+        finally:
+            sys.settrace(before)
+            lines = printed.getvalue()[: MOST_TEXT + 1].splitlines()
+            facts["said"] = [line[:LONGEST_PRINTED] for line in lines[: MOST_PRINTED + 1]]
+
+    def note_error(self, error: BaseException) -> None:
+        """Record the lines of an error, and its operation unless an earlier error was caught."""
+        walked = traceback.walk_tb(error.__traceback__)
         lines = [line for frame, line in walked if frame.f_code.co_filename == self.filename]
         self.raised = lines[::-1][:MOST_LINES]
-        if self.failure[0] is not exception[1]:  # an earlier error, which was caught
+        if self.failure[0] is not error:
             self.failure = (None, [])
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        if self.aside:
-            return func(*args, **kwargs)
         name = name_of(func)
         given = list(tensors_in((*args, *kwargs.values())))
         inputs = [] if self.full else [self.place_of(tensor) for tensor in given]
@@ -87,19 +108,10 @@ class StageRecorder(TorchFunctionMode):
         made = list(tensors_in([out]))
         if given and changes_its_input(name):
             made = given[:1]
-        self.note_memory(name, made)
         for tensor in made:
             if not self.is_known(tensor):
                 self.add(tensor, lines, name, inputs)
         return out
-
-    def note_memory(self, name: str, made: list[torch.Tensor]) -> None:
-        """Record memory that has not been written to, because its content is arbitrary."""
-        for tensor in made:
-            if name in EMPTY:
-                self.unwritten |= {memory_of(tensor)}
-            elif version_of(tensor):
-                self.unwritten -= {memory_of(tensor)}
 
     @property
     def full(self) -> bool:
@@ -122,7 +134,10 @@ class StageRecorder(TorchFunctionMode):
         """Record a value of an operation `name`, with its running lines and its inputs."""
         self.known[id(tensor)] = (tensor, version_of(tensor), len(self.steps))
         self.steps.append([lines, name, inputs, []])
-        plain = not tensor.is_complex() and memory_of(tensor) not in (None, *self.unwritten)
+        written = not name.removeprefix("new_").startswith(
+            "empty"
+        )  # else its numbers are arbitrary
+        plain = written and has_memory(tensor) and not tensor.is_complex()
         small = plain and tensor.numel() <= min(MOST_ENTRIES, MOST_TOGETHER - self.entries)
         self.entries += tensor.numel() if small else 0
         self.values.append(tensor.detach().cpu().clone() if small else None)
@@ -137,10 +152,56 @@ class StageRecorder(TorchFunctionMode):
             frame = frame.f_back
         return found
 
+    def enter(self, frame: FrameType, event: str, argument: Any) -> Callable | None:
+        """Trace a function only if it is in the learner's file."""
+        if frame.f_code.co_filename != self.filename:
+            return None
+        known: dict[str, object] = {}
+        line = frame.f_lineno
+
+        def follow(frame: FrameType, event: str, argument: Any) -> Callable:
+            # A line is reported before it runs, so a new value comes from the previous line.
+            nonlocal line
+            with torch._C.DisableTorchFunction():  # looking at values is no use of them
+                self.look(frame, known, line)
+                line = frame.f_lineno
+                if event == "return" and is_tensor(argument):
+                    self.add_shape(line, "return", list(argument.shape))
+            return follow
+
+        return follow
+
+    def look(self, frame: FrameType, known: dict[str, object], line: int) -> None:
+        """Record what a line has done: names and shapes of values, and changes of watched ones."""
+        self.last = line
+        for name, value in list(frame.f_locals.items()):
+            if is_tensor(value):
+                self.add_name(name, value)
+                if known.get(name) != (id(value), value.shape):
+                    known[name] = (id(value), value.shape)
+                    self.add_shape(line, name, list(value.shape))
+            elif type(value) is int and known.get(name) != value:
+                known[name] = value
+                self.add_shape(line, name, value)
+        left = (name for name in self.watched if name not in self.changed_at)
+        self.changed_at |= {name: line for name in left if self.watched[name].changed()}
+
+    def add_name(self, name: str, tensor: torch.Tensor) -> None:
+        """Add a local name to a recorded value."""
+        if self.is_known(tensor):
+            names = self.steps[self.known[id(tensor)][2]][3]
+            if name not in names and len(names) < 4:
+                names.append(name)
+
+    def add_shape(self, line: int, name: str, size: list[int] | int) -> None:
+        """Add a shape or a number, unless there are too many."""
+        if len(self.shapes) < MOST_SHAPES:
+            self.shapes.append([line, name, size])
+
     def told(self, returned: object) -> dict:
         """Return the recorded steps and the returned values of a call, as JSON."""
         back = [self.place_of(tensor) for tensor in tensors_in([returned]) if not self.full]
-        told = {"steps": self.steps, "returned": back, "last": self.names.last}
+        told = {"steps": self.steps, "returned": back, "last": self.last}
         told |= {"raised": self.raised, "failed": self.failure[1], "cut": self.full}
         return told | {"unused": sorted(self.unused() - {*back})}
 
@@ -160,27 +221,6 @@ class StageRecorder(TorchFunctionMode):
         return {f"stage.{at}": v for at, v in enumerate(self.values) if v is not None}
 
 
-class NameTrace(ShapeTrace):
-    """A trace that reports names of values to a recorder. last: the line of the last return."""
-
-    def __init__(self, filename: str, recorder: StageRecorder):
-        super().__init__(filename)
-        self.recorder, self.last = recorder, 0
-
-    def note_return(self, returned: object, line: int) -> None:
-        """Do nothing, because reading a tensor's shape would count as a use of it."""
-
-    def note(self, frame: FrameType, known: dict, line: int) -> None:
-        self.last = line
-        self.recorder.aside = True
-        for name, value in list(frame.f_locals.items()):
-            if isinstance(value, torch.Tensor) and self.recorder.is_known(value):
-                names = self.recorder.steps[self.recorder.known[id(value)][2]][3]
-                if name not in names and len(names) < 4:
-                    names.append(name)
-        self.recorder.aside = False
-
-
 def name_of(func: Any) -> str:
     """Return the name of an operation: `matmul`, `exp`, or `T` for the property."""
     name = getattr(func, "__name__", "?")
@@ -188,15 +228,16 @@ def name_of(func: Any) -> str:
     return getattr(owner, "__name__", name) if name == "__get__" else name
 
 
-def memory_of(tensor: torch.Tensor) -> int | None:
-    """Return the address of a tensor's numbers, which views share; None if it has none.
+def has_memory(tensor: torch.Tensor) -> bool:
+    """Return True if a tensor has numbers of its own.
 
     Sparse tensors, tensors on the meta device and rows inside vmap have none.
     """
     try:
-        return None if tensor.is_meta else tensor.untyped_storage().data_ptr()
+        tensor.untyped_storage()
     except NotImplementedError:
-        return None
+        return False
+    return not tensor.is_meta
 
 
 def version_of(tensor: torch.Tensor) -> int:

@@ -17,7 +17,7 @@ from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from dataclasses import fields, is_dataclass
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 
@@ -182,3 +182,24 @@ class Words(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def is_tensor(value: object) -> TypeGuard[torch.Tensor]:
+    return isinstance(value, torch.Tensor)
+
+
+def special_kind(tensor: torch.Tensor) -> str:
+    """Return a word for the reason why a tensor is not stored as plain numbers; empty if it is.
+
+    >>> special_kind(torch.eye(2).to_sparse()), special_kind(torch.eye(2))
+    ('sparse', '')
+    """
+    if tensor.is_nested:
+        return "nested"
+    if tensor.is_quantized:
+        return "quantized"
+    if tensor.is_meta:
+        return "meta"
+    if tensor.layout is not torch.strided:
+        return "sparse"
+    return "complex" if tensor.is_complex() and tensor.dtype != torch.complex64 else ""

@@ -6,7 +6,7 @@ import pytest
 
 from tensorgrade.attempts.not_started import not_begun, run_few_if_not_begun
 from tensorgrade.exchange.observation import CaughtError, Observation, Outcome
-from tensorgrade.runner.steps import Call
+from tensorgrade.runner.steps import Step
 
 RAISES = "    raise NotImplementedError\n"
 MADE = "class F(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
@@ -67,7 +67,7 @@ def test_as_many_cases_are_run_as_it_takes(first, asked, text, run):
         begun, were_run = were_run, were_run + "".join(case.steps[0].name for case in cases)
         return [ANSWERED if begun or number else first for number, _ in enumerate(cases)]
 
-    cases = [SimpleNamespace(exercise="F", steps=(Call(name=name),)) for name in asked]
+    cases = [SimpleNamespace(exercise="F", steps=(Step("call", name),)) for name in asked]
     seen = run_few_if_not_begun(runs, text, cases)
     assert were_run == run and len(seen) == len(asked)
     if run == "FG":

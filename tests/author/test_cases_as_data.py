@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from tensorgrade.author import call, case, computed, construct, describe, load, normal, weights
+from tensorgrade.author.recording.drawings import Draw, seed_for
 from tensorgrade.course import CourseError
-from tensorgrade.exchange.cases import Draw, seed_for
 
 
 def recorded(*steps, **settings):
@@ -54,7 +54,7 @@ def test_an_argument_may_have_the_name_of_a_setting():
     )
     first, second = made.steps
     assert first.arguments == {"size": 2, "seed": 3, "dtype": "int"}
-    assert first.dtype == "float64"
+    assert first.options["dtype"] == "float64"
     assert second.arguments.keys() == {"x", "gradient", "named"}
-    assert second.gradient == ["result.gradient"] and second.arguments["named"] == 5
+    assert second.options["gradient"] == ["result.gradient"] and second.arguments["named"] == 5
     assert made.tensors["1.gradient"].shape == (1,)

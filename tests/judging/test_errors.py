@@ -12,7 +12,7 @@ from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, O
 from tensorgrade.exchange.references import References
 from tensorgrade.judging.errors import lost_weights, why_it_raised
 from tensorgrade.messages.message import render
-from tensorgrade.runner.steps import Load
+from tensorgrade.runner.steps import Step
 
 SHAPES = {"first.weight": (2, 3), "rows.0.mix.w": (4,), "rows.0.mix.v": ()}
 
@@ -21,7 +21,7 @@ SHAPES = {"first.weight": (2, 3), "rows.0.mix.w": (4,), "rows.0.mix.v": ()}
 def case():
     """A case that asks for weights in two parts of a module."""
     called = record("scale", "a/1", [call("scale", x=torch.ones(2, 3))])
-    load = Load(on="module", weights={name: name for name in SHAPES})
+    load = Step("load", on="module", options={"weights": {name: name for name in SHAPES}})
     tensors = {name: torch.ones(shape) for name, shape in SHAPES.items()}
     return dataclasses.replace(
         called, steps=(load, *called.steps), tensors=called.tensors | tensors

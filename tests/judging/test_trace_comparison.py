@@ -29,31 +29,35 @@ from tensorgrade.messages.remarks import (
 CHAPTER, NAME = "ch2_self_attention", "scaled_dot_product_attention"
 
 
+TOLD = {"steps": [[[1, 5], "add", [], ["x"]]], "returned": [0], "last": 4, "raised": [3]}
+TOLD |= {"failed": [], "unused": [0], "cut": False}
+
+
 @pytest.mark.parametrize(
-    "steps",
+    "name, forged",
     [
-        "long",
-        [[[1], "add", [0], []]],  # made from itself
-        [[[1], "add", [-1], []]],
-        [[[-1], "add", [], []]],
-        [[1, "add", [], []]],
-        [[[1] * 9, "add", [], []]],  # within more calls than are reported
-        [[["1"], "add", [], []]],
-        [[[1], "add", []]],
-        [[[1], 7, [], []]],
-        [7],
+        ("steps", "long"),
+        ("steps", [[[1], "add", [0], []]]),  # made from itself
+        ("steps", [[[1], "add", [-1], []]]),
+        ("steps", [[[-1], "add", [], []]]),
+        ("steps", [[1, "add", [], []]]),
+        ("steps", [[[1] * 9, "add", [], []]]),  # within more calls than are reported
+        ("steps", [[["1"], "add", [], []]]),
+        ("steps", [[[1], "add", []]]),
+        ("steps", [[[1], 7, [], []]]),
+        ("steps", [7]),
+        ("returned", [0, 1]),
+        ("failed", [-1]),
+        ("unused", ["a"]),
+        ("raised", [3, "4"]),
+        ("last", -4),
     ],
 )
-def test_a_forged_trace_is_empty(steps):
-    assert read_trace(Observation(facts={"stages": {"steps": steps, "returned": [0]}})) == Trace()
-
-
-def test_places_that_are_not_there_do_not_come_back():
-    told = {"steps": [[[1, 5], "add", [], ["x"]]], "returned": [0, 1, -1, "a"], "last": -4}
-    told |= {"raised": [3, "4"]}
-    trace = read_trace(Observation(facts={"stages": told}))
-    assert trace.returned == (0,) and (trace.last, trace.raised) == (0, ())
+def test_a_forged_trace_is_empty(name, forged):
+    trace = read_trace(Observation(facts={"stages": TOLD}))
+    assert (trace.returned, trace.last, trace.raised, trace.unused) == ((0,), 4, (3,), (0,))
     assert (trace.stages[0].line, trace.stages[0].callers) == (1, (5,))
+    assert read_trace(Observation(facts={"stages": TOLD | {name: forged}})) == Trace()
 
 
 def test_traces_are_stored_without_lines_operations_or_a_name_of_the_code(project, tmp_path):

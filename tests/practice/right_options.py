@@ -2,10 +2,10 @@
 
 import torch
 
-from tensorgrade.attempts.attempt import with_steps
 from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.public_side import read_trace
 from tensorgrade.exchange.cases import spoken_shape
+from tensorgrade.exchange.traces import with_stages
 from tensorgrade.practice.questions import Question, with_other_end
 from tensorgrade.practice.variants import plain
 
@@ -24,7 +24,7 @@ def right_options(maker, attempt, question: Question) -> list[str]:
 
     match question.kind:
         case "shape":
-            steps = read_trace(seen(with_steps(case, trace=True)))
+            steps = read_trace(seen(with_stages(case)))
             sizes = {size for at, name, size in steps if (at, name) == (proof["at"], proof["name"])}
             shown = {spoken_shape(size) for size in sizes}
             return [one for one in question.options if one in shown]

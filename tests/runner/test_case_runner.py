@@ -6,7 +6,7 @@ import torch
 from tensorgrade.runner.case_runner import CaseRunner
 from tensorgrade.runner.loading import load_module
 from tensorgrade.runner.serve import called_by, run
-from tensorgrade.runner.steps import Call, Construct
+from tensorgrade.runner.steps import Step
 from tensorgrade.runner.wire import pack, unpack
 
 SPECIAL = {
@@ -16,7 +16,7 @@ SPECIAL = {
     "quantized": "torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)",
     "nested": "torch.nested.nested_tensor([x])",
 }
-STEPS = [Call(name="f", arguments={"x": {"tensor": "x"}})]
+STEPS = [Step("call", "f", arguments={"x": {"tensor": "x"}}, result="result")]
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -53,8 +53,8 @@ class M(torch.nn.Module):
         {does}
         return x
 """
-CALL = Call(on="object0", arguments={"x": {"tensor": "x"}})
-MADE = Construct(name="M", result="object0")
+CALL = Step("call", on="object0", arguments={"x": {"tensor": "x"}}, result="result")
+MADE = Step("construct", "M", result="object0")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_what_a_function_takes_is_looked_up_for_each_of_them():
     runner = CaseRunner(load_module("f", text, "f.py")[0], {}, "cpu")
     told = []
     for name in "fgfg":
-        asked = Call(name=name, arguments={"width": 3})
+        asked = Step("call", name, arguments={"width": 3}, result="result")
         header, _ = runner.run_case([asked], {})
         told.append((header["values"]["result"]["json"], header["facts"].get("names")))
     assert told == 2 * [(3, None), (6, None)]

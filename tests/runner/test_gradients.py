@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tensorgrade.runner.case_runner import gradients
+from tensorgrade.runner.steps import gradients
 
 
 def both(results, leaves, seeds) -> list[tuple]:
@@ -11,7 +11,7 @@ def both(results, leaves, seeds) -> list[tuple]:
     theirs = torch.autograd.grad(
         results(), leaves, seeds, allow_unused=True, materialize_grads=False
     )
-    return list(zip(gradients(results(), leaves, seeds), theirs, strict=True))
+    return list(zip(gradients(results(), seeds, leaves), theirs, strict=True))
 
 
 @pytest.mark.slow
@@ -34,7 +34,7 @@ def test_a_result_without_a_finite_value_changes_no_gradient():
 def test_a_shape_that_differs_is_said_in_torchs_words():
     x, seeds = torch.ones(2, 3, requires_grad=True), (torch.ones(3),)
     with pytest.raises(RuntimeError) as ours:
-        gradients((x * 2,), [x], seeds)
+        gradients((x * 2,), seeds, [x])
     with pytest.raises(RuntimeError) as theirs:
         torch.autograd.grad((x * 2,), [x], seeds)
     assert str(ours.value) == str(theirs.value)

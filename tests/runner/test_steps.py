@@ -1,42 +1,32 @@
-"""Each verb is a dataclass that can be sent and decoded, and describes itself in words."""
+"""A step is data that can be sent, and describes itself in words."""
 
 import json
 
 import pytest
 
-from tensorgrade.runner.steps import (
-    Call,
-    Construct,
-    Describe,
-    Duplicate,
-    Load,
-    Mode,
-    Move,
-    Read,
-    Restore,
-    decode,
-)
+from tensorgrade.exchange.cases import Case, spoken
+from tensorgrade.runner.steps import Step, decode
 
-X = {"x": {"tensor": "0.x"}}
+X = {"x": 2}
 STEPS = [
-    (Construct(name="Layer", result="object0", dtype="float64", arguments={"size": 2}), "Layer(…)"),
-    (Duplicate(on="object0", result="object1"), ""),
-    (Load(on="object1", weights={"w": "object1.2.w"}), ""),
-    (Restore(on="object0", source="object1"), ""),
-    (Mode(on="object0", training=True), ".train()"),
-    (Mode(on="object0", training=False), ".eval()"),
-    (Describe(on="object0", state=True), ""),
-    (Read(on="object0", path="ids", result="ids"), ""),
-    (Move(on="object0", arguments=X), "its forward(…) on another device"),
-    (Call(name="f", arguments=X, gradient=["result.gradient"], seed=None), "f(…)"),
-    (Call(on="object0", path="encode", result="ids"), ".encode(…)"),
-    (Call(on="object0", constants=["x"], stages=True), "its forward(…)"),
+    (Step("construct", "Layer", arguments=X, options={"seed": 3}, result="object0"), "Layer(x=2)"),
+    (Step("duplicate", on="object0", result="object1"), ""),
+    (Step("load", on="object1", options={"weights": {"w": "object1.2.w"}}), ""),
+    (Step("restore", on="object0", options={"source": "object1"}), ""),
+    (Step("mode", on="object0", options={"training": True}), ".train()"),
+    (Step("mode", on="object0", options={"training": False}), ".eval()"),
+    (Step("describe", on="object0", options={"state": True}, result="module"), ""),
+    (Step("read", on="object0", path="ids", result="ids"), ""),
+    (Step("move", on="object0", arguments=X), "its forward(x=2) on another device"),
+    (Step("call", "f", arguments=X, options={"seed": None}), "f(x=2)"),
+    (Step("call", on="object0", path="encode", arguments=X), ".encode(x=2)"),
+    (Step("call", on="object0", arguments=X, stages=True), "its forward(x=2)"),
 ]
 
 
 @pytest.mark.parametrize("step, said", STEPS)
 def test_a_step_survives_being_sent(step, said):
     assert decode(json.loads(json.dumps(step.encode()))) == step
-    assert step.describe("…") == said
-    with pytest.raises(TypeError, match="no_such_setting"):
-        decode(step.encode() | {"no_such_setting": True})
+    assert spoken(Case("f", "a/1", (step,), {})) == said
+    with pytest.raises(TypeError, match="no_such_field"):
+        decode(step.encode() | {"no_such_field": True})

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from tensorgrade.runner.case_runner import CaseRunner, Step
+from tensorgrade.runner.case_runner import CaseRunner
 from tensorgrade.runner.loading import load_module
-from tensorgrade.runner.steps import Call
+from tensorgrade.runner.steps import Step
 from tensorgrade.runner.torch_state import standard_torch
 
 
@@ -16,9 +16,9 @@ def run(source: str, steps: list[Step], **tensors):
     return CaseRunner(module, {}, "cpu").run_case(steps, tensors)
 
 
-def calls(x: str = "x", **settings) -> list[Step]:
+def calls(x: str = "x", result: str = "result", **options) -> list[Step]:
     """One call of `f` on `x`."""
-    return [Call(name="f", arguments={"x": {"tensor": x}}, **settings)]
+    return [Step("call", "f", arguments={"x": {"tensor": x}}, options=options, result=result)]
 
 
 def test_gradients_switched_off_at_the_top_of_a_file_are_on_in_a_case():

@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.runner.tracing import MOST, StageRecorder
+from tensorgrade.runner.tracing import MOST, Recorder
 
 TEXT = """
 def mix(x, w):
@@ -23,7 +23,8 @@ def recorded(name, *arguments):
     """A recorder that has seen one call of the text above."""
     space = {}
     exec(compile(TEXT, "learner.py", "exec"), space)
-    with StageRecorder("learner.py") as recorder:
+    recorder = Recorder("learner.py")
+    with recorder.during({}, {}):
         back = space[name](*arguments)
     return recorder, recorder.told(back), back
 
@@ -58,7 +59,8 @@ def test_a_long_way_and_large_values_are_cut():
 
 
 def test_inference_and_vmap_are_recorded_like_everything_else():
-    with StageRecorder("learner.py") as recorder:
+    recorder = Recorder("learner.py")
+    with recorder.during({}, {}):
         with torch.inference_mode():
             torch.ones(2) + 1
         torch.vmap(lambda row: row.softmax(dim=-1))(torch.eye(3))

@@ -7,7 +7,8 @@ import struct
 import pytest
 
 from tensorgrade.author.recording.casebook import PUBLIC_SEED, recorded_cases
-from tensorgrade.exchange.cases import Case, seed_for
+from tensorgrade.author.recording.drawings import seed_for
+from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.references import load_references
 from tensorgrade.runner.wire import pack, unpack
 from tensorgrade.sandbox.processes import Child
@@ -89,11 +90,11 @@ def test_an_authors_seeds_stay_apart_and_alike(project):
     chapter, exercise = "ch3_causal_attention", "inverted_dropout"
     for hidden in (True, False):
         case = recorded_cases(project, chapter, exercise, hidden)[0]
-        seeds = [step.seed for step in case.steps]
+        seeds = [step.options["seed"] for step in case.steps]
         assert len(set(seeds)) == 3 and (seeds == [0, 1, None]) is not hidden
         assert seeds[2] is None
     again = recorded_cases(project, chapter, exercise, True)[0]
-    assert [step.seed for step in again.steps] != seeds
+    assert [step.options["seed"] for step in again.steps] != seeds
 
 
 @pytest.mark.slow

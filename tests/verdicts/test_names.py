@@ -197,8 +197,6 @@ OTHER_NAMES = [
         {'"mask"': '"causal"', "self.mask": "self.causal"},
         "`causal` should be called `mask`",
     ),
-    (CH3, "CausalAttention", {"def forward": "def foward"}, "`foward` should be called"),
-    (CH3, "CausalAttention", {"def __init__": "def _init_"}, "`_init_` should be called"),
     (CH3, "CausalAttention", MISSPELT, "`CasualAttention` should be called `CausalAttention`"),
     (
         CH4,

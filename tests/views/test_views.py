@@ -20,7 +20,7 @@ from tensorgrade.judging.learner_names import Names
 from tensorgrade.messages.message import Plain, Sentences
 from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.recognition.mistakes import make
-from tensorgrade.runner.instrumentation import ShapeTrace
+from tensorgrade.runner.tracing import Recorder
 from tensorgrade.views.comparison import MOST, Block, Cell, drawn, window
 from tensorgrade.views.note import Note
 from tensorgrade.views.points import how_earned
@@ -78,11 +78,12 @@ def test_shapes_are_traced_in_the_learners_file_only_and_forged_ones_are_left_ou
     names = {}
     exec(code, names)
     before = sys.gettrace()
-    with ShapeTrace("learner.py") as trace:
+    facts = {}
+    with Recorder("learner.py").during(facts, {}):
         names["f"](torch.zeros(2, 3))
         torch.nn.Linear(2, 2)(torch.zeros(1, 2))
     assert sys.gettrace() is before
-    assert trace.steps == [[1, "x", [2, 3]], [2, "y", [3, 2]], [3, "return", [3, 3]]]
+    assert facts["trace"] == [[1, "x", [2, 3]], [2, "y", [3, 2]], [3, "return", [3, 3]]]
     forged = [[1, "x", [2]], "x", [1, 2, 3], [1, "y", ["2"]], [None, "z", [1]], [2, "w", [3, 4]]]
     assert read_trace(Observation(facts={"result": {"trace": forged}})) == [
         (1, "x", (2,)),

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from ...exchange.cases import Case
-from ...exchange.traces import read_trace
+from ...exchange.traces import read_trace, with_stages
 from ...judging.diagnosis import Diagnosis
 from ...messages.checks import ChangesInput
 from ...messages.details import WorksInPlace
 from ...messages.message import Clauses
 from ...runner.tracing import changes_its_input
-from ..attempt import ExerciseAttempt, cached_for_file, with_steps
+from ..attempt import ExerciseAttempt, cached_for_file
 
 
 def add(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
@@ -55,11 +55,11 @@ def changing_lines(part: ExerciseAttempt, name: str) -> dict[str, int]:
 
 
 def public_cases_like(part: ExerciseAttempt, name: str) -> list[Case]:
-    """Return the public cases of a case's group, with calls that report changed arguments."""
+    """Return the public cases of a case's group, with calls that record what happens inside."""
     public = part.attempt.public()
     groups = {seen.case.group for seen in part.seen if seen.case.name == name}
     entries = public.of(part.name) if public else []
-    return [with_steps(case, changes=True) for case, _ in entries if case.group in groups]
+    return [with_stages(case) for case, _ in entries if case.group in groups]
 
 
 def lines_of_changes(facts: dict) -> list[tuple[str, int]]:

@@ -6,9 +6,10 @@ from typing import Any, TypeVar
 
 import torch
 
-from ...exchange.cases import Case, Draw, Planned, record, seed_for
+from ...exchange.cases import Case, record
 from ...project import Project
-from .drawings import Drawn
+from ...runner.steps import Step
+from .drawings import Draw, seed_for
 
 PUBLIC_SEED = 7
 Sizes = TypeVar("Sizes")
@@ -22,7 +23,7 @@ class WrittenCase:
     """
 
     name: str
-    steps: tuple[Planned, ...]
+    steps: tuple[Step, ...]
     dtype: torch.dtype = torch.float64
     settings: dict = field(default_factory=dict)
 
@@ -36,13 +37,13 @@ class WrittenCase:
         def own_seed(written: int) -> int:
             return seed_for(seed, exercise, self.name, "seed", written)
 
-        draw = Drawn(Draw(seed_for(seed, exercise, self.name), self.dtype))
+        draw = Draw(seed_for(seed, exercise, self.name), self.dtype)
         seeds = own_seed if hidden else int
         return record(exercise, self.name, self.steps, draw.value, seeds, **self.settings)
 
 
 def case(
-    name: str, *steps: Planned, dtype: torch.dtype = torch.float64, **settings: Any
+    name: str, *steps: Step, dtype: torch.dtype = torch.float64, **settings: Any
 ) -> WrittenCase:
     """Return a case with the steps to take. Tests ask for it by its name, `group/which`.
 
@@ -51,7 +52,7 @@ def case(
     return WrittenCase(name, steps, dtype, settings)
 
 
-def shown(name: str, *steps: Planned, **settings: Any) -> WrittenCase:
+def shown(name: str, *steps: Step, **settings: Any) -> WrittenCase:
     """Return a case that learners see in full, in float32. Graders do not use it."""
     return WrittenCase(name, steps, torch.float32, settings | {"shown": True})
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...attempts.lab import Lab
 from ...course import CourseError, Limits
-from ...exchange.cases import Case
+from ...exchange.cases import SETTINGS, Case
 from ...exchange.observation import CaughtError, Observation, Outcome
 from ...exchange.references import References
 from ...exchange.traces import Trace, read_trace, with_stages
@@ -22,7 +22,6 @@ from ...recognition.imprints import Imprint
 from ...recognition.mistakes import EditError, Mistake, make, place_of
 from ...recognition.signatures import UNSEEN, Signature, imprint
 from ...runner.serve import seconds
-from ...runner.steps import VERBS, Passing
 from ...sources.program import Program, Source
 from .casebook import recorded_cases
 
@@ -82,8 +81,8 @@ def failure(case: Case, error: CaughtError) -> str:
     """Return a message that the solution fails on a case, with the error and a possible cause."""
     place = f" ({case.exercise}, {error.source})" if error.source else ""
     said = f"{case.exercise}: the solution fails on {case.name}: {error.type}: {error.text}{place}"
-    settings = {n for verb in VERBS.values() if issubclass(verb, Passing) for n in verb.settings}
-    taken = [name for name in sorted(settings) if f"'{name}'" in error.text]
+    settings = sorted(set().union(*SETTINGS.values()))
+    taken = [name for name in settings if f"'{name}'" in error.text]
     if error.type == "TypeError" and taken:
         name = taken[0]
         said += f"; `{name}=` is a setting of the step: an argument of that name is passed with "
@@ -135,7 +134,7 @@ def why_not_gradable(case: Case, seen: Observation) -> str:
             return f"`{name}` is a {value['type']}, which cannot be judged"
         if found := next(unjudged(value["json"], name), None):
             return f"`{found[0]}` is {found[1]}, which cannot be judged"
-    asked = any(call.gradient for call in case.calls)
+    asked = any(call.options.get("gradient") for call in case.calls)
     if asked and not any(name.startswith("gradient.") for name in seen.tensors):
         return "gradients are asked for, and no result of the solution has any"
     return "" if has_result(case, seen) else "the solution returns nothing that could be judged"

@@ -7,30 +7,20 @@ Arguments are written as the attempt gets them. A drawing or a `construct` may r
 
 from typing import Any
 
-from ...exchange.cases import Part, Planned
-from ...runner.steps import (
-    Call,
-    Construct,
-    Describe,
-    Duplicate,
-    Load,
-    Mode,
-    Move,
-    Read,
-    Restore,
-)
+from ...exchange.cases import Part
+from ...runner.steps import Step
 
 
-def construct(name: str | None = None, /, **arguments: Any) -> Planned:
+def construct(name: str | None = None, /, **arguments: Any) -> Step:
     """Make an object of the named class, or of the exercise itself if there is no name.
 
     given: the class is one of the course's substitutes. seed, dtype: for its first weights. The
     rest are its arguments; `named={…}` holds those whose names are also names of settings.
     """
-    return Planned(Construct, name, {"dtype": "float64", "seed": 0} | arguments)
+    return Step("construct", name or "", arguments={"dtype": "float64", "seed": 0} | arguments)
 
 
-def call(target: str | Planned | None = None, /, **arguments: Any) -> Planned:
+def call(target: str | Step | None = None, /, **arguments: Any) -> Step:
     """Call a function or an object: the object made last, or the exercise if there is none.
 
     gradient: compute gradients. watch: count operations. result: a name for the result.
@@ -42,50 +32,53 @@ def call(target: str | Planned | None = None, /, **arguments: Any) -> Planned:
     The rest are arguments of the call; `named={…}` holds those whose names are also names of
     settings, such as `gradient`.
     """
-    return Planned(Call, target, {"seed": 0} | arguments)
+    given = {"seed": 0} | arguments
+    if isinstance(target, Step):
+        return Step("call", on=target, arguments=given)
+    return Step("call", target or "", arguments=given)
 
 
-def moved(**arguments: Any) -> Planned:
+def moved(**arguments: Any) -> Step:
     """Move the object made last to a second device and call it there: no tensor may stay behind.
 
     On the `meta` device nothing is computed or returned, so the step works on every machine.
     """
-    return Planned(Move, None, arguments)
+    return Step("move", arguments=arguments)
 
 
-def load(values: dict, on: Planned | None = None) -> Planned:
+def load(values: dict, on: Step | None = None) -> Step:
     """Copy weights into an object by their names. on: the object, if not the one made last."""
-    return Planned(Load, on, {"weights": values})
+    return Step("load", on=on, arguments={"weights": values})
 
 
-def duplicate(of: Planned | None = None) -> Planned:
+def duplicate(of: Step | None = None) -> Step:
     """Make a deep copy of an object, or of the one made last if none is named."""
-    return Planned(Duplicate, of)
+    return Step("duplicate", on=of)
 
 
-def restore(source: Planned) -> Planned:
+def restore(source: Step) -> Step:
     """Load the saved state of another object into the object made last."""
-    return Planned(Restore, None, {"source": source})
+    return Step("restore", arguments={"source": source})
 
 
-def read(path: str, result: str = "", on: Planned | None = None) -> Planned:
+def read(path: str, result: str = "", on: Step | None = None) -> Step:
     """Record the value at an object's dotted path (`vocabulary`, `layer.weight`) under a name."""
-    return Planned(Read, on, {"path": path, "result": result or path})
+    return Step("read", on=on, arguments={"path": path, "result": result or path})
 
 
-def mode(training: bool, on: Planned | None = None) -> Planned:
+def mode(training: bool, on: Step | None = None) -> Step:
     """Switch an object to training mode, or to evaluation mode if `training` is False."""
-    return Planned(Mode, on, {"training": training})
+    return Step("mode", on=on, arguments={"training": training})
 
 
 def describe(
-    result: str = "module", on: Planned | None = None, state: bool = False, path: str = ""
-) -> Planned:
+    result: str = "module", on: Step | None = None, state: bool = False, path: str = ""
+) -> Step:
     """Record the names of an object's parameters, buffers and submodules, with shapes and types.
 
     state: record the values of its parameters too. path: describe this part of the object.
     """
-    return Planned(Describe, on, {"result": result, "state": state, "path": path})
+    return Step("describe", on=on, arguments={"result": result, "state": state, "path": path})
 
 
 def part(result: str, *path: int) -> Part:
