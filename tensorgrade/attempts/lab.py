@@ -5,7 +5,6 @@ ended and costs only the exercise that it stopped in; the next one runs in a fre
 """
 
 import json
-import secrets
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,6 +59,9 @@ class Channel(Protocol):
     def ask(self, asked: dict, tensors: dict[str, torch.Tensor], seconds: float) -> Reply:
         """Return the reply to a request. Raises TimedOut, Ended or BadMessage."""
 
+    def run(self, case: Case, seconds: float) -> Reply:
+        """Return the reply to the request of a case. Raises TimedOut, Ended or BadMessage."""
+
     def close(self) -> None:
         """End the process, if it is another one."""
 
@@ -72,15 +74,24 @@ class There:
 
     def ask(self, asked: dict, tensors: dict[str, torch.Tensor], seconds: float) -> Reply:
         """Return the reply to a request. Raises TimedOut, Ended or BadMessage."""
-        # A text may have very many statements; no learner code has run that could send more.
-        looks = asked["do"] == "look"
+        return self.exchange(pack(asked, tensors), seconds, asked["do"] == "look")
+
+    def run(self, case: Case, seconds: float) -> Reply:
+        """Return the reply to the request of a case. Raises TimedOut, Ended or BadMessage."""
+        return self.exchange(case.message, seconds)
+
+    def exchange(self, message: bytes, seconds: float, looks: bool = False) -> Reply:
+        """Return the reply to a packed request. Raises TimedOut, Ended or BadMessage.
+
+        looks: True if no learner code has run. Then the reply may have as many parts as the text.
+        """
         most = self.most_bytes * (ROOM_FOR_A_TEXT if looks else 1)
-        self.child.send(pack(asked, tensors), seconds)
-        message = self.child.receive(seconds + SECONDS_TO_REPORT, most)
+        self.child.send(message, seconds)
+        reply = self.child.receive(seconds + SECONDS_TO_REPORT, most)
         with self.child.budget.reading():
-            reply = unpack(message, None if looks else LONGEST_HEADER)
-        self.child.budget.takes(BYTES_OF_A_TENSOR * len(reply[1]))
-        return reply
+            header, sent = unpack(reply, None if looks else LONGEST_HEADER)
+        self.child.budget.takes(BYTES_OF_A_TENSOR * len(sent))
+        return header, sent
 
     def close(self) -> None:
         """End the process."""
@@ -107,6 +118,10 @@ class Here:
             raise TimedOut from None
         sent = {name: plain(results[name]) for name in sorted(results)}
         return json.loads(json.dumps(header)), sent
+
+    def run(self, case: Case, seconds: float) -> Reply:
+        """Return the reply to the request of a case. Raises TimedOut."""
+        return self.ask(case.request, case.tensors, seconds)
 
     @contextmanager
     def noting_warnings(self) -> Iterator[None]:
@@ -255,15 +270,9 @@ class Lab:
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
 
     def run_one(self, channel: Channel, case: Case) -> Observation:
-        """Return the observation of one case.
-
-        The request holds inputs, but no answer. Its number is random, so learner code cannot write
-        a reply before the request arrives.
-        """
-        number = str(secrets.randbits(64))
-        asked = {"do": "run", "id": number, "steps": [step.encode() for step in case.steps]}
+        """Return the observation of one case."""
         try:
-            seen = read_observation(channel.ask(asked, case.tensors, self.longest), number)
+            seen = read_observation(channel.run(case, self.longest), case.request["id"])
         except OutOfMemory:
             return replace(self.without_result(Outcome.KILLED), error=CaughtError("MemoryError"))
         except (TimedOut, Ended, BadMessage) as end:
@@ -282,15 +291,14 @@ class Lab:
 
         first, most: the index of the first edit to try, and the largest number of edits.
         """
-        channel, number = self.channel_with(program), str(secrets.randbits(64))
-        asked: dict = {"do": "run", "id": number, "steps": [step.encode() for step in case.steps]}
+        channel = self.channel_with(program)
         wanted = {"name": name, "line": line, "first": first, "most": most}
-        asked["edits"] = wanted | {"seconds": SECONDS_OF_SEARCH}
+        asked = case.request | {"edits": wanted | {"seconds": SECONDS_OF_SEARCH}}
         try:
             if channel is None:
                 return []
             reply = channel.ask(asked, case.tensors, self.limits.case_seconds)
-            return read_tries(reply, number)
+            return read_tries(reply, asked["id"])
         except (TimedOut, Ended, BadMessage):
             self.end(program)
             return []

@@ -5,6 +5,7 @@ An author writes a case once (`tensorgrade.author`), with numbers that are still
 solution (the reference), on each mistake (its fingerprint) and on each learner's attempt.
 """
 
+import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ import torch
 from ..course import CourseError
 from ..runner.steps import Step
 from ..runner.values import Packer, Tree
+from ..runner.wire import pack
 from .text import short
 from .values import kind, shown, sized, unjudged
 
@@ -57,6 +59,20 @@ class Case:
     def group(self) -> str:
         """Return the group of the case, such as `values` for `values/3`."""
         return self.name.split("/")[0]
+
+    @cached_property
+    def request(self) -> dict[str, Any]:
+        """Return the request to run the case. It holds inputs, but no answer.
+
+        Its number is random, so learner code cannot write a reply before the request arrives.
+        """
+        steps = [step.encode() for step in self.steps]
+        return {"do": "run", "id": str(secrets.randbits(64)), "steps": steps}
+
+    @cached_property
+    def message(self) -> bytes:
+        """Return the packed request. Packing a chapter's anew takes 8 % of a submission's time."""
+        return pack(self.request, self.tensors)
 
     @property
     def has_right_values(self) -> bool:
