@@ -14,13 +14,11 @@ class TextFacts:
         given code.
     spans: (names, first line, last line) of each top-level statement.
     names: by exercise, the names in its code that the text does not define itself.
-    unused: by exercise, the parameters that its code never reads.
     """
 
     changes: dict[str, int] = field(default_factory=dict)
     spans: list[tuple[list[str], int, int]] = field(default_factory=list)
     names: dict[str, list[str]] = field(default_factory=dict)
-    unused: dict[str, list[str]] = field(default_factory=dict)
 
 
 def read_text_facts(message: bytes) -> TextFacts:
@@ -33,7 +31,6 @@ def read_text_facts(message: bytes) -> TextFacts:
         by_name(told.get("changes"), is_count),
         [(names, first, last) for names, first, last in spans],
         by_name(told.get("names"), is_texts),
-        by_name(told.get("unused"), is_texts),
     )
 
 
