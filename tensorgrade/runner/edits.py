@@ -10,8 +10,8 @@ from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
 
-from .reading import first_line
-from .source import UNPARSABLE
+from .facts import first_line
+from .source import UNPARSABLE, Text
 
 NUMBERS = ("-2", "-1", "0", "1", "2", "3", "0.5")
 OPERATORS = {
@@ -123,46 +123,6 @@ class Change:
     places: tuple[tuple[int, int, str], ...]
 
 
-class Text:
-    """A file's text, with functions that replace parts of its syntax tree."""
-
-    def __init__(self, text: str):
-        self.text = text
-        self.lines = text.split("\n")
-        self.starts = [0]
-        for line in self.lines:
-            self.starts.append(self.starts[-1] + len(line) + 1)
-
-    def offset(self, line: int, column: int) -> int:
-        """Return the index in the text of a syntax tree's line and column, which counts bytes."""
-        return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
-
-    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Return the start and the end of a node."""
-        assert node.end_lineno is not None and node.end_col_offset is not None, "it was parsed"
-        begin = self.offset(node.lineno, node.col_offset)
-        return begin, self.offset(node.end_lineno, node.end_col_offset)
-
-    def of(self, node: ast.expr | ast.stmt) -> str:
-        """Return the text of a node."""
-        begin, end = self.span(node)
-        return self.text[begin:end]
-
-    def change(
-        self, line: int, idea: Idea, code: str, *changes: tuple[ast.expr | ast.stmt, str]
-    ) -> Change:
-        """Return a change that replaces these nodes with other text."""
-        return Change(line, idea, code, tuple((*self.span(node), new) for node, new in changes))
-
-    def put(self, change: Change, begin: int = 0, end: int | None = None) -> str:
-        """Return the text, or the part of it between two indices, with a change applied."""
-        pieces, at = [], begin
-        for start, stop, new in sorted(change.places):
-            pieces += [self.text[at:start], new]
-            at = stop
-        return "".join([*pieces, self.text[at:end]])
-
-
 def edits(text: str, name: str, line: int, first: int = 0, most: int | None = None) -> list[Edit]:
     """Return edits of the definition that contains a line, otherwise of the one of that name.
 
@@ -175,7 +135,9 @@ def edits(text: str, name: str, line: int, first: int = 0, most: int | None = No
     made, whole = changes_of(text, name, line), Text(text)
     chosen = made[first:] if most is None else made[first : first + most]
     above, below = first_line(node) - 1, len(whole.lines) - (node.end_lineno or 0)
-    return [Edit(one.line, one.idea, one.code, whole.put(one), above, below) for one in chosen]
+    return [
+        Edit(one.line, one.idea, one.code, whole.put(one.places), above, below) for one in chosen
+    ]
 
 
 @lru_cache(1)
@@ -238,7 +200,7 @@ class Definition:
         span = self.text.span(self.node)
         made = {digest(self.text.of(self.node)): Change(0, Idea.STATEMENT, "", ())}
         for change in self.changes():
-            made.setdefault(digest(self.text.put(change, *span)), change)
+            made.setdefault(digest(self.text.put(change.places, *span)), change)
         return list(made.values())[1:]
 
     def changes(self) -> Iterator[Change]:
@@ -252,8 +214,15 @@ class Definition:
                     yield from self.of_expression(node, names)
             yield from self.everywhere(function, names)
 
+    def change(
+        self, line: int, idea: Idea, code: str, *changes: tuple[ast.expr | ast.stmt, str]
+    ) -> Change:
+        """Return a change that replaces these nodes with other text."""
+        places = ((*self.text.span(node), new) for node, new in changes)
+        return Change(line, idea, code, tuple(places))
+
     def edit(self, node: ast.expr | ast.stmt, new: str, idea: Idea, code: str = "") -> Change:
-        return self.text.change(node.lineno, idea, code, (node, new))
+        return self.change(node.lineno, idea, code, (node, new))
 
     def of_statement(self, node: ast.stmt) -> Iterator[Change]:
         """Yield changes that store a lost result, drop a statement, or replace an in-place +=."""
@@ -371,11 +340,11 @@ class Definition:
         for number, nodes in numbers.items():
             for other in NUMBERS if len(nodes) > 1 else ():
                 changes = ((node, other) for node in nodes)
-                yield self.text.change(nodes[0].lineno, Idea.NUMBERS, str(number), *changes)
+                yield self.change(nodes[0].lineno, Idea.NUMBERS, str(number), *changes)
         for name, nodes in uses.items():
             for other in names if len(nodes) > 1 else ():
                 changes = ((node, other) for node in nodes)
-                yield self.text.change(nodes[0].lineno, Idea.NAMES, name, *changes)
+                yield self.change(nodes[0].lineno, Idea.NAMES, name, *changes)
 
 
 def digest(text: str) -> bytes:

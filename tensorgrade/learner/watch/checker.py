@@ -21,7 +21,7 @@ from ...exchange.cases import Case
 from ...exchange.observation import Observation
 from ...history import remember
 from ...judging.diagnosis import Kind
-from ...runner.reading import parts
+from ...runner.facts import parts
 from ...sandbox.processes import ForkServer
 from ...sources.submission import Submission
 from ...testing.collected import CollectedTests
