@@ -4,13 +4,12 @@ A learner who starts a course has many such exercises and waits for the first re
 such an exercise would give the same message.
 """
 
-import ast
 from collections.abc import Callable
 from functools import lru_cache
 
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
-from ..runner.changes import bound_by, definitions, is_text
+from ..runner.facts import bound_by, definitions, is_stub
 
 
 def run_few_if_not_begun(
@@ -45,25 +44,4 @@ def not_begun(source: str) -> frozenset[str]:
     {'f'}
     """
     there = definitions(bound_by(source)).items()
-    return frozenset(name for name, node in there if says_so(node))
-
-
-def says_so(definition: ast.AST) -> bool:
-    """Return True if a definition does nothing before it raises NotImplementedError."""
-    if getattr(definition, "decorator_list", ()):
-        return False
-    if isinstance(definition, ast.ClassDef):
-        makers = [node for node in definition.body if getattr(node, "name", "") == "__init__"]
-        return any(says_so(node) for node in makers[-1:])
-    body: list[ast.stmt] = getattr(definition, "body", [])
-    first = next((line for line in body if not is_text(line) and not makes_the_base(line)), None)
-    raised = first.exc if isinstance(first, ast.Raise) else None
-    return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"
-
-
-def makes_the_base(line: ast.stmt) -> bool:
-    """Return True if a line is `super().__init__()`, which stubs call before they raise."""
-    call = line.value if isinstance(line, ast.Expr) else None
-    if not isinstance(call, ast.Call) or call.args or call.keywords:
-        return False
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "__init__"
+    return frozenset(name for name, node in there if is_stub(node))

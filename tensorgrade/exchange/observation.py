@@ -158,13 +158,11 @@ class TextFacts:
         given code.
     spans: (names, first line, last line) of each top-level statement.
     names: by exercise, the names in its code that the text does not define itself.
-    unused: by exercise, the parameters that its code never reads.
     """
 
     changes: dict[str, Count] = field(default_factory=dict)
     spans: list[tuple[list[str], Line, Line]] = field(default_factory=list)
     names: dict[str, list[str]] = field(default_factory=dict)
-    unused: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -39,19 +39,6 @@ class ReturnsInLoop(Message):
 
 
 @dataclass(frozen=True)
-class NeverUsed(Message):
-    """Parameters that no statement reads, or whose values are replaced before they are read."""
-
-    id = "never_used"
-    names: Annotated[tuple[str, ...], FromLearner]
-
-    def wording(self) -> str:
-        value = "values" if len(self.names) > 1 else "value"
-        verb = "are" if len(self.names) > 1 else "is"
-        return f"the {value} of {{names:code}} that the call passes {verb} never used"
-
-
-@dataclass(frozen=True)
 class StillRaises(Message):
     """A line that still raises.
 

@@ -81,11 +81,8 @@ class KnownMistake(Message):
 
 
 IDEAS = {
-    Idea.LOST_RESULT: "what becomes of the result there",
-    Idea.IN_PLACE: "what is changed in place there",
     Idea.STATEMENT: "whether that statement belongs there",
     Idea.MISSING_STEP: "whether an operation on {code:code} is missing there",
-    Idea.PRODUCT: "the product there",
     Idea.OPERATION: "what is calculated there",
     Idea.OPERANDS: "the order of the two sides of {code:code} there",
     Idea.ORDER_OF_ARGUMENTS: "the order of the arguments of {code:code} there",
@@ -93,12 +90,8 @@ IDEAS = {
     Idea.CALL: "the call of {code:code} there",
     Idea.COMPARISON: "the comparison there",
     Idea.INDEX: "the index there",
-    Idea.SIGN: "the sign there",
-    Idea.BOOL: "the {code:code} there",
     Idea.NUMBER: "the number {code:code} there",
-    Idea.NUMBERS: "the number {code:code} there and below",
     Idea.NAME: "whether {code:code} is the right name there",
-    Idea.NAMES: "whether {code:code} is the right name there and below",
 }
 
 

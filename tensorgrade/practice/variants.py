@@ -16,8 +16,8 @@ from ..exchange.observation import Observation
 from ..recognition.fingerprints import Fingerprint
 from ..recognition.imprints import Imprint
 from ..recognition.signatures import Signature, imprint
-from ..runner.edits import Text, changes_of, parts
-from ..runner.source import UNPARSABLE
+from ..runner.edits import changes_of, parts
+from ..runner.source import UNPARSABLE, Text
 
 MOST_EDITS, AT_ONCE = 4000, 20
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from hashlib import sha256
+from typing import TypeGuard
 
-from .reading import first_line
-from .source import UNPARSABLE
+from .facts import first_line, is_text
+from .source import UNPARSABLE, Text
 
 NUMBERS = ("-2", "-1", "0", "1", "2", "3", "0.5")
 OPERATORS = {
@@ -60,11 +60,8 @@ MISSING = (
 class Idea(StrEnum):
     """The kind of an edit. Messages turn it into a hint that does not show the edit."""
 
-    LOST_RESULT = "lost result"
-    IN_PLACE = "in place"
     STATEMENT = "statement"
     MISSING_STEP = "missing step"
-    PRODUCT = "product"
     OPERATION = "operation"
     OPERANDS = "operands"
     ORDER_OF_ARGUMENTS = "order of arguments"
@@ -72,15 +69,8 @@ class Idea(StrEnum):
     CALL = "call"
     COMPARISON = "comparison"
     INDEX = "index"
-    SIGN = "sign"
-    BOOL = "bool"
     NUMBER = "number"
-    NUMBERS = "numbers"
     NAME = "name"
-    NAMES = "names"
-
-
-SIMPLE = (Idea.NUMBER, Idea.NUMBERS, Idea.NAME, Idea.NAMES)
 
 
 @dataclass(frozen=True)
@@ -120,47 +110,7 @@ class Change:
     line: int
     idea: Idea
     code: str
-    places: tuple[tuple[int, int, str], ...]
-
-
-class Text:
-    """A file's text, with functions that replace parts of its syntax tree."""
-
-    def __init__(self, text: str):
-        self.text = text
-        self.lines = text.split("\n")
-        self.starts = [0]
-        for line in self.lines:
-            self.starts.append(self.starts[-1] + len(line) + 1)
-
-    def offset(self, line: int, column: int) -> int:
-        """Return the index in the text of a syntax tree's line and column, which counts bytes."""
-        return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
-
-    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Return the start and the end of a node."""
-        assert node.end_lineno is not None and node.end_col_offset is not None, "it was parsed"
-        begin = self.offset(node.lineno, node.col_offset)
-        return begin, self.offset(node.end_lineno, node.end_col_offset)
-
-    def of(self, node: ast.expr | ast.stmt) -> str:
-        """Return the text of a node."""
-        begin, end = self.span(node)
-        return self.text[begin:end]
-
-    def change(
-        self, line: int, idea: Idea, code: str, *changes: tuple[ast.expr | ast.stmt, str]
-    ) -> Change:
-        """Return a change that replaces these nodes with other text."""
-        return Change(line, idea, code, tuple((*self.span(node), new) for node, new in changes))
-
-    def put(self, change: Change, begin: int = 0, end: int | None = None) -> str:
-        """Return the text, or the part of it between two indices, with a change applied."""
-        pieces, at = [], begin
-        for start, stop, new in sorted(change.places):
-            pieces += [self.text[at:start], new]
-            at = stop
-        return "".join([*pieces, self.text[at:end]])
+    places: list[tuple[int, int, str]]
 
 
 def edits(text: str, name: str, line: int, first: int = 0, most: int | None = None) -> list[Edit]:
@@ -175,7 +125,9 @@ def edits(text: str, name: str, line: int, first: int = 0, most: int | None = No
     made, whole = changes_of(text, name, line), Text(text)
     chosen = made[first:] if most is None else made[first : first + most]
     above, below = first_line(node) - 1, len(whole.lines) - (node.end_lineno or 0)
-    return [Edit(one.line, one.idea, one.code, whole.put(one), above, below) for one in chosen]
+    return [
+        Edit(one.line, one.idea, one.code, whole.put(one.places), above, below) for one in chosen
+    ]
 
 
 @lru_cache(1)
@@ -207,7 +159,7 @@ def changes_of(text: str, name: str, line: int) -> list[Change]:
 def distance_key(edit: Change, line: int) -> tuple[int, bool, int]:
     """Return a sort key: the line itself first, then its neighbours, then names and numbers."""
     away = abs(edit.line - line)
-    return min(away, 2), away > 1 and edit.idea not in SIMPLE, away
+    return min(away, 2), away > 1 and edit.idea not in (Idea.NUMBER, Idea.NAME), away
 
 
 def holds(node: ast.stmt, line: int) -> bool:
@@ -235,82 +187,58 @@ class Definition:
 
     def different(self) -> list[Change]:
         """Return one change for each resulting text that differs from the original."""
-        span = self.text.span(self.node)
-        made = {digest(self.text.of(self.node)): Change(0, Idea.STATEMENT, "", ())}
+        begin, end = self.text.span(self.node)
+        seen, found = {hash(self.text.text[begin:end])}, []
         for change in self.changes():
-            made.setdefault(digest(self.text.put(change, *span)), change)
-        return list(made.values())[1:]
+            result = hash(self.text.put(change.places, begin, end))  # the texts fill the memory
+            if result not in seen:
+                seen.add(result)
+                found.append(change)
+        return found
 
     def changes(self) -> Iterator[Change]:
         """Yield all single edits, and edits of a name or a number in all its places."""
         for function in self.functions:
             names = names_in(function)
             for node in parts(function):
-                if isinstance(node, ast.stmt):
-                    yield from self.of_statement(node)
-                else:
+                if isinstance(node, ast.expr):
                     yield from self.of_expression(node, names)
+                elif isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and not is_text(node):
+                    yield self.edit(node, "pass", Idea.STATEMENT)
             yield from self.everywhere(function, names)
 
     def edit(self, node: ast.expr | ast.stmt, new: str, idea: Idea, code: str = "") -> Change:
-        return self.text.change(node.lineno, idea, code, (node, new))
-
-    def of_statement(self, node: ast.stmt) -> Iterator[Change]:
-        """Yield changes that store a lost result, drop a statement, or replace an in-place +=."""
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            owner = node.value.func
-            if isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name):
-                kept = f"{owner.value.id} = {self.text.of(node)}"
-                yield self.edit(node, kept, Idea.LOST_RESULT)
-        if isinstance(node, ast.AugAssign):
-            target = self.text.of(node.target)
-            sign = self.text.of(node)[len(target) :].lstrip().split("=")[0]
-            new = f"{target} = {target} {sign} ({self.text.of(node.value)})"
-            yield self.edit(node, new, Idea.IN_PLACE)
-        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and not text:
-            yield self.edit(node, "pass", Idea.STATEMENT)
+        return Change(node.lineno, idea, code, [(*self.text.span(node), new)])
 
     def of_expression(self, node: ast.expr, names: list[str]) -> Iterator[Change]:
         """Yield all replacements of an expression."""
-        if isinstance(node, ast.Constant):
-            yield from self.of_constant(node, names)
-        if isinstance(node, ast.UnaryOp):
-            yield self.edit(node, self.text.of(node.operand), Idea.SIGN)
-        if isinstance(node, ast.BinOp):
-            yield from self.of_operation(node)
-        if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            left, right = self.text.of(node.left), self.text.of(node.comparators[0])
-            for sign in COMPARISONS:
-                yield self.edit(node, f"({left} {sign} {right})", Idea.COMPARISON)
-        if isinstance(node, ast.Name) and node.id in names:
-            others = [*names, *(f"self.{name}" for name in self.attributes)]
-            for other in others:
-                yield self.edit(node, other, Idea.NAME, node.id)
-        if isinstance(node, ast.Attribute):
-            yield from self.of_attribute(node, names)
-        if isinstance(node, ast.Call):
-            yield from self.of_call(node)
-        if isinstance(node, ast.Subscript):
-            yield self.edit(node, self.text.of(node.value), Idea.INDEX)
+        of = self.text.of
+        match node:
+            case ast.Constant() if is_number(node):
+                for other in (*NUMBERS, "float('-inf')", *names):
+                    yield self.edit(node, other, Idea.NUMBER, of(node))
+            case ast.Compare(left=left, ops=[_], comparators=[right]):
+                for sign in COMPARISONS:
+                    yield self.edit(node, f"({of(left)} {sign} {of(right)})", Idea.COMPARISON)
+            case ast.Name(id=name) if name in names:
+                for other in [*names, *(f"self.{own}" for own in self.attributes)]:
+                    yield self.edit(node, other, Idea.NAME, name)
+            case ast.Subscript(value=value):
+                yield self.edit(node, of(value), Idea.INDEX)
+            case ast.BinOp():
+                yield from self.of_operation(node)
+            case ast.Attribute():
+                yield from self.of_attribute(node, names)
+            case ast.Call():
+                yield from self.of_call(node)
         if isinstance(node, (ast.Name, ast.BinOp, ast.Call)) and not is_module(node):
             yield from self.around(node, names)
-
-    def of_constant(self, node: ast.Constant, names: list[str]) -> Iterator[Change]:
-        if isinstance(node.value, bool):
-            yield self.edit(node, str(not node.value), Idea.BOOL, str(node.value))
-        elif isinstance(node.value, (int, float)):
-            for other in (*NUMBERS, "float('-inf')", *names):
-                yield self.edit(node, other, Idea.NUMBER, self.text.of(node))
 
     def of_operation(self, node: ast.BinOp) -> Iterator[Change]:
         left, right = self.text.of(node.left), self.text.of(node.right)
         sign = {ast.MatMult: "@", ast.Sub: "-", ast.Div: "/"}.get(type(node.op))
         if sign:
             yield self.edit(node, f"(({right}) {sign} ({left}))", Idea.OPERANDS, sign)
-        if isinstance(node.op, ast.MatMult):
-            for one, other in ((left, f"({right}).transpose(-2, -1)"), (f"({left}).mT", right)):
-                yield self.edit(node, f"({one}) @ ({other})", Idea.PRODUCT)
         if type(node.op) in OPERATORS:
             new = f"(({left}) {OPERATORS[type(node.op)]} ({right}))"
             yield self.edit(node, new, Idea.OPERATION)
@@ -361,26 +289,16 @@ class Definition:
 
     def everywhere(self, function: ast.FunctionDef, names: list[str]) -> Iterator[Change]:
         """Yield changes of all uses of a number, or of a name, in one function."""
-        numbers: dict[float, list[ast.expr]] = {}
-        uses: dict[str, list[ast.expr]] = {}
+        uses: dict[tuple[Idea, str], list[ast.expr]] = {}
         for node in parts(function):
-            if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-                numbers.setdefault(node.value, []).append(node)  # type: ignore[arg-type]
-            if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load):
-                uses.setdefault(node.id, []).append(node)
-        for number, nodes in numbers.items():
-            for other in NUMBERS if len(nodes) > 1 else ():
-                changes = ((node, other) for node in nodes)
-                yield self.text.change(nodes[0].lineno, Idea.NUMBERS, str(number), *changes)
-        for name, nodes in uses.items():
-            for other in names if len(nodes) > 1 else ():
-                changes = ((node, other) for node in nodes)
-                yield self.text.change(nodes[0].lineno, Idea.NAMES, name, *changes)
-
-
-def digest(text: str) -> bytes:
-    """Return a short digest that distinguishes texts."""
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+            if is_number(node):
+                uses.setdefault((Idea.NUMBER, self.text.of(node)), []).append(node)
+            elif isinstance(node, ast.Name) and node.id in names:
+                uses.setdefault((Idea.NAME, node.id), []).append(node)
+        for (idea, code), nodes in uses.items():
+            for other in (NUMBERS if idea == Idea.NUMBER else names) if len(nodes) > 1 else ():
+                places = [(*self.text.span(node), other) for node in nodes]
+                yield Change(nodes[0].lineno, idea, code, places)
 
 
 def parts(function: ast.FunctionDef) -> Iterator[ast.expr | ast.stmt]:
@@ -402,6 +320,10 @@ def names_in(function: ast.FunctionDef) -> list[str]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id not in names:
             names.append(node.id)
     return names
+
+
+def is_number(node: ast.AST) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
 def is_self(node: ast.AST) -> bool:

@@ -1,8 +1,7 @@
 """Turn a learner's file into a module, and retain the parts that work.
 
 A file is run statement by statement. A failing statement is recorded, and the others still run. One
-broken definition therefore costs only itself. A file that does not parse is split into its
-top-level blocks, and the blocks that parse are retained.
+broken definition therefore costs only itself.
 """
 
 import __future__
@@ -17,16 +16,15 @@ from collections.abc import Collection, Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 from .errors import OutOfTime, describe_error
-from .source import UNPARSABLE
+from .facts import DEFINITIONS, bound_names, branches, pieces, statements
 
 FUTURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 SPELT = 0.85  # required similarity of a misspelt name to a requested one
-KEPT = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+OWN_TOOLS = "tensorgrade"
 
 
 @dataclass
@@ -70,11 +68,12 @@ def load_module(
         [f"{line}\n" for line in source.split("\n")],
         filename,
     )
-    problems: list[Problem] = []
+    broken = [(part.names, part.error) for part in pieces(source) if part.error and alone is None]
+    problems = [Problem(names, describe_error(error, filename)) for names, error in broken]
     asked = {own: name for name, own in misspelt.items()}
     # A type hint may name something undefined without making its definition fail.
     flags = FUTURES["annotations"]
-    for statement in statements(source, filename, problems) if alone is None else alone:
+    for statement in statements(source) if alone is None else alone:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
             flags |= sum(FUTURES.get(alias.name, 0) for alias in statement.names)
         own = getattr(statement, "name", "")
@@ -151,44 +150,6 @@ def spelt_like(asked: str, own: str) -> bool:
     return sorted(left) == sorted(right) or bool(get_close_matches(left, [right], 1, SPELT))
 
 
-@lru_cache(maxsize=6)  # a text, the given code of find-the-bug exercises, a notebook's cell
-def tree_of(text: str) -> ast.Module:
-    """Return the syntax tree of a text, cached for all users. Raises the errors in UNPARSABLE."""
-    return ast.parse(text)
-
-
-def statements(source: str, filename: str, problems: list[Problem]) -> list[ast.stmt]:
-    """Return the file's top-level statements; if it does not parse, those of blocks that do."""
-    try:
-        return tree_of(source).body
-    except UNPARSABLE:
-        kept = []
-        for first_line, block in top_level_blocks(source):
-            try:
-                kept += ast.parse("\n" * first_line + block, filename).body
-            except UNPARSABLE as error:
-                names = re.findall(r"^(?:async\s+)?(?:def|class)\s+(\w+)", block, re.M)
-                problems.append(Problem(names, describe_error(error, filename)))
-        lost = {name for problem in problems for name in problem.names}
-        return [statement for statement in kept if not lost & set(bound_names(statement))]
-
-
-def top_level_blocks(source: str) -> list[tuple[int, str]]:
-    """Return (first line, text) of each block that starts at the left margin.
-
-    >>> top_level_blocks("import a\\ndef f(:\\n    pass\\n@d\\ndef g(): pass")
-    [(0, 'import a'), (1, 'def f(:\\n    pass'), (3, '@d\\ndef g(): pass')]
-    """
-    blocks: list[tuple[int, list[str]]] = []
-    for number, line in enumerate(source.split("\n")):
-        starts = bool(re.match(r"[^\s#)\]}]", line))
-        decorated = bool(blocks) and blocks[-1][1][-1].startswith("@")
-        if not blocks or (starts and not decorated):
-            blocks.append((number, []))
-        blocks[-1][1].append(line)
-    return [(number, "\n".join(lines)) for number, lines in blocks]
-
-
 def read_from_outside(module: types.ModuleType) -> dict[str, list[str]]:
     """Return, for each function and class of a file, the names of the file's values it reads.
 
@@ -223,42 +184,36 @@ def globals_in(code: types.CodeType, names: set[str]) -> set[str]:
 
 
 def is_definition(statement: ast.stmt) -> bool:
-    """Return True if a statement only defines an import, a function, a class or a literal.
+    """Return True if a statement only defines something that an answer may need, at no cost.
 
-    An `if` or a `try` is a definition if it contains nothing else.
+    These are imports, functions, classes and simple values, and an `if` or a `try` with nothing
+    else. The course's tools are left out, because only a notebook needs them.
     """
     if parts := branches(statement):
         return all(isinstance(part, ast.Pass) or is_definition(part) for part in parts)
-    if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
-        try:
-            ast.literal_eval(statement.value)
+    match statement:
+        case ast.Import(names=names):
+            return not any(alias.name.split(".")[0] == OWN_TOOLS for alias in names)
+        case ast.ImportFrom(module=module):
+            return (module or "").split(".")[0] != OWN_TOOLS
+        case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
+            return is_simple(value)
+    return isinstance(statement, DEFINITIONS)
+
+
+def is_simple(value: ast.expr) -> bool:
+    """Return True for a literal, a lambda, or a name such as `torch.exp` or `-torch.inf`."""
+    match value:
+        case ast.Name() | ast.Lambda():
             return True
-        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-            return False  # all errors that literal_eval is documented to raise
-    return isinstance(statement, KEPT)
-
-
-def branches(statement: ast.stmt) -> list[ast.stmt]:
-    """Return the statements in all branches of an `if` or a `try`; empty for other statements."""
-    if isinstance(statement, ast.If):
-        return [*statement.body, *statement.orelse]
-    if isinstance(statement, ast.Try):
-        handled = (part for handler in statement.handlers for part in handler.body)
-        return [*statement.body, *handled, *statement.orelse, *statement.finalbody]
-    return []
-
-
-def bound_names(statement: ast.stmt) -> list[str]:
-    """Return the names that a top-level statement binds, in the branches of `if` and `try` too.
-
-    >>> bound_names(ast.parse("import torch.nn as nn, os.path").body[0])
-    ['nn', 'os']
-    """
-    if parts := branches(statement):
-        return list(dict.fromkeys(name for part in parts for name in bound_names(part)))
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return [statement.name]
-    if isinstance(statement, (ast.Import, ast.ImportFrom)):
-        return [(alias.asname or alias.name).split(".")[0] for alias in statement.names]
-    targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-    return [target.id for target in targets if isinstance(target, ast.Name)]
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Name() | ast.Attribute() as inner):
+            return is_simple(inner)
+        case ast.Attribute(value=ast.Name() | ast.Attribute() as inner):
+            return is_simple(inner)
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant()], keywords=[]):
+            return True
+    try:
+        ast.literal_eval(value)
+        return True
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return False  # all errors that literal_eval is documented to raise

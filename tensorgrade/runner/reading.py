@@ -1,19 +1,45 @@
-"""Extract the Python from a submission: a script, a notebook, or whichever of both counts.
+"""Read the Python in a submission: a script as it is, and the definitions in a notebook.
 
-In grading, only this folder parses a learner's text. It does so in the learner's own process, so
-that a text that attacks the parser faces the same isolation as code.
+Of a notebook, imports, functions and classes remain, and simple values such as literals. They also
+remain in the branches of an `if` or a `try` that defines a function or a class or imports
+something. Calls, prints, plots, loops, `await`, magics and shell lines are dropped, so long-running
+cells cost no time. A class that depends on a value computed by another cell therefore fails
+visibly. Tags, outputs and other metadata are ignored, except nbgrader's marks of exercises. All
+code cells count, in their order in the notebook.
+
+An exercise has a cell of its own. If other cells define it too, its own cell counts once it is
+solved. A last line `mean = 3` or a scratch version below therefore does no harm.
 """
 
 import ast
-from collections.abc import Callable, Collection, Mapping
-from functools import cache
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .changes import bound_by, changes, definitions
-from .loading import bound_names, statements, top_level_blocks, tree_of
-from .notebooks import code_cells, extract
-from .source import UNPARSABLE, Source, Unreadable, decode
+from .facts import (
+    CELL,
+    DEFINITIONS,
+    IMPORTS,
+    bound_names,
+    branches,
+    changes,
+    is_unfinished,
+    leaves,
+    piece,
+    pieces,
+    written,
+)
+from .loading import is_definition
+from .source import Source, Text, Unreadable, decode, with_plain_ends
+
+PYTHON_MAGICS = ("time", "timeit", "capture", "prun", "python", "python3")
+# This matches a line without its indentation, which would make matching quadratic in its length.
+ESCAPED = re.compile(r"[%!?].*|.*\?|[\w, .]+=\s*[%!].*")
+MOST_REPAIRS = 20
+MOST_CHARACTERS = 1 << 18
 
 
 def source_in(content: bytes, filename: str) -> Source:
@@ -60,176 +86,183 @@ def answered(text: str, exercises: Mapping[str, str]) -> bool:
     return bool((exercises.keys() & written(text)) - untouched)
 
 
-def written(source: str) -> set[str]:
-    """Return the names of functions and classes in a text that are not unsolved stubs.
+@dataclass(frozen=True)
+class Cell:
+    """One code cell: its source, and its name in messages.
 
-    >>> written("def f():\\n    return 1\\ndef g():\\n    raise NotImplementedError")
-    {'f'}
+    exercise: the exercise that owns it, or "". place: its position among the code cells, in words.
     """
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    defined = {s.name: s for s in statements(source, "", []) if isinstance(s, kinds)}
-    return {
-        name for name, node in defined.items() if "NotImplementedError" not in ast.unparse(node)
-    }
+
+    source: str
+    name: str
+    exercise: str = ""
+    place: str = ""
 
 
-def spans(source: str) -> list[tuple[list[str], int, int]]:
-    """Return (names, first line, last line) of each top-level statement.
-
-    If the source does not parse, return those of its blocks.
-
-    >>> spans("@d\\ndef f():\\n    pass"), spans("def f(:\\n\\ndef g(): pass")
-    ([(['f'], 1, 3)], [(['f'], 1, 1), (['g'], 3, 3)])
-    """
+def code_cells(text: str, filename: str) -> list[Cell]:
+    """Return the code cells of an `.ipynb` file's content. Raises Unreadable with a sentence."""
+    if not text.strip():
+        raise Unreadable(f"{filename} is empty.")
     try:
-        found = tree_of(source).body
-    except UNPARSABLE:
-        blocks = []
-        for number, block in top_level_blocks(source):
-            text = block.strip("\n")  # empty lines around a block do not belong to it
-            if text.strip() and text[0] != "#":  # more than a comment
-                first = number + 1 + len(block) - len(block.lstrip("\n"))
-                blocks.append((names_of(text), first, first + text.count("\n")))
-        return blocks
-    return [(bound_names(s), first_line(s), s.end_lineno or s.lineno) for s in found]
+        notebook = json.loads(text, parse_int=float)  # an integer may have too many digits
+        cells = [cell for cell in notebook["cells"] if cell.get("cell_type") == "code"]
+        return [read_cell(cell, number) for number, cell in enumerate(cells, 1)]
+    except json.JSONDecodeError as error:
+        why = f"is damaged: line {error.lineno} is not valid JSON"
+        raise Unreadable(f"{filename} {why}.") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise Unreadable(f"{filename} is not a notebook: it cannot be read as one.") from None
 
 
-def parts(source: str) -> list[tuple[list[str], str]]:
-    """Return (names, text) of each top-level statement or block.
+def read_cell(cell: dict, number: int) -> Cell:
+    """Return a cell, named after the exercise that nbgrader marks, or by its number."""
+    source = cell.get("source", "")
+    text = with_plain_ends(source if isinstance(source, str) else "".join(source))
+    marks: Any = (cell.get("metadata") or {}).get("nbgrader")
+    owned = isinstance(marks, dict) and marks.get("solution")
+    name = marks.get("grade_id") if owned else None
+    exercise = name[:80] if isinstance(name, str) else ""
+    return Cell(text, f"`{exercise}`" if exercise else str(number), exercise, f"code cell {number}")
 
-    >>> parts("x = 1\\ndef f():\\n    return x")
-    [(['x'], 'x = 1'), (['f'], 'def f():\\n    return x')]
+
+class Part(NamedTuple):
+    """A statement of a cell, or a block that cannot be parsed.
+
+    cell: the cell's position. names: that it defines. begin, end: its place in the cell's text.
+    stays: False if it is not a definition. is_written: True if it defines a function or a class
+    that is finished.
+    """
+
+    cell: int
+    names: list[str]
+    begin: int
+    end: int
+    stays: bool
+    is_written: bool
+
+
+def extract(cells: list[Cell], filename: str = "the notebook") -> Source:
+    """Return the definitions of the cells as one text, with a line above each cell that marks it.
+
+    Lines keep their place in their cell. In a broken cell only broken parts are lost. Raises
+    Unreadable if there is more code than any answer needs.
+    """
+    if sum(len(cell.source) for cell in cells) > MOST_CHARACTERS:
+        raise Unreadable(f"{filename} has more than {MOST_CHARACTERS} characters of code.")
+    texts = [Text(without_magics(without_indentation(cell.source))) for cell in cells]
+    parts = [part for at, text in enumerate(texts) for part in parts_in(text, at)]
+    overruled, notes = with_one_definition(cells, parts)
+    lines, starts = [], []
+    for at, text in enumerate(texts):
+        lines.append(f"{CELL} cell {at + 1}")  # without its name, which the learner chose
+        starts.append(len(lines))
+        dropped = (p for p in parts if p.cell == at and (not p.stays or p in overruled))
+        lines += without(text, dropped).split("\n")
+    names = tuple(cell.name for cell in cells)
+    return Source("\n".join(lines) + "\n", filename, tuple(starts), names, tuple(notes))
+
+
+def parts_in(text: Text, cell: int) -> Iterator[Part]:
+    """Yield the parts of a cell, in order."""
+    for one in pieces(text.text):
+        if one.error:
+            begin = text.starts[one.above]
+            yield Part(cell, one.names, begin, begin + len(one.text), bool(one.names), True)
+        for made in each_statement(one.body):
+            stays = not branches(made) and is_definition(made)
+            yield Part(cell, bound_names(made), *text.span(made), stays, is_written(made))
+
+
+def each_statement(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield statements; of an `if` or a `try` with definitions, those in its branches.
+
+    Any other `if` is one statement, because its condition may take long.
+    """
+    for one in body:
+        if any(isinstance(part, (*DEFINITIONS, *IMPORTS)) for part in leaves(one)):
+            yield from each_statement(branches(one))
+        else:
+            yield one
+
+
+def is_written(made: ast.stmt) -> bool:
+    """Return True if a statement defines a function or a class, and that is finished."""
+    named = isinstance(made, ast.Assign) and isinstance(made.value, (ast.Lambda, ast.Name))
+    return named or (isinstance(made, DEFINITIONS) and not is_unfinished(made))
+
+
+def with_one_definition(
+    cells: list[Cell], parts: list[Part]
+) -> tuple[list[Part], list[tuple[str, str]]]:
+    """Return the parts that the definition of an exercise overrules, and notes.
+
+    That is the exercise's last solved own one, otherwise the last solved one, otherwise the last
+    unsolved own one. A note is a pair of an exercise and a sentence on which definition counts.
+    """
+    overruled, notes = [], []
+    for name in dict.fromkeys(cell.exercise for cell in cells if cell.exercise):
+        made = [part for part in parts if part.stays and name in part.names]
+        own = [part for part in made if cells[part.cell].exercise == name]
+        solved = [part for part in made if part.is_written]
+        ranked = [part for part in own if part.is_written], solved, own
+        chosen = next((found[-1] for found in ranked if found), None)
+        if chosen is None:
+            continue
+        overruled += made[made.index(chosen) + 1 :]
+        meant = {part.cell for part in (*own, *solved)} - {chosen.cell}
+        if others := [cells[at].place for at in sorted(meant)]:
+            elsewhere = " and ".join(others[-2:])
+            place = cells[chosen.cell].place
+            notes.append((name, f"`{name}` is taken from {place}, not from {elsewhere}."))
+    return overruled, notes
+
+
+def without(text: Text, parts: Iterable[Part]) -> str:
+    """Return a cell with `pass` in place of some parts; other lines stay in place."""
+    ends = ((part.begin, part.end) for part in parts)
+    return text.put([(a, b, "pass" + "\n" * text.text.count("\n", a, b)) for a, b in ends])
+
+
+def without_indentation(source: str) -> str:
+    """Return a cell without the indentation of its first line, which a notebook also removes.
+
+    >>> without_indentation("  x = 1\\n  y = 2")
+    'x = 1\\ny = 2'
     """
     lines = source.split("\n")
-    return [(names, "\n".join(lines[first - 1 : last])) for names, first, last in spans(source)]
+    first = next((line for line in lines if line.strip()), "")
+    indent = first[: len(first) - len(first.lstrip())]
+    return "\n".join(line.removeprefix(indent) for line in lines) if indent else source
 
 
-MOST_NAMES = 500  # of one exercise
+def without_magics(source: str) -> str:
+    """Return a cell without IPython's own syntax: `%magics`, `!shell` lines and `help?`.
 
+    Only lines that do not parse are replaced, so that a line of a formula may begin with `%`. If
+    there are more than MOST_REPAIRS such lines, all lines that look like IPython's are replaced.
 
-def foreign_names(text: str, exercises: Collection[str]) -> dict[str, list[str]]:
-    """Return, for each exercise, the names in its code that are not defined in the text.
-
-    These are built-in names, attributes, imported names with their aliases, and names looked up by
-    `getattr`. Helpers of the file that the code uses are searched too, but other exercises are not.
-
-    >>> foreign_names("from torch import exp as e\\ndef f(x):\\n    return e(x.T)", ["f"])
-    {'f': ['T', 'e', 'exp']}
+    >>> without_magics("%time f()\\nx = 7 \\\\\\n  % 4\\n!ls")
+    'pass\\nx = 7 \\\\\\n  % 4\\npass'
     """
-    bound, look = bound_by(text), cache(named_in)
-    own, found = definitions(bound), dict[str, list[str]]()
-    for name in own.keys() & set(exercises):
-        parts = list(map(look, reached(own[name], bound, exercises, look)))
-        made = own.keys() | {one for part in parts for one in part.made}
-        used = {one for part in parts for one in part.read} - made
-        elsewhere = {one for part in parts for one in part.elsewhere}
-        found[name] = sorted(used | elsewhere)[:MOST_NAMES]
-    return found
+    lines = source.split("\n")
+    if source.startswith("%%"):
+        if lines[0][2:].split(" ")[0].strip() not in PYTHON_MAGICS:
+            return "\n" * source.count("\n")
+        lines[0] = ""
+    for _ in range(MOST_REPAIRS):
+        error = piece("\n".join(lines)).error
+        at = (error.lineno or 0) - 1 if isinstance(error, SyntaxError) else -1
+        if not 0 <= at < len(lines) or not is_escaped(lines[at]):
+            return "\n".join(lines)
+        lines[at] = passed_over(lines[at])
+    return "\n".join(passed_over(line) if is_escaped(line) else line for line in lines)
 
 
-def unused_parameters(text: str, exercises: Collection[str]) -> dict[str, list[str]]:
-    """Return, for each exercise, the parameters that its code never reads.
-
-    Those of a class are the parameters of its `forward`.
-
-    >>> unused_parameters("def f(x, y, z):\\n    y = 2\\n    x = x + y\\n    return x", ["f"])
-    {'f': ['y', 'z']}
-    """
-    own, found = definitions(bound_by(text)), dict[str, list[str]]()
-    for name in own.keys() & set(exercises):
-        inside = [definition := own[name]]
-        if isinstance(definition, ast.ClassDef):
-            inside = [one for one in definition.body if getattr(one, "name", "") == "forward"]
-        functions = [one for one in inside if isinstance(one, ast.FunctionDef)]
-        for function in functions[-1:]:
-            taken = [one.arg for one in function.args.args if one.arg != "self"]
-            if unused := [one for one in taken if not is_read(one, function.body)]:
-                found[name] = unused
-    return found
+def is_escaped(line: str) -> bool:
+    """Return True if a line that is not Python may be IPython's own syntax."""
+    return bool(ESCAPED.fullmatch(line.lstrip()))
 
 
-def is_read(name: str, body: list[ast.stmt]) -> bool:
-    """Return True if statements read a name before they give it another value."""
-    for statement in body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
-                return is_named(name, value)
-        if is_named(name, statement):
-            return True
-    return False
-
-
-def is_named(name: str, node: ast.AST) -> bool:
-    """Return True if a node contains a name, or a call such as `locals` that reads all of them."""
-    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    return not names.isdisjoint({name, "locals", "vars"})
-
-
-class Named(NamedTuple):
-    """The names in one part of a text.
-
-    read: all variables, including those that it only assigns. made: variables that it assigns, and
-    parameters. elsewhere: attributes, imported names, and names looked up by `getattr`.
-    """
-
-    read: set[str]
-    made: set[str]
-    elsewhere: set[str]
-
-
-def named_in(part: ast.AST) -> Named:
-    """Return the names in a part of a text's syntax tree."""
-    found = Named(set(), set(), set())
-    for node in ast.walk(part):
-        match node:
-            case ast.Name(id=name, ctx=context):
-                found.read.add(name)
-                if isinstance(context, ast.Store):
-                    found.made.add(name)
-            case ast.arg(arg=name):
-                found.made.add(name)
-            case ast.Attribute(attr=name):
-                found.elsewhere.add(name)
-            case ast.alias(name=name):
-                found.elsewhere.add(name.rpartition(".")[2])
-            case ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=str(name)), *_]):
-                found.elsewhere.add(name)
-    return found
-
-
-def reached(
-    definition: ast.stmt,
-    bound: Mapping[str, ast.stmt],
-    exercises: Collection[str],
-    look: Callable[[ast.AST], Named],
-) -> list[ast.AST]:
-    """Return a definition and the parts of its file that it uses, directly or indirectly.
-
-    Other exercises are left out. Of an import, only the alias that is used is returned.
-    """
-    found: dict[str, ast.AST] = {}
-    left: list[ast.AST] = [definition]
-    while left:
-        read = look(left.pop()).read
-        for name in (read & bound.keys()) - found.keys() - set(exercises):
-            whole = bound[name]
-            aliases = whole.names if isinstance(whole, (ast.Import, ast.ImportFrom)) else []
-            found[name] = next((one for one in aliases if name in (one.asname, one.name)), whole)
-            left.append(found[name])
-    return [definition, *found.values()]
-
-
-def first_line(statement: ast.stmt) -> int:
-    """Return the line where a statement begins, decorators included."""
-    decorators = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
-
-
-def names_of(block: str) -> list[str]:
-    """Return the names that a possibly broken block defines.
-
-    >>> names_of("@torch.no_grad()\\nclass A(:")
-    ['A']
-    """
-    lines = (line.split() for line in block.split("\n") if line.startswith(("def ", "class ")))
-    return [words[1].split("(")[0].split(":")[0] for words in lines if len(words) > 1]
+def passed_over(line: str) -> str:
+    """Return `pass` with the indentation of a line, as its replacement."""
+    return line[: len(line) - len(line.lstrip())] + "pass"

@@ -20,19 +20,13 @@ import torch
 
 from .binding import parameters_of
 from .case_runner import CaseRunner, Reply
-from .changes import changes, definition_alone
 from .edits import Edit, edits, holds
 from .errors import OutOfTime, describe_error
+from .facts import changes, definition_alone, foreign_names, spans
 from .instrumentation import OperationCounter
 from .loading import load_module, misspelt_in, read_from_outside
 from .names import meant
-from .reading import (
-    foreign_names,
-    source_in,
-    source_that_counts,
-    spans,
-    unused_parameters,
-)
+from .reading import source_in, source_that_counts
 from .source import UNPARSABLE, Source, Unreadable
 from .steps import decode
 from .torch_state import standard_torch
@@ -151,7 +145,6 @@ def looked_at(text: str, exercises: dict[str, str]) -> dict[str, Any]:
         "changes": in_time(lambda: changes(text, given), {}),
         "spans": in_time(lambda: spans(text), []),
         "names": in_time(lambda: foreign_names(text, exercises), {}),
-        "unused": in_time(lambda: unused_parameters(text, exercises), {}),
     }
 
 

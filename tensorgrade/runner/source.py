@@ -1,8 +1,10 @@
 """A learner's Python text, and the place of each of its lines in the submission."""
 
+import ast
 import codecs
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 # Errors that Python's parser can raise on any text.
@@ -46,6 +48,45 @@ class Source:
         """Return the index of the notebook cell that contains a line; None if there is none."""
         at = bisect_right(self.starts, line - 1) - 1
         return None if at < 0 else at
+
+
+class Text:
+    """A text, with functions that replace parts of its syntax tree."""
+
+    def __init__(self, text: str):
+        self.text = text
+        self.lines = text.split("\n")
+        self.starts = [0]
+        for line in self.lines:
+            self.starts.append(self.starts[-1] + len(line) + 1)
+
+    def offset(self, line: int, column: int) -> int:
+        """Return the index in the text of a syntax tree's line and column, which counts bytes."""
+        return self.starts[line - 1] + len(self.lines[line - 1].encode()[:column].decode())
+
+    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        """Return the start and the end of a node."""
+        assert node.end_lineno is not None and node.end_col_offset is not None, "it was parsed"
+        begin = self.offset(node.lineno, node.col_offset)
+        return begin, self.offset(node.end_lineno, node.end_col_offset)
+
+    def of(self, node: ast.expr | ast.stmt) -> str:
+        """Return the text of a node."""
+        begin, end = self.span(node)
+        return self.text[begin:end]
+
+    def put(
+        self, places: Iterable[tuple[int, int, str]], begin: int = 0, end: int | None = None
+    ) -> str:
+        """Return the text, or the part of it between two indices, with other text at some places.
+
+        places: the start and end of each replaced piece, and its new text.
+        """
+        pieces, at = [], begin
+        for start, stop, new in sorted(places):
+            pieces += [self.text[at:start], new]
+            at = stop
+        return "".join([*pieces, self.text[at:end]])
 
 
 # Bytes of no text in cp1252: control characters, and those without a meaning there.

@@ -153,8 +153,6 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     fact, fact_line = None, None
     if not unfinished and not hidden:
         fact, fact_line = in_text.plain_fact(part) or (None, None)
-    if names and fact_line is None:  # the mistake's own message says more
-        fact = None
     return Finding(
         asks,
         diagnosis,

@@ -15,7 +15,7 @@ from tensorgrade.learner.notebook import chapters, checking
 from tensorgrade.learner.notebook import public_checks as material
 from tensorgrade.learner.notebook.card import Card, Points, telling_matrix
 from tensorgrade.learner.notebook.checking import check, check_here
-from tensorgrade.runner.notebooks import Cell, extract
+from tensorgrade.runner.reading import Cell, extract
 
 from ..support import ROOT
 

@@ -67,7 +67,7 @@ from tensorgrade.attempts import maker
 from tensorgrade.course import Limits
 from tensorgrade.learner.notebook.card import Card
 from tensorgrade.learner.notebook.checking import check
-from tensorgrade.runner.notebooks import Cell, extract
+from tensorgrade.runner.reading import Cell, extract
 course = maker.load_course(pathlib.Path(sys.argv[0]))
 object.__setattr__(course, "limits", Limits(load_seconds=1.0))
 maker.load_course = lambda folder: course

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tensorgrade.runner.changes import changes, definition_alone
+from tensorgrade.runner.facts import changes, definition_alone
 from tensorgrade.runner.reading import source_that_counts
 
 GIVEN = '''import torch

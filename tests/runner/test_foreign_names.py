@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorgrade.runner.reading import foreign_names
+from tensorgrade.runner.facts import foreign_names
 
 EXERCISES = ["softmax", "softmax_naive"]
 NAMED = {

@@ -5,9 +5,9 @@ import json
 import nbformat
 import pytest
 
+from tensorgrade.runner.facts import written
 from tensorgrade.runner.loading import load_module
-from tensorgrade.runner.notebooks import Cell, code_cells, extract
-from tensorgrade.runner.reading import source_in, written
+from tensorgrade.runner.reading import Cell, code_cells, extract, source_in
 from tensorgrade.runner.source import Unreadable
 
 

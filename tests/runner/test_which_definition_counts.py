@@ -45,6 +45,8 @@ def doubled(*cells: dict):
         ([cell(DONE), cell(SCRATCH, kind="markdown")], ""),
         ([cell(DONE), elsewhere(SCRATCH, kind="markdown")], ""),
         ([elsewhere(SCRATCH), elsewhere(DONE)], ""),
+        ([elsewhere(DONE), elsewhere(STUB)], ""),
+        ([cell(DONE), elsewhere("def double(x:\n    return 0")], "cell 2, not from code cell 3"),
     ],
 )
 def test_the_definition_that_is_meant_counts(cells, place):

@@ -5,7 +5,7 @@ from itertools import chain
 
 from ...judging.diagnosis import Diagnosis
 from ...messages.checks import CameInstead, NoGradient
-from ...messages.details import NeverUsed, NoEffect, ReturnsInLoop, StillRaises
+from ...messages.details import NoEffect, ReturnsInLoop, StillRaises
 from ...messages.errors import NotWritten
 from ...messages.message import Message
 from ..attempt import ExerciseAttempt, cached_for_file
@@ -50,12 +50,11 @@ def shows_forbidden_call(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnos
 
 
 @cached_for_file
-def plain_fact(part: ExerciseAttempt) -> tuple[Message, int | None] | None:
+def plain_fact(part: ExerciseAttempt) -> tuple[Message, int] | None:
     """Return a message about a fault that the exercise's text shows, and its line.
 
-    Such a fault is a value that is computed but not used, a return that ends a loop too early, or
-    parameters that are never read (without a line). Return None if there is no such fault or more
-    than one.
+    Such a fault is a value that is computed but not used, or a return that ends a loop too early.
+    Return None if there is no such fault or more than one.
     """
     text, place = part.attempt.submitted, part.attempt.place
     lines = counted_lines(part)
@@ -64,7 +63,4 @@ def plain_fact(part: ExerciseAttempt) -> tuple[Message, int | None] | None:
     idle, early = text.idle(lines), text.returns_in_loops(lines)
     if len(idle) == 1:
         return NoEffect(place(idle[0]), text.code(idle[0]).strip()), idle[0]
-    if early or idle:
-        return (ReturnsInLoop(place(early[0])), early[0]) if len(early) == 1 and not idle else None
-    names = part.attempt.facts.unused.get(part.name)
-    return (NeverUsed(tuple(names)), None) if names else None
+    return (ReturnsInLoop(place(early[0])), early[0]) if len(early) == 1 and not idle else None

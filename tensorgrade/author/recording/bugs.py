@@ -11,7 +11,7 @@ from ...course import CourseError
 from ...course_sources import EXERCISE
 from ...project import Project
 from ...recognition.mistakes import Mistake, make
-from ...runner.changes import changes
+from ...runner.facts import changes
 from ..reaching import bound_by, reached
 
 MARKS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)

@@ -29,7 +29,7 @@ from ...practice.variants import (
 )
 from ...recognition.fingerprints import Fingerprint
 from ...recognition.imprints import Imprint
-from ...runner.changes import changes
+from ...runner.facts import changes
 from ...runner.source import Source
 from ...views.summary import Results, group
 from ..kit import Kit

@@ -15,8 +15,9 @@ from types import ModuleType
 
 from ...course import CourseError
 from ...course_sources import load_course
+from ...runner.facts import written
 from ...runner.loading import load_module
-from ...runner.reading import source_in, written
+from ...runner.reading import source_in
 from ...runner.source import Source, Unreadable
 
 

@@ -19,7 +19,8 @@ from ...attempts.results import CheckResult, State, first_failure, state_of
 from ...attempts.setup import Setup
 from ...course import CourseError, Exercise
 from ...judging.diagnosis import Finding
-from ...runner.notebooks import Cell, extract, names_in
+from ...runner.facts import bound_by
+from ...runner.reading import Cell, extract
 from ...runner.source import Source
 from ...testing.collected import CollectedTests
 from ...testing.guards import Breakpoints, guarded
@@ -75,7 +76,7 @@ def check_here(asked: object) -> Checked:
     name = asked if isinstance(asked, str) else str(getattr(asked, "__name__", asked))
     exercises, cells = find_exercises(), enumerate(cells_run())
     source = extract([Cell(text, f"[{number}]") for number, text in cells if text.strip()])
-    if not get_close_matches(name, names_in(source.text), 1, 0.8):
+    if not get_close_matches(name, bound_by(source.text), 1, 0.8):
         raise CourseError(NOT_RUN.format(name))
     return check(exercises, name, source)
 

@@ -17,7 +17,7 @@ from ...attempts.setup import Setup
 from ...course import Course, Limits
 from ...history import remember
 from ...judging.diagnosis import Kind
-from ...runner.reading import parts
+from ...runner.facts import parts
 from ...sandbox.processes import ForkServer
 from ...testing.collected import CollectedTests
 from ...views.summary import State, group, left_out, state_of
