@@ -34,8 +34,8 @@ class Recorder(TorchFunctionMode):
         file, the innermost first; empty for a value from elsewhere. `inputs` are indices in this
         list. `names` are local names of the value.
     values: a copy of each value at that time. It is None if the value is too large, or new from
-        `torch.empty`. A value that is changed in place is recorded as a new one,
-        computed from the old one.
+        `torch.empty`. A value that is changed in place is recorded as a new one, computed from the
+        old one.
     used: the indices of values that were the input of an operation.
     last: the line of the last return.
     raised: the lines through which an error passed.
@@ -73,20 +73,17 @@ class Recorder(TorchFunctionMode):
         try:
             with self, redirect_stdout(printed):
                 yield
-        except BaseException as error:
-            self.note_error(error)
-            raise
         finally:
             sys.settrace(before)
             lines = printed.getvalue()[: MOST_TEXT + 1].splitlines()
             facts["said"] = [line[:LONGEST_PRINTED] for line in lines[: MOST_PRINTED + 1]]
 
-    def note_error(self, error: BaseException) -> None:
-        """Record the lines of an error, and its operation unless an earlier error was caught."""
-        walked = traceback.walk_tb(error.__traceback__)
+    def __exit__(self, *exception: Any) -> None:
+        super().__exit__(*exception)
+        walked = traceback.walk_tb(exception[2])
         lines = [line for frame, line in walked if frame.f_code.co_filename == self.filename]
         self.raised = lines[::-1][:MOST_LINES]
-        if self.failure[0] is not error:
+        if self.failure[0] is not exception[1]:  # an earlier error, which was caught
             self.failure = (None, [])
 
     def __torch_function__(
