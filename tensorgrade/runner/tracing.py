@@ -33,8 +33,8 @@ class Recorder(TorchFunctionMode):
     steps: [lines, operation, inputs, names] of each value. `lines` are the running lines of the
         file, the innermost first; empty for a value from elsewhere. `inputs` are indices in this
         list. `names` are local names of the value.
-    values: a copy of each value at that time. It is None if the value is too large, or new from
-        `torch.empty`. A value that is changed in place is recorded as a new one,
+    values: a copy of each value at that time. It is None if the value is too large, or if nothing
+        has been written to it yet. A value that is changed in place is recorded as a new one,
         computed from the old one.
     used: the indices of values that were the input of an operation.
     last: the line of the last return.
@@ -50,6 +50,7 @@ class Recorder(TorchFunctionMode):
         # The tensors are kept alive, so that no other object gets the same id().
         self.known: dict[int, tuple[torch.Tensor, int, int]] = {}
         self.entries = 0
+        self.unwritten: set[int | None] = set()  # the memory of tensors created by `torch.empty`
         self.used: set[int] = set()
         self.last = 0
         self.raised: list[int] = []
@@ -73,20 +74,17 @@ class Recorder(TorchFunctionMode):
         try:
             with self, redirect_stdout(printed):
                 yield
-        except BaseException as error:
-            self.note_error(error)
-            raise
         finally:
             sys.settrace(before)
             lines = printed.getvalue()[: MOST_TEXT + 1].splitlines()
             facts["said"] = [line[:LONGEST_PRINTED] for line in lines[: MOST_PRINTED + 1]]
 
-    def note_error(self, error: BaseException) -> None:
-        """Record the lines of an error, and its operation unless an earlier error was caught."""
-        walked = traceback.walk_tb(error.__traceback__)
+    def __exit__(self, *exception: Any) -> None:
+        super().__exit__(*exception)
+        walked = traceback.walk_tb(exception[2])
         lines = [line for frame, line in walked if frame.f_code.co_filename == self.filename]
         self.raised = lines[::-1][:MOST_LINES]
-        if self.failure[0] is not error:
+        if self.failure[0] is not exception[1]:  # an earlier error, which was caught
             self.failure = (None, [])
 
     def __torch_function__(
@@ -109,9 +107,17 @@ class Recorder(TorchFunctionMode):
         if given and changes_its_input(name):
             made = given[:1]
         for tensor in made:
+            self.note_memory(name, tensor)
             if not self.is_known(tensor):
                 self.add(tensor, lines, name, inputs)
         return out
+
+    def note_memory(self, name: str, tensor: torch.Tensor) -> None:
+        """Record memory that has not been written to, because its content is arbitrary."""
+        if name.removeprefix("new_").startswith("empty"):
+            self.unwritten |= {memory_of(tensor)}
+        elif version_of(tensor):
+            self.unwritten -= {memory_of(tensor)}
 
     @property
     def full(self) -> bool:
@@ -134,10 +140,7 @@ class Recorder(TorchFunctionMode):
         """Record a value of an operation `name`, with its running lines and its inputs."""
         self.known[id(tensor)] = (tensor, version_of(tensor), len(self.steps))
         self.steps.append([lines, name, inputs, []])
-        written = not name.removeprefix("new_").startswith(
-            "empty"
-        )  # else its numbers are arbitrary
-        plain = written and has_memory(tensor) and not tensor.is_complex()
+        plain = not tensor.is_complex() and memory_of(tensor) not in (None, *self.unwritten)
         small = plain and tensor.numel() <= min(MOST_ENTRIES, MOST_TOGETHER - self.entries)
         self.entries += tensor.numel() if small else 0
         self.values.append(tensor.detach().cpu().clone() if small else None)
@@ -228,16 +231,15 @@ def name_of(func: Any) -> str:
     return getattr(owner, "__name__", name) if name == "__get__" else name
 
 
-def has_memory(tensor: torch.Tensor) -> bool:
-    """Return True if a tensor has numbers of its own.
+def memory_of(tensor: torch.Tensor) -> int | None:
+    """Return the address of a tensor's numbers, which views share; None if it has none.
 
     Sparse tensors, tensors on the meta device and rows inside vmap have none.
     """
     try:
-        tensor.untyped_storage()
+        return None if tensor.is_meta else tensor.untyped_storage().data_ptr()
     except NotImplementedError:
-        return False
-    return not tensor.is_meta
+        return None
 
 
 def version_of(tensor: torch.Tensor) -> int:

@@ -65,3 +65,12 @@ def test_inference_and_vmap_are_recorded_like_everything_else():
             torch.ones(2) + 1
         torch.vmap(lambda row: row.softmax(dim=-1))(torch.eye(3))
     assert len(recorder.steps) == len(recorder.values) > 1
+
+
+def test_memory_that_nothing_has_written_is_not_recorded():
+    recorder = Recorder("learner.py")
+    with recorder.during({}, {}):
+        torch.nn.Linear(2, 2, bias=False)
+    values = [(step[1], value) for step, value in zip(recorder.steps, recorder.values, strict=True)]
+    assert {name for name, value in values if value is None} == {"empty", "given"}
+    assert {name for name, value in values if value is not None} == {"kaiming_uniform_"}
