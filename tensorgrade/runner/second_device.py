@@ -1,22 +1,23 @@
 """Simulate a second device, to find tensors that stay behind when a module is moved.
 
-The device is torch's `meta` device, which every machine has. It computes only shapes. The findings
-are claims of the learner's process.
+All numbers stay on the CPU. Tensors that a GPU would hold are remembered, and say that their device
+is torch's `meta` device. The findings are claims of the learner's process.
 """
 
 import traceback
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves, tree_map
 
-DEVICE = "meta"
-# Copies from one device to another are allowed.
-CROSSING = {"copy_", "_to_copy", "_copy_from"}
-# Indices may always be on the CPU.
-PICKING = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index"}
+from .tracing import name_of, tensors_in
+
+FIRST, SECOND = torch.device("cpu"), torch.device("meta")
+# Operations that may carry tensors from one device to another.
+CROSSING = {"to", "type_as", "copy_"}
 
 
 class TwoDevices(Exception):
@@ -31,38 +32,59 @@ class NotFound(Exception):
     """The tensor left behind is a weight that torch does not find, which is another mistake."""
 
 
-class SecondDevice(TorchDispatchMode):
+class SecondDevice(TorchFunctionMode):
     """A context in which an operation with tensors of two devices raises TwoDevices.
 
-    torch refuses only some of these operations on its `meta` device.
+    there: the tensors on the second device. The results of operations on them are there too.
 
-    >>> with SecondDevice():
-    ...     torch.ones(2, device=DEVICE) + torch.ones(2)
+    >>> with SecondDevice([x := torch.ones(2)]):
+    ...     print(x.device, (x + 1).device)
+    ...     x + torch.ones(2)
     Traceback (most recent call last):
     tensorgrade.runner.second_device.TwoDevices: tensors of two devices
     """
 
-    def __torch_dispatch__(
+    def __init__(self, there: Iterable[torch.Tensor]):
+        super().__init__()
+        # By id(). The tensors are kept alive, so that no other object gets the same one.
+        self.there = {id(tensor): tensor for tensor in there}
+
+    def __torch_function__(
         self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
-        given = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-        left = left_behind(func.overloadpacket.__name__, given)
-        if left is not None:
+        kwargs, name = kwargs or {}, name_of(func)
+        given = [*tensors_in((*args, *kwargs.values()))]
+        is_there = any(map(self.holds, given))
+        if name == "device" and is_there:
+            return SECOND
+        if (left := self.left_behind(name, args, given)) is not None:
             raise TwoDevices(left)
-        return func(*args, **(kwargs or {}))
+        asked = [one for one in tree_leaves((args, kwargs)) if isinstance(one, torch.device)]
+        args, kwargs = tree_map(lambda one: FIRST if one == SECOND else one, (args, kwargs))
+        result = func(*args, **kwargs)
+        if name == "copy_" or not (is_there if not asked else SECOND in asked):
+            return result
+        if name in CROSSING and not self.holds(result):
+            result = result.clone()  # it may be the very tensor that was given
+        self.there |= {id(tensor): tensor for tensor in tensors_in([result])}
+        return result
 
+    def holds(self, tensor: torch.Tensor) -> bool:
+        """Return True if a tensor is on the second device."""
+        return id(tensor) in self.there
 
-def left_behind(operation: str, given: list[torch.Tensor]) -> torch.Tensor | None:
-    """Return the tensor that a GPU would refuse in an operation because of its device, or None.
+    def left_behind(self, name: str, args: tuple, given: list[torch.Tensor]) -> torch.Tensor | None:
+        """Return the tensor that a GPU would refuse in an operation because of its device, or None.
 
-    Single numbers may always be on the CPU, and so may indices.
-    """
-    if operation in CROSSING or all(tensor.device.type != DEVICE for tensor in given):
-        return None
-    if operation in PICKING and given[0].device.type == DEVICE:
-        picked = {torch.bool, torch.uint8, torch.int32, torch.int64}
-        given = [tensor for tensor in given if tensor.dtype not in picked]
-    return next((one for one in given if one.device.type != DEVICE and one.dim()), None)
+        Single numbers may always be on the CPU, and so may indices. What is assigned to a slice is
+        copied.
+        """
+        if name in CROSSING or not any(map(self.holds, given)):
+            return None
+        if name in ("__getitem__", "__setitem__") and self.holds(args[0]):
+            picks = [*tensors_in([args[1]])]
+            given = [one for one in given if picks and not any(one is pick for pick in picks)]
+        return next((one for one in given if not self.holds(one) and one.dim()), None)
 
 
 def name_left(error: TwoDevices, module: nn.Module, filename: str) -> str:

@@ -16,7 +16,7 @@ from torch import nn
 
 from .instrumentation import OperationCounter, Snapshot, describe_module
 from .names import as_asked, match_parameters
-from .second_device import DEVICE, SecondDevice, TwoDevices, name_left
+from .second_device import SecondDevice, TwoDevices, name_left
 from .values import MOST_PARTS, Tree, is_tensor
 
 if TYPE_CHECKING:
@@ -124,14 +124,13 @@ def read(runner: "CaseRunner", step: Step) -> None:
 def move(runner: "CaseRunner", step: Step) -> None:
     """Move a module to a second device and call it there; name a tensor that was left behind.
 
-    There is no result, because nothing is computed on that device.
+    Nothing is kept of its result.
     """
-    moved = runner.target(step).to(DEVICE)
-    given = runner.values(step).items()
-    arguments = {name: v.to(DEVICE) if is_tensor(v) else v for name, v in given}
+    moved, arguments = runner.target(step), runner.values(step)
     facts = runner.header["facts"].setdefault(step.result, {"left": ""})
+    passed = filter(is_tensor, arguments.values())
     try:
-        with SecondDevice():
+        with SecondDevice([*moved.parameters(), *moved.buffers(), *passed]):
             runner.call(moved, arguments, runner.called_in(step))
     except TwoDevices as error:
         facts["left"] = name_left(error, moved, str(runner.module.__file__))

@@ -5,14 +5,14 @@ import torch
 from torch import nn
 
 from tensorgrade.runner.second_device import (
-    DEVICE,
+    SECOND,
     NotFound,
     SecondDevice,
     TwoDevices,
     name_left,
 )
 
-HERE, THERE = torch.ones(3, 3), torch.ones(3, 3, device=DEVICE)
+HERE, THERE = torch.ones(3, 3), torch.ones(3, 3)
 MAY = {
     "all on the second": lambda: torch.softmax(THERE @ THERE, -1),
     "all on the first": lambda: torch.softmax(HERE @ HERE, -1),
@@ -35,14 +35,14 @@ MAY_NOT = {
     "joined": lambda: torch.cat([THERE, HERE]),
     "gathered": lambda: THERE.gather(0, torch.zeros(1, 3, dtype=torch.long)),
     "assigned numbers to places": lambda: THERE.clone().__setitem__(HERE.bool(), HERE.flatten()),
-    "places there of a tensor here": lambda: HERE[torch.zeros(2, dtype=torch.long, device=DEVICE)],
+    "places there of a tensor here": lambda: HERE[torch.zeros(2, dtype=torch.long, device=SECOND)],
     "a layer that was not moved": lambda: nn.Linear(3, 3)(THERE),
 }
 
 
 @pytest.mark.parametrize("name", [*MAY, *MAY_NOT])
 def test_only_some_may_meet(name):
-    with SecondDevice():
+    with SecondDevice([THERE]):
         if name in MAY:
             MAY[name]()
         else:
@@ -60,7 +60,7 @@ def test_the_one_left_behind_is_named():
         (lambda: THERE * HERE, "HERE"),
         (lambda: THERE * torch.zeros(3), ""),
     ):
-        with pytest.raises(TwoDevices) as caught, SecondDevice():
+        with pytest.raises(TwoDevices) as caught, SecondDevice([THERE]):
             made()
         assert name_left(caught.value, module, __file__) == name
 
@@ -68,7 +68,7 @@ def test_the_one_left_behind_is_named():
 def test_a_weight_that_torch_does_not_find_is_another_mistake():
     module = nn.Module()
     module.layers = [nn.Linear(3, 3, bias=False)]
-    with pytest.raises(TwoDevices) as caught, SecondDevice():
+    with pytest.raises(TwoDevices) as caught, SecondDevice([THERE]):
         module.layers[0](THERE)
     with pytest.raises(NotFound):
         name_left(caught.value, module, __file__)
