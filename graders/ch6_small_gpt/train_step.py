@@ -32,7 +32,7 @@ def trained(vocab, b, n, rate, steps, left=False):
     left: give the model gradients before the first step.
     """
     model = construct("InTraining", given=True, vocab_size=vocab, context_length=n)
-    optimizer = construct("descent", given=True, model=model, lr=rate)
+    optimizer = construct("Descent", given=True, model=model, lr=rate)
     calls = [
         call(
             "train_step",

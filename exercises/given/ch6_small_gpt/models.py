@@ -43,9 +43,34 @@ class InTraining(NextToken):
         return self.steeper(super().forward(ids) + self.bias)
 
 
-def descent(model, lr):
-    """Gradient descent with momentum on a model's parameters: it remembers earlier steps."""
-    return torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
+class Descent:
+    """Gradient descent with momentum, like torch.optim.SGD: it remembers earlier steps.
+
+    An optimiser of torch first imports torch's compiler, and every check would take a second more.
+    """
+
+    def __init__(self, model, lr, momentum=0.9):
+        params = list(model.parameters())
+        self.param_groups = [{"params": params, "lr": lr, "momentum": momentum}]
+        self.state = {}
+
+    def zero_grad(self, set_to_none=True):
+        """Clear the gradients."""
+        for parameter in self.param_groups[0]["params"]:
+            if set_to_none:
+                parameter.grad = None
+            elif parameter.grad is not None:
+                parameter.grad.zero_()
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        """Change the parameters that have a gradient."""
+        group = self.param_groups[0]
+        for parameter in group["params"]:
+            if parameter.grad is not None:
+                before = self.state.get(parameter, torch.zeros_like(parameter))
+                self.state[parameter] = group["momentum"] * before + parameter.grad
+                parameter -= group["lr"] * self.state[parameter]
 
 
 def with_gradients_left(model):
