@@ -5,9 +5,6 @@ ended and costs only the exercise that it stopped in; the next one runs in a fre
 """
 
 import json
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from math import inf
 from types import ModuleType
@@ -30,8 +27,8 @@ from ..exchange.observation import (
     read_looked,
     read_observation,
     read_tries,
+    read_warned,
 )
-from ..runner.errors import OutOfTime, may_be_ended
 from ..runner.serve import SPENT, WAITED, Session, answer
 from ..runner.source import Unreadable
 from ..runner.wire import BadMessage, pack, plain, unpack
@@ -99,42 +96,21 @@ class There:
 
 
 class Here:
-    """This process as a channel: for code of the course, and for a learner's own self-check.
+    """This process as a channel: for code of the course, and for a learner in a debugger."""
 
-    warned: gets a sentence for each warning of Python and torch about the learner's own lines.
-    """
-
-    def __init__(self, warned: list[str]):
+    def __init__(self) -> None:
         self.session: Session | None = None
-        self.warned = warned
 
     def ask(self, asked: dict, tensors: dict[str, torch.Tensor], seconds: float) -> Reply:
-        """Return the reply to a request, as a child would send it. Raises TimedOut."""
+        """Return the reply to a request, as a child would send it. It has no time limit."""
         copies = {name: tensor.clone() for name, tensor in tensors.items()}
-        try:
-            with self.noting_warnings(), may_be_ended():
-                (header, results), self.session = answer(asked, copies, self.session)
-        except OutOfTime:
-            raise TimedOut from None
+        (header, results), self.session = answer(asked, copies, self.session)
         sent = {name: plain(results[name]) for name in sorted(results)}
         return json.loads(json.dumps(header)), sent
 
     def run(self, case: Case, seconds: float) -> Reply:
-        """Return the reply to the request of a case. Raises TimedOut."""
+        """Return the reply to the request of a case."""
         return self.ask(case.request, case.tensors, seconds)
-
-    @contextmanager
-    def noting_warnings(self) -> Iterator[None]:
-        """Collect warnings about the learner's own lines in `warned`, and show none."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-        for one in caught:
-            if self.session and one.filename == self.session.source.filename:
-                text = str(one.message).strip().partition(". ")[0].partition("\n")[0].rstrip(".")
-                place = self.session.source.place(one.lineno)
-                sentence = f"A warning at {place}: {text[:200]}."
-                self.warned += [sentence] if sentence not in self.warned else []
 
     def close(self) -> None:
         """Forget the program."""
@@ -144,17 +120,19 @@ class Here:
 class Lab:
     """The place where the programs of one submission run. They share its seconds and bytes.
 
-    server: forks the processes; None runs everything in this process. few: True if an exercise that
-    is not begun runs few cases (see not_started.py), because its author waits for the result.
+    server: forks the processes; None runs everything in this process. own: True if the code is the
+    caller's own. Then an exercise that is not begun runs few cases (see not_started.py), and
+    warnings are noted.
     definitions_only: True if only the file's definitions were loaded, because loading all of it
     timed out or ended the process. warned: warnings about the learner's own lines, one sentence
     each; empty if they are not recorded.
     """
 
     def __init__(
-        self, server: ForkServer | None, limits: Limits, device: str = "cpu", few: bool = False
+        self, server: ForkServer | None, limits: Limits, device: str = "cpu", own: bool = False
     ):
-        self.server, self.limits, self.device, self.few = server, limits, device, few
+        self.server, self.limits, self.device = server, limits, device
+        self.own = own or server is None
         most = (limits.handin_seconds, limits.all_replies_bytes) if server else ()
         self.budget = Budget(*most)
         self.definitions_only = False
@@ -188,7 +166,7 @@ class Lab:
         if channel is not None:
             return channel
         if self.server is None:
-            return Here(self.warned)
+            return Here()
         return There(self.server.fork(self.budget), self.limits.reply_bytes)
 
     def look(self, program: Program, bugs: dict[str, str] | None = None) -> Looked:
@@ -233,7 +211,9 @@ class Lab:
         asked: dict = {"do": "run", "program": asdict(whole), "device": self.device}
         asked["limits"] = in_time if self.server else (0, 0, inf)
         try:
-            loaded = read_loaded(channel.ask(asked, {}, limits.load_seconds))
+            reply = channel.ask(asked, {}, limits.load_seconds)
+            loaded = read_loaded(reply)
+            self.note_warnings(program, reply)
         except (TimedOut, Ended, BadMessage) as end:
             channel.close()
             return Loaded(how_it_ended(end))
@@ -251,7 +231,7 @@ class Lab:
 
         Cases after a failure get an Observation too.
         """
-        if self.few or self.server is None:
+        if self.own:
             text = program.text.text
             return run_few_if_not_begun(lambda some: self.run_all(program, some), text, cases)
         return self.run_all(program, cases)
@@ -263,16 +243,18 @@ class Lab:
             return [self.without_result(Outcome.KILLED)] * len(cases)
         seen: list[Observation] = []
         for case in cases:
-            seen.append(self.run_one(channel, case))
+            seen.append(self.run_one(program, channel, case))
             if seen[-1].status != Outcome.ANSWERED:
                 self.end(program)
                 break
         return seen + [Observation(Outcome.UNREACHED)] * (len(cases) - len(seen))
 
-    def run_one(self, channel: Channel, case: Case) -> Observation:
+    def run_one(self, program: Program, channel: Channel, case: Case) -> Observation:
         """Return the observation of one case."""
         try:
-            seen = read_observation(channel.run(case, self.longest), case.request["id"])
+            reply = channel.run(case, self.longest)
+            seen = read_observation(reply, case.request["id"])
+            self.note_warnings(program, reply)
         except OutOfMemory:
             return replace(self.without_result(Outcome.KILLED), error=CaughtError("MemoryError"))
         except (TimedOut, Ended, BadMessage) as end:
@@ -283,6 +265,12 @@ class Lab:
         # Processor time is the code's own, but a wait may be the machine's.
         self.budget.lost |= error.text == WAITED
         return self.without_result(Outcome.TIMEOUT, True, error)
+
+    def note_warnings(self, program: Program, reply: Reply) -> None:
+        """Add a sentence for each new warning in a reply to `warned`. Raises BadMessage."""
+        for line, text in read_warned(reply) if self.own else ():
+            sentence = f"A warning at {program.text.place(line)}: {text}."
+            self.warned += [sentence] if sentence not in self.warned else []
 
     def tries(
         self, program: Program, name: str, line: int, case: Case, first: int, most: int
@@ -312,7 +300,7 @@ class Lab:
         had reached, as the learner's process reports it.
         """
         line = where.line if where else None
-        text = f"{self.limits.case_seconds:g} seconds" if self.server else str(OutOfTime())
+        text = f"{self.limits.case_seconds:g} seconds"
         waited = CaughtError("OutOfTime", text, line) if late else None
         return OUT_OF_TIME if self.budget.used_up else Observation(how, error=waited)
 

@@ -1,9 +1,10 @@
 """Make attempts for tests, from a folder of learner files, for self-check or for grading."""
 
 from collections.abc import Iterable
-from functools import partial
+from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -13,6 +14,7 @@ from ..exchange.references import References, load_references
 from ..judging.course_checks import load_checks
 from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fingerprints
 from ..sandbox.holes import is_locked, must_hold
+from ..sandbox.own_code import own_forks
 from ..sandbox.processes import ForkServer
 from ..sources.program import Program, Source, Unreadable, read_given, read_source
 from ..sources.submitted_files import SubmittedFiles
@@ -137,12 +139,20 @@ class AttemptMaker:
         return self.public_prints[chapter]
 
     def lab(self, chapter: str) -> Lab:
-        """Return a lab in this process for public cases, and with processes for hidden ones.
+        """Return a lab with the sandbox for hidden cases, and without one for public ones.
 
         Raises NotIsolated or NotStarted.
         """
-        server = self.warm_up() if self.is_hidden(chapter) else None
-        return Lab(server, self.course.limits, self.device)
+        if self.is_hidden(chapter):
+            return Lab(self.warm_up(), self.course.limits, self.device)
+        # A fork of a process that has looked for a GPU cannot use it.
+        here = self.setup.here or self.device != "cpu"
+        return Lab(None if here else self.unlocked, self.course.limits, self.device, own=True)
+
+    @cached_property
+    def unlocked(self) -> Any:
+        """The server for a learner's own code. Raises NotStarted."""
+        return own_forks(self.course.limits)
 
     def names_in(self, chapter: str) -> dict[str, str]:
         """Return the names of a chapter's exercises, each with its given code or ""."""
@@ -164,9 +174,10 @@ class AttemptMaker:
         return self.warm
 
     def close(self) -> None:
-        """End the fork server, if one was started."""
-        if self.warm is not None:
-            self.warm.close()
+        """End the servers that were started."""
+        for server in (self.warm, self.__dict__.get("unlocked")):
+            if server is not None:
+                server.close()
 
 
 def private_paths(tests: Path, folders: Iterable[Path] = ()) -> dict[str, Path]:

@@ -14,13 +14,15 @@ class Setup:
 
     tests: `exercises/` or `graders/`, whose references say whether they are hidden. isolation:
     `auto` for what the course says, or `none` for no sandbox. device: one of DEVICES. private:
-    folders of this run, such as that of the submissions, in which learner code must not read.
+    folders of this run, such as that of the submissions, in which learner code must not read. here:
+    True if public cases run in this process, so that a debugger stops in learner code.
     """
 
     tests: Path
     isolation: str = "auto"
     device: str = "cpu"
     private: tuple[Path, ...] = ()
+    here: bool = False
 
     def __post_init__(self) -> None:
         if self.device not in DEVICES:

@@ -41,6 +41,7 @@ Sizes = dict[str, tuple[int, ...] | int]  # by name, a tensor's shape or an inte
 OwnParameters = dict[str, dict[str, inspect.Parameter]]
 Told = TypeVar("Told", list, dict)  # the types that a fact may have
 Record = TypeVar("Record")
+Warned = tuple[tuple[Line, str], ...]
 
 
 class Outcome(StrEnum):
@@ -304,6 +305,11 @@ def read_looked(reply: Reply) -> Looked:
     notes = tuple((printable(name), printable(said)[:LONGEST_NOTE]) for name, said in source.notes)
     shown = replace(source, names=names, notes=notes)
     return replace(looked, source=shown, reason=printable(looked.reason))
+
+
+def read_warned(reply: Reply) -> Warned:
+    """Return (line, text) of the warnings about the learner's own lines. Raises BadMessage."""
+    return tuple((line, printable(text)) for line, text in decoded(reply[0].get("warned"), Warned))
 
 
 def read_loaded(reply: Reply) -> Loaded:

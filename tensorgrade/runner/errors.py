@@ -5,8 +5,6 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import FrameType
 
 LONGEST, DEEPEST, MOST_SIZES, LARGEST = 500, 12, 3, 10**9
@@ -20,27 +18,7 @@ BLOCK = "a broken block"  # the file name under which a broken block of a notebo
 
 
 class OutOfTime(BaseException):
-    """Raised inside learner code when its time is up; no `except Exception` catches it.
-
-    seconds: the length of that time, set on the class by the code that raises it.
-    welcome: True while learner code runs, so that the exception may be raised from outside.
-    """
-
-    seconds: float = 0.0
-    welcome: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.seconds:g} seconds" if self.seconds else ""
-
-
-@contextmanager
-def may_be_ended() -> Iterator[None]:
-    """Allow OutOfTime to interrupt the learner code that runs inside this context, and only it."""
-    OutOfTime.welcome = True
-    try:
-        yield
-    finally:
-        OutOfTime.welcome = False
+    """Raised inside learner code when its time is up; no `except Exception` catches it."""
 
 
 def describe_error(error: BaseException, filename: str) -> dict:

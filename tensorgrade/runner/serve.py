@@ -35,6 +35,7 @@ from .wire import pack, receive, send, unpack
 
 SPENT, WAITED = "", "waited"  # the text of an OutOfTime that processor time or the clock raised
 SECONDS_OF_A_TRY = 0.5
+MOST_WARNINGS, LONGEST_WARNING = 20, 200
 SECONDS_OF_LOOKING = 2
 
 
@@ -108,13 +109,27 @@ def answer(
     """
     if asked["do"] == "look":
         return (look(asked, tensors), {}), session
-    if "program" in asked:
-        session, told = load(asked)
-        return ({"loaded": told}, {}), session
-    assert session is not None, "the first request to run holds a program"
-    if "edits" in asked:
-        return try_edits(session, asked, tensors), session
-    return run_in_time(session, asked, tensors), session
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if "program" in asked:
+            session, told = load(asked)
+            reply: Reply = {"loaded": told}, {}
+        elif session is None:
+            raise ValueError("the first request to run holds a program")
+        elif "edits" in asked:
+            reply = try_edits(session, asked, tensors)
+        else:
+            reply = run_in_time(session, asked, tensors)
+    reply[0]["warned"] = warnings_in(session.source.filename, caught)
+    return reply, session
+
+
+def warnings_in(filename: str, caught: list[warnings.WarningMessage]) -> list[tuple[int, str]]:
+    """Return (line, first sentence) of the warnings about a file's own lines."""
+    own = [(one.lineno, str(one.message).strip()) for one in caught if one.filename == filename]
+    sentences = ((line, text.partition(". ")[0].partition("\n")[0]) for line, text in own)
+    told = ((line, text.rstrip(".")[:LONGEST_WARNING]) for line, text in sentences)
+    return list(dict.fromkeys(told))[:MOST_WARNINGS]
 
 
 def look(asked: dict, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:

@@ -103,3 +103,4 @@ def only_stream(stream: int) -> None:
     os.dup2(100, 3)
     os.closerange(4, MOST_FILES)
     sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout, sys.stderr = (os.fdopen(fd, "w", closefd=False) for fd in (1, 2))

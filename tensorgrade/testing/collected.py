@@ -20,12 +20,9 @@ from ..attempts.public_side import printed_lines, trace
 from ..attempts.recognized import mistakes_on
 from ..attempts.results import CheckResult
 from ..course import CourseError
-from ..exchange.observation import Outcome
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong
-from ..judging.errors import ended
 from ..messages.checks import ConstantInitialWeights, NotFixedYet, SetsASeed
 from ..messages.details import OtherCodeRuns
-from ..runner.errors import OutOfTime
 from .collecting import TEST, ExerciseTest
 
 COLLECT = [
@@ -95,7 +92,7 @@ def call(test: ExerciseTest, attempt: Attempt) -> CheckResult:
         test.function(attempt=attempt, **test.values)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # OutOfTime and pytest.skip's error do not derive from Exception
+    except BaseException as error:  # pytest.skip's error does not derive from Exception
         return result_of(test, attempt, error)
     return result_of(test, attempt, None)
 
@@ -121,8 +118,6 @@ def finding_of(
     """Return the finding on a failed check; None if the test has a bug itself."""
     if isinstance(error, Wrong):
         diagnosis = error.diagnosis
-    elif isinstance(error, OutOfTime):
-        diagnosis = Diagnosis(Kind.TIMEOUT, ended(Outcome.TIMEOUT))
     else:
         return None
     if part is None:

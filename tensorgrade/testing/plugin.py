@@ -9,7 +9,6 @@ import gc
 from argparse import ArgumentTypeError
 from collections.abc import Generator
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 import torch
@@ -24,7 +23,6 @@ from ..attempts.setup import Setup
 from ..course import CourseError
 from ..history import remember
 from ..judging.diagnosis import Finding, Wrong
-from ..runner.errors import OutOfTime
 from ..sandbox.holes import NotIsolated
 from ..sandbox.processes import NotStarted
 from ..views.note import Note
@@ -32,14 +30,10 @@ from ..views.summary import group, print_nothing_found, print_summary, why_skipp
 from . import collecting
 from .collected import result_of
 from .collecting import TEST, judges, tests_folder
-from .guards import Breakpoints, guarded
-from .interrupting import Interrupter
 from .settling import settle
 
-BREAKPOINTS = pytest.StashKey[Breakpoints]()
 EXERCISES = pytest.StashKey[list[str]]()  # the names that `-k` can select, in order
 MAKERS = pytest.StashKey[dict[Path, AttemptMaker]]()
-TIMER = pytest.StashKey[Interrupter]()
 # Of an item: the result of its check, the finding that its report shows, and True if it is the
 # last selected test of its exercise.
 RESULT = pytest.StashKey[CheckResult]()
@@ -107,7 +101,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(BareReports())
     config.stash[MAKERS] = {}
     config.stash[EXERCISES] = []
-    config.stash[BREAKPOINTS] = Breakpoints()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -150,8 +143,7 @@ def attempt(request: pytest.FixtureRequest) -> Attempt:
         pytest.skip(str(error))
     except (NotIsolated, NotStarted) as error:
         pytest.exit(str(error), returncode=2)
-    with request.config.stash[BREAKPOINTS].record_for(test.exercise):
-        made.run([test.exercise])
+    made.run([test.exercise])
     return made
 
 
@@ -178,17 +170,13 @@ def maker_for(config: pytest.Config, folder: Path) -> AttemptMaker:
         isolation, device = config.getoption("isolation"), config.getoption("device")
         torch.set_num_threads(1)  # with tensors this small, threads only wait for each other
         gc.freeze()  # otherwise every collection scans all of torch
-        makers[folder] = AttemptMaker(Setup(folder, isolation, device))
+        makers[folder] = AttemptMaker(Setup(folder, isolation, device, here=debugs(config)))
     return makers[folder]
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Run a test of an exercise with guards around learner code, which runs in this process."""
-    if not judges(item):
-        return (yield)
-    with guarded(item.config.stash[BREAKPOINTS]):
-        return (yield)
+def debugs(config: pytest.Config) -> bool:
+    """Return True if a debugger can stop in learner code: with `-s` or `--pdb`."""
+    return bool(config.getoption("capture") == "no" or config.getoption("usepdb"))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -204,7 +192,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     assert isinstance(made, Attempt)
     try:
         yield
-    except (Wrong, OutOfTime) as caught:
+    except Wrong as caught:
         error = caught
     test = item.stash[TEST]
     part = made.exercises[test.exercise]
@@ -212,32 +200,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     item.stash[SHOWN] = result.finding
     if result.is_to_do or is_as_given(part):
         raise pytest.skip.Exception(why_skipped(part, result), _use_item_location=True)
-    stop_at_breakpoint(item, part, result)
     if error is not None:
         raise error
     if item.stash.get(IS_LAST, False) and (finding := beyond_checks(part, result)):
         item.stash[SHOWN] = finding
         raise Wrong(finding.diagnosis)
-
-
-def stop_at_breakpoint(item: pytest.Item, part: ExerciseAttempt, result: CheckResult) -> None:
-    """Run a case again and stop at the learner's `breakpoint()`, once for an exercise.
-
-    The case is that of the first failed check. If none fails, it is the exercise's first case.
-    """
-    breakpoints, diagnosis = (
-        item.config.stash[BREAKPOINTS],
-        result.finding and result.finding.diagnosis,
-    )
-    if part.name not in breakpoints.reached or not (diagnosis or item.stash.get(IS_LAST, False)):
-        return
-    name = diagnosis.case if diagnosis else part.seen[0].case.name
-    cases = [seen.case for seen in part.seen if seen.case.name == name]
-    breakpoints.reached.discard(part.name)
-    if TIMER in item.stash:  # a learner at a breakpoint has no time limit
-        item.stash[TIMER].cancel()
-    with breakpoints.stopping():
-        part.attempt.lab.run(part.attempt.program_of(part.name), cases)
 
 
 def beyond_checks(part: ExerciseAttempt, result: CheckResult) -> Finding | None:
@@ -328,13 +295,12 @@ def pytest_terminal_summary(
         if len(makers) > 1:
             terminalreporter.write_line(f"\nBy the tests in {tests.name}/", bold=True)
         folder = config.invocation_params.dir / (config.getoption("attempt") or tests)
-        with guarded(config.stash[BREAKPOINTS]):  # a note runs cases again
-            try:
-                settled = settle(group(results[tests]), maker)
-            except CourseError as error:  # a file of tests that was not selected is broken
-                terminalreporter.write_line(f"\nThere is no summary: {error}")
-                continue
-            print_summary(terminalreporter, settled, maker, config)
+        try:
+            settled = settle(group(results[tests]), maker)
+        except CourseError as error:  # a file of tests that was not selected is broken
+            terminalreporter.write_line(f"\nThere is no summary: {error}")
+            continue
+        print_summary(terminalreporter, settled, maker, config)
         remember(tests, folder, settled.whole)
 
 
@@ -345,24 +311,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-class TimeoutSettings(Protocol):
-    """The timeout of a test in pytest-timeout's settings, in seconds."""
-
-    timeout: float
-
-
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
-def pytest_timeout_set_timer(item: pytest.Item, settings: TimeoutSettings) -> bool | None:
-    """Replace pytest-timeout's own timers by one that stops learner code with a message."""
-    if not judges(item):
-        return None
-    item.stash[TIMER] = Interrupter(settings.timeout)
-    return True
-
-
-@pytest.hookimpl(tryfirst=True, optionalhook=True)
-def pytest_timeout_cancel_timer(item: pytest.Item) -> bool | None:
-    if TIMER not in item.stash:
-        return None
-    item.stash[TIMER].cancel()
-    return True
+def pytest_timeout_set_timer(item: pytest.Item) -> bool | None:
+    """Let pytest-timeout end no check of an exercise: learner code has time limits of its own."""
+    return True if judges(item) and not debugs(item.config) else None

@@ -10,7 +10,6 @@ from ..attempts.maker import AttemptMaker
 from ..attempts.points import scored, sums
 from ..attempts.results import CheckResult, Results, Settled, State, state_of
 from .collected import CollectedTests
-from .interrupting import Interrupter
 
 
 def settle(by_exercise: Results, maker: AttemptMaker) -> Settled:
@@ -74,10 +73,6 @@ class AllTests:
         called = {one for name in wrong for one in attempt.called_before(name)} - set(known)
         if not called:
             return {}
-        timer = Interrupter(self.maker.course.limits.load_seconds)
-        try:
-            with quietly():
-                attempt.run(called)
-        finally:
-            timer.cancel()
+        with quietly():
+            attempt.run(called)
         return self.collected.call(attempt, *called)

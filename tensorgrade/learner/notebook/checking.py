@@ -1,11 +1,7 @@
-"""Run the public checks of one exercise in this process, without side effects."""
+"""Run the public checks of one exercise in a process of its own."""
 
-import contextlib
 import functools
-import io
 import sys
-import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,7 +9,6 @@ from types import ModuleType
 
 import torch
 
-from ...attempts.attempt import Attempt
 from ...attempts.maker import AttemptMaker
 from ...attempts.results import CheckResult, State, first_failure, state_of
 from ...attempts.setup import Setup
@@ -22,9 +17,8 @@ from ...judging.diagnosis import Finding
 from ...runner.facts import bound_by
 from ...runner.reading import Cell, extract
 from ...runner.source import Source
+from ...sandbox.own_code import own_forks
 from ...testing.collected import CollectedTests
-from ...testing.guards import Breakpoints, guarded
-from ...testing.interrupting import Interrupter
 from ...testing.settling import results_on
 from ...views.note import Note
 from ...views.points import earned
@@ -93,16 +87,20 @@ def is_wrong_here(name: str) -> bool:
 def check(exercises: Path, name: str, source: Source) -> Checked:
     """Run an exercise's public checks on a source text."""
     maker = AttemptMaker(Setup(exercises))
+    maker.unlocked = own_forks(maker.course.limits, functools.partial(as_in_grading, Path.cwd()))
     chapter, exercise = maker.course.exercise(name)
     attempt = maker.attempt_from_source(chapter.name, source)
     tests = tests_in(exercises)
-    with undisturbed(maker, chapter.name):
-        run_cases(attempt, name, maker.course.limits.load_seconds)
-        begins = next(iter(attempt.exercises[name].own_lines), (None,))[0]
-        found = Checked(exercise, results_on(attempt, name, tests), begins)
-        if found.note:
-            found.note.sections  # noqa: B018 - runs the code again, so read it in this context
-    return found
+    try:
+        with torch.random.fork_rng(devices=[]):  # the given code of an exercise may run here
+            attempt.run([name])
+            begins = next(iter(attempt.exercises[name].own_lines), (None,))[0]
+            found = Checked(exercise, results_on(attempt, name, tests), begins)
+            if found.note:
+                found.note.sections  # noqa: B018 - runs the code again, while there is a process
+        return found
+    finally:
+        attempt.lab.close()
 
 
 @functools.lru_cache(maxsize=2)
@@ -111,47 +109,15 @@ def tests_in(exercises: Path) -> CollectedTests:
     return CollectedTests(exercises)
 
 
-def run_cases(attempt: Attempt, name: str, seconds: float) -> None:
-    """Run all cases of an exercise; cases that do not finish in time are recorded as timeouts."""
-    timer = Interrupter(seconds)
-    try:
-        attempt.run([name])
-    finally:
-        timer.cancel()
-
-
-@contextlib.contextmanager
-def undisturbed(maker: AttemptMaker, chapter: str) -> Iterator[None]:
-    """Hide the output and warnings of learner code; restore the random state and the modules."""
-    names = [c.name for c in maker.course.chapters]
-    names += [path.stem for path in maker.tests.glob(f"given/{chapter}/*.py")]
-    modules, random = {name: sys.modules.get(name) for name in names}, torch.get_rng_state()
-    try:
-        with silence(), guarded(Breakpoints()), without_own_modules(Path.cwd()):
-            yield
-    finally:
-        torch.set_rng_state(random)
-        for name, module in modules.items():
-            sys.modules.pop(name, None)
-            if module is not None:
-                sys.modules[name] = module
-
-
-@contextlib.contextmanager
-def without_own_modules(folder: Path) -> Iterator[None]:
-    """Hide the modules in a notebook's folder, because grading receives the notebook alone.
+def as_in_grading(folder: Path) -> None:
+    """Use one thread, and no modules in a notebook's folder: grading gets the notebook alone.
 
     The course's chapters stay importable: ChapterFinder finds them.
     """
-    path, hidden = sys.path.copy(), own_modules(folder.resolve())
-    sys.path[:] = [place for place in path if Path(place).resolve() != folder.resolve()]
-    for name in hidden:
+    torch.set_num_threads(1)
+    sys.path[:] = [place for place in sys.path if Path(place).resolve() != folder.resolve()]
+    for name in own_modules(folder.resolve()):
         del sys.modules[name]
-    try:
-        yield
-    finally:
-        sys.path[:] = path
-        sys.modules.update(hidden)
 
 
 def own_modules(folder: Path) -> dict[str, ModuleType]:
@@ -164,15 +130,3 @@ def own_modules(folder: Path) -> dict[str, ModuleType]:
     places = {n: f.parent.parent if f.stem == "__init__" else f.parent for n, f in files.items()}
     tops = {name for name, place in places.items() if "." not in name and place == folder}
     return {n: sys.modules[n] for n in files if n.split(".")[0] in tops}
-
-
-@contextlib.contextmanager
-def silence() -> Iterator[None]:
-    """Hide all output and warnings in this context."""
-    nowhere = io.StringIO()
-    with (
-        contextlib.redirect_stdout(nowhere),
-        contextlib.redirect_stderr(nowhere),
-        warnings.catch_warnings(action="ignore"),
-    ):
-        yield

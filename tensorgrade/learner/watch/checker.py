@@ -18,12 +18,12 @@ from ...course import Course, Limits
 from ...history import remember
 from ...judging.diagnosis import Kind
 from ...runner.facts import parts
+from ...sandbox.own_code import fork_server
 from ...sandbox.processes import ForkServer
 from ...testing.collected import CollectedTests
 from ...views.summary import State, group, left_out, state_of
-from .processes import process_for
 
-NO_STOP = "breakpoint() does not stop here; in `pytest exercises/` it does."
+NO_STOP = "breakpoint() does not stop here; in `pytest exercises/ -s` it does."
 PATIENCE = 3.0  # time limit in seconds for loading a file, and for each call
 
 
@@ -32,12 +32,12 @@ class WatchMaker(AttemptMaker):
 
     def lab(self, chapter: str) -> Lab:
         """Return a lab without a sandbox, because public cases need none."""
-        return Lab(self.warm_up(), self.limits, few=True)
+        return Lab(self.warm_up(), self.limits, own=True)
 
     def warm_up(self) -> ForkServer:
         """Return the process that runs learner code or forks children for it. Raises NotStarted."""
         if self.warm is None:
-            self.warm = process_for(self.limits)
+            self.warm = fork_server(self.limits)
         return self.warm
 
     @property
