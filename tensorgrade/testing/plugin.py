@@ -8,6 +8,7 @@ all exercises.
 import gc
 from argparse import ArgumentTypeError
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -170,7 +171,11 @@ def maker_for(config: pytest.Config, folder: Path) -> AttemptMaker:
         isolation, device = config.getoption("isolation"), config.getoption("device")
         torch.set_num_threads(1)  # with tensors this small, threads only wait for each other
         gc.freeze()  # otherwise every collection scans all of torch
-        makers[folder] = AttemptMaker(Setup(folder, isolation, device, here=debugs(config)))
+        maker = AttemptMaker(Setup(folder, isolation, device, here=debugs(config)))
+        if seconds := config.getoption("timeout", None):  # of pytest-timeout
+            limits = replace(maker.course.limits, load_seconds=seconds, case_seconds=seconds)
+            maker.course = replace(maker.course, limits=limits)
+        makers[folder] = maker
     return makers[folder]
 
 

@@ -41,10 +41,11 @@ PYTEST = "import pytest; raise SystemExit(pytest.main(sys.argv))"
 WATCH = """
 import io, time
 from rich.console import Console
-from tensorgrade.learner.watch import checker, processes
+from tensorgrade.learner.watch import checker
+from tensorgrade.sandbox import own_code
 from tensorgrade.learner.watch.loop import Watch
 checker.PATIENCE = 1.0
-assert not processes.CAN_FORK
+assert not own_code.CAN_FORK
 tests, folder = map(pathlib.Path, sys.argv)
 session = Watch(tests, folder, Console(file=io.StringIO(), width=80))
 session.start()
@@ -69,7 +70,7 @@ from tensorgrade.learner.notebook.card import Card
 from tensorgrade.learner.notebook.checking import check
 from tensorgrade.runner.reading import Cell, extract
 course = maker.load_course(pathlib.Path(sys.argv[0]))
-object.__setattr__(course, "limits", Limits(load_seconds=1.0))
+object.__setattr__(course, "limits", Limits(case_seconds=1.0))
 maker.load_course = lambda folder: course
 for line in ("return torch.ones(n, n).triu(1).bool()", "while True: pass"):
     text = f"def causal_mask(context_length):\\n    n = context_length\\n    {line}"
@@ -100,8 +101,7 @@ def test_pytest_checks_and_ends_a_loop(tmp_path):
         "no:hypothesispytest",
         "-p",
         "no:anyio",
-        "-o",
-        "timeout=2",
+        "--timeout=2",
     ]
     said = run(
         "windows", PYTEST, *options, "exercises/ch1_simplified_attention.py", "--attempt", tmp_path

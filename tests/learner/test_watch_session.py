@@ -148,7 +148,7 @@ def test_on_a_terminal_a_page_is_drawn_again_for_another_size(project, stub, tmp
 @pytest.mark.slow
 def test_without_fork_loops_and_exits_cost_only_themselves(project, stub, tmp_path, monkeypatch):
     """As on Windows and macOS: learner code runs in one process that is kept."""
-    monkeypatch.setattr("tensorgrade.learner.watch.processes.CAN_FORK", False)
+    monkeypatch.setattr("tensorgrade.sandbox.own_code.CAN_FORK", False)
     monkeypatch.setattr(checker_module, "PATIENCE", 1.0)
     made = begun(project, tmp_path, stub)
     deaf = "import signal, time; signal.signal(signal.SIGALRM, signal.SIG_IGN); time.sleep(600)"

@@ -7,7 +7,6 @@ from tensorgrade.author.proofs.made_attempts import MadeAttempts
 from tensorgrade.course import CourseError
 from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
 from tensorgrade.messages.message import Plain, render
-from tensorgrade.runner.errors import OutOfTime
 from tensorgrade.testing.collected import CollectedTests, call
 from tensorgrade.testing.collecting import ExerciseTest
 
@@ -39,7 +38,6 @@ def test_whatever_a_test_raises_is_a_result(project):
     attempt.run([NAME])
     for error, finding in (
         (Wrong(Diagnosis(Kind.FACT, Plain("it is wrong"))), "it is wrong"),
-        (OutOfTime(), "loop"),
         (ZeroDivisionError(), None),
         (SystemExit(), None),
         (pytest.skip.Exception("not today"), None),
