@@ -46,7 +46,7 @@ def integers_in(value: object) -> set[int]:
 
 def seeds_in(case: Case) -> set[int]:
     """The seeds that a case's steps set in the learner's process; a step may set none."""
-    return {seed for step in case.steps if (seed := getattr(step, "seed", None)) is not None}
+    return {seed for step in case.steps if (seed := step.options.get("seed")) is not None}
 
 
 @pytest.mark.slow
