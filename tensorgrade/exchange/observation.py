@@ -73,7 +73,6 @@ class CaughtError(Tidy):
     called: the line that called that function.
     verb: the action of the case at that moment.
     missing: a name that the case asks for and the file does not define, if that is the error.
-    signs: further observations at that place, from SIGNS in runner/errors.py.
     sizes, dtypes: the sizes and the dtypes of the values that the line names.
     empty: the names on the line that are None.
     """
@@ -87,7 +86,6 @@ class CaughtError(Tidy):
     verb: str = ""
     missing: str | None = None
     definition: str = ""
-    signs: tuple[str, ...] = ()
     sizes: Sizes = field(default_factory=dict)
     called: Line | None = None
     dtypes: dict[str, str] = field(default_factory=dict)

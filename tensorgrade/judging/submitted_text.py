@@ -141,12 +141,25 @@ class SubmittedText:
     def body(self, line: int) -> range:
         """Return the lines of the function around a line, including its first line."""
         first = self.above(line, "def", "async") if line <= len(self.lines) else 0
-        if not first:
-            return range(0)
+        return self.block(first, line) if first else range(0)
+
+    def class_around(self, line: int) -> range:
+        """Return the lines of the class whose method contains a line, including its first line."""
+        function = next(iter(self.body(line)), 0)
+        first = self.above(function, "class") if function else 0
+        return self.block(first, line) if first else range(0)
+
+    def block(self, first: int, line: int) -> range:
+        """Return the lines of a function or a class, from its first one, that contains a line."""
         for last in range(line, len(self.lines) + 1):
             if self.code(last).strip() and self.indent(last) <= self.indent(first):
                 return range(first, last)
         return range(first, len(self.lines) + 1)
+
+    def is_argument_of_init(self, name: str, line: int) -> bool:
+        """Return True if a line begins the definition of `__init__` with an argument."""
+        found = re.match(r"\s*def __init__\((.*)", self.statement(line))
+        return found is not None and name in re.findall(r"\w+", found[1])
 
     def cuts(self, lines: Iterable[int]) -> list[tuple[int, str]]:
         """Return (line, word) of code that stops gradients, except in `__init__`.
