@@ -296,19 +296,19 @@ def reached(
     return found
 
 
-def definition_alone(text: str, name: str, given: str, own: str = "") -> list[ast.stmt]:
+def definition_alone(text: str, name: str, given: str) -> list[ast.stmt]:
     """Return the statements to run if only one definition of a text counts; [] without one.
 
-    given: the course's text, in which the learner's definition replaces the given one. own: the
-    definition's name in the learner's text, if it is misspelt. From the rest of that text, only the
-    imports that the definition uses are retained, so that no other code can interfere.
+    given: the course's text, in which the learner's definition replaces the given one. From the
+    rest of the learner's text, only the imports that the definition uses are retained, so that no
+    other code can interfere.
 
     >>> text = "import math, sys\\ndef f(x): return math.exp(x)\\nprint(f(1))"
     >>> [ast.unparse(one)[:12] for one in definition_alone(text, "f", "import torch\\ndef f(x): 1")]
     ['import torch', 'import math,', 'def f(x):\\n  ']
     """
     bound = bound_by(text)
-    definition = definitions(bound).get(own or name)
+    definition = definitions(bound).get(name)
     if definition is None:
         return []
     course = [one for one in statements(given) if name not in bound_names(one)]

@@ -24,7 +24,7 @@ from .edits import Edit, edits, holds
 from .errors import OutOfTime, describe_error
 from .facts import changes, definition_alone, foreign_names, spans
 from .instrumentation import OperationCounter
-from .loading import load_module, misspelt_in, read_from_outside
+from .loading import load_module, read_from_outside
 from .names import meant
 from .reading import source_in, source_that_counts
 from .source import UNPARSABLE, Source, Unreadable
@@ -182,17 +182,13 @@ def load(asked: dict) -> tuple[Session, dict]:
     program = asked["program"]
     source, exercises = Source(**program["source"]), program["exercises"]
     given = install_given(program["given"])
-    misspelt, alone = misspelt_in(source.text, exercises), None
-    if program["alone"]:
-        name, code = program["alone"]
-        alone = definition_alone(source.text, name, code, misspelt.get(name, name))
+    alone = definition_alone(source.text, *program["alone"]) if program["alone"] else None
     with standard_torch():  # undo settings that the file changes at its top
         module, problems = load_module(
             program["chapter"],
             source.text,
             source.filename,
             program["definitions_only"],
-            misspelt,
             alone,
         )
     names, outside = defined_names(module), read_from_outside(module)
@@ -200,7 +196,7 @@ def load(asked: dict) -> tuple[Session, dict]:
     assigned = program["assigned"]
     for name in program["rebind"]:
         bind_substitute(module, name, given[name], assigned.get(name, {}))
-    runner = CaseRunner(module, given, asked["device"], misspelt, program["parameters"], assigned)
+    runner = CaseRunner(module, given, asked["device"], program["parameters"], assigned)
     told = {"names": names[:500], "problems": problems[:100], "calls": calls, "outside": outside}
     told["parameters"] = runner.own_parameters()
     return Session(runner, source, asked["limits"]), told
@@ -335,9 +331,9 @@ def try_edits(session: Session, asked: dict, tensors: dict[str, torch.Tensor]) -
     until = time.process_time() + wanted["seconds"]
     tries: list[dict] = []
     results: dict[str, torch.Tensor] = {}
-    own = runner.misspelt.get(wanted["name"], wanted["name"])
+    portion = wanted["first"], wanted["most"]
     steps = [*map(decode, asked["steps"])]
-    for edit in edits(source.text, own, wanted["line"], wanted["first"], wanted["most"]):
+    for edit in edits(source.text, wanted["name"], wanted["line"], *portion):
         if time.process_time() > until:
             break
         module = edited(runner, edit, source.filename)
@@ -363,9 +359,6 @@ def edited(runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleType | 
         for node in ast.parse(edit.definition).body:
             if holds(node, edit.line):
                 exec(compile(ast.Module([node], []), filename, "exec"), new.__dict__)
-        for name, own in runner.misspelt.items():
-            if own in vars(new):  # a definition that failed to load exists under neither name
-                vars(new)[name] = vars(new)[own]
     except Exception:
         return None
     return new
