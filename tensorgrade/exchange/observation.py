@@ -157,11 +157,15 @@ class TextFacts:
         given code.
     spans: (names, first line, last line) of each top-level statement.
     names: by exercise, the names in its code that the text does not define itself.
+    idle: the lines of statements that compute a value and drop it. early: those with a `return`
+        that ends a loop in its first round.
     """
 
     changes: dict[str, Count] = field(default_factory=dict)
     spans: list[tuple[list[str], Line, Line]] = field(default_factory=list)
     names: dict[str, list[str]] = field(default_factory=dict)
+    idle: list[Line] = field(default_factory=list)
+    early: list[Line] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ notebook marks each cell, as scripts with cells do, and each cell is a piece of 
 import ast
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from difflib import SequenceMatcher
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from .source import UNPARSABLE
 
@@ -22,6 +22,12 @@ IMPORTS = (ast.Import, ast.ImportFrom)
 CELL = "# %%"  # the beginning of a line above a cell
 LOOKING_UP = {"globals", "locals", "vars", "getattr", "eval", "exec", "__import__", "__globals__"}
 LOOKING_UP |= {"sys", "importlib", "inspect", "gc", "operator", "builtins"}
+# Functions of torch that only compute.
+PURE = frozenset(
+    "abs amax amin argmax bmm clamp contiguous cos cumsum div exp expand flatten gather log "
+    "logsumexp masked_fill matmul mean mm mul permute pow relu repeat reshape sigmoid sin "
+    "softmax sqrt squeeze sub sum swapaxes tanh tril triu transpose unsqueeze view where".split()
+)
 MOST_PARTS = 3000  # of a definition; more count as a rewrite
 MOST_NAMES = 500  # of one exercise
 
@@ -144,13 +150,12 @@ def spans(text: str) -> list[tuple[list[str], int, int]]:
     >>> spans("@d\\ndef f():\\n    pass"), spans("def f(:\\n\\ndef g(): pass")
     ([(['f'], 1, 3)], [(['f'], 1, 1), (['g'], 3, 3)])
     """
-    found = []
+    found = [(bound_names(s), first_line(s), s.end_lineno or s.lineno) for s in statements(text)]
     for part in pieces(text):
         if part.error and (block := part.text.strip("\n")):
             first = part.above + 1 + len(part.text) - len(part.text.lstrip("\n"))
             found.append((part.names, first, first + block.count("\n")))
-        found += [(bound_names(s), first_line(s), s.end_lineno or s.lineno) for s in part.body]
-    return found
+    return sorted(found, key=lambda span: span[1])
 
 
 def parts(source: str) -> list[tuple[list[str], str]]:
@@ -296,6 +301,50 @@ def reached(
     return found
 
 
+def idle_lines(text: str) -> list[int]:
+    """Return the lines of statements that compute a value and drop it.
+
+    Only arithmetic and torch's own pure functions count, because other calls may do something.
+
+    >>> idle_lines("def f(x):\\n  x / 2 ** 0.5\\n  x.exp()\\n  x.exp_()\\n  x *= 2\\n  g(x)")
+    [2, 3]
+    """
+    return [node.lineno for node in nodes_of(text) if is_idle(node)]
+
+
+def is_idle(node: ast.AST) -> TypeGuard[ast.Expr]:
+    """Return True if a node is a statement that only computes a value."""
+    match node:
+        case ast.Expr(value=ast.BinOp()):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name), keywords=options)):
+            return name in PURE and all(option.arg != "out" for option in options)
+    return False
+
+
+def early_returns(text: str) -> list[int]:
+    """Return the lines with a `return` that ends a loop in its first round.
+
+    They are directly in the loop's block, without a `continue` above them. A line in an `if` inside
+    the loop is not.
+
+    >>> early_returns("def f(x):\\n  for y in x:\\n    return y")
+    [3]
+    """
+    found = []
+    for loop in nodes_of(text):
+        for line in loop.body if isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) else ():
+            if any(isinstance(part, ast.Continue) for part in ast.walk(line)):
+                break
+            found += [line.lineno] if isinstance(line, ast.Return) else []
+    return found
+
+
+def nodes_of(text: str) -> Iterator[ast.AST]:
+    """Yield all nodes of a text's syntax trees."""
+    yield from (node for part in pieces(text) for top in part.body for node in ast.walk(top))
+
+
 def definition_alone(text: str, name: str, given: str) -> list[ast.stmt]:
     """Return the statements to run if only one definition of a text counts; [] without one.
 
@@ -364,30 +413,22 @@ def differing(before: list[str], after: list[str]) -> int:
 
 
 def parts_of(definition: ast.AST) -> list[str]:
-    """Return a text for each node of a tree, in order (see `told`), for trees of any depth."""
+    """Return a text for each node of a tree that counts, in order, for trees of any depth."""
     found, left = [], [definition]
     while left:
         node = left.pop()
-        found.append(told(node))
-        below = [node for name, value in ast.iter_fields(node) for node in nodes_in(name, value)]
+        below, words = list[ast.AST](), [type(node).__name__]
+        for name, value in ast.iter_fields(node):
+            if isinstance(node, ast.Constant):  # not the value itself, which may be very long
+                words = [type(node.value).__name__, str(hash(node.value))]
+            elif isinstance(value, str | int):
+                words.append(str(value))
+            elif name not in ("annotation", "returns", "ctx"):
+                several = value if isinstance(value, list) else [value]
+                below += [one for one in several if isinstance(one, ast.AST) and not is_text(one)]
+        found.append(" ".join(words))
         left += reversed(below)
     return found
-
-
-def told(node: ast.AST) -> str:
-    """Return a text for a node, without its child nodes."""
-    if isinstance(node, ast.Constant):  # not the value itself, which may be very long
-        return f"{type(node.value).__name__} {hash(node.value)}"
-    own = (value for _, value in ast.iter_fields(node) if isinstance(value, str | int))
-    return " ".join([type(node).__name__, *map(str, own)])
-
-
-def nodes_in(field: str, value: object) -> list[ast.AST]:
-    """Return the nodes in a field of a node, without the ones that do not count."""
-    if field in ("annotation", "returns", "ctx"):
-        return []
-    several = value if isinstance(value, list) else [value]
-    return [one for one in several if isinstance(one, ast.AST) and not is_text(one)]
 
 
 def is_text(node: ast.AST) -> bool:

@@ -22,7 +22,14 @@ from .binding import parameters_of
 from .case_runner import CaseRunner, Reply
 from .edits import Edit, edits, holds
 from .errors import OutOfTime, describe_error
-from .facts import changes, definition_alone, foreign_names, spans
+from .facts import (
+    changes,
+    definition_alone,
+    early_returns,
+    foreign_names,
+    idle_lines,
+    spans,
+)
 from .instrumentation import OperationCounter
 from .loading import load_module, read_from_outside
 from .names import meant
@@ -160,6 +167,8 @@ def looked_at(text: str, exercises: dict[str, str]) -> dict[str, Any]:
         "changes": in_time(lambda: changes(text, given), {}),
         "spans": in_time(lambda: spans(text), []),
         "names": in_time(lambda: foreign_names(text, exercises), {}),
+        "idle": in_time(lambda: idle_lines(text), []),
+        "early": in_time(lambda: early_returns(text), []),
     }
 
 
