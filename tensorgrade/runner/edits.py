@@ -10,8 +10,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TypeGuard
 
-from .facts import first_line, is_text
 from .source import UNPARSABLE, Text
+from .syntax import first_line, is_text
 
 NUMBERS = ("-2", "-1", "0", "1", "2", "3", "0.5")
 OPERATORS = {

@@ -15,7 +15,7 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass
 
 from .errors import OutOfTime, describe_error
-from .facts import DEFINITIONS, bound_names, branches, pieces, statements
+from .syntax import DEFINITIONS, bound_names, branches, pieces, statements
 
 FUTURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 OWN_TOOLS = "tensorgrade"
@@ -91,6 +91,23 @@ def run(
             module.__dict__.pop(name, None)
 
 
+def defined_names(module: types.ModuleType) -> list[str]:
+    """Return the functions and classes that the learner's file itself defines."""
+    named = vars(module).items()
+    own = {k: v for k, v in named if getattr(v, "__module__", None) == module.__name__}
+    return sorted(name for name, value in own.items() if callable(value))
+
+
+def called_by(module: types.ModuleType, name: str) -> list[str]:
+    """Return the file's own definitions that one of them uses, directly or indirectly."""
+    own, found, left = {*defined_names(module)}, set[str](), [name]
+    while left:
+        read = read_in(vars(module)[left.pop()], own)
+        left += read - found
+        found |= read
+    return sorted(found - {name})[:100]
+
+
 def read_from_outside(module: types.ModuleType) -> dict[str, list[str]]:
     """Return, for each function and class of a file, the names of the file's values it reads.
 
@@ -105,23 +122,25 @@ def read_from_outside(module: types.ModuleType) -> dict[str, list[str]]:
         for name, value in vars(module).items()
         if isinstance(value, kinds) and not isinstance(value, bool) and not name.isupper()
     }
-    read = {}
-    for name, value in vars(module).items():
-        if getattr(value, "__module__", None) == module.__name__:
-            parts = vars(value).values() if isinstance(value, type) else [value]
-            codes = [part.__code__ for part in parts if isinstance(part, types.FunctionType)]
-            read[name] = sorted({one for code in codes for one in globals_in(code, values)})
-    return {name: names for name, names in read.items() if names}
+    found = {name: read_in(vars(module)[name], values) for name in defined_names(module)}
+    return {name: sorted(read) for name, read in found.items() if read}
 
 
-def globals_in(code: types.CodeType, names: set[str]) -> set[str]:
-    """Return the names that a code object, or a function inside it, reads from its module."""
-    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
-    found = set().union(*(globals_in(part, names) for part in inner))
-    if names.isdisjoint(code.co_names):  # includes attributes, so look closer on a match
-        return found
-    steps = dis.get_instructions(code)
-    return found | {step.argval for step in steps if step.opname == "LOAD_GLOBAL"} & names
+def read_in(value: object, names: set[str]) -> set[str]:
+    """Return those of the module's names that the code of a function or a class reads.
+
+    Names after a dot do not count: `torch.mean` does not use the file's own `mean`.
+    """
+    parts = vars(value).values() if isinstance(value, type) else [value]
+    left = [part.__code__ for part in parts if isinstance(part, types.FunctionType)]
+    found: set[str] = set()
+    while left:
+        code = left.pop()
+        left += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
+        if not names.isdisjoint(code.co_names):  # includes attributes, so look closer on a match
+            steps = dis.get_instructions(code)
+            found |= {one.argval for one in steps if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return found & names
 
 
 def is_definition(statement: ast.stmt) -> bool:

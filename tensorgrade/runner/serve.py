@@ -1,7 +1,6 @@
 """Answer the trusted side's requests over a stream: `look` runs no learner code, `run` does."""
 
 import ast
-import dis
 import inspect
 import os
 import signal
@@ -31,7 +30,7 @@ from .facts import (
     spans,
 )
 from .instrumentation import OperationCounter
-from .loading import load_module, read_from_outside
+from .loading import called_by, defined_names, load_module, read_from_outside
 from .names import meant
 from .reading import source_in, source_that_counts
 from .source import UNPARSABLE, Source, Unreadable
@@ -209,41 +208,6 @@ def load(asked: dict) -> tuple[Session, dict]:
     told = {"names": names[:500], "problems": problems[:100], "calls": calls, "outside": outside}
     told["parameters"] = runner.own_parameters()
     return Session(runner, source, asked["limits"]), told
-
-
-def defined_names(module: types.ModuleType) -> list[str]:
-    """Return the functions and classes that the learner's file itself defines."""
-    own = {
-        k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__
-    }
-    return sorted(name for name, value in own.items() if callable(value))
-
-
-def called_by(module: types.ModuleType, name: str) -> list[str]:
-    """Return the file's own definitions that one of them uses, directly or indirectly."""
-    own, found, left = set(defined_names(module)), set[str](), [name]
-    while left:
-        spoken = names_spoken(vars(module)[left.pop()], own)
-        left += spoken - found
-        found |= spoken
-    return sorted(found - {name})[:100]
-
-
-def names_spoken(value: object, own: set[str]) -> set[str]:
-    """Return the global names in `own` that a function's or a class's code uses.
-
-    Names after a dot do not count: `torch.mean` does not use the file's own `mean`.
-    """
-    parts = list(vars(value).values()) if inspect.isclass(value) else [value]
-    left = [code for part in parts if (code := getattr(part, "__code__", None))]
-    names: set[str] = set()
-    while left:
-        code = left.pop()
-        left += [inner for inner in code.co_consts if inspect.iscode(inner)]
-        if not own.isdisjoint(code.co_names):  # includes attributes, so look closer on a match
-            said = dis.get_instructions(code)
-            names |= {one.argval for one in said if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return names & own
 
 
 def bind_substitute(
