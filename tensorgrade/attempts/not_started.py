@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
-from ..runner.facts import bound_by, definitions, is_stub
+from ..runner.syntax import bound_by, definitions, is_stub
 
 
 def run_few_if_not_begun(

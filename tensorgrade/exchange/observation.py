@@ -73,7 +73,6 @@ class CaughtError(Tidy):
     called: the line that called that function.
     verb: the action of the case at that moment.
     missing: a name that the case asks for and the file does not define, if that is the error.
-    signs: further observations at that place, from SIGNS in runner/errors.py.
     sizes, dtypes: the sizes and the dtypes of the values that the line names.
     empty: the names on the line that are None.
     """
@@ -87,7 +86,6 @@ class CaughtError(Tidy):
     verb: str = ""
     missing: str | None = None
     definition: str = ""
-    signs: tuple[str, ...] = ()
     sizes: Sizes = field(default_factory=dict)
     called: Line | None = None
     dtypes: dict[str, str] = field(default_factory=dict)
@@ -159,11 +157,15 @@ class TextFacts:
         given code.
     spans: (names, first line, last line) of each top-level statement.
     names: by exercise, the names in its code that the text does not define itself.
+    idle: the lines of statements that compute a value and drop it. early: those with a `return`
+        that ends a loop in its first round.
     """
 
     changes: dict[str, Count] = field(default_factory=dict)
     spans: list[tuple[list[str], Line, Line]] = field(default_factory=list)
     names: dict[str, list[str]] = field(default_factory=dict)
+    idle: list[Line] = field(default_factory=list)
+    early: list[Line] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -164,8 +164,6 @@ def usual_cause(error: CaughtError) -> Message | None:
         return cause
     if error.type == "NotImplementedError" and "forward" in error.text:
         return errors.MisspeltForward()
-    if "local in init" in error.signs:
-        return errors.LocalInInit()
     return wrong_arguments(error) if error.type == "TypeError" and error.line is None else None
 
 
@@ -335,9 +333,10 @@ def known_elsewhere(name: str, error: CaughtError, attempt: JudgedAttempt) -> Me
     """Return where else an undefined name exists: as a text, in `self`, as an exercise; or None."""
     if re.search(rf"register_\w+\(\s*{name}\b", error.source):
         return errors.NameIsText(name)
-    if "on self" in error.signs and error.function != error.definition:  # in a method
+    text, owner = attempt.submitted, attempt.submitted.class_around(error.line or 0)
+    if any(text.makes(f"self.{name}", line) for line in owner):
         return errors.OnSelf(name)
-    if "argument of init" in error.signs:
+    if any(text.is_argument_of_init(name, line) for line in owner):
         return errors.ArgumentOfInit(name)
     if any(exercise.name == name for exercise in attempt.chapter.exercises):
         return errors.ExerciseNotInFile()
@@ -385,7 +384,7 @@ def lost_attribute(
     if name in there:
         return errors.DefinedOutsideClass(name)
     own = owner == error.definition and not name.startswith("_")
-    is_lost = own and not error.signs and not no_module(error)
+    is_lost = own and not no_module(error)
     return errors.AttributeMadeNowhere(name) if is_lost else None
 
 

@@ -5,6 +5,7 @@ from typing import Protocol
 from ..course import Chapter, Tolerance
 from ..exchange.observation import Loaded
 from ..exchange.references import References, Seen
+from .submitted_text import SubmittedText
 
 
 class JudgedAttempt(Protocol):
@@ -16,6 +17,10 @@ class JudgedAttempt(Protocol):
 
     @property
     def tolerances(self) -> dict[str, Tolerance]: ...
+
+    @property
+    def submitted(self) -> SubmittedText:
+        """The learner's text."""
 
     @property
     def names(self) -> dict[str, list[str]]:

@@ -25,34 +25,7 @@ MOST_CUTS = 20  # matches that are examined, each together with the lines above 
 CUTS = re.compile(
     r"\b(no_grad|inference_mode|torch\.tensor)\(|\.(detach_?|item|tolist|numpy)\(\)|\.(data)\b"
 )
-
-
 ASSIGN = re.compile(r"(?<![=!<>])=(?!=)")
-KEYWORD = re.compile(
-    r"(and|as|assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|"
-    r"global|if|import|lambda|nonlocal|not|or|pass|print|raise|return|try|while|with|yield)\b"
-)
-IN_BRACKETS = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
-ARITHMETIC = re.compile(r"[\w)\]]\s*(\*\*|[-+*/@])\s*[\w(]")
-LAST_CALL = re.compile(r"^[A-Za-z_][\w.]*?\.(\w+)$")
-PURE = frozenset(
-    "abs amax amin argmax bmm clamp contiguous cos cumsum div exp expand flatten gather log "
-    "logsumexp masked_fill matmul mean mm mul permute pow relu repeat reshape sigmoid sin "
-    "softmax sqrt squeeze sub sum swapaxes tanh tril triu transpose unsqueeze view where".split()
-)
-
-
-def drops_its_value(code: str) -> bool:
-    """Return True if a statement only computes a value, so that it has no effect."""
-    if KEYWORD.match(code) or not re.match(r"[A-Za-z_(]", code):
-        return False
-    while (shorter := IN_BRACKETS.sub("", code)) != code:
-        code = shorter
-    if re.search(r"[=:,;]", code):
-        return False
-    called = LAST_CALL.match(code)
-    pure = called is not None and called[1] in PURE
-    return pure or ARITHMETIC.search(code) is not None
 
 
 class SubmittedText:
@@ -141,12 +114,25 @@ class SubmittedText:
     def body(self, line: int) -> range:
         """Return the lines of the function around a line, including its first line."""
         first = self.above(line, "def", "async") if line <= len(self.lines) else 0
-        if not first:
-            return range(0)
+        return self.block(first, line) if first else range(0)
+
+    def class_around(self, line: int) -> range:
+        """Return the lines of the class whose method contains a line, including its first line."""
+        function = next(iter(self.body(line)), 0)
+        first = self.above(function, "class") if function else 0
+        return self.block(first, line) if first else range(0)
+
+    def block(self, first: int, line: int) -> range:
+        """Return the lines of a function or a class, from its first one, that contains a line."""
         for last in range(line, len(self.lines) + 1):
             if self.code(last).strip() and self.indent(last) <= self.indent(first):
                 return range(first, last)
         return range(first, len(self.lines) + 1)
+
+    def is_argument_of_init(self, name: str, line: int) -> bool:
+        """Return True if a line begins the definition of `__init__` with an argument."""
+        found = re.match(r"\s*def __init__\((.*)", self.statement(line))
+        return found is not None and name in re.findall(r"\w+", found[1])
 
     def cuts(self, lines: Iterable[int]) -> list[tuple[int, str]]:
         """Return (line, word) of code that stops gradients, except in `__init__`.
@@ -204,45 +190,6 @@ class SubmittedText:
         ends = (at for at in body if self.code(at).rstrip().endswith(":"))  # the signature
         above = (self.code(at).strip() for at in range(next(ends, line) + 1, line))
         return any(code and code != "super().__init__()" for code in above)
-
-    def idle(self, lines: Iterable[int]) -> list[int]:
-        """Return the lines with a statement that computes a value and drops it.
-
-        Only arithmetic and torch's own pure functions count, because other calls may do something.
-
-        >>> text = "def f(x):\\n  x / 2 ** 0.5\\n  x.exp()\\n  x.exp_()\\n  x *= 2\\n  g(x)"
-        >>> SubmittedText(text).idle(range(1, 7))
-        [2, 3]
-        """
-        found, opened, goes_on = [], 0, False
-        for line in lines:
-            code = TEXT.sub("", self.code(line)).strip()
-            starts = not opened and not goes_on
-            goes_on = code.endswith("\\")
-            opened = max(0, opened + sum(map(code.count, OPEN)) - sum(map(code.count, CLOSED)))
-            if starts and not opened and not goes_on and drops_its_value(code):
-                found.append(line)
-        return found
-
-    def returns_in_loops(self, lines: Iterable[int]) -> list[int]:
-        """Return the lines with a `return` that ends a loop in its first round.
-
-        They are directly in the loop's block, without a `continue` above them. A line in an `if`
-        inside the loop is not.
-
-        >>> SubmittedText("def f(x):\\n  for y in x:\\n    return y").returns_in_loops([1, 2, 3])
-        [3]
-        """
-        found = []
-        for line in lines:
-            if not re.match(r"\s*return\b", self.code(line)):
-                continue
-            for at in range(line - 1, 0, -1):
-                code = self.code(at).strip()
-                if code.startswith("continue") or (code and self.indent(at) < self.indent(line)):
-                    found += [line] if re.match(r"(async )?(for|while)\b", code) else []
-                    break
-        return found
 
     def statement(self, line: int) -> str:
         """Return a line, together with the next lines while one of its brackets is open."""

@@ -15,6 +15,7 @@ from ..folders import OWN_FOLDER
 from ..originals import keep_copy, original_of
 from ..runner.edits import definition_of
 from ..runner.source import Unreadable, decode
+from ..runner.syntax import first_line
 
 NOT_WRITTEN = re.compile(r"^[ \t]+raise NotImplementedError\b", re.M)
 # How editors take the line to open; all others get the file only.
@@ -100,9 +101,7 @@ def definition_in(text: str, name: str) -> str:
     'def f():\\n    return (2'
     """
     if node := definition_of(text, name, 0):
-        decorators = [one.lineno for one in getattr(node, "decorator_list", [])]
-        first = min([node.lineno, *decorators])
-        return "\n".join(text.split("\n")[first - 1 : node.end_lineno])
+        return "\n".join(text.split("\n")[first_line(node) - 1 : node.end_lineno])
     start = rf"^(?:@.*\n)*(?:async def|def|class) {re.escape(name)}\b.*"
     found = re.findall(rf"{start}(?:\n(?:[ \t)\]}}].*|))*", text, re.M)
     return found[-1].rstrip() if found else ""

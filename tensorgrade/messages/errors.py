@@ -697,12 +697,6 @@ class MisspeltForward(Message):
 
 
 @dataclass(frozen=True)
-class LocalInInit(Message):
-    id = "local_in_init"
-    template = "`__init__` makes it a local variable: is `self.` missing there?"
-
-
-@dataclass(frozen=True)
 class StubHasParameter(Message):
     """The case passes parameters that the learner's definition does not have."""
 

@@ -18,6 +18,7 @@ from ..recognition.imprints import Imprint
 from ..recognition.signatures import Signature, imprint
 from ..runner.edits import changes_of, parts
 from ..runner.source import UNPARSABLE, Text
+from ..runner.syntax import first_line
 
 MOST_EDITS, AT_ONCE = 4000, 20
 
@@ -245,10 +246,8 @@ def with_definition(text: str, name: str, new: str) -> str:
     """Return a text with another definition of a name in the place of its last one."""
     node = definition(text, name)
     assert node is not None, "the text defines the name"
-    decorators = getattr(node, "decorator_list", [])
-    first = min([node.lineno, *(one.lineno for one in decorators)])
     lines = text.split("\n")
-    return "\n".join([*lines[: first - 1], new, *lines[node.end_lineno :]])
+    return "\n".join([*lines[: first_line(node) - 1], new, *lines[node.end_lineno :]])
 
 
 # Functions of torch that are also methods of a tensor, with the same arguments after it.

@@ -39,7 +39,6 @@ class CaseRunner:
 
     given: the names that the course's substitutes define, for steps with `given`.
     device: `cpu` or `cuda`; inputs and modules are moved there, and results come back to the CPU.
-    misspelt: by requested name, the learner's misspelt name of the definition that counts as it.
     asked: the stub's parameters in their order, by the name of the callable.
     assigned: by the name of a callable whose parameters are in another order, the learner's
         parameter for each of the stub's.
@@ -48,13 +47,12 @@ class CaseRunner:
     module: ModuleType
     given: dict
     device: str = "cpu"
-    misspelt: Mapping[str, str] = field(default_factory=dict)
     asked: Mapping[str, list[str]] = field(default_factory=dict)
     assigned: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def on(self, module: ModuleType) -> "CaseRunner":
         """Return the runner for another version of the learner's module."""
-        return replace(self, module=module, misspelt={})
+        return replace(self, module=module)
 
     @standard_torch()
     def run_case(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
@@ -190,8 +188,6 @@ class CaseRunner:
         names = self.given if given else vars(self.module)
         if name not in names:
             raise MissingName(name)
-        if not given and name in self.misspelt:
-            self.understood({name: self.misspelt[name]})
         return names[name]
 
     def target(self, step: Step) -> Any:

@@ -10,8 +10,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TypeGuard
 
-from .facts import first_line, is_text
-from .source import UNPARSABLE, Text
+from .source import Text
+from .syntax import first_line, is_text, statements
 
 NUMBERS = ("-2", "-1", "0", "1", "2", "3", "0.5")
 OPERATORS = {
@@ -116,7 +116,7 @@ class Change:
 def edits(text: str, name: str, line: int, first: int = 0, most: int | None = None) -> list[Edit]:
     """Return edits of the definition that contains a line, otherwise of the one of that name.
 
-    Edits on that line come first, then those close to it. A text that does not parse has none.
+    Edits on that line come first, then those close to it.
     first, most: the portion to return, because the texts of all edits of a large file would fill
     the memory.
     """
@@ -130,18 +130,14 @@ def edits(text: str, name: str, line: int, first: int = 0, most: int | None = No
     ]
 
 
-@lru_cache(1)
 def definition_of(text: str, name: str, line: int) -> ast.stmt | None:
-    """Return the definition that contains a line, otherwise the last one of that name.
+    """Return the definition that contains a line, otherwise the one of that name that counts.
 
-    None if there is neither, or if the text does not parse.
+    None if there is neither.
     """
-    try:
-        tree = ast.parse(text)
-    except UNPARSABLE:
-        return None
-    found = [node for node in tree.body if holds(node, line)] if line else []
-    named = [node for node in tree.body if getattr(node, "name", None) == name]
+    body = statements(text)
+    found = [node for node in body if holds(node, line)] if line else []
+    named = [node for node in body if getattr(node, "name", None) == name]
     return next(reversed(found or named), None)
 
 
@@ -177,20 +173,15 @@ class Definition:
         self.functions = [one for one in walked if isinstance(one, ast.FunctionDef)]
         own = [one for one in walked if isinstance(one, ast.Attribute) and is_self(one.value)]
         self.attributes = sorted({one.attr for one in own})
-        self.called = {
-            one.func.attr
-            for one in walked
-            if isinstance(one, ast.Call)
-            and isinstance(one.func, ast.Attribute)
-            and is_self(one.func.value)
-        }
+        called = {one.func for one in walked if isinstance(one, ast.Call)}
+        self.called = {one.attr for one in own if one in called}
 
     def different(self) -> list[Change]:
         """Return one change for each resulting text that differs from the original."""
         begin, end = self.text.span(self.node)
         seen, found = {hash(self.text.text[begin:end])}, []
         for change in self.changes():
-            result = hash(self.text.put(change.places, begin, end))  # the texts fill the memory
+            result = hash(self.text.put(change.places, begin, end))  # texts would fill the memory
             if result not in seen:
                 seen.add(result)
                 found.append(change)

@@ -10,11 +10,6 @@ from types import FrameType
 LONGEST, DEEPEST, MOST_SIZES, LARGEST = 500, 12, 3, 10**9
 # Python gives these a separate frame, although they are only a part of a line to the reader.
 PARTS_OF_A_LINE = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
-# Further observations at the place of an error (`signs_of`).
-SIGNS = {"on self", "argument of init", "local in init"}
-
-
-BLOCK = "a broken block"  # the file name under which a broken block of a notebook is compiled
 
 
 class OutOfTime(BaseException):
@@ -29,7 +24,6 @@ def describe_error(error: BaseException, filename: str) -> dict:
     - the `line` and its `source`,
     - the `function`, and the `definition` that contains it,
     - the line that `called` it,
-    - further observations there (`signs`),
     - the `sizes` and `dtypes` of values that the line names, and the names that are None (`empty`).
 
     >>> try: 1 / 0
@@ -42,10 +36,9 @@ def describe_error(error: BaseException, filename: str) -> dict:
     frame, line = frames[-1] if frames else (None, None)
     source = linecache.getline(filename, line) if line else ""
     if isinstance(error, SyntaxError) and frame is None:
-        line, source = place_in(error)
-    elif isinstance(error, SyntaxError) and error.filename == BLOCK:
-        further, source = place_in(error)
-        line = (line or 1) + (further or 1) - 1  # the block starts on that line
+        # Code that raises one may have put anything there.
+        line = error.lineno if type(error.lineno) is int else None
+        source = error.text if isinstance(error.text, str) else ""
     return {
         "type": type(error).__name__[:LONGEST],
         "kinds": [kind.__name__[:LONGEST] for kind in type(error).__mro__[:DEEPEST]],
@@ -55,18 +48,8 @@ def describe_error(error: BaseException, filename: str) -> dict:
         "function": frame.f_code.co_name if frame else "",
         "definition": frame.f_code.co_qualname.split(".")[0] if frame else "",
         "source": source.strip()[:LONGEST],
-        "signs": signs_of(error, frame) if frame else [],
         **(values_in(frame, source) if frame else {"sizes": {}, "dtypes": {}, "empty": []}),
     }
-
-
-def place_in(error: SyntaxError) -> tuple[int | None, str]:
-    """Return the line that Python could not read, or None, and its text.
-
-    Code that raises a SyntaxError may put anything there, so types are checked.
-    """
-    line = error.lineno if type(error.lineno) is int else None
-    return line, error.text if isinstance(error.text, str) else ""
 
 
 Frames = list[tuple[FrameType, int]]
@@ -90,32 +73,6 @@ def calling_line(frames: Frames) -> int | None:
 def is_function(frame: FrameType) -> bool:
     """Return True if a frame runs a function, not the text of a file or of a class."""
     return bool(frame.f_code.co_flags & inspect.CO_OPTIMIZED)
-
-
-def signs_of(error: BaseException, frame: FrameType) -> list[str]:
-    """Return where else a missing name exists, such as on `self` or in `__init__`."""
-    name, first = getattr(error, "name", None), frame.f_code.co_varnames[:1]
-    try:
-        if isinstance(error, NameError) and first:
-            owner = frame.f_locals.get(first[0])
-            arguments, _ = names_in_init(owner)
-            found = {"on self": hasattr(owner, str(name)), "argument of init": name in arguments}
-        elif isinstance(error, AttributeError):
-            found = {"local in init": name in names_in_init(error.obj)[1]}
-        else:
-            found = {}
-        return [sign for sign, there in found.items() if there]
-    except Exception:  # inspecting a learner's object can run code of the learner
-        return []
-
-
-def names_in_init(owner: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the arguments, and the other local names, of the `__init__` of an object's class."""
-    code = getattr(type(owner).__init__, "__code__", None)
-    if code is None:
-        return (), ()
-    count = code.co_argcount + code.co_kwonlyargcount
-    return code.co_varnames[:count], code.co_varnames[count:]
 
 
 def values_in(frame: FrameType, source: str) -> dict[str, dict | list]:

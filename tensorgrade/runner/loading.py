@@ -9,21 +9,15 @@ import __future__
 import ast
 import dis
 import linecache
-import re
 import sys
 import types
-from collections.abc import Collection, Mapping
-from copy import copy
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
-from types import MappingProxyType
-from typing import Any
 
 from .errors import OutOfTime, describe_error
-from .facts import DEFINITIONS, bound_names, branches, pieces, statements
+from .syntax import DEFINITIONS, bound_names, branches, pieces, statements
 
 FUTURES = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
-SPELT = 0.85  # required similarity of a misspelt name to a requested one
 OWN_TOOLS = "tensorgrade"
 
 
@@ -40,15 +34,12 @@ def load_module(
     source: str,
     filename: str,
     definitions_only: bool = False,
-    misspelt: Mapping[str, str] = MappingProxyType({}),
     alone: Collection[ast.stmt] | None = None,
 ) -> tuple[types.ModuleType, list[dict]]:
     """Return a module made from the learner's source, and the problems that occurred.
 
     definitions_only: run only imports, functions, classes and literal assignments. This is the
         second attempt for a file whose other code hangs or ends the process.
-    misspelt: by requested name, the misspelt definition that is loaded under it. Its own name
-        remains valid too.
     alone: the statements to run instead of the source's own, if one of its definitions runs alone.
 
     >>> module, problems = load_module("a", "x = 1\\ny = 1 / 0\\ndef f(): return x", "a.py")
@@ -70,26 +61,14 @@ def load_module(
     )
     broken = [(part.names, part.error) for part in pieces(source) if part.error and alone is None]
     problems = [Problem(names, describe_error(error, filename)) for names, error in broken]
-    asked = {own: name for name, own in misspelt.items()}
     # A type hint may name something undefined without making its definition fail.
     flags = FUTURES["annotations"]
     for statement in statements(source) if alone is None else alone:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
             flags |= sum(FUTURES.get(alias.name, 0) for alias in statement.names)
-        own = getattr(statement, "name", "")
         if not definitions_only or is_definition(statement):
-            meant = renamed(statement, asked[own]) if own in asked else statement
-            run(meant, module, filename, flags, problems)
-        if own in asked and asked[own] in vars(module):
-            vars(module)[own] = vars(module)[asked[own]]
+            run(statement, module, filename, flags, problems)
     return module, [asdict(problem) for problem in problems]
-
-
-def renamed(definition: ast.stmt, name: str) -> ast.stmt:
-    """Return a definition under another name."""
-    other: Any = copy(definition)
-    other.name = name
-    return other
 
 
 def run(
@@ -112,42 +91,21 @@ def run(
             module.__dict__.pop(name, None)
 
 
-def misspelt_in(source: str, asked: Collection[str]) -> dict[str, str]:
-    """Return, by requested name, the only definition of a text that can be a misspelling of it.
-
-    >>> misspelt_in("def widht(): pass\\ndef other(): pass", ["width", "height"])
-    {'width': 'widht'}
-    >>> misspelt_in("class AreaV1: pass", ["Area_v1", "Area_v2"])
-    {'Area_v1': 'AreaV1'}
-    """
-    defined = set(re.findall(r"^(?:async\s+)?(?:def|class)\s+(\w+)", source, re.M))
-    if defined.issuperset(asked):
-        return {}
-    bound = " ".join({*defined, *re.findall(r"^(?:\S.*\bimport\b.*|\w+)", source, re.M)})
-    lost = [name for name in asked if not re.search(rf"\b{name}\b", bound)]
-    others = sorted(defined - {*asked})
-    same = {n: [own for own in others if letters(own) == letters(n)] for n in lost}
-    left = [own for own in others if not any(own in near for near in same.values())]
-    close = {n: same[n] or [own for own in left if spelt_like(n, own)] for n in lost}
-    meant = [near for near in close.values() if len(near) == 1]
-    return {name: near[0] for name, near in close.items() if meant.count(near) == 1}
+def defined_names(module: types.ModuleType) -> list[str]:
+    """Return the functions and classes that the learner's file itself defines."""
+    named = vars(module).items()
+    own = {k: v for k, v in named if getattr(v, "__module__", None) == module.__name__}
+    return sorted(name for name, value in own.items() if callable(value))
 
 
-def letters(name: str) -> str:
-    """Return a name without underscores and upper case."""
-    return name.lower().replace("_", "")
-
-
-def spelt_like(asked: str, own: str) -> bool:
-    """Return True if a name is a misspelling of another one.
-
-    Letters may be exchanged, and there may be one too many or one too few. Case does not count.
-
-    >>> spelt_like("width", "widht"), spelt_like("width_of", "Width_of"), spelt_like("new", "old")
-    (True, True, False)
-    """
-    left, right = asked.lower(), own.lower()
-    return sorted(left) == sorted(right) or bool(get_close_matches(left, [right], 1, SPELT))
+def called_by(module: types.ModuleType, name: str) -> list[str]:
+    """Return the file's own definitions that one of them uses, directly or indirectly."""
+    own, found, left = {*defined_names(module)}, set[str](), [name]
+    while left:
+        read = read_in(vars(module)[left.pop()], own)
+        left += read - found
+        found |= read
+    return sorted(found - {name})[:100]
 
 
 def read_from_outside(module: types.ModuleType) -> dict[str, list[str]]:
@@ -164,23 +122,25 @@ def read_from_outside(module: types.ModuleType) -> dict[str, list[str]]:
         for name, value in vars(module).items()
         if isinstance(value, kinds) and not isinstance(value, bool) and not name.isupper()
     }
-    read = {}
-    for name, value in vars(module).items():
-        if getattr(value, "__module__", None) == module.__name__:
-            parts = vars(value).values() if isinstance(value, type) else [value]
-            codes = [part.__code__ for part in parts if isinstance(part, types.FunctionType)]
-            read[name] = sorted({one for code in codes for one in globals_in(code, values)})
-    return {name: names for name, names in read.items() if names}
+    found = {name: read_in(vars(module)[name], values) for name in defined_names(module)}
+    return {name: sorted(read) for name, read in found.items() if read}
 
 
-def globals_in(code: types.CodeType, names: set[str]) -> set[str]:
-    """Return the names that a code object, or a function inside it, reads from its module."""
-    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
-    found = set().union(*(globals_in(part, names) for part in inner))
-    if names.isdisjoint(code.co_names):  # includes attributes, so look closer on a match
-        return found
-    steps = dis.get_instructions(code)
-    return found | {step.argval for step in steps if step.opname == "LOAD_GLOBAL"} & names
+def read_in(value: object, names: set[str]) -> set[str]:
+    """Return those of the module's names that the code of a function or a class reads.
+
+    Names after a dot do not count: `torch.mean` does not use the file's own `mean`.
+    """
+    parts = vars(value).values() if isinstance(value, type) else [value]
+    left = [part.__code__ for part in parts if isinstance(part, types.FunctionType)]
+    found: set[str] = set()
+    while left:
+        code = left.pop()
+        left += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
+        if not names.isdisjoint(code.co_names):  # includes attributes, so look closer on a match
+            steps = dis.get_instructions(code)
+            found |= {one.argval for one in steps if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return found & names
 
 
 def is_definition(statement: ast.stmt) -> bool:

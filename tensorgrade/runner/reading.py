@@ -19,21 +19,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .facts import (
+from .facts import changes, written
+from .loading import is_definition
+from .source import Source, Text, Unreadable, decode, with_plain_ends
+from .syntax import (
     CELL,
     DEFINITIONS,
     IMPORTS,
     bound_names,
     branches,
-    changes,
     is_unfinished,
     leaves,
     piece,
     pieces,
-    written,
 )
-from .loading import is_definition
-from .source import Source, Text, Unreadable, decode, with_plain_ends
 
 PYTHON_MAGICS = ("time", "timeit", "capture", "prun", "python", "python3")
 # This matches a line without its indentation, which would make matching quadratic in its length.

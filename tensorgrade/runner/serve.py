@@ -1,7 +1,6 @@
 """Answer the trusted side's requests over a stream: `look` runs no learner code, `run` does."""
 
 import ast
-import dis
 import inspect
 import os
 import signal
@@ -22,9 +21,16 @@ from .binding import parameters_of
 from .case_runner import CaseRunner, Reply
 from .edits import Edit, edits, holds
 from .errors import OutOfTime, describe_error
-from .facts import changes, definition_alone, foreign_names, spans
+from .facts import (
+    changes,
+    definition_alone,
+    early_returns,
+    foreign_names,
+    idle_lines,
+    spans,
+)
 from .instrumentation import OperationCounter
-from .loading import load_module, misspelt_in, read_from_outside
+from .loading import called_by, defined_names, load_module, read_from_outside
 from .names import meant
 from .reading import source_in, source_that_counts
 from .source import UNPARSABLE, Source, Unreadable
@@ -160,6 +166,8 @@ def looked_at(text: str, exercises: dict[str, str]) -> dict[str, Any]:
         "changes": in_time(lambda: changes(text, given), {}),
         "spans": in_time(lambda: spans(text), []),
         "names": in_time(lambda: foreign_names(text, exercises), {}),
+        "idle": in_time(lambda: idle_lines(text), []),
+        "early": in_time(lambda: early_returns(text), []),
     }
 
 
@@ -182,17 +190,13 @@ def load(asked: dict) -> tuple[Session, dict]:
     program = asked["program"]
     source, exercises = Source(**program["source"]), program["exercises"]
     given = install_given(program["given"])
-    misspelt, alone = misspelt_in(source.text, exercises), None
-    if program["alone"]:
-        name, code = program["alone"]
-        alone = definition_alone(source.text, name, code, misspelt.get(name, name))
+    alone = definition_alone(source.text, *program["alone"]) if program["alone"] else None
     with standard_torch():  # undo settings that the file changes at its top
         module, problems = load_module(
             program["chapter"],
             source.text,
             source.filename,
             program["definitions_only"],
-            misspelt,
             alone,
         )
     names, outside = defined_names(module), read_from_outside(module)
@@ -200,45 +204,10 @@ def load(asked: dict) -> tuple[Session, dict]:
     assigned = program["assigned"]
     for name in program["rebind"]:
         bind_substitute(module, name, given[name], assigned.get(name, {}))
-    runner = CaseRunner(module, given, asked["device"], misspelt, program["parameters"], assigned)
+    runner = CaseRunner(module, given, asked["device"], program["parameters"], assigned)
     told = {"names": names[:500], "problems": problems[:100], "calls": calls, "outside": outside}
     told["parameters"] = runner.own_parameters()
     return Session(runner, source, asked["limits"]), told
-
-
-def defined_names(module: types.ModuleType) -> list[str]:
-    """Return the functions and classes that the learner's file itself defines."""
-    own = {
-        k: v for k, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__
-    }
-    return sorted(name for name, value in own.items() if callable(value))
-
-
-def called_by(module: types.ModuleType, name: str) -> list[str]:
-    """Return the file's own definitions that one of them uses, directly or indirectly."""
-    own, found, left = set(defined_names(module)), set[str](), [name]
-    while left:
-        spoken = names_spoken(vars(module)[left.pop()], own)
-        left += spoken - found
-        found |= spoken
-    return sorted(found - {name})[:100]
-
-
-def names_spoken(value: object, own: set[str]) -> set[str]:
-    """Return the global names in `own` that a function's or a class's code uses.
-
-    Names after a dot do not count: `torch.mean` does not use the file's own `mean`.
-    """
-    parts = list(vars(value).values()) if inspect.isclass(value) else [value]
-    left = [code for part in parts if (code := getattr(part, "__code__", None))]
-    names: set[str] = set()
-    while left:
-        code = left.pop()
-        left += [inner for inner in code.co_consts if inspect.iscode(inner)]
-        if not own.isdisjoint(code.co_names):  # includes attributes, so look closer on a match
-            said = dis.get_instructions(code)
-            names |= {one.argval for one in said if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return names & own
 
 
 def bind_substitute(
@@ -335,9 +304,9 @@ def try_edits(session: Session, asked: dict, tensors: dict[str, torch.Tensor]) -
     until = time.process_time() + wanted["seconds"]
     tries: list[dict] = []
     results: dict[str, torch.Tensor] = {}
-    own = runner.misspelt.get(wanted["name"], wanted["name"])
+    portion = wanted["first"], wanted["most"]
     steps = [*map(decode, asked["steps"])]
-    for edit in edits(source.text, own, wanted["line"], wanted["first"], wanted["most"]):
+    for edit in edits(source.text, wanted["name"], wanted["line"], *portion):
         if time.process_time() > until:
             break
         module = edited(runner, edit, source.filename)
@@ -363,9 +332,6 @@ def edited(runner: CaseRunner, edit: Edit, filename: str) -> types.ModuleType | 
         for node in ast.parse(edit.definition).body:
             if holds(node, edit.line):
                 exec(compile(ast.Module([node], []), filename, "exec"), new.__dict__)
-        for name, own in runner.misspelt.items():
-            if own in vars(new):  # a definition that failed to load exists under neither name
-                vars(new)[name] = vars(new)[own]
     except Exception:
         return None
     return new

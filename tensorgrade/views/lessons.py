@@ -21,6 +21,7 @@ from ..attempts.results import CheckResult, Results, State, state_of
 from ..course import Chapter, Course, CourseError, Exercise
 from ..judging.diagnosis import PublicDiagnosis
 from ..runner.edits import definition_of
+from ..runner.syntax import first_line
 from .comparison import LEGEND, Pair, labelled, pair_of
 from .formulas import in_mathml
 from .note import Sections
@@ -218,8 +219,7 @@ def own_code(path: Path, name: str) -> str:
     node = definition_of(text, name, 0)
     if node is None:
         return ""
-    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
-    return "\n".join(text.split("\n")[first - 1 : node.end_lineno])
+    return "\n".join(text.split("\n")[first_line(node) - 1 : node.end_lineno])
 
 
 def folded(answers: re.Match) -> str:

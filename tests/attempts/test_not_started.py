@@ -17,7 +17,6 @@ NOT_BEGUN = [
     f"def F(x):\n{RAISES}",
     f'def F(x):\n    """What it does."""\n    # A note.\n{RAISES}    return x\n',
     f"{MADE}    {RAISES}{FORWARD}",
-    f"def F(x):\n    return x\ndef F(x):\n{RAISES}",
 ]
 BEGUN = [
     "def F(x):\n    return x\n",
@@ -26,6 +25,7 @@ BEGUN = [
     "def F(x):\n    raise ValueError\n",
     f"@saved\ndef F(x):\n{RAISES}",
     f"def F(x):\n{RAISES}def F(x):\n    return x\n",
+    f"def F(x):\n    return x\ndef F(x):\n{RAISES}",
     f"def F(x):\n{RAISES}F = G\n",
     f"{MADE}        self.x = 1\n    {RAISES}",
     f"{MADE}    def forward(self, x):\n    {RAISES}",

@@ -44,8 +44,8 @@ CARDS = [
     (
         (RIGHT.replace("causal", "casual"),),
         "wrong",
-        4.5,
-        "<code>casual_mask</code> should be called",
+        0,
+        "<code>casual_mask</code>, which has a similar name",
     ),
     (("x = 1", "def causal_mask(n):\n    return undefined"), "wrong", 0, "cell 3, line 2"),
     (("def one(): pass", OPEN, "def two(): pass"), "wrong", 0, "SyntaxError", "cell 3, line "),

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from tensorgrade.runner.case_runner import CaseRunner
-from tensorgrade.runner.loading import load_module
-from tensorgrade.runner.serve import called_by, run
+from tensorgrade.runner.loading import called_by, load_module
+from tensorgrade.runner.serve import run
 from tensorgrade.runner.steps import Step
 from tensorgrade.runner.wire import pack, unpack
 

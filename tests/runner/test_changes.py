@@ -84,8 +84,8 @@ def test_a_notebook_with_the_code_that_was_given_is_not_begun(notebook, counts):
     assert found.filename == counts
 
 
-def run_alone(text: str, own: str = "") -> list[str]:
-    return [ast.unparse(one) for one in definition_alone(text, "f", GIVEN, own)]
+def run_alone(text: str) -> list[str]:
+    return [ast.unparse(one) for one in definition_alone(text, "f", GIVEN)]
 
 
 def test_nothing_of_a_text_is_run_beside_the_definition():
@@ -126,8 +126,3 @@ def test_of_two_definitions_in_branches_none_counts():
 @pytest.mark.parametrize("text", ["", "f = max", "f = lambda x: x", f"{GIVEN}f = max", "(", "\0"])
 def test_without_a_definition_nothing_is_run(text):
     assert run_alone(text) == []
-
-
-def test_a_misspelt_definition_is_the_one_that_is_run():
-    (*_, definition) = run_alone(GIVEN.replace("def f", "def ff"), own="ff")
-    assert definition.startswith("def ff")

@@ -2,10 +2,7 @@
 
 import ast
 
-from tensorgrade.runner.case_runner import CaseRunner
 from tensorgrade.runner.edits import Edit, Idea, edits
-from tensorgrade.runner.loading import load_module
-from tensorgrade.runner.serve import edited
 
 TEXT = '''
 import torch
@@ -64,13 +61,3 @@ def test_what_is_not_in_the_text_is_neither_edited_nor_quoted():
     assert edits("def scale(:", "scale", 0) == edits(TEXT, "other", 0) == []
     assert Edit(1, Idea.NAME, "size", "").quotes(TEXT)
     assert not Edit(1, Idea.NAME, "0.1234", "").quotes(TEXT)
-
-
-def test_a_misspelt_definition_that_fails_keeps_no_other_from_being_fixed():
-    text = "def widht(x=1 / 0): return x\n\ndef half(x): return x * 2\n"
-    misspelt = {"width": "widht"}
-    module, problems = load_module("learner", text, "learner.py", misspelt=misspelt)
-    assert [problem["names"] for problem in problems] == [["width"]]
-    (mend,) = [edit for edit in edits(text, "half", 3) if "((x) / (2))" in edit.text]
-    new = edited(CaseRunner(module, {}, misspelt=misspelt), mend, "learner.py")
-    assert new is not None and new.half(6) == 3

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tensorgrade.runner.loading import load_module, misspelt_in
+from tensorgrade.runner.loading import load_module
 
 
 def load(source, **settings):
@@ -50,37 +50,3 @@ def test_definitions_only_leaves_loose_code_alone():
 def test_odd_files_load_without_an_exception(source):
     module, _ = load(source)
     assert module.__name__ == "a_learner_file"
-
-
-MISSPELT = "class Widht:\n    def other(self): return Widht\n\nmade = Widht()\n"
-
-
-def test_a_misspelt_definition_is_there_under_both_names():
-    names = misspelt_in(MISSPELT, ["Width", "height"])
-    module, problems = load(MISSPELT, misspelt=names)
-    assert names == {"Width": "Widht"} and not problems
-    assert module.made.other() is module.Widht is module.Width
-    assert module.Width.__qualname__ == "Width", "errors use the name in the stub"
-
-
-def test_a_misspelt_definition_that_fails_is_one_problem():
-    module, problems = load("def widht(x=1 / 0): pass\n", misspelt={"width": "widht"})
-    assert [p["names"] for p in problems] == [["width"]] and not hasattr(module, "widht")
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "def width_1(): pass\ndef width_2(): pass",  # either could be meant
-        "def widht(): pass\nwidth = widht",
-        "def widht(): pass\nfrom math import sqrt as width",
-        "def widht(): pass\ndef width(): pass",
-        "def depth(): pass",
-    ],
-)
-def test_a_name_that_is_there_or_that_two_could_mean_is_left_alone(source):
-    assert misspelt_in(source, ["width"]) == {}
-
-
-def test_one_definition_stands_for_one_name():
-    assert misspelt_in("def width(): pass", ["width_1", "width_2"]) == {}

@@ -56,11 +56,10 @@ def plain_fact(part: ExerciseAttempt) -> tuple[Message, int] | None:
     Such a fault is a value that is computed but not used, or a return that ends a loop too early.
     Return None if there is no such fault or more than one.
     """
-    text, place = part.attempt.submitted, part.attempt.place
-    lines = counted_lines(part)
     if part.given_code:  # finding the place of the mistake is the exercise
         return None
-    idle, early = text.idle(lines), text.returns_in_loops(lines)
+    facts, lines, place = part.attempt.facts, counted_lines(part), part.attempt.place
+    idle, early = ([at for at in found if at in lines] for found in (facts.idle, facts.early))
     if len(idle) == 1:
-        return NoEffect(place(idle[0]), text.code(idle[0]).strip()), idle[0]
+        return NoEffect(place(idle[0]), part.attempt.submitted.code(idle[0]).strip()), idle[0]
     return (ReturnsInLoop(place(early[0])), early[0]) if len(early) == 1 and not idle else None

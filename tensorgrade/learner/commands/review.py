@@ -19,7 +19,8 @@ from ...course import CourseError
 from ...history import Entry, History
 from ...messages.message import sentence
 from ...practice.variants import definition
-from ...runner.facts import bound_by, imports_of
+from ...runner.facts import imports_of
+from ...runner.syntax import bound_by
 from ...views.words import plural
 from ..kit import Kit, open_in_editor
 from .review_items import Item, Workshop

@@ -14,9 +14,9 @@ from ...attempts.results import CheckResult, State, first_failure, state_of
 from ...attempts.setup import Setup
 from ...course import CourseError, Exercise
 from ...judging.diagnosis import Finding
-from ...runner.facts import bound_by
 from ...runner.reading import Cell, extract
 from ...runner.source import Source
+from ...runner.syntax import bound_by
 from ...sandbox.own_code import own_forks
 from ...testing.collected import CollectedTests
 from ...testing.settling import results_on

@@ -78,7 +78,7 @@ TOLD = {
             {"says": "`self.`", "line": "x @ W_query", "public": True}),
         "self_missing_in_init": ([
             (MADE.format("query"), MADE.format("query").removeprefix("self.")),
-        ], {"says": "local variable", "unsays": "outside"}),
+        ], {"says": "nothing before that line sets `self.W_query`", "unsays": "outside"}),
         "plain_tensor": ([
             (MADE.format("key"), "self.W_key = torch.rand(d_in, d_out, requires_grad=True)"),
         ], {"says": "plain tensor"}),
