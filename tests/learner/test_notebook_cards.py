@@ -71,7 +71,7 @@ CARDS = [
         ("import os\n\ndef causal_mask(n):\n    breakpoint()\n    os._exit(3)",),
         "wrong",
         0,
-        "os._exit(3)",
+        "the process that ran it ended",
         ">cell 2, line 5</code>",
     ),
     (
