@@ -72,7 +72,6 @@ CARDS = [
         "wrong",
         0,
         "the process that ran it ended",
-        ">cell 2, line 5</code>",
     ),
     (
         ("def causal_mask(n):\n    ones = torch.ones(n)\n    return ones.view(2, -1) @ ones",),
