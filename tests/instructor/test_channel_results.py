@@ -111,6 +111,8 @@ def test_nbgraders_own_penalty_is_the_same():
     for seconds in (0, 600, 601, 90_000, 10**9):
         lost = LateWork(config=config).late_submission_penalty("ada", MOST, seconds) or 0
         assert lost == pytest.approx(MOST * rule.share_lost(seconds))
+    late = LateWork(penalty_method="zero", lateness={"share_a_day": 0.2})
+    assert late.late_submission_penalty("ada", 5.0, 60.0) == 5.0, "a setting of nbgrader's own"
 
 
 def test_prairielearn_gets_a_share():

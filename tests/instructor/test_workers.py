@@ -118,15 +118,6 @@ def test_one_fall_is_forgiven_two_are_not_and_a_defect_ends_the_run():
         outcome(workers)
 
 
-def test_a_worker_that_could_not_start_says_why(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker, "GRADER", None)
-    worker.start(Setup(tmp_path / "graders", "none"))
-    with pytest.raises(CourseError, match="course_config"):
-        worker.check_in()
-    with pytest.raises(CourseError, match="could not start"):
-        worker.grade(CLASS[0], last=False)
-
-
 def test_a_fault_of_the_graders_costs_one_file_and_one_of_the_course_ends_the_run(caplog):
     class Faulty:
         class maker:

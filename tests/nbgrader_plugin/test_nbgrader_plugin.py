@@ -11,7 +11,6 @@ from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.nbgrader_plugin import autograding
 from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card
 from tensorgrade.nbgrader_plugin.feedback import add_points_breakdown, clean
-from tensorgrade.nbgrader_plugin.late_work import LateWork
 from tensorgrade.runner.reading import source_in
 
 ROOT = Path(__file__).parents[2]
@@ -91,14 +90,6 @@ def test_lines_in_messages_are_counted_within_their_cell():
     lines = source.text.split("\n")
     line = lines.index("def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:") + 1
     assert source.place(line) == "cell `softmax`, line 1"
-
-
-def test_nbgraders_own_penalty_keeps_its_meaning():
-    """Late work loses all, whatever the course's rule says."""
-    late = LateWork(penalty_method="zero", lateness={"share_a_day": 0.2})
-    assert late.late_submission_penalty("ada", 5.0, 60.0) == 5.0
-    late = LateWork(lateness={"share_a_day": 0.2})
-    assert late.late_submission_penalty("ada", 5.0, 60.0) == 1.0
 
 
 @pytest.mark.slow

@@ -2,17 +2,15 @@
 
 import io
 import re
-import sys
 from dataclasses import replace
 
 import pytest
 import torch
 from rich.console import Console
 
-from tensorgrade.attempts.public_side import read_trace
 from tensorgrade.attempts.results import CheckResult, Rule, Topic
 from tensorgrade.course import Chapter, Exercise
-from tensorgrade.exchange.observation import CaughtError, Observation
+from tensorgrade.exchange.observation import CaughtError
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
 from tensorgrade.judging.divergence import Divergence
 from tensorgrade.judging.errors import raised
@@ -20,11 +18,10 @@ from tensorgrade.judging.learner_names import Names
 from tensorgrade.messages.message import Plain, Sentences
 from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.recognition.mistakes import make
-from tensorgrade.runner.instrumentation import ShapeTrace
-from tensorgrade.views.comparison import MOST, Block, Cell, drawn, window
+from tensorgrade.views.comparison import Block, Cell, drawn
 from tensorgrade.views.note import Note
 from tensorgrade.views.points import how_earned
-from tensorgrade.views.summary import in_short, points_of, print_chapter, print_line
+from tensorgrade.views.summary import in_short, points_of, print_chapter
 from tensorgrade.views.words import place_in_file
 
 from ..support import run_pytest
@@ -71,34 +68,6 @@ def test_an_error_comes_with_the_shapes_on_the_way_to_it(project, tmp_path):
     assert re.search(scores, text)
     assert f"line {at('attn_scores.masked_fill')}  it ends here" in text
     assert "shapes in your code, in MultiHeadAttention.forward" in text
-
-
-def test_shapes_are_traced_in_the_learners_file_only_and_forged_ones_are_left_out():
-    code = compile("def f(x):\n    y = x.mT\n    return (y @ x).relu()\n", "learner.py", "exec")
-    names = {}
-    exec(code, names)
-    before = sys.gettrace()
-    with ShapeTrace("learner.py") as trace:
-        names["f"](torch.zeros(2, 3))
-        torch.nn.Linear(2, 2)(torch.zeros(1, 2))
-    assert sys.gettrace() is before
-    assert trace.steps == [[1, "x", [2, 3]], [2, "y", [3, 2]], [3, "return", [3, 3]]]
-    forged = [[1, "x", [2]], "x", [1, 2, 3], [1, "y", ["2"]], [None, "z", [1]], [2, "w", [3, 4]]]
-    assert read_trace(Observation(facts={"result": {"trace": forged}})) == [
-        (1, "x", (2,)),
-        (2, "w", (3, 4)),
-    ]
-    assert read_trace(Observation(facts={"result": {"trace": "long"}, "load": {}})) == []
-
-
-def test_titles_bars_and_points_are_in_columns():
-    console = Console(file=io.StringIO(), width=80, highlight=False)
-    longest = "One that is longer than any column could ever hold, really"
-    for title in ("Short", "A title of middling length", longest):
-        print_line(console, title, 1, 2)
-    lines = console.file.getvalue().splitlines()
-    assert len(lines) == 4 and len({line.index("█") for line in lines if "█" in line}) == 1
-    assert all(line.endswith("1 of 2 points") for line in lines if "█" in line)
 
 
 def test_a_narrow_terminal_leaves_room_for_what_is_wrong():
@@ -204,14 +173,6 @@ def test_shades_and_marks_are_there_without_colour_and_numbers_with_it():
     (_, plain), (_, coloured) = (drawn(Block("", [row]), colour) for colour in (False, True))
     assert plain.plain == " .000 █1.00≠" and coloured.plain == " .000  1.00≠"
     assert all(span.style.bgcolor and span.style.color for span in coloured.spans)  # for any theme
-
-
-def test_a_window_is_never_larger_than_the_block():
-    for size in (1, 7, 8, 9, 30):
-        differs = torch.zeros(size, size, dtype=torch.bool)
-        differs[-1, -1] = True
-        part = window(differs).of(differs)
-        assert max(part.shape) <= MOST and bool(part.any())
 
 
 def test_a_place_names_the_last_definition(tmp_path, monkeypatch):
