@@ -43,14 +43,6 @@ def causes(term, student: str) -> list[str]:
 # --- what moved, and why -------------------------------------------------------------------------
 
 
-def test_a_run_without_changes_moves_nothing(graded):
-    rows = graded.grade().rows
-    again = graded.grade()
-    assert again.rows == rows and len(rows) == 3 * len(NAMES)
-    assert "3 of them graded before" in again.said and "differ" not in again.said
-    assert causes(graded, "ada") == []
-
-
 def test_files_deadlines_and_graders_are_told_apart(graded):
     graded.put("bao", 1.0)
     assert "differ" not in graded.grade().said, "learners may get better"

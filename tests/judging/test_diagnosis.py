@@ -7,16 +7,8 @@ from tensorgrade.author import call
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
-from tensorgrade.judging.passing_cases import where_right
 from tensorgrade.judging.remarks import ratios, remarks
 from tensorgrade.messages.message import Plain, render, sentence
-from tensorgrade.messages.remarks import (
-    Argument,
-    IsNumber,
-    IsPassed,
-    RightWhere,
-    SizeOf,
-)
 
 
 def case_of(**arguments):
@@ -34,27 +26,6 @@ def test_hidden_remarks_do_not_depend_on_the_expected_values():
         )
         found = remarks(case, actual, first, hidden=True)
         assert found and found == remarks(case, actual, second, hidden=True)
-
-
-def test_an_argument_that_some_cases_leave_out_is_reported_before_its_sizes():
-    without = [case_of(x=torch.ones(n, 2)) for n in (3, 4)]
-    passed = [case_of(x=torch.ones(n, 2), hidden=torch.ones(n, n)) for n in (5, 6)]
-    assert where_right(without, passed) == RightWhere(IsPassed("hidden"), right=False)
-    assert where_right(passed, without) == RightWhere(IsPassed("hidden"))
-    assert where_right(without[:1] + passed[:1], without[1:] + passed[1:]) is None
-
-
-def test_options_and_sizes_that_tell_cases_apart():
-    def pattern(right, wrong):
-        return where_right(*([case_of(**one)] * 2 for one in (right, wrong)))
-
-    found = pattern({"x": torch.ones(1, 3)}, {"x": torch.ones(2, 3)})
-    assert found == RightWhere(IsNumber(SizeOf("x", -2), "1"))
-    found = pattern({"n": 3, "m": 4}, {"n": 3, "m": 3})
-    assert "`n` and `m` are equal" in render(found)
-    batch, one = torch.ones(5, 3, 4), torch.ones(3, 4)
-    assert pattern({"q": one, "k": one[:2]}, {"q": batch, "k": batch[:, :2]}) is None
-    assert pattern({"on": True}, {"on": 1}) == RightWhere(IsNumber(Argument("on"), "True"))
 
 
 @pytest.mark.parametrize(

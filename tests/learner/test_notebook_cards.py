@@ -1,7 +1,6 @@
 """Check cells: the card that a learner sees, on right, wrong, unwritten and broken answers."""
 
 import importlib
-import re
 import sys
 from dataclasses import replace
 
@@ -12,7 +11,6 @@ from tensorgrade.course import CourseError, Limits
 from tensorgrade.course_sources import load_course
 from tensorgrade.learner import pictures
 from tensorgrade.learner.notebook import chapters, checking
-from tensorgrade.learner.notebook import public_checks as material
 from tensorgrade.learner.notebook.card import Card, Points, telling_matrix
 from tensorgrade.learner.notebook.checking import check, check_here
 from tensorgrade.runner.notebooks import Cell, extract
@@ -214,17 +212,6 @@ def test_pictures_have_numbers_marks_and_a_description():
 
 
 # The folders of the checks and of the other chapters.
-
-
-def test_checks_beside_a_notebook_are_found_first(tmp_path):
-    here = ROOT / "release" / "ch1_simplified_attention"
-    assert (material.find_exercises(here) / "course.json").is_file()
-    assert (
-        material.find_exercises(here) != EXERCISES
-        and material.find_exercises(ROOT / "docs") == EXERCISES
-    )
-    with pytest.raises(CourseError, match=re.escape("checks.zip")):
-        material.find_exercises(tmp_path)
 
 
 CHAPTER = "ch3_causal_attention"
