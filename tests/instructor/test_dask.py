@@ -67,7 +67,7 @@ class Cluster:
                 process.wait()
 
 
-@pytest.mark.slow
+@pytest.mark.proof  # test_workers.py has workers that die, and what travels to them
 @pytest.mark.timeout(1200)  # several runs, each of which may wait for a busy machine
 def test_a_cluster_gives_the_same_rows_even_if_a_worker_is_killed(tmp_path):
     """And leaves nothing with the workers; without a scheduler there is one sentence."""

@@ -59,8 +59,6 @@ def test_what_could_not_be_tried_is_told(servers, monkeypatch, tmp_path):
 def test_doctor_prints_what_it_tried():
     done = cli("doctor")
     assert done.returncode == 0 and "Nothing of it worked." in " ".join(done.stdout.split())
-    report = json.loads(cli("doctor", "--json").stdout)
-    assert report["holes"] == [] and report["isolation"].startswith("sandbox")
 
 
 @slow
