@@ -138,7 +138,7 @@ def test_cut_off_at_any_write_the_next_run_completes_it(graded, monkeypatch, tmp
 
     connect = sqlite3.connect
     cut = 0
-    for count in some(range(0, 60, 2), 3):
+    for count in some(range(0, 40, 2), 4):
         shutil.rmtree(graded.out)
         shutil.copytree(before, graded.out)
         Cutting.left = count
