@@ -33,7 +33,7 @@ demo: release
 
 # On all cores (tests/conftest.py).
 test: release
-	@pytest tests -m "not proof" --amount 8 -p no:cacheprovider
+	@pytest tests -m "not proof" --amount 3 -p no:cacheprovider
 
 proofs: build
 	@python tools/proofs.py

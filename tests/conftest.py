@@ -21,7 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--amount",
         type=int,
         default=1,
-        help="how many times as many of many similar cases to try (make test: 8, proofs: 100)",
+        help="how many times as many of many similar cases to try (make test: 3, proofs: 100)",
     )
 
 

@@ -28,8 +28,9 @@ TOKEN = f"zq7attack{os.getpid()}"  # several runs of these tests are no business
 SECRET = "SECRET-of-the-grader"
 BECOME_SUBREAPER = 36
 GRACE = 10  # seconds; no attack here finishes on its own so soon
-# Every attacker's file begins with wrong answers, so that an attack that earns shows.
-WRONG = """
+# Every attacker's file begins with wrong answers, so that an attack that earns shows: two, because
+# to explain one takes time.
+TWO_WRONG = """
 import torch
 
 
@@ -37,11 +38,12 @@ def attention_scores(query, inputs):
     return torch.zeros(len(inputs), dtype=inputs.dtype)
 
 
-def softmax_naive(x):
-    return torch.zeros_like(x)
-
-
 def softmax(x, dim=-1):
+    return torch.zeros_like(x)
+"""
+WRONG = f"""{TWO_WRONG}
+
+def softmax_naive(x):
     return torch.zeros_like(x)
 
 
@@ -89,7 +91,7 @@ class Classroom:
     def hand_in_attack(self, name: str) -> None:
         """Write an attacker's submission, and the files that go beside it."""
         source = attack_file(name).read_text(encoding="utf-8")
-        folder = self.hand_in(name, WRONG + self.fill(source))
+        folder = self.hand_in(name, TWO_WRONG + self.fill(source))
         for extra in (HERE / "files" / name).glob("*.txt"):
             text = self.fill(extra.read_text(encoding="utf-8"))
             (folder / extra.name.removesuffix(".txt")).write_text(text, encoding="utf-8")
@@ -142,7 +144,7 @@ def make_course(folder: Path) -> Path:
         shutil.copytree(ROOT / name, folder / name, ignore=skipped)
     config = (ROOT / "course_config.py").read_text(encoding="utf-8")
     config = re.sub(r"load_seconds=[\d.]+", "load_seconds=4", config)
-    config = re.sub(r"case_seconds=[\d.]+", "case_seconds=2", config)
+    config = re.sub(r"case_seconds=[\d.]+", "case_seconds=1", config)
     (folder / "course_config.py").write_text(config, encoding="utf-8")
     (folder / "gradebook.db").write_bytes(b"")
     return folder

@@ -53,7 +53,7 @@ def attacked(classroom, listener, tmp_path_factory):
     source = attack_file("look_for_answers").read_text(encoding="utf-8")
     room.hand_in("look_for_answers", WRONG + room.fill(source.replace("/*/*/solutions", "/none")))
     seen = len(listener.callers)
-    room.grade(tmp_path_factory.mktemp("out"))
+    room.grade(tmp_path_factory.mktemp("out"), "--jobs", "1")
     room.left = [*files_named_after_token(), *listener.callers[seen:]]
     return room
 
@@ -121,10 +121,6 @@ def test_without_landlock_doctor_says_what_is_open(opened):
         "read the course's settings",
         "read the gradebook",
     ]
-    for name in ("graders", "solutions", "course_config.py", "gradebook.db"):
-        path = opened / "course" / name
-        path.chmod(0o700 if path.is_dir() else 0o600)
-    assert json.loads(run(opened, "doctor", "--json").stdout)["holes"] == []
 
 
 def test_with_landlock_a_container_needs_no_other_user(opened):

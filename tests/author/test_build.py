@@ -27,6 +27,7 @@ from .small_course import (
 
 pytestmark = pytest.mark.slow
 OTHER = "ch2_more"
+CH1 = "ch1_simplified_attention"  # of this course
 PUBLIC, HIDDEN = f"exercises/references/{CHAPTER}", f"graders/references/{CHAPTER}"
 PRINTS = {f"{PUBLIC}.fingerprints.json.gz", f"{HIDDEN}.fingerprints.json.gz"}
 NOTEBOOK = f"source/{CHAPTER}/{CHAPTER}.ipynb"
@@ -275,7 +276,7 @@ def test_an_interrupted_build_leaves_no_process(tmp_path):
     shutil.copy(ROOT / "course_config.py", tmp_path)
     (tmp_path / "graders" / "references" / "made_from.json").unlink()  # all are made again
     for number, stop in ((signal.SIGINT, os.killpg), (signal.SIGKILL, os.kill)):
-        process = begun("build", cwd=tmp_path, written=tmp_path / "said.txt")
+        process = begun("build", CH1, cwd=tmp_path, written=tmp_path / "said.txt")
         wait_until(lambda: len(left(process.pid)) > 2, process)  # noqa: B023
         stop(process.pid, number)
         ends(process)

@@ -1,7 +1,5 @@
 """The learner's checks contain the graders' own tests and the code that these use."""
 
-import ast
-
 import pytest
 
 from tensorgrade.author.building.learner_checks import take_tests
@@ -44,18 +42,3 @@ def test_a_test_takes_along_what_it_uses_and_nothing_secret(tmp_path):
         name = body.split("(")[-1 if "SENTENCE" in body else 0].strip(")")
         with pytest.raises(CourseError, match=f"f.py:18: a test uses {name}"):
             taken(tmp_path, body)
-
-
-def test_the_course_has_each_test_once_and_no_case(project):
-    for chapter in project.course.chapters:
-        text = (project.exercises / f"test_{chapter.name}.py").read_text("utf-8")
-        names = [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-        graders = [
-            (project.graders / chapter.name / f"{one.name}.py").read_text("utf-8")
-            for one in chapter.exercises
-            if not project.bug(chapter.name, one.name)
-        ]
-        tests = [name for name in names if name.startswith("test_")]
-        asked = sum(text.count("@exercise(") for text in graders)
-        assert len(names) == len(set(names)) and len(tests) >= asked
-        assert "pick" not in text and "mistake" not in text and "normal(" not in text

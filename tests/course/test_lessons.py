@@ -179,7 +179,7 @@ def test_a_kv_cache_writes_what_generate_writes_and_computes_each_token_once(cha
     quoted(6, f"{sum(range(6, 64))} {6 + 57}")
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_a_small_gpt_learns_to_reverse(chapters):
     ch6 = chapters[5]
     torch.manual_seed(123)

@@ -83,24 +83,6 @@ def test_the_shares_are_those_of_matrices_made_by_hand():
     assert share_after_the_same(after, torch.arange(5)).isnan()
 
 
-def test_it_is_the_trained_models_own_attention(ours, trained, monkeypatch):
-    """The weights that a layer's output gives away are those that its softmax made."""
-    ids = ids_of(CAT, trained[1].vocabulary)
-    softmax, made = torch.softmax, []
-
-    def kept(scores, dim):
-        made.append(softmax(scores, dim=dim))
-        return made[-1]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(torch, "softmax", kept)
-        given = all_heads(ours, *trained, ids)
-    inside = torch.cat([weights for weights in made if weights.shape[-1] == len(ids)])
-    assert len(inside) == 4  # each layer attends twice: for its weights, and for its output
-    assert torch.allclose(inside[0::2], given, atol=1e-5)
-    assert torch.allclose(inside[1::2], given, atol=1e-5)
-
-
 WRONG = {
     "attn_scores / d_k**0.5": "attn_scores",
     "attn_scores.masked_fill(future, -torch.inf)": "attn_scores",

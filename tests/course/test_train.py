@@ -13,9 +13,6 @@ import torch
 from rich.console import Console
 from safetensors.torch import save_file
 
-from exercises.commands.parts.curve import curve
-from exercises.commands.parts.heads import far_back, share_before
-from exercises.commands.parts.looks import Looks
 from exercises.commands.parts.own_code import own_gpt
 from exercises.commands.parts.screen import Screen
 from exercises.commands.parts.texts import ids_of, read_text
@@ -90,13 +87,6 @@ def test_a_few_steps_learn_something_and_the_same_seed_the_same(gpt, story):
     assert made.losses[:6] == losses[:6]
 
 
-def test_what_is_held_back_is_not_learned_from():
-    ids = torch.arange(5000)
-    learned_from, held_back = in_two(ids, 64)
-    assert len(held_back) == 500 and torch.equal(torch.cat((learned_from, held_back)), ids)
-    assert len(in_two(ids[:1000], 64)[1]) == 128  # one window and more, however short the text
-
-
 @pytest.mark.slow
 def test_weights_come_back_with_their_settings(gpt, story, tmp_path):
     model, _, held_back = learned(gpt, story, 3)
@@ -161,16 +151,6 @@ def test_texts_by_name_and_by_path(tmp_path):
     }.items():
         with pytest.raises(CourseError, match=said):
             read_text(name)
-
-
-def test_the_curve_falls_from_the_upper_left():
-    lines = curve([float(10 - step) for step in range(10)], 5, 4, whole=10)
-    assert [len(line) for line in lines] == [len("10.00 ┤") + 5] * 4
-    assert lines[0].startswith("10.00 ┤") and lines[-1].startswith(" 1.00 ┤")
-    dots = [[place for place, sign in enumerate(line[7:]) if sign != "⠀"] for line in lines]
-    assert dots == sorted(dots) and dots[0][0] == 0 and dots[-1][-1] == 4
-    half = curve([2.0, 1.0], 4, 2, whole=4)
-    assert all(line[9:] == "⠀⠀" for line in half)  # the other half is still to come
 
 
 def test_the_picture_in_a_terminal_from_the_first_moment_on():
@@ -273,23 +253,6 @@ def test_ctrl_c_keeps_the_weights(tmp_path):
     assert process.wait(300) == 0
     assert "the weights are kept" in rest and re.search(r"\d+ steps in \d+ s", rest)
     assert load_weights(out)[0]
-
-
-def test_where_heads_look_is_reported_from_time_to_time(gpt, story):
-    text, vocabulary = story
-    settings = Settings(vocabulary, **SMALL)
-    run = begin(gpt, settings, 3, seed=3)
-    looks = Looks(gpt.MultiHeadAttention, settings, ids_of(text, vocabulary)[:12])
-    looks.look(run.model, 1)
-    assert looks.steps == [1] and looks.shares[0].shape == looks.distances[0].shape == (1, 2)
-    # Before anything is learned, weight is spread over what is seen: of i + 1 tokens one each.
-    even = torch.ones(12, 12).tril() / torch.arange(1, 13)[:, None]
-    assert torch.allclose(looks.distances[0], far_back(even).expand(1, 2), atol=0.3)
-    assert torch.allclose(looks.shares[0], share_before(even).expand(1, 2), atol=0.05)
-    assert [column.header for column in looks.table().columns] == ["step", "1.1", "1.2"]
-    looks = Looks(gpt.MultiHeadAttention, settings, torch.arange(5))
-    looks.look(torch.nn.Linear(2, 3), 1)  # its parts have other names
-    assert looks.steps == []
 
 
 # The lesson's cell imports the command like this.

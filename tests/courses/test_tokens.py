@@ -54,12 +54,6 @@ def test_merging_the_pair_with_the_lowest_id_first_is_right():
     judge.close()
 
 
-@pytest.mark.slow
-def test_it_is_fresh(course: Path):
-    """A build without changes rebuilds nothing, in any folder."""
-    assert "The solutions pass" in tensorgrade(course, "build", "--check")
-
-
 @pytest.mark.proof
 def test_it_is_proved(course: Path):
     assert "Every mistake is detected" in tensorgrade(course, "kill-matrix")
@@ -109,6 +103,6 @@ def test_the_kit_holds_nothing_hidden_and_checks_itself(course: Path, tmp_path: 
     assert stub.returncode == 1 and "0 of 69 points" in stub.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_nbgrader_makes_and_grades_it(course: Path):
     assert points_in_nbgrader(course, CH2) == {"ada": 22, "bo": 0}

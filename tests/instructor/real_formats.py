@@ -7,17 +7,16 @@ and clones of a classroom's repositories.
 import csv
 import io
 import re
-import subprocess
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from ..support import ROOT, cli, rows_of
+from ..support import rows_of
+from . import runs
+from .runs import CH1, CH2, MOST
 
-CH1, CH2 = "ch1_simplified_attention", "ch2_self_attention"
-MOST = 39.0  # of chapter 1
 DUE = {CH1: "2026-10-05 23:59", CH2: "2026-10-19 23:59"}
 FIRST_WEEK, TWO_DAYS_LATE = datetime(2026, 10, 5, 14, 30), datetime(2026, 10, 7, 9, 5)
 THIRD_WEEK = datetime(2026, 10, 19, 14, 30)
@@ -27,11 +26,9 @@ SUBMIT_ZIP = "attention-submission.zip"  # what `tensorgrade submit` writes
 Files = dict[str, bytes]
 
 
-def answer(chapter: str = CH1, by: str = "", worse: bool = False) -> bytes:
-    """Return a file with all points. by: who wrote it. worse: chapter 1 with 10 points fewer."""
-    text = (ROOT / "solutions" / f"{chapter}.py").read_text(encoding="utf-8")
-    wrong = "def softmax(x, dim=-1):\n    return None\n" if worse else ""
-    return f"{text}\n\n{wrong}\n# {by}\n".encode()
+def answer(by: str = "", worse: bool = False) -> bytes:
+    """Return a file with all points, for fast runs. by: who wrote it. worse: with 10 fewer."""
+    return f"{(MOST - 10) / MOST if worse else 1.0} {by}".encode()
 
 
 def zipped(files: Files) -> bytes:
@@ -162,57 +159,26 @@ def gradescope_export(folder: Path, entries: Iterable[tuple[list[Person], str, F
     return folder
 
 
-def git_clones(folder: Path, assignment: str, files: dict[str, Files]) -> Path:
-    """Write clones `ASSIGNMENT-LOGIN`, or `ASSIGNMENT-TEAM`, beside each other."""
-    for login, own in files.items():
-        clone = folder / f"{assignment}-{login}"
-        subprocess.run(["git", "init", "-q", clone], check=True)
-        write_files(clone, own)
-    return folder
+class Term(runs.Term):
+    """A course with deadlines in Berlin, and a class whose files say what they are worth."""
 
-
-class Term:
-    """A light copy of the course with deadlines in Berlin, a class, and its results."""
-
-    def __init__(self, folder: Path, lateness: str = ""):
-        self.course = folder / "course"
-        self.submitted, self.out = folder / "submitted", folder / "out"
-        self.course.mkdir()
-        for name in ("graders", "solutions", "exercises", "source", "release", "kit", "docs"):
-            (self.course / name).symlink_to(ROOT / name)
-        self.add_settings((ROOT / "course_config.py").read_text(encoding="utf-8"))
-        rule = f"zone='Europe/Berlin', deadlines={DUE}, share_a_day=0.2, most=0.6{lateness}"
-        self.add_settings(f"from dataclasses import replace\nrule = Lateness({rule})")
-        self.add_settings("COURSE = replace(COURSE, lateness=rule)")
-
-    def add_settings(self, lines: str) -> None:
-        """Append lines to the course's settings."""
-        with (self.course / "course_config.py").open("a", encoding="utf-8") as file:
-            file.write(f"\n{lines}\n")
-
-    def run(self, *words: object) -> tuple[int, str]:
-        """Run a command, and return its status and what it says. No traceback is allowed."""
-        done = cli(*words, cwd=self.course, COLUMNS="200")
-        said = done.stdout + done.stderr
-        assert "Traceback" not in said, said
-        return done.returncode, said
+    def settings(self, **lateness: object) -> None:
+        """Set the deadlines, and more of lateness."""
+        rule = {"zone": "Europe/Berlin", "deadlines": DUE, "share_a_day": 0.2, "most": 0.6}
+        super().settings(**rule | lateness)
 
     def collect(self, source: Path, system: str, roster: Path, *options) -> tuple[int, str]:
         """Sort a download into the class."""
         told = ("--from", system, "--roster", roster, *options)
-        return self.run("collect", source, self.submitted, *told)
-
-    def grade(self, *options: object) -> tuple[int, str]:
-        """Grade the class. The submissions are ours."""
-        told = ("--out", self.out, "--isolation", "none", "--jobs", "1", *options)
-        return self.run("grade", self.submitted, *told)
+        done = self.run("collect", source, self.submitted, *told)
+        return done.returncode, done.stdout + done.stderr
 
     def submit(self, learner: str, when: str, content: bytes, chapter: str = CH1) -> None:
         """Put a file of a chapter into the class."""
         files = {f"{chapter}.py": content, "timestamp.txt": when.encode()}
         write_files(self.submitted / learner / chapter, files)
 
-    def points(self) -> dict[tuple[str, str], float]:
+    def found(self) -> dict[tuple[str, str], float]:
         """Return the points by login and chapter; an e-mail address counts as its login."""
         found: dict[tuple[str, str], float] = {}
         for (student, chapter, _), row in rows_of(self.out).items():

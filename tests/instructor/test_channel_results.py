@@ -9,7 +9,6 @@ from traitlets.config import Config
 from tensorgrade.instructor import channel_run
 from tensorgrade.instructor.channel_run import (
     is_over_limit,
-    prairielearn_results,
     public_results,
     results_of,
     submission_in,
@@ -17,7 +16,7 @@ from tensorgrade.instructor.channel_run import (
 from tensorgrade.lateness import Lateness
 from tensorgrade.nbgrader_plugin.late_work import LateWork
 
-from .runs import CH1, CHAPTER, COURSE, MOST, chapter_rows, row
+from .runs import CH1, COURSE, MOST, chapter_rows, row
 
 METADATA = {
     "id": 123456,
@@ -111,12 +110,8 @@ def test_nbgraders_own_penalty_is_the_same():
     for seconds in (0, 600, 601, 90_000, 10**9):
         lost = LateWork(config=config).late_submission_penalty("ada", MOST, seconds) or 0
         assert lost == pytest.approx(MOST * rule.share_lost(seconds))
-
-
-def test_prairielearn_gets_a_share():
-    results = prairielearn_results(chapter_rows("learner", status="partial", share=0.5))
-    check_prairielearn(results)
-    assert results["score"] == 0.5 and len(results["tests"]) == len(CHAPTER.exercises)
+    late = LateWork(penalty_method="zero", lateness={"share_a_day": 0.2})
+    assert late.late_submission_penalty("ada", 5.0, 60.0) == 5.0, "a setting of nbgrader's own"
 
 
 def test_before_the_date_for_feedback_no_system_shows_a_test(tmp_path, monkeypatch):

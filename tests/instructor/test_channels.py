@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ..container import TooMuchMemory, measured
+from ..container import measured
 from ..support import ROOT, needs, write_patch_without_isolation
 from .faults import ENDS, end_processes_of_canaries
 from .runs import CH1, COURSE, run_here, write_course
@@ -172,10 +172,10 @@ def test_in_prairielearns_folders_too(packages, tmp_path):
     results = json.loads((base / "results" / "results.json").read_text())
     check_prairielearn(results)
     assert results["gradable"] and results["score"] == 1.0
-    for said in spoilt(base / "tests", base / "student"):
-        done = started(["/bin/bash", base / "tests" / "run.sh"], tmp_path, GRADE=str(base))
-        results = json.loads((base / "results" / "results.json").read_text())
-        assert said in done.stderr and results["gradable"] is False and "score" not in results
+    said = next(spoilt(base / "tests", base / "student"))
+    done = started(["/bin/bash", base / "tests" / "run.sh"], tmp_path, GRADE=str(base))
+    results = json.loads((base / "results" / "results.json").read_text())
+    assert said in done.stderr and results["gradable"] is False and "score" not in results
 
 
 @needs("containers, made by root")
@@ -218,15 +218,3 @@ def test_in_their_containers_the_packages_grade_as_nobody_in_their_memory(system
         assert not [t for t in results["tests"] if t["name"] == exercise and "Right." in str(t)]
         graders = base / Path(script).parent / "graders"
         assert graders.stat().st_mode & 0o077 == 0, "nobody else reads them"
-
-
-@needs("containers, made by root")
-def test_a_container_is_ended_if_its_processes_together_take_too_much(tmp_path):
-    take = "x = b'x' * 60_000_000; import time; time.sleep(1)"
-    two = f'python3 -c "{take}" & python3 -c "{take}" & wait'
-    told = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
-    command = ["/bin/bash", "-c", two]
-    with pytest.raises(TooMuchMemory, match="where there are 110"):
-        measured(command, tmp_path, False, 110, **told)
-    status, megabytes, processor = measured(command, tmp_path, False, 300, core=0.5, **told)
-    assert status == 0 and 120 < megabytes < 300 and processor > 0

@@ -207,12 +207,6 @@ def test_canvas_says_who_is_late_and_the_newest_version_counts(tmp_path):
     assert "1 file cannot be assigned: Canvas hides" in found.said and found.status == 1
 
 
-def test_moodles_files_without_folders(tmp_path):
-    names = {f"Ada Lovelace_12_assignsubmission_file_{PY}": "1"}
-    found = collect("moodle", write_zip(tmp_path / "m.zip", names), tmp_path / "in")
-    assert found.count == {"Ada Lovelace_12": "1"}
-
-
 # --- class lists --------------------------------------------------------------------------------
 
 
@@ -531,9 +525,3 @@ def test_what_cannot_be_collected_is_refused_in_a_sentence(tmp_path, system, sou
     said = re.sub(r"\s+", " ", found.said)
     assert found.status == 2 and word in said, said
     assert not found.files and "Traceback" not in said
-
-
-def test_a_class_list_that_is_not_there_is_refused(tmp_path):
-    source = write_zip(tmp_path / "all.zip", CLONES)
-    found = collect("git", source, tmp_path / "in", "--roster", tmp_path / "list.csv")
-    assert found.status == 2 and "No such file" in found.said

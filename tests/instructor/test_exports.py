@@ -62,12 +62,6 @@ def test_the_plain_csv_has_the_points_that_count_and_why(term):
     assert formula["student"] == "'=1+1"
 
 
-def test_an_excused_chapter_has_no_points(term):
-    put_rows(term.out, chapter_rows("ada", points=0.0, max_points=0.0) + chapter_rows("bao"))
-    ada, bao = table(term.exported("grades.csv"))
-    assert (ada["points"], ada["max_points"], bao["points"]) == ("", "", "39.0")
-
-
 def test_a_workbook_has_numbers_texts_and_one_line_for_each_learner(term):
     term.put("=1+1 José", 1.0)
     term.put("ada", 0.5)

@@ -8,21 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import Status
 from tensorgrade.instructor.grader import Grader, forget, grade_with
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..support import ROOT, amount
-
-
-@pytest.fixture(scope="module")
-def grader():
-    """One warm grader."""
-    made = Grader(Setup(ROOT / "graders", "none"))
-    yield made
-    made.close()
-
 
 CHAPTER = "ch1_simplified_attention"
 pytestmark = pytest.mark.proof

@@ -11,7 +11,6 @@ from .runs import (
     CH1,
     COURSE,
     chapter_rows,
-    put,
     put_rows,
     row,
     squeezed,
@@ -168,16 +167,6 @@ def test_the_page_shows_what_the_last_run_changed(term):
     term.grade()
     page = squeezed(term.page())
     assert "other graders" in page and "0 → 5" in page
-
-
-def test_identical_files_are_listed_by_chapter(term):
-    """Untouched stubs and files of different chapters are not the same."""
-    for name in ("ada", "bao", "cy"):
-        term.put(name, 0.5)
-    put(term.submitted, "dan", CH1, 0.5, text="other")
-    term.grade()
-    listed = part(squeezed(term.page()), "Identical files", "Learners")
-    assert all(name in listed for name in ("ada", "bao", "cy")) and "dan" not in listed
 
 
 def test_numbers_in_place_of_names_do_not_follow_the_alphabet(term):

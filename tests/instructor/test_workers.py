@@ -5,7 +5,6 @@ A unit file of `tensorgrade.instructor`: workers, what travels to them, and what
 
 import io
 import json
-import os
 from collections import Counter
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from pathlib import Path
@@ -13,16 +12,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tensorgrade.attempts.setup import Setup
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import grader as worker
-from tensorgrade.instructor import retrying_workers as executors
 from tensorgrade.instructor.class_terminal import ClassProgress
 from tensorgrade.instructor.cluster import pack_graders, unpack_graders
 from tensorgrade.instructor.dependencies import digest_of, graders_files, right_answers
-from tensorgrade.instructor.retrying_workers import LocalWorkers, default_count, graded
+from tensorgrade.instructor.retrying_workers import graded
 from tensorgrade.instructor.run import by_content
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
@@ -37,33 +34,6 @@ def outcome(workers) -> dict[str, object]:
     back = [pair for batch in graded(CLASS, workers, COURSE) for pair in batch]
     assert max(Counter(one.student for one, _ in back).values()) == 1
     return {one.student: verdicts for one, verdicts in back}
-
-
-class Processes(LocalWorkers):
-    """Real processes, in which some submissions end the process that they come to."""
-
-    deadly: frozenset[str] = frozenset()
-
-    def submit(self, one: SubmittedFiles, last: bool) -> Future:
-        if one.student in self.deadly:
-            return self.executor.submit(os._exit, 1)
-        return self.executor.submit(str, one.student)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count, deadly", [(1, ()), (2, ("s000", "s017", "s039"))])
-def test_submissions_that_end_workers_are_set_aside_and_no_others(monkeypatch, count, deadly):
-    monkeypatch.setattr(worker, "start", print)  # these processes grade nothing
-    made = Processes(count, Setup(Path("nowhere"), "none"))
-    made.deadly = frozenset(deadly)
-    with made as workers:
-        back = outcome(workers)
-    assert len(back) == len(CLASS)
-    assert {student for student, found in back.items() if found != student} == set(deadly)
-    for student in deadly:
-        rows = [verdict.row() for verdict in back[student]]
-        assert [row["exercise"] for row in rows] == NAMES
-        assert {(row["status"], row["points"]) for row in rows} == {("killed", 0.0)}
 
 
 class OneFall(ThreadPoolExecutor):
@@ -118,15 +88,6 @@ def test_one_fall_is_forgiven_two_are_not_and_a_defect_ends_the_run():
         outcome(workers)
 
 
-def test_a_worker_that_could_not_start_says_why(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker, "GRADER", None)
-    worker.start(Setup(tmp_path / "graders", "none"))
-    with pytest.raises(CourseError, match="course_config"):
-        worker.check_in()
-    with pytest.raises(CourseError, match="could not start"):
-        worker.grade(CLASS[0], last=False)
-
-
 def test_a_fault_of_the_graders_costs_one_file_and_one_of_the_course_ends_the_run(caplog):
     class Faulty:
         class maker:
@@ -143,13 +104,6 @@ def test_a_fault_of_the_graders_costs_one_file_and_one_of_the_course_ends_the_ru
     Faulty.fault = CourseError("references are missing")
     with pytest.raises(CourseError):
         worker.grade_with(Faulty(), CLASS[0])
-
-
-def test_one_process_for_each_core_but_not_more_than_files(monkeypatch):
-    cores = set(range(8))
-    monkeypatch.setattr(executors.os, "sched_getaffinity", lambda process: cores, raising=False)
-    assert [default_count(submissions, 0) for submissions in (100, 9, 4, 0)] == [8, 3, 1, 1]
-    assert [default_count(submissions, 2) for submissions in (100, 4, 1, 0)] == [2, 2, 1, 1]
 
 
 def test_only_the_same_content_of_the_same_kind_is_graded_once():

@@ -14,7 +14,6 @@ from tensorgrade.judging.course_checks import load_checks
 from tensorgrade.judging.diagnosis import Wrong
 from tensorgrade.messages.message import render
 from tensorgrade.recognition.fingerprints import Fingerprint
-from tensorgrade.recognition.imprints import Imprint
 from tensorgrade.recognition.signatures import imprint
 from tensorgrade.sources.program import Program, Source
 
@@ -65,15 +64,6 @@ def test_a_check_is_called_like_one_of_the_engine(tmp_path):
     with pytest.raises(Wrong) as wrong:
         attempt_that_gives(torch.tensor([1.0, -2.0]), own).negate.is_positive("values")
     assert "it has negative entries" in render(wrong.value.diagnosis.problem)
-
-
-def test_a_signature_tells_mistakes_apart(tmp_path):
-    own = written(tmp_path, POSITIVE)
-    case = record("negate", "values/2", [call("negate", x=torch.ones(2))], signature="signs")
-    seen = Observation(tensors={"result": torch.tensor([1.0, -2.0])})
-    assert imprint(case, seen, seen, own.signatures) == Imprint("[False, True]")
-    with pytest.raises(CourseError, match="no signature is named 'signs'; there is dropout, "):
-        imprint(case, seen, seen, {})
 
 
 def test_a_mistake_is_recognized_by_it(tmp_path):

@@ -7,35 +7,8 @@ from tensorgrade.author import call
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.text import LONGEST_MESSAGE
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind
-from tensorgrade.judging.passing_cases import where_right
-from tensorgrade.judging.remarks import not_numbers, ratios, remarks, reordered, sums
-from tensorgrade.messages.checks import GrowingOperations, NotTheValues
+from tensorgrade.judging.remarks import ratios, remarks
 from tensorgrade.messages.message import Plain, render, sentence
-from tensorgrade.messages.remarks import (
-    Argument,
-    ColumnsSumToOne,
-    EverythingNaN,
-    EverythingSumsToOne,
-    IsNumber,
-    IsPassed,
-    NaNAtSinglePlaces,
-    NaNInRows,
-    NegativeEntries,
-    NumbersInOtherPlaces,
-    Reshaped,
-    RightWhere,
-    SizeOf,
-    Slices,
-    SlicesInOtherOrder,
-    Sum,
-    SumOfEntries,
-    SumOfEveryRow,
-    SumsOfRows,
-    SwappedDimensions,
-)
-from tensorgrade.messages.results import Result
-
-EVEN = torch.full((3, 4), 0.25)
 
 
 def case_of(**arguments):
@@ -53,52 +26,6 @@ def test_hidden_remarks_do_not_depend_on_the_expected_values():
         )
         found = remarks(case, actual, first, hidden=True)
         assert found and found == remarks(case, actual, second, hidden=True)
-
-
-def test_an_argument_that_some_cases_leave_out_is_reported_before_its_sizes():
-    without = [case_of(x=torch.ones(n, 2)) for n in (3, 4)]
-    passed = [case_of(x=torch.ones(n, 2), hidden=torch.ones(n, n)) for n in (5, 6)]
-    assert where_right(without, passed) == RightWhere(IsPassed("hidden"), right=False)
-    assert where_right(passed, without) == RightWhere(IsPassed("hidden"))
-    assert where_right(without[:1] + passed[:1], without[1:] + passed[1:]) is None
-
-
-def test_options_and_sizes_that_tell_cases_apart():
-    def pattern(right, wrong):
-        return where_right(*([case_of(**one)] * 2 for one in (right, wrong)))
-
-    found = pattern({"x": torch.ones(1, 3)}, {"x": torch.ones(2, 3)})
-    assert found == RightWhere(IsNumber(SizeOf("x", -2), "1"))
-    found = pattern({"n": 3, "m": 4}, {"n": 3, "m": 3})
-    assert "`n` and `m` are equal" in render(found)
-    batch, one = torch.ones(5, 3, 4), torch.ones(3, 4)
-    assert pattern({"q": one, "k": one[:2]}, {"q": batch, "k": batch[:, :2]}) is None
-    assert pattern({"on": True}, {"on": 1}) == RightWhere(IsNumber(Argument("on"), "True"))
-
-
-def test_sums_of_rows_and_columns():
-    assert sums(EVEN, EVEN) is None
-    assert sums(torch.full((3, 4), 1 / 3), EVEN) == ColumnsSumToOne()
-    assert sums(torch.full((3, 4), 1 / 12), EVEN) == EverythingSumsToOne()
-    assert sums(torch.full((3, 4), 0.5), EVEN) == SumOfEveryRow(Sum(2.0))
-    assert sums(torch.tensor([0.5, 1.0]), torch.tensor([0.5, 0.5])) == SumOfEntries(Sum(1.5))
-    assert sums(torch.tensor([[0.5, 1.0], [1.0, 1.0]]), EVEN) == SumsOfRows(Sum(1.5), Sum(2.0))
-    assert sums(torch.tensor([[2.0, -1.0]]), torch.tensor([[0.5, 0.5]])) == NegativeEntries()
-    assert sums(torch.rand(3, 4), torch.randn(3, 4)) is None  # sums mean nothing here
-    assert "1.004" in render(SumOfEntries(Sum(1.004)))
-    assert "nearly 1 instead of 1" in render(SumOfEveryRow(Sum(1.00004)))
-
-
-def test_where_nan_comes_from():
-    nan = torch.zeros(2, 3, 3)
-    assert not_numbers(nan, nan) is None
-    nan[:, 0] = torch.nan
-    assert not_numbers(nan, EVEN) == NaNInRows(only_first=True)
-    nan[0, 2] = torch.nan
-    assert not_numbers(nan, EVEN) == NaNInRows(only_first=False)
-    nan[0, 1, 1] = torch.nan
-    assert not_numbers(nan, EVEN) == NaNAtSinglePlaces()
-    assert not_numbers(nan * torch.nan, EVEN) == EverythingNaN()
 
 
 @pytest.mark.parametrize(
@@ -129,29 +56,8 @@ def test_a_ratio_without_an_origin():
     assert ratios(case, torch.softmax(1.00003 * expected, dim=-1).double(), weights) is None
 
 
-def test_numbers_in_another_order():
-    right = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1))
-    assert reordered(right.transpose(1, 2), right) == SwappedDimensions((1, 2))
-    assert reordered(right.reshape(6, 4), right) == Reshaped((2, 3, 4))
-    found = reordered(right[..., [1, 0, 3, 2]], right)
-    assert found == SlicesInOtherOrder(Slices(2, 3), (1, 0, 3, 2))
-    assert "[..., [1, 0, 3, 2]]" in render(found)
-    mixed = right.flatten().flip(0)[torch.randperm(24)].reshape(2, 3, 4)
-    assert reordered(mixed, right) == NumbersInOtherPlaces()
-    assert reordered(right + 1, right) is None and reordered(right, right) is None
-
-
 def test_no_message_is_longer_than_it_may_be():
     diagnosis = Diagnosis(Kind.FACT, Plain("it changes " + "its input " * 100_000))
     finding = Finding("", diagnosis, {"a": "One idea is wrong. " * 50})
     for said in (render(diagnosis.problem), sentence(finding.message)):
         assert len(said) <= LONGEST_MESSAGE
-
-
-def test_wrong_values_are_reported_before_a_loop():
-    loop = Diagnosis(Kind.FACT, GrowingOperations(Plain("more tokens, more work"), 5, 38))
-    values = Diagnosis(Kind.VALUES, NotTheValues(Result()))
-    fact = Diagnosis(Kind.FACT, Plain("the mask is no buffer"))
-    of_loop, of_values, of_fact = (Finding("", one) for one in (loop, values, fact))
-    assert min(of_values, of_loop, key=lambda one: one.telling) is of_values
-    assert of_fact.telling < of_loop.telling

@@ -51,27 +51,6 @@ def test_what_a_statement_reads_is_followed_to_where_it_is_made(line, told):
     assert list(TEXT.sources(line, WHOLE)) == told
 
 
-def test_an_argument_by_name_makes_nothing():
-    text = SubmittedText("def f(x, dim=-1):\n    y = g(x, dim=dim, keep=True)\n    a = b = dim = 2")
-    assert not text.makes("dim", 2) and text.makes("y", 2)
-    assert all(text.makes(name, 3) for name in ("a", "b", "dim"))
-
-
-def test_what_is_made_twice_or_nowhere_is_followed_to_no_line():
-    assert TEXT.making("x", TEXT.body(19)) == 14
-    twice = SubmittedText("def f(x):\n    n = 1\n    n = 2\n    return n")
-    assert twice.making("n", range(1, 5)) == 0
-    assert TEXT.making("late", WHOLE) == TEXT.default("late", WHOLE) == 0
-    assert TEXT.default("width", WHOLE) == 0  # it has none
-
-
-def test_a_class_is_known_in_its_methods_with_the_arguments_of_its_init():
-    assert TEXT.class_around(19) == TEXT.class_around(3) == range(1, 22)
-    assert TEXT.class_around(23) == TEXT.class_around(1) == TEXT.class_around(99) == range(0)
-    taken = {one for one in ("width", "eps", "x", "group") if TEXT.is_argument_of_init(one, 2)}
-    assert taken == {"width", "eps"} and not TEXT.is_argument_of_init("x", 10)
-
-
 def test_lines_that_cut_gradients_are_those_that_run_in_a_call():
     text = 'def f(x):\n    """>>> no\n    >>> x.detach()\n    """\n    with torch.no_grad():\n'
     text += "        return torch.tensor(x.data)  # x.item()\n"

@@ -13,18 +13,8 @@ from tensorgrade.author.recording.references import observe, traces_of
 from tensorgrade.course import CourseError
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.exchange.references import References, load_references, save_references
-from tensorgrade.exchange.traces import Stage, Trace, read_trace
-from tensorgrade.judging.right_values import Rows, close, right_values
-from tensorgrade.judging.wrong_value import hides, instead, without_factor
-from tensorgrade.messages.divergence import HidesNothing, NotLowEnough
-from tensorgrade.messages.message import render
-from tensorgrade.messages.remarks import (
-    Compared,
-    HoldsInfinities,
-    LooksLike,
-    NumbersInOtherPlaces,
-    TimesFactor,
-)
+from tensorgrade.exchange.traces import Trace, read_trace
+from tensorgrade.judging.right_values import Rows, close
 
 CHAPTER, NAME = "ch2_self_attention", "scaled_dot_product_attention"
 
@@ -102,30 +92,3 @@ def test_rows_are_compared_as_one_value_with_another(seed):
     rows = Rows(list(enumerate(others)))
     for one in others:
         assert rows.close_to(one) == [at for at, other in enumerate(others) if close(one, other)]
-
-
-def test_only_factors_of_right_answers_scale_a_value_and_each_is_listed_once():
-    value = torch.tensor([1.0, -2.0, 4.0])
-    made = [(value, ()), (2 * value, (0,)), (value * 6, (1,)), (value * 12, (2,))]
-    right = right_values(Trace(tuple(Stage(0, "mul", since, (), one) for one, since in made)))
-    assert right.factors == pytest.approx([2, 2**0.5, 3, 3**0.5])
-    assert right.scaled(3 * value) and not right.scaled(2.5 * value)
-
-
-def test_what_masked_scores_show():
-    right = torch.tensor([[1.0, -torch.inf, 3.0], [2.0, -torch.inf, 0.5]])
-    low = right.masked_fill(right.isinf(), -9.0)
-    assert hides(low, right) == NotLowEnough(-9.0) and hides(low.softmax(dim=-1), right) is None
-    assert hides(torch.where(right.isinf(), torch.rand(2, 3), right), right) == HidesNothing()
-    weights = torch.tensor([[0.5, 0.0, 0.5], [0.5, 0.0, 0.5]])
-    assert instead(None, right, weights) is None
-    assert instead(None, -right, weights) == HoldsInfinities()
-
-
-@pytest.mark.parametrize(
-    "factor, shown", [(1.0042, "1.004"), (0.9932, "0.9932"), (0.99, "a con"), (2**0.5, "a con")]
-)
-def test_a_factor_that_differs_from_case_to_case_is_not_reported(factor, shown):
-    origin = LooksLike(2, NumbersInOtherPlaces(), "sqrt(2)")
-    said = render(without_factor(TimesFactor(Compared.ON_THE_WAY, factor, origin)))
-    assert f"times {shown}" in said and "sqrt" not in said

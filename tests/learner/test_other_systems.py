@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ..support import ROOT
+from ..support import PLUGINS, ROOT
 
 # As on Windows: os.name is `nt`, and pathlib checks it for each Path.
 LACKING = """
@@ -94,18 +94,8 @@ def test_pytest_checks_and_ends_a_loop(tmp_path):
     stub = path.read_text(encoding="utf-8")
     endless = stub.replace("raise NotImplementedError", "while True: pass", 1)
     (tmp_path / path.name).write_text(endless, encoding="utf-8")
-    options = [
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:hypothesispytest",
-        "-p",
-        "no:anyio",
-        "--timeout=2",
-    ]
-    said = run(
-        "windows", PYTEST, *options, "exercises/ch1_simplified_attention.py", "--attempt", tmp_path
-    )
+    options = f"-p no:cacheprovider {PLUGINS['PYTEST_ADDOPTS']} --timeout 2 --attempt".split()
+    said = run("windows", PYTEST, f"exercises/{path.name}", *options, tmp_path)
     assert "did not finish within 2 seconds" in said and "Is there an infinite loop?" in said, said
     assert "to do" in said, said
 

@@ -1,16 +1,13 @@
 """`tensorgrade watch` and `read --live` in processes of their own: a save is checked at once."""
 
 import os
-import re
 import shutil
 import signal
 import sys
-import urllib.request
 
 import pytest
 
 from ..kits import FIRST, begun, wait_until, write
-from ..support import ROOT
 
 CHAPTER = FIRST[0]
 TO_DO = "raise NotImplementedError"
@@ -66,27 +63,3 @@ def test_each_save_is_checked_and_it_leaves_quietly(kit, tmp_path):
     finally:
         assert end(process) == 0
     assert "Traceback" not in told() and told().endswith("5 of 439 points."), told()[-300:]
-
-
-def test_a_page_that_is_served_shows_a_save(tmp_path):
-    shutil.copy(ROOT / "exercises" / f"{CHAPTER}.py", tmp_path)
-    said = tmp_path / "said.txt"
-    process = begun("read", tmp_path, "--live", "--no-show", cwd=ROOT, written=said)
-
-    def got(path: str) -> str:
-        with urllib.request.urlopen(address + path) as answer:
-            return answer.read().decode()
-
-    try:
-        wait_until(lambda: "http" in said.read_text(), process)
-        address = re.search(r"http://127\.0\.0\.1:\d+/", said.read_text())[0]
-        assert got("version") == "1" and 'class="exercise done"' not in got("")
-
-        def saved() -> bool:  # it may not watch the folder yet, so save again and again
-            shutil.copyfile(ROOT / "solutions" / f"{CHAPTER}.py", tmp_path / f"{CHAPTER}.py")
-            return 'class="exercise done" id="softmax"' in got("")
-
-        wait_until(saved, process)
-        assert int(got("version")) > 1
-    finally:
-        assert end(process) == 0

@@ -134,18 +134,21 @@ RIGHT = {
     **{name: spoilt(name) for name in ("no_metadata", "cells_twice", "nonsense")},
     "old_schema": marked(schema_version=1),
     "new_schema": marked(schema_version=99),
-    "no_schema": marked(schema_version=["x"]),
-    "odd_points": marked(points="NaN"),
-    "odd_flags": marked(locked="yes", task=3, checksum=4, cell_type="x"),
+    "odd_marks": marked(
+        schema_version=["x"], points="NaN", locked="yes", task=3, checksum=4, cell_type="x"
+    ),
     "lists_for_names": marked(grade_id=["a"]),
     "one_name_for_all": marked(grade_id="softmax"),
-    "odd_minor": whole(nbformat_minor="x"),
-    "odd_metadata": whole(metadata=[1]),
+    "odd_metadata": whole(metadata=[1], nbformat_minor="x"),
     "huge_metadata": whole(metadata={"x": ["y" * 1000] * 5000}),
     "odd_language": whole(metadata={"language_info": {"name": 3, "pygments_lexer": "no\n"}}),
-    "large_outputs": with_cells(cell("code", "", outputs=[{"data": "x" * (9 << 20)}])),
-    "a_lone_half": with_cells(cell("markdown", "\ud800")),
-    "odd_cells": with_cells(cell("what", ""), {}, {"cell_type": "code"}),
+    "odd_cells": with_cells(
+        cell("code", "", outputs=[{"data": "x" * (9 << 20)}]),
+        cell("markdown", "\ud800"),
+        cell("what", ""),
+        {},
+        {"cell_type": "code"},
+    ),
     **dict.fromkeys(["x?vier", "[x]*", "z*"], whole()),  # what nbgrader takes for patterns
     # To make HTML of these takes minutes to hours.
     "brackets": with_cells(cell("markdown", "[" * 60_000 + "*_" * 30_000 + ">" * 3000)),

@@ -11,8 +11,6 @@ from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.nbgrader_plugin import autograding
 from tensorgrade.nbgrader_plugin.autograding import STATES, graded_card
 from tensorgrade.nbgrader_plugin.feedback import add_points_breakdown, clean
-from tensorgrade.nbgrader_plugin.late_work import LateWork
-from tensorgrade.runner.reading import source_in
 
 ROOT = Path(__file__).parents[2]
 CH1 = "ch1_simplified_attention"
@@ -59,15 +57,6 @@ def test_a_verdict_becomes_the_only_output_and_nbgrader_reads_it():
     assert "2.5 of 10" in cell.outputs[0].data["text/html"]
 
 
-def test_only_locked_graded_cells_of_ours_are_written():
-    cell = graded_cell()
-    assert autograding.earns_points(cell)
-    for change in ({"grade_id": "essay"}, {"solution": True}, {"grade": False}):
-        other = graded_cell()
-        other.metadata.nbgrader.update(change)
-        assert not autograding.earns_points(other)
-
-
 @pytest.mark.parametrize("status", STATES)
 def test_every_status_has_a_card_in_words(status):
     card = graded_card(
@@ -83,22 +72,6 @@ def test_every_status_has_a_card_in_words(status):
 def test_grading_without_isolation_is_marked():
     assert "without isolation" in graded_card(verdict(1, isolation="none"), 1, 10, "x")
     assert "without isolation" not in graded_card(verdict(1, isolation="sandbox"), 1, 10, "x")
-
-
-def test_lines_in_messages_are_counted_within_their_cell():
-    nb = nbformat.read(RELEASED, as_version=4)
-    source = source_in(nbformat.writes(nb).encode(), "n.ipynb")
-    lines = source.text.split("\n")
-    line = lines.index("def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:") + 1
-    assert source.place(line) == "cell `softmax`, line 1"
-
-
-def test_nbgraders_own_penalty_keeps_its_meaning():
-    """Late work loses all, whatever the course's rule says."""
-    late = LateWork(penalty_method="zero", lateness={"share_a_day": 0.2})
-    assert late.late_submission_penalty("ada", 5.0, 60.0) == 5.0
-    late = LateWork(lateness={"share_a_day": 0.2})
-    assert late.late_submission_penalty("ada", 5.0, 60.0) == 1.0
 
 
 @pytest.mark.slow

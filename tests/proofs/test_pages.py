@@ -65,8 +65,10 @@ def course(tmp_path_factory) -> Path:
     when = dict.fromkeys(files, "2026-09-20 18:12:00.000000000 +02:00")
     downloads.gradescope(folder, files, when)
     downloads.git(folder / "clones", files)
-    run("tensorgrade sample submitted --learners 8 && rm -r submitted/*/ch[2-6]*\n", folder)
-    run_on_the_day("tensorgrade grade submitted --out out\n", folder)
+    run_on_the_day(
+        "tensorgrade sample submitted --learners 8 && rm -r submitted/*/ch[2-6]*\n", folder
+    )
+    run("tensorgrade grade submitted --out out\n", folder)
     return folder
 
 

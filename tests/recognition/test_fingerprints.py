@@ -105,12 +105,6 @@ def test_where_two_mistakes_match_but_for_errors_none_is_named():
     assert recognize("f", seen(DOUBLED, DOUBLED, DOUBLED, "third"), prints, {}) == ()
 
 
-def test_a_right_answer_has_no_name_and_nothing_is_near_it():
-    prints = known(doubled=[DOUBLED, RIGHT, RIGHT, RIGHT])
-    assert recognize("f", seen(*[RIGHT] * 4), prints, {}) == ()
-    assert nearly("f", seen(*[RIGHT] * 4), prints, {}) == []
-
-
 def test_near_is_what_gives_the_same_on_half_of_what_is_wrong():
     prints = known(near=[DOUBLED, DOUBLED, RIGHT, RIGHT], far=[TURNED, RIGHT, RIGHT, RIGHT])
     (near,) = nearly("f", seen(DOUBLED, DOUBLED, TURNED, RIGHT), prints, {})

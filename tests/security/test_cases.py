@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
+from ..answers.reader import solution
 from ..container import contained
-from ..instructor.real_formats import CH1, MOST, Person, Term, answer, gradescope_export
 from ..support import BIN, ROOT, Graded, cli, grade, needs, rows_of
 
+CH1 = "ch1_simplified_attention"
 FILES = Path(__file__).parent / "files"
 EXERCISES = ("attention_scores", "softmax_naive", "softmax", "context_vector")
 EXERCISES += ("simplified_self_attention",)
@@ -132,7 +133,7 @@ sys.exit(status)
 @needs("the sandbox")
 def test_a_small_reply_takes_little_memory(tmp_path):
     """Below twice what an ordinary submission needs."""
-    place = submitted(tmp_path, eve=answer().decode() + attack("many_lists"))
+    place = submitted(tmp_path, eve=solution(CH1) + attack("many_lists"))
     command = [BIN / "tensorgrade", "grade", place, "--out", tmp_path / "out", "--jobs", "1"]
     done = subprocess.run(
         [sys.executable, "-c", LARGEST, *command], cwd=ROOT, capture_output=True, text=True
@@ -151,7 +152,7 @@ def test_a_child_that_the_machine_killed_costs_nothing(tmp_path):
         "    except FileExistsError:\n        return inputs @ query\n"
         "    os.kill(os.getpid(), 9)\n"
     )
-    graded(tmp_path, "none", ada=answer().decode() + once)
+    graded(tmp_path, "none", ada=solution(CH1) + once)
     assert (tmp_path / "once").exists()
     rows = grade(tmp_path / "submitted", tmp_path / "out", "--isolation", "none").rows
     assert rows["ada", CH1, "attention_scores"]["status"] == "passed"
@@ -182,22 +183,6 @@ def test_no_stub_gives_an_answer_of_another_chapter(judge):
                 if getattr(node, "name", "") in [one.name for one in chapters[chapter].exercises]:
                     given = f"import torch\n\n{ast.get_source_segment(text, node)}\n"
                     assert not judge(chapter, node.name, given, explain=False).points, node.name
-
-
-@pytest.mark.slow
-@ended_by("A class, second half: people, and the systems' real formats")
-def test_a_learner_may_be_called_like_one_of_our_files(tmp_path):
-    """On Gradescope learners choose their own id."""
-    term = Term(tmp_path)
-    people = [Person("Ada", "Lind", 1), Person("Eve", "Okoro", 2, login="teams.csv")]
-    entries = [
-        ([one], "2026-10-01 10:00:00.0 Z", {f"{CH1}.py": answer(by=one.name)}) for one in people
-    ]
-    source = gradescope_export(tmp_path / "assignment_1_export", entries)
-    assert term.run("collect", source, term.submitted, "--from", "gradescope")[0] == 0
-    status, said = term.grade()
-    assert status == 0, said
-    assert sorted(term.points().values()) == [MOST, MOST]
 
 
 @pytest.mark.slow

@@ -1,30 +1,24 @@
 """Notes and summaries as learners read them: one idea at a time, in plain text and in colours."""
 
-import io
 import re
 import sys
 from dataclasses import replace
 
 import pytest
 import torch
-from rich.console import Console
 
 from tensorgrade.attempts.public_side import read_trace
-from tensorgrade.attempts.results import CheckResult, Rule, Topic
-from tensorgrade.course import Chapter, Exercise
-from tensorgrade.exchange.observation import CaughtError, Observation
+from tensorgrade.attempts.results import CheckResult, Rule
+from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
 from tensorgrade.judging.divergence import Divergence
-from tensorgrade.judging.errors import raised
-from tensorgrade.judging.learner_names import Names
 from tensorgrade.messages.message import Plain, Sentences
 from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.recognition.mistakes import make
 from tensorgrade.runner.tracing import Recorder
-from tensorgrade.views.comparison import MOST, Block, Cell, drawn, window
 from tensorgrade.views.note import Note
 from tensorgrade.views.points import how_earned
-from tensorgrade.views.summary import in_short, points_of, print_chapter, print_line
+from tensorgrade.views.summary import points_of
 from tensorgrade.views.words import place_in_file
 
 from ..support import run_pytest
@@ -92,32 +86,6 @@ def test_shapes_are_traced_in_the_learners_file_only_and_forged_ones_are_left_ou
     assert read_trace(Observation(facts={"result": {"trace": "long"}, "load": {}})) == []
 
 
-def test_titles_bars_and_points_are_in_columns():
-    console = Console(file=io.StringIO(), width=80, highlight=False)
-    longest = "One that is longer than any column could ever hold, really"
-    for title in ("Short", "A title of middling length", longest):
-        print_line(console, title, 1, 2)
-    lines = console.file.getvalue().splitlines()
-    assert len(lines) == 4 and len({line.index("█") for line in lines if "█" in line}) == 1
-    assert all(line.endswith("1 of 2 points") for line in lines if "█" in line)
-
-
-def test_a_narrow_terminal_leaves_room_for_what_is_wrong():
-    chapter = Chapter("ch1", "Pairs", (Exercise("f", 2), Exercise("g", 2)))
-    wrong = Finding("", PublicDiagnosis(Kind.VALUES, Plain("wrong")), mistakes={"mixed_up": "So."})
-    todo = Finding("", PublicDiagnosis(Kind.TO_DO, Plain("to do")))
-    results = {
-        "f": [CheckResult("f", 1, True), CheckResult("f", 1, False, finding=wrong)],
-        "g": [CheckResult("g", 2, False, finding=todo)],
-    }
-    for width in (80, 48):
-        console = Console(file=io.StringIO(), width=width, highlight=False, color_system=None)
-        print_chapter(console, chapter, results)
-        text = console.file.getvalue()
-        assert "1 / 2    mixed_up" in text and "0 / 2    to do" in text
-        assert len({line.index(" / ") for line in text.splitlines() if " / " in line}) == 1
-
-
 def finding_of(**details) -> Finding:
     problem = Plain("the values are wrong")
     return Finding("Values.", PublicDiagnosis(Kind.VALUES, problem, lambda: "f(x: 2)", **details))
@@ -169,16 +137,6 @@ def test_a_note_shows_the_part_that_differs_with_its_index_and_as_many_digits_as
     assert "expected  (2, 2)\nyours     (3,)\n" in other and "░" not in other
 
 
-def test_blocks_are_side_by_side_in_a_narrow_window_with_fewer_columns():
-    expected, actual = torch.zeros(8, 8), torch.full((8, 8), -0.25)
-    note = Note(finding_of(**values(actual, expected)))
-    for width in (40, 56, 76):
-        lines = [line.plain for line in note.compared(width, colour=False)]
-        assert "expected" in lines[0] and "yours" in lines[0]
-        assert max(map(len, lines[:-1])) <= width
-    assert len(note.compared(76, colour=True, rows=2)) == 4  # a title, two rows, the legend
-
-
 DRAWN = set("░▒▓█✓✗·≠│─")
 
 
@@ -198,21 +156,6 @@ def test_a_plain_note_has_sentences_no_drawings_and_no_hidden_values():
     said = " ".join(str(Note(Finding("", hidden, {"no_sum": "No."}, earlier=earlier))).split())
     word = "It calls your own `halves`, which is wrong: fix that first."
     assert said == f"No. [no_sum] {word} Problem: it differs"
-
-
-def test_shades_and_marks_are_there_without_colour_and_numbers_with_it():
-    row = [Cell(".000", 0, False, False), Cell("1.00", 4, False, True)]
-    (_, plain), (_, coloured) = (drawn(Block("", [row]), colour) for colour in (False, True))
-    assert plain.plain == " .000 █1.00≠" and coloured.plain == " .000  1.00≠"
-    assert all(span.style.bgcolor and span.style.color for span in coloured.spans)  # for any theme
-
-
-def test_a_window_is_never_larger_than_the_block():
-    for size in (1, 7, 8, 9, 30):
-        differs = torch.zeros(size, size, dtype=torch.bool)
-        differs[-1, -1] = True
-        part = window(differs).of(differs)
-        assert max(part.shape) <= MOST and bool(part.any())
 
 
 def test_a_place_names_the_last_definition(tmp_path, monkeypatch):
@@ -242,22 +185,3 @@ def test_the_line_on_points_says_how_they_came_about(project):
     checks = [CheckResult("mean", half, True), CheckResult("mean", half, False)]
     told = points_of(exercise, checks, project.course, {exercise.name: checks})
     assert told == f"{half:g} of {exercise.points:g} points: 1 of 2 checks passed."
-
-
-def test_the_short_line_says_what_a_right_exercise_waits_for_and_gives_no_advice(project):
-    text = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-    error = CaughtError("RuntimeError", text, line=4)
-    said = in_short(Diagnosis(Kind.ERROR, raised(error, str), error=error))
-    assert said == "line 4: Can't call numpy() on Tensor that requires grad"
-    found = Finding("", Diagnosis(Kind.FACT, EarlierIsWrong("softmax_naive")))
-    waits = CheckResult("softmax", 10.0, False, "", found, 10.0, Rule.EARLIER)
-    finding = Names({"softmax": "soft_max"}).finding(1.0, right=True)
-    names = CheckResult("softmax", 0.0, False, "", finding, -1.0, about=Topic.NAMES)
-    misnamed = "softmax: misnamed, 9 of 10 points: `soft_max` should be called `softmax`\n"
-    for checks, said in (
-        ([waits], "softmax: right, but waits for `softmax_naive`, 10 of 10 points\n"),
-        ([CheckResult("softmax", 10.0, True), names], misnamed),
-    ):
-        console = Console(file=(file := io.StringIO()), width=80)
-        print_chapter(console, project.course.chapters[0], {"softmax": checks}, plain=True)
-        assert said in file.getvalue()
