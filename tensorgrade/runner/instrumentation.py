@@ -136,10 +136,12 @@ def content_of(value: Any, copies: bool = True) -> tuple[str, dict[str, torch.Te
             tensors[place] = tensor.detach().clone() if copies else tensor
         return {"tensor": place}
 
+    names: list[str] = []
     if isinstance(value, nn.Module):
-        held = [(prefix, vars(part)) for prefix, part in value.named_modules()]
-        own = {f"{p}.{n}": v for p, part in held for n, v in part.items() if not n.startswith("_")}
-        value = own | dict(value.named_parameters()) | dict(value.named_buffers())
+        held = dict(value.named_parameters()) | dict(value.named_buffers())
+        for prefix, part in value.named_modules():
+            held |= {f"{prefix}.{n}": v for n, v in vars(part).items() if not n.startswith("_")}
+        names, value = [*held], [*held.values()]
     elif hasattr(value, "__dict__") and not isinstance(value, (torch.Tensor, *CONTAINERS)):
-        value = vars(value)
-    return repr(Packer(noted).pack(value, "")), tensors
+        names, value = [*vars(value)], [*vars(value).values()]
+    return repr((names, Packer(noted).pack(value, ""))), tensors

@@ -21,7 +21,7 @@ from .values import MOST_TEXT, is_tensor
 
 MOST, MOST_ENTRIES, MOST_TOGETHER = 120, 4096, 1 << 16
 MOST_LINES = 8  # of nested calls
-MOST_SHAPES = 60
+MOST_SHAPES, MOST_LOOKS = 60, 100  # of one call; looks at watched values are slow
 MOST_PRINTED, LONGEST_PRINTED = 12, 200  # lines, and characters of a line
 OURS = 3  # the reference count of a recorded value to which nothing but the recorder refers
 ASSIGNED = {f"__i{name}__" for name in "add sub mul truediv floordiv matmul pow and or".split()}
@@ -58,6 +58,7 @@ class Recorder(TorchFunctionMode):
         self.shapes: list[list] = []
         self.changed_at: dict[str, int] = {}
         self.watched: Mapping[str, Snapshot] = {}
+        self.looks = 0  # at watched values, in this call
 
     @contextmanager
     def during(self, facts: dict[str, Any], watched: Mapping[str, Snapshot]) -> Iterator[None]:
@@ -69,7 +70,8 @@ class Recorder(TorchFunctionMode):
         calls it is the inner line. `said`: the first printed lines, even if the code fails.
         """
         facts["trace"], facts["changed_at"] = self.shapes, self.changed_at = [], {}
-        self.watched, before, printed = watched, sys.gettrace(), StringIO()
+        self.watched, self.looks = watched, 0
+        before, printed = sys.gettrace(), StringIO()
         sys.settrace(self.enter)
         try:
             with self, redirect_stdout(printed):
@@ -186,8 +188,10 @@ class Recorder(TorchFunctionMode):
             elif type(value) is int and known.get(name) != value:
                 known[name] = value
                 self.add_shape(line, name, value)
-        left = (name for name in self.watched if name not in self.changed_at)
-        self.changed_at |= {name: line for name in left if self.watched[name].changed()}
+        left = [name for name in self.watched if name not in self.changed_at]
+        self.looks += len(left)
+        if self.looks <= MOST_LOOKS:
+            self.changed_at |= {name: line for name in left if self.watched[name].changed()}
 
     def add_name(self, name: str, tensor: torch.Tensor) -> None:
         """Add a local name to a recorded value."""

@@ -49,11 +49,13 @@ class Packer:
     def pack(self, value: Any, place: str, depth: int = DEEPEST) -> Tree:
         """Return the tree of a value at a place."""
         self.parts_left -= 1
+        if type(value) in PLAIN:
+            return scalar(value)
         if isinstance(value, torch.Tensor):
             return self.tensor(place, value)
         if (known := self.handle(value)) is not None:
             return known
-        if type(value) in PLAIN or isinstance(value, Real) or is_numpy_scalar(value):
+        if isinstance(value, Real) or is_numpy_scalar(value):
             return scalar(value)
         if isinstance(value, (str, bytes, bytearray)):
             return self.text(value)
