@@ -69,7 +69,8 @@ CARDS = [
         ("import os\n\ndef causal_mask(n):\n    breakpoint()\n    os._exit(3)",),
         "wrong",
         0,
-        "the process that ran it ended",
+        "The process that ran it ended",
+        ">cell 2, line 3</code>",
     ),
     (
         ("def causal_mask(n):\n    ones = torch.ones(n)\n    return ones.view(2, -1) @ ones",),
