@@ -23,7 +23,7 @@ FILES = {
     "hangs": (HANGS, "timeout", "did not finish within 2 seconds (line", "passed"),
     "deaf": (DEAF, "timeout", "did not finish within 2 seconds. Is there", "passed"),
     "own_error": (OWN_ERROR, "error", "never (line", "passed"),
-    "sleeps": (f"    import time\n    time.sleep(4)\n{RETURN}", "timeout", "whole chapter", ""),
+    "sleeps": (f"    import time\n    time.sleep(5)\n{RETURN}", "timeout", "whole chapter", ""),
 }
 
 
