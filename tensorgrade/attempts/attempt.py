@@ -7,9 +7,7 @@ The other modules of this folder find out more about an exercise: mistakes, the 
 and a repair. Their functions take an `ExerciseAttempt`.
 """
 
-import io
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import cached_property, wraps
 from itertools import chain
@@ -213,8 +211,7 @@ class Attempt:
 
         Such a process cannot repeat anything about hidden cases. cases: all of the same exercise.
         """
-        with quietly():
-            return self.lab.run(self.apart(cases[0].exercise), cases) if cases else []
+        return self.lab.run(self.apart(cases[0].exercise), cases) if cases else []
 
     def apart(self, name: str) -> Program:
         """Return the program that runs public cases of an exercise, and that sees no hidden one."""
@@ -234,8 +231,7 @@ class Attempt:
         case = next((one.case for one in seen if one.case.name == case_name), None)
         if case is None or self.loaded.status != Outcome.LOADED or self.references.hidden:
             return None
-        with quietly():
-            (observed,) = self.lab.run(self.program_of(name), [with_stages(case)])
+        (observed,) = self.lab.run(self.program_of(name), [with_stages(case)])
         return observed
 
     @cached_property
@@ -387,10 +383,3 @@ def cached(store: str, find: Find[Arguments, Found]) -> Find[Arguments, Found]:
         return known[key]
 
     return once
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Hide the output of learner code that runs again."""
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        yield

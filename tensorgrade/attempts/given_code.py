@@ -1,7 +1,7 @@
 """Compare a learner's code with the given code of a find-the-bug exercise."""
 
 from ..exchange.observation import Outcome
-from .attempt import ExerciseAttempt, cached_for_results, quietly
+from .attempt import ExerciseAttempt, cached_for_results
 
 MOST_CHANGED = 10  # parts of the given code's syntax tree that a repair may change
 
@@ -26,8 +26,7 @@ def is_replaced(part: ExerciseAttempt) -> bool:
         return False
     if wrong.observed.error and wrong.observed.error.missing == part.name:
         return part.name in part.attempt.loaded.names
-    with quietly():
-        (in_file,) = part.attempt.lab.run(part.attempt.program, [wrong.case])
+    (in_file,) = part.attempt.lab.run(part.attempt.program, [wrong.case])
     return part.is_right(wrong.case, wrong.expected, in_file)
 
 

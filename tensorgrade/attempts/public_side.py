@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..exchange.observation import Observation, Outcome
 from ..judging.diagnosis import Step
 from ..judging.learner_names import Names
-from .attempt import ExerciseAttempt, cached_for_file, cached_for_results, quietly
+from .attempt import ExerciseAttempt, cached_for_file, cached_for_results
 
 DEFINITION = re.compile(r"( *)(?:async )?(?:def|class) (\w+)")
 
@@ -20,8 +20,7 @@ def on_public_cases(part: ExerciseAttempt) -> ExerciseAttempt | None:
         return None
     public = other.exercises[part.name]
     if not public.seen:
-        with quietly():
-            other.run([part.name, *other.called_before(part.name)])
+        other.run([part.name, *other.called_before(part.name)])
     answered = all(seen.observed.status == Outcome.ANSWERED for seen in public.seen)
     return public if answered else None
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..attempts.attempt import Attempt, quietly
+from ..attempts.attempt import Attempt
 from ..attempts.inherited_errors import Again, deduct_once
 from ..attempts.maker import AttemptMaker
 from ..attempts.points import scored, sums
@@ -73,6 +73,5 @@ class AllTests:
         called = {one for name in wrong for one in attempt.called_before(name)} - set(known)
         if not called:
             return {}
-        with quietly():
-            attempt.run(called)
+        attempt.run(called)
         return self.collected.call(attempt, *called)

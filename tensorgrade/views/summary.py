@@ -42,6 +42,7 @@ MARKS = {
 WIDEST, NARROW, BAR, TITLE, NAME = 100, 100, 16, 39, 32
 START = "Read its docstring, replace `raise NotImplementedError` with your code, and save."
 FIX = "The given code has a mistake: find it, fix it, and save."
+NO_STOP = "breakpoint() does not stop here; in `pytest exercises/ -s` it does."
 MOST_WARNINGS = 3
 PART_DONE = "All selected exercises are done; `pytest exercises/` runs all exercises."
 CHECKS_DONE = "All selected checks passed; `pytest exercises/` runs all exercises."
@@ -124,12 +125,16 @@ def print_left_out(console: Console, attempts: Iterable[Attempt]) -> None:
 
 
 def left_out(attempt: Attempt) -> list[str]:
-    """Describe the code outside the exercises that could not be run; the checks ignore it."""
+    """Describe the code outside the exercises that could not be run, and a breakpoint.
+
+    The checks ignore them.
+    """
     failed = [p.error for p in attempt.loaded.problems if not attempt.exercises.keys() & p.names]
     left = f"Left out of {attempt.chapter.name}.py, because"
     endless = f"{left} it does not finish: the code outside of functions and classes"
     told = [f"{left} it fails: {render(raised(error, attempt.place))}" for error in failed]
-    return [endless] * attempt.lab.definitions_only + told
+    passed_by = attempt.lab.server is not None and "breakpoint()" in attempt.source.text
+    return [endless] * attempt.lab.definitions_only + told + [NO_STOP] * passed_by
 
 
 def console_on(terminal: TerminalReporter) -> Console:

@@ -11,7 +11,6 @@ from random import Random
 
 import pytest
 
-from tensorgrade.attempts.attempt import quietly
 from tensorgrade.attempts.results import State, state_of
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.learner.commands.review_items import Item, Workshop
@@ -53,8 +52,7 @@ def asked(project, chance: Random) -> Iterator[tuple[Question, list[str]]]:
                 source = Source(text, f"{chapter}.py")
                 attempt = maker.attempt_from_source(chapter, source)
                 for question in questions_on(attempt, exercise, chance):
-                    with quietly():
-                        right = right_options(maker, attempt, question)
+                    right = right_options(maker, attempt, question)
                     yield question, right
     finally:
         maker.close()
