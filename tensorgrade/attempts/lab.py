@@ -102,9 +102,14 @@ class Here:
         self.session: Session | None = None
 
     def ask(self, asked: dict, tensors: dict[str, torch.Tensor], seconds: float) -> Reply:
-        """Return the reply to a request, as a child would send it. It has no time limit."""
+        """Return the reply to a request, as a child would send it. It has no time limit.
+
+        Raises KeyboardInterrupt, also if a learner leaves the debugger.
+        """
         copies = {name: tensor.clone() for name, tensor in tensors.items()}
         (header, results), self.session = answer(asked, copies, self.session)
+        if (header.get("error") or {}).get("type") in ("KeyboardInterrupt", "Exit"):
+            raise KeyboardInterrupt
         sent = {name: plain(results[name]) for name in sorted(results)}
         return json.loads(json.dumps(header)), sent
 
@@ -207,9 +212,9 @@ class Lab:
         self.end(program)
         channel, limits = self.opened(), self.limits
         whole = replace(program, definitions_only=self.definitions_only)
-        in_time = (limits.case_seconds, self.longest, limits.reply_bytes)
+        bounds = (limits.case_seconds, self.longest, limits.reply_bytes)
         asked: dict = {"do": "run", "program": asdict(whole), "device": self.device}
-        asked["limits"] = in_time if self.server else (0, 0, inf)
+        asked["limits"] = bounds if self.server else (0, 0, inf)
         try:
             reply = channel.ask(asked, {}, limits.load_seconds)
             loaded = read_loaded(reply)
@@ -300,7 +305,8 @@ class Lab:
         had reached, as the learner's process reports it.
         """
         line = where.line if where else None
-        text = f"{self.limits.case_seconds:g} seconds"
+        most = self.longest if where and where.text == WAITED else self.limits.case_seconds
+        text = f"{most:g} seconds"
         waited = CaughtError("OutOfTime", text, line) if late else None
         return OUT_OF_TIME if self.budget.used_up else Observation(how, error=waited)
 

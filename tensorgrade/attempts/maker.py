@@ -174,7 +174,9 @@ class AttemptMaker:
         return self.warm
 
     def close(self) -> None:
-        """End the servers that were started."""
+        """End the servers that were started, and the processes of the attempts that are kept."""
+        for attempt in self.attempts.values():
+            attempt.lab.close()
         for server in (self.warm, self.__dict__.get("unlocked")):
             if server is not None:
                 server.close()

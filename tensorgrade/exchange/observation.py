@@ -116,7 +116,7 @@ class Loaded(Tidy):
     calls: the file's own names that an exercise's code refers to, directly or indirectly.
     outside: by definition, the names of values that it reads but the file creates outside of it.
     parameters: (name, kind) of the parameters of a definition, by its name in the stub.
-    The last three are claims of the learner's process.
+    All are claims of the learner's process.
     """
 
     status: Outcome = Outcome.LOADED

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import os
+import pdb
 import signal
 import sys
 import time
@@ -86,6 +87,7 @@ def warm_up() -> None:
 
 def serve(reader: BinaryIO, writer: BinaryIO) -> None:
     """Answer requests until the other side closes the stream."""
+    sys.breakpointhook = pdb.set_trace = lambda *_, **__: None  # this process has no terminal
     session = None
     while (message := receive(reader)) is not None:
         reply, session = answer(*unpack(message), session)

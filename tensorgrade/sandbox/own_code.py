@@ -5,11 +5,9 @@ On other systems, one process is reused until it hangs.
 """
 
 import os
-import pdb
 import queue
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -35,14 +33,13 @@ from .processes import (
 from .server import end_group, serve_in_child
 
 CAN_FORK = hasattr(os, "fork") and hasattr(os, "pidfd_open")
-NO_BREAKPOINTS = {"PYTHONBREAKPOINT": "0"}  # the process has no terminal of its own
-QUIET_TORCH = {k: v for k, v in ENVIRONMENT.items() if k not in ("PATH", "LANG")} | NO_BREAKPOINTS
+QUIET_TORCH = {k: v for k, v in ENVIRONMENT.items() if k not in ("PATH", "LANG")}
 
 
 def fork_server(limits: Limits) -> Any:
     """Return a server for a process with threads. Raises NotStarted."""
     if CAN_FORK:
-        return ForkServer(limits, locked=False, environment=NO_BREAKPOINTS)
+        return ForkServer(limits, locked=False)
     return ReusedProcess()
 
 
@@ -63,19 +60,18 @@ class OwnForks:
         self.bounds, self.begin = bounds(limits, "cpu"), begin
 
     def fork(self, budget: Budget | None = None) -> "OwnChild":
-        """Return a new child, which passes by breakpoints."""
+        """Return a new child."""
         ours, theirs = socket.socketpair()
         limits = self.bounds | {"RLIMIT_AS": self.bounds["RLIMIT_AS"] + own_bytes()}
         pid = os.fork()
         if pid == 0:
-            sys.breakpointhook = pdb.set_trace = lambda *_, **__: None
             self.begin()
             serve_in_child("runner.serve", theirs.fileno(), (NONE, limits, [], b""))
         theirs.close()
         return OwnChild(ours, pid, os.pidfd_open(pid), budget or Budget())
 
     def close(self) -> None:
-        """Do nothing: each child is ended by itself."""
+        """Do nothing: whoever has a child ends it."""
 
 
 class OwnChild(Child):
@@ -95,7 +91,7 @@ class ReusedProcess:
     It needs neither fork nor signals, nor sockets that only some systems have.
     """
 
-    isolation = "none"
+    isolation = NONE
 
     def __init__(self) -> None:
         self.start()

@@ -1,4 +1,4 @@
-"""Programs: everything that changes what a process with learner code does."""
+"""Programs: a learner's text, and all that runs with it."""
 
 import re
 from dataclasses import asdict, dataclass, field, replace
@@ -14,7 +14,7 @@ from .submitted_files import SubmittedFiles
 class Program:
     """One learner's source for one chapter, or the files that contain it, and the course's modules.
 
-    A process that has loaded one program never runs another one, not even an equal copy.
+    Each program is loaded anew, even an equal copy of another one.
 
     exercises: the names of the chapter's exercises, each with the given code of a find-the-bug
         exercise; empty if learners write the code themselves.

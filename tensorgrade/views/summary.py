@@ -1,5 +1,6 @@
 """Print the end of a test run: the state of each exercise, and the one to work on first."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -42,6 +43,7 @@ MARKS = {
 WIDEST, NARROW, BAR, TITLE, NAME = 100, 100, 16, 39, 32
 START = "Read its docstring, replace `raise NotImplementedError` with your code, and save."
 FIX = "The given code has a mistake: find it, fix it, and save."
+BREAKPOINT = re.compile(r"^\s*breakpoint\(", re.MULTILINE)
 NO_STOP = "breakpoint() does not stop here; in `pytest exercises/ -s` it does."
 MOST_WARNINGS = 3
 PART_DONE = "All selected exercises are done; `pytest exercises/` runs all exercises."
@@ -131,9 +133,9 @@ def left_out(attempt: Attempt) -> list[str]:
     """
     failed = [p.error for p in attempt.loaded.problems if not attempt.exercises.keys() & p.names]
     left = f"Left out of {attempt.chapter.name}.py, because"
-    endless = f"{left} it does not finish: the code outside of functions and classes"
+    endless = f"{left} it does not finish or ends Python: the code outside of functions and classes"
     told = [f"{left} it fails: {render(raised(error, attempt.place))}" for error in failed]
-    passed_by = attempt.lab.server is not None and "breakpoint()" in attempt.source.text
+    passed_by = attempt.lab.server is not None and bool(BREAKPOINT.search(attempt.source.text))
     return [endless] * attempt.lab.definitions_only + told + [NO_STOP] * passed_by
 
 
