@@ -32,7 +32,7 @@ from ..judging.tensor_comparison import disagreement
 from ..messages.verdicts import EarlierIsWrong
 from ..recognition.signatures import imprint
 from ..runner.source import Source
-from ..runner.steps import Step
+from ..runner.step import Step
 from ..sources.program import Program
 from .attempt import Attempt, ExerciseAttempt
 from .lab import Lab

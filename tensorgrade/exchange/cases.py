@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ..course import CourseError
-from ..runner.steps import Step
+from ..runner.step import Step
 from ..runner.values import Packer, Tree
 from ..runner.wire import pack
 from .text import short

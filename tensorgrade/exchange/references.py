@@ -17,7 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 
 from ..course import CourseError
-from ..runner.steps import decode
+from ..runner.step import decode
 from ..runner.wire import plain
 from .cases import Case
 from .observation import CaughtError, Observation, Outcome

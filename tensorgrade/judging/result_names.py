@@ -14,7 +14,7 @@ from ..messages.results import (
     Result,
     WeightName,
 )
-from ..runner.steps import Step
+from ..runner.step import Step
 from .errors import holder_of
 from .protocols import JudgedExercise
 

@@ -1,10 +1,9 @@
-"""Run cases on learner code: hold the objects that their steps create, and collect the results.
+"""What a case works on: a learner's module, the objects that steps create, and the results.
 
-Objects stay in this process and are known outside by a handle. The steps are defined in steps.py.
+Objects stay in this process and are known outside by a handle. cases.py runs the steps.
 """
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -13,18 +12,11 @@ from typing import Any
 import torch
 
 from .binding import bound, by_name, in_order, parameters_of
-from .errors import OutOfTime, describe_error
 from .instrumentation import Snapshot
-from .steps import VERBS, Step
-from .torch_state import standard_torch
+from .step import Step
 from .tracing import Recorder
 from .values import MOST_TENSORS, Packer, Tree, is_tensor, special_kind, unpack
 
-# Some of torch's messages on dtypes name both ("Float did not match Double"). Others name the one
-# for which a number is too large.
-ABOUT_DTYPES = re.compile(
-    r"dtype|scalar type|without overflow|float\b.*\bdouble\b|double\b.*\bfloat\b", re.I | re.S
-)
 # A header as JSON, and tensors by name.
 Reply = tuple[dict[str, Any], dict[str, torch.Tensor]]
 
@@ -54,39 +46,9 @@ class CaseRunner:
         """Return the runner for another version of the learner's module."""
         return replace(self, module=module)
 
-    @standard_torch()
-    def run_case(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
-        """Run the steps in order; return (header, tensors) with the results reached.
-
-        Learner code that creates float32 buffers cannot mix them with float64 inputs. The lowest
-        float64 number, used as a mask value, overflows in float32. Such code is correct
-        nevertheless. A case that ends in an error about dtypes, or in NaN, is therefore run again
-        in float32.
-
-        Only after an error about dtypes are the results of dtype float32, which are compared with a
-        more generous tolerance. Otherwise learners could get that by raising an error themselves.
-        """
-        reply = self.try_case(steps, tensors)
-        error = reply[0]["error"]
-        mixed = error is not None and bool(ABOUT_DTYPES.search(error["text"]))
-        coarse = [step.in_float32() for step in steps]
-        double = any(tensor.dtype == torch.float64 for tensor in tensors.values())
-        if not (double or coarse != list(steps)) or not (mixed or has_nan(reply)):
-            return reply
-        tensors = {k: t.float() if t.dtype == torch.float64 else t for k, t in tensors.items()}
-        header, results = again = self.try_case(coarse, tensors)
-        if mixed:
-            return again
-        if header["error"] or has_nan(again):
-            return reply
-        # Converted to float64, so that the comparison is as strict as usual.
-        exact = {n: t.double() if t.dtype == torch.float32 else t for n, t in results.items()}
-        return header, exact
-
-    def try_case(self, steps: Sequence[Step], tensors: dict[str, torch.Tensor]) -> Reply:
-        """Run the steps once."""
+    def begin(self, tensors: dict[str, torch.Tensor], traced: bool) -> None:
+        """Begin a case with these tensors. traced: True to record what happens inside its calls."""
         self.tensors = tensors
-        traced = any(step.stages for step in steps)
         self.recorder = Recorder(str(self.module.__file__)) if traced else None
         self.objects: dict[str, Any] = {}
         self.made_of: dict[str, str] = {}  # by object, the requested name of its class
@@ -95,17 +57,6 @@ class CaseRunner:
         self.renamed: dict[str, dict[str, str]] = {}  # by object, the learner's names of parts
         self.header: dict[str, Any] = {"values": {}, "facts": {}, "error": None}
         self.results: dict[str, torch.Tensor] = {}
-        for step in steps:
-            try:
-                VERBS[step.verb](self, step, **step.options)
-            except OutOfTime:
-                raise
-            except BaseException as error:  # an exit() in learner code is an error like any other
-                self.header["error"] = describe_error(error, str(self.module.__file__))
-                missing = str(error) if isinstance(error, MissingName) else None
-                self.header["error"] |= {"verb": step.verb, "missing": missing}
-                break
-        return self.header, self.results
 
     def recording(
         self, facts: dict[str, Any], watched: Mapping[str, Snapshot]
@@ -219,10 +170,3 @@ class CaseRunner:
         for place in path:
             found = found[int(place)]
         return found
-
-
-def has_nan(reply: Reply) -> bool:
-    """Return True if a case ended without an error and has NaN in a result."""
-    header, results = reply
-    floating = (t for t in results.values() if t.is_floating_point())
-    return header["error"] is None and any(bool(t.isnan().any()) for t in floating)

@@ -20,6 +20,7 @@ import torch
 
 from .binding import parameters_of
 from .case_runner import CaseRunner, Reply
+from .cases import run_case
 from .edits import Edit, edits, holds
 from .errors import OutOfTime, describe_error
 from .facts import (
@@ -35,7 +36,7 @@ from .loading import called_by, defined_names, load_module, read_from_outside
 from .names import meant
 from .reading import source_in, source_that_counts
 from .source import UNPARSABLE, Source, Unreadable
-from .steps import decode
+from .step import decode
 from .torch_state import standard_torch
 from .tracing import Recorder
 from .wire import pack, receive, send, unpack
@@ -272,7 +273,7 @@ def run(
 
     The other side refuses larger replies, so of a larger tensor only the shape is reported.
     """
-    header, results = runner.run_case([*map(decode, case["steps"])], tensors)
+    header, results = run_case(runner, [*map(decode, case["steps"])], tensors)
     for name in [name for name, tensor in results.items() if tensor.nbytes > most_bytes]:
         sizes = "×".join(map(str, results.pop(name).shape))
         header["values"][name] = {"type": f"huge {sizes} tensor", "json": None}
@@ -316,7 +317,7 @@ def try_edits(session: Session, asked: dict, tensors: dict[str, torch.Tensor]) -
             continue
         try:
             with seconds(SECONDS_OF_A_TRY), silenced():
-                header, found = runner.on(module).run_case(steps, tensors)
+                header, found = run_case(runner.on(module), steps, tensors)
         except OutOfTime:
             continue
         if header["error"] is None:

@@ -1,73 +1,25 @@
-"""The steps of cases as data, and the verbs: functions that execute a step.
-
-The trusted side writes a step and sends it as JSON, and the learner's side runs it. A step refers
-to tensors and objects by name. Its results are collected under its result name.
-"""
+"""The verbs of steps: functions that execute a step on a learner's code."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
 
+from .case_runner import CaseRunner
 from .instrumentation import OperationCounter, Snapshot, describe_module
 from .names import as_asked, match_parameters
 from .second_device import SecondDevice, TwoDevices, name_left
-from .values import MOST_PARTS, Tree, is_tensor
-
-if TYPE_CHECKING:
-    from .case_runner import CaseRunner
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step of a case, as data.
-
-    verb: a name in VERBS.
-    name, on, path: the target of the step. It is a definition of the file (`name`), an object that
-        an earlier step made (`on`), or a part of that object at a dotted path. In a case that is
-        not recorded yet, `on` is that earlier step itself.
-    arguments: the values passed to learner code. In a case that is not recorded yet, the options
-        are among them.
-    options: keywords of the verb's function.
-    result: the name of the object or result.
-    stages: True to record intermediate values. One such step is enough for the whole case.
-    """
-
-    verb: str
-    name: str = ""
-    on: Any = ""
-    path: str = ""
-    arguments: dict[str, Tree] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)
-    result: str = ""
-    stages: bool = False
-
-    def in_float32(self) -> "Step":
-        """Return the step in float32, if it uses a dtype."""
-        coarse = {"dtype": "float32"} if "dtype" in self.options else {}
-        return replace(self, options=self.options | coarse)
-
-    def encode(self) -> dict[str, Any]:
-        """Return the step as a dict for JSON, without empty fields."""
-        return {name: value for name, value in vars(self).items() if value}
-
-
-def decode(told: dict[str, Any]) -> Step:
-    """Return the step that `Step.encode` wrote.
-
-    >>> decode(Step("mode", on="object0", options={"training": True}).encode()).options
-    {'training': True}
-    """
-    return Step(**told)
+from .step import Step
+from .values import MOST_PARTS, is_tensor
 
 
 def construct(
-    runner: "CaseRunner", step: Step, *, given: bool = False, dtype: str = "float32", seed: int = 0
+    runner: CaseRunner, step: Step, *, given: bool = False, dtype: str = "float32", seed: int = 0
 ) -> None:
     """Create an object of a class, and put it on the device in the requested dtype.
 
@@ -82,20 +34,20 @@ def construct(
     runner.objects[step.result], runner.made_of[step.result] = made, called
 
 
-def duplicate(runner: "CaseRunner", step: Step) -> None:
+def duplicate(runner: CaseRunner, step: Step) -> None:
     """Make a deep copy of an object."""
     runner.objects[step.result] = copy.deepcopy(runner.objects[step.on])
     runner.renamed[step.result] = runner.renamed.get(step.on, {})
     runner.made_of[step.result] = runner.made_of[step.on]
 
 
-def restore(runner: "CaseRunner", step: Step, *, source: str) -> None:
+def restore(runner: CaseRunner, step: Step, *, source: str) -> None:
     """Load into an object the state that another one saves."""
     state = copy.deepcopy(runner.objects[source].state_dict())
     runner.objects[step.on].load_state_dict(state)
 
 
-def load(runner: "CaseRunner", step: Step, *, weights: dict[str, str]) -> None:
+def load(runner: CaseRunner, step: Step, *, weights: dict[str, str]) -> None:
     """Copy weights in by name; record names that are missing, extra or of another shape."""
     values = {name: runner.tensors[key] for name, key in weights.items()}
     told, renamed = load_weights(runner.objects[step.on], values)
@@ -103,12 +55,12 @@ def load(runner: "CaseRunner", step: Step, *, weights: dict[str, str]) -> None:
     runner.understood(renamed)
 
 
-def mode(runner: "CaseRunner", step: Step, *, training: bool) -> None:
+def mode(runner: CaseRunner, step: Step, *, training: bool) -> None:
     """Switch between training and evaluation."""
     runner.objects[step.on].train(training)
 
 
-def describe(runner: "CaseRunner", step: Step, *, state: bool = False) -> None:
+def describe(runner: CaseRunner, step: Step, *, state: bool = False) -> None:
     """Describe the parts of an object; with state, also store its parameters' values."""
     target = runner.target(step)
     runner.header["facts"][step.result] = describe_module(target)
@@ -116,12 +68,12 @@ def describe(runner: "CaseRunner", step: Step, *, state: bool = False) -> None:
         runner.keep(f"{step.result}.{name}", value)
 
 
-def read(runner: "CaseRunner", step: Step) -> None:
+def read(runner: CaseRunner, step: Step) -> None:
     """Store the content of an object, or of a part of it at a dotted path."""
     runner.keep(step.result, runner.target(step))
 
 
-def move(runner: "CaseRunner", step: Step) -> None:
+def move(runner: CaseRunner, step: Step) -> None:
     """Move a module to a second device and call it there; name a tensor that was left behind.
 
     Nothing is kept of its result.
@@ -138,7 +90,7 @@ def move(runner: "CaseRunner", step: Step) -> None:
 
 
 def call(
-    runner: "CaseRunner",
+    runner: CaseRunner,
     step: Step,
     *,
     seed: int | None = 0,
@@ -194,7 +146,7 @@ VERBS: dict[str, Callable[..., None]] = {
 
 @contextmanager
 def noting_changes(
-    runner: "CaseRunner", step: Step, arguments: dict[str, Any], facts: dict[str, Any]
+    runner: CaseRunner, step: Step, arguments: dict[str, Any], facts: dict[str, Any]
 ) -> Iterator[dict[str, Snapshot]]:
     """Yield a snapshot of each value of a call, and report those that the code inside changes.
 
@@ -214,7 +166,7 @@ def noting_changes(
 
 
 def recorded(
-    runner: "CaseRunner",
+    runner: CaseRunner,
     step: Step,
     arguments: dict[str, Any],
     facts: dict[str, Any],
@@ -249,7 +201,7 @@ def take_leaves(arguments: dict[str, Any], constants: Sequence[str]) -> dict[str
 
 
 def keep_gradients(
-    runner: "CaseRunner",
+    runner: CaseRunner,
     step: Step,
     returned: object,
     seeds: Sequence[str],

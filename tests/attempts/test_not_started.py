@@ -6,7 +6,7 @@ import pytest
 
 from tensorgrade.attempts.not_started import not_begun, run_few_if_not_begun
 from tensorgrade.exchange.observation import CaughtError, Observation, Outcome
-from tensorgrade.runner.steps import Step
+from tensorgrade.runner.step import Step
 
 RAISES = "    raise NotImplementedError\n"
 MADE = "class F(nn.Module):\n    def __init__(self):\n        super().__init__()\n"

@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from tensorgrade.runner.case_runner import CaseRunner
+from tensorgrade.runner.cases import run_case
 from tensorgrade.runner.loading import called_by, load_module
 from tensorgrade.runner.serve import run
-from tensorgrade.runner.steps import Step
+from tensorgrade.runner.step import Step
 from tensorgrade.runner.wire import pack, unpack
 
 SPECIAL = {
@@ -25,7 +26,7 @@ STEPS = [Step("call", "f", arguments={"x": {"tensor": "x"}}, result="result")]
 def test_a_tensor_that_is_no_plain_numbers_is_named(kind, returned):
     value = returned.format(SPECIAL[kind])
     module, _ = load_module("f", f"import torch\ndef f(x): return {value}\n", "f.py")
-    header, tensors = CaseRunner(module, {}, "cpu").run_case(STEPS, {"x": torch.eye(3)})
+    header, tensors = run_case(CaseRunner(module, {}, "cpu"), STEPS, {"x": torch.eye(3)})
     header, tensors = unpack(pack(header, tensors))
     name = "result" if returned == "{}" else "result.0"
     assert header["error"] is None
@@ -83,7 +84,7 @@ MADE = Step("construct", "M", result="object0")
 )
 def test_an_object_that_holds_something_else_after_a_call_is_reported(does, altered):
     module, problems = load_module("m", MODULE.replace("{does}", does), "m.py")
-    header, _ = CaseRunner(module, {}, "cpu").run_case([MADE, CALL], {"x": torch.ones(1, 2)})
+    header, _ = run_case(CaseRunner(module, {}, "cpu"), [MADE, CALL], {"x": torch.ones(1, 2)})
     assert problems == [] and header["error"] is None
     assert header["facts"]["result"].get("altered", []) == ["self"] * altered
 
@@ -109,6 +110,6 @@ def test_what_a_function_takes_is_looked_up_for_each_of_them():
     told = []
     for name in "fgfg":
         asked = Step("call", name, arguments={"width": 3}, result="result")
-        header, _ = runner.run_case([asked], {})
+        header, _ = run_case(runner, [asked], {})
         told.append((header["values"]["result"]["json"], header["facts"].get("names")))
     assert told == 2 * [(3, None), (6, None)]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tensorgrade.exchange.cases import Case, spoken
-from tensorgrade.runner.steps import Step, decode
+from tensorgrade.runner.step import Step, decode
 
 X = {"x": 2}
 STEPS = [

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from tensorgrade.runner.case_runner import CaseRunner
+from tensorgrade.runner.cases import run_case
 from tensorgrade.runner.loading import load_module
-from tensorgrade.runner.steps import Step
+from tensorgrade.runner.step import Step
 from tensorgrade.runner.torch_state import standard_torch
 
 
@@ -13,7 +14,7 @@ def run(source: str, steps: list[Step], **tensors):
     """Return a source's results on steps: the header, and the tensors."""
     module, problems = load_module("f", f"import torch\nfrom torch import nn\n{source}", "f.py")
     assert problems == []
-    return CaseRunner(module, {}, "cpu").run_case(steps, tensors)
+    return run_case(CaseRunner(module, {}, "cpu"), steps, tensors)
 
 
 def calls(x: str = "x", result: str = "result", **options) -> list[Step]:

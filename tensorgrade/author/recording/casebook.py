@@ -8,7 +8,7 @@ import torch
 
 from ...exchange.cases import Case, record
 from ...project import Project
-from ...runner.steps import Step
+from ...runner.step import Step
 from .drawings import Draw, seed_for
 
 PUBLIC_SEED = 7

@@ -8,7 +8,7 @@ Arguments are written as the attempt gets them. A drawing or a `construct` may r
 from typing import Any
 
 from ...exchange.cases import Part
-from ...runner.steps import Step
+from ...runner.step import Step
 
 
 def construct(name: str | None = None, /, **arguments: Any) -> Step:
