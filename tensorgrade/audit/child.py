@@ -42,7 +42,7 @@ from .relations.base import ONE
 from .subject import FIRST, Subject
 from .trials import find_mask, is_causal, prepared
 
-SECONDS = 3.0  # of the processor, for edits
+SECONDS = 5.0  # of the processor, for edits
 Definition = Subject | Part
 ATTENTION_NAME = re.compile(r"(?<!fl)atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
 

@@ -105,7 +105,7 @@ HERE: dict[str, tuple[Files, float, str, str]] = {
     ),
     "renamed": (
         {PY: WHOLE.replace("def attention_scores(", "def attention_score(").encode()},
-        MOST - 0.5, "partial", "`attention_score`",
+        MOST - 5, "not_attempted", "`attention_score`",
     ),
     "twice": (
         {PY: WHOLE.encode() + b"\ndef attention_scores(query, inputs):\n    return inputs\n"},

@@ -199,7 +199,7 @@ TOLD = {
             (MADE, f"{MADE}{INDENT}self.seen = 1 - future"),
             (FILL,
              f"shut = {CUT.replace('mask', 'seen')} == 0{INDENT}{FILL.replace('future', 'shut')}"),
-        ], {"says": "line {}: `self.seen` & stays & CPU", "line": "masked_fill(shut"}),
+        ], {"says": "line {}: `shut` & created & CPU", "line": "masked_fill(shut"}),
         "mask_made_on_the_fly": ([(CUT, f"{IN_ALL}.bool()")],
             {"says": "line {}: `future` & created & CPU", "line": FILL}),
         "where": ([
