@@ -15,6 +15,7 @@ import msgspec
 import torch
 from msgspec import Meta
 
+from ..runner.case_runner import Reply as Reply
 from ..runner.edits import Edit, Idea
 from ..runner.source import Source
 from ..runner.values import MOST_TENSORS
@@ -261,7 +262,6 @@ class Tried(Sent):
 
 
 Tries = Annotated[tuple[Tried, ...], Meta(max_length=MOST_TRIES)]
-Reply = tuple[dict, dict[str, torch.Tensor]]  # a header, and tensors by name
 
 
 def decoded(told: object, kind: Callable[..., Record]) -> Record:

@@ -65,8 +65,11 @@ class OwnForks:
         limits = self.bounds | {"RLIMIT_AS": self.bounds["RLIMIT_AS"] + own_bytes()}
         pid = os.fork()
         if pid == 0:
-            self.begin()
-            serve_in_child("runner.serve", theirs.fileno(), (NONE, limits, [], b""))
+            try:
+                self.begin()
+                serve_in_child("runner.serve", theirs.fileno(), (NONE, limits, [], b""))
+            finally:  # an error must not go on in the caller's code
+                os._exit(1)
         theirs.close()
         return OwnChild(ours, pid, os.pidfd_open(pid), budget or Budget())
 
