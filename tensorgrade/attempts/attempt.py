@@ -287,21 +287,21 @@ class ExerciseAttempt(CheckedExercise):
         # The earlier exercise that is the only cause of this one's errors (inherited_errors.py),
         # and the mistakes of the earlier exercises that are called.
         self.excused_by, self.inherited = "", set[str]()
-        self.noted: Message | None = None  # about an earlier exercise that is not the only cause
-        # Correct sources that replace wrong earlier exercises, by name (inherited_errors.py).
-        self.stand_ins: dict[str, str] = {}
+        self.noted: Message | None = None  # about an earlier exercise that is wrong
+        # Sources that replace wrong earlier exercises, by name (inherited_errors.py).
+        self.right_versions: dict[str, str] = {}
         # Cached results of functions in this folder. Those in `results_cache` depend on the results
         # of the cases, those in `file_cache` only on the file.
         self.results_cache: dict[tuple, Any] = {}
         self.file_cache: dict[tuple, Any] = {}
         bind_checks(self, attempt.own.checks)
 
-    def judge_by(self, claimed: list[Seen], stand_ins: dict[str, str] | None = None) -> None:
+    def judge_by(self, claimed: list[Seen], right_versions: dict[str, str] | None = None) -> None:
         """Judge the exercise by these results of all cases, from this run or another one.
 
-        stand_ins: sources that replaced some of the learner's own definitions in that run.
+        right_versions: sources that replaced some of the learner's own definitions in that run.
         """
-        self.claimed, self.stand_ins = claimed, stand_ins or {}
+        self.claimed, self.right_versions = claimed, right_versions or {}
         self.seen = [self.attempt.with_source_line(seen) for seen in claimed]
         self.results_cache.clear()
 

@@ -20,7 +20,7 @@ from typing import Protocol
 from ..course import CourseError, Exercise
 from ..exchange.observation import Outcome
 from ..messages.errors import NotWritten
-from ..messages.message import parts_of, sentence, stored
+from ..messages.message import parts_of, sentence
 from ..messages.verdicts import NotExplained, SeenThenWhere, WhichCounted
 from .attempt import Attempt, ExerciseAttempt
 from .explainers import (
@@ -30,15 +30,14 @@ from .explainers import (
     known_mistake,
     not_checked,
     not_started,
-    one_edit,
     right,
 )
 from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
+from .hidden_side import as_told
 from .inherited_errors import deduct_once
 from .points import is_explained, scored, sums
 from .recognized import mistakes, same_answers
-from .redaction import redacted
 from .results import CheckResult, Results, State, Topic, first_failure, is_wrong, state_of
 from .verdict import Status, Verdict
 
@@ -49,7 +48,6 @@ EXPLAINERS: tuple[Callable[[Evidence], Explanation | None], ...] = (
     not_checked.explain,
     earlier_exercise.explain,
     known_mistake.explain,
-    one_edit.explain,
     not_started.explain,
     first_wrong_value.explain,
 )
@@ -82,13 +80,13 @@ def run_and_score(attempt: Attempt, tests: Tests, *exercises: str) -> list[Check
     attempt.share_of_mistake = lambda name, mistake: share_of_mistake(attempt, tests, name, mistake)
     attempt.run(exercises)
     results = tests.call(attempt, *exercises)
-    if any(state_of(checks) == State.WRONG for checks in results.values()):
+    if any(state_of(checks) != State.DONE for checks in results.values()):
 
         def check_again(name: str) -> list[CheckResult]:
             """Call an exercise's tests on its current results."""
             return tests.call(attempt, name)[name]
 
-        results = deduct_once(attempt, results, check_again, tests.folder)
+        results = deduct_once(attempt, results, check_again)
     return [one for name in results for one in scored(attempt.exercises[name], results[name])]
 
 
@@ -151,18 +149,13 @@ def verdict(
     message = explanation.message
     if note := dict(part.attempt.source.notes).get(part.name, ""):
         message = SeenThenWhere(message, WhichCounted(note))
-    main, *others = parts_of(message)
-    public = not part.attempt.references.hidden
-    also = [stored(one, public) for one in others]
+    main = next(parts_of(message))
     return replace(
         bare,
         mistakes=names,
         message=sentence(message),
         message_id=main.id,
-        params=main.params(public) | ({"also": also} if also else {}),
         line=explanation.line,
-        stage=explanation.stage,
-        sure=explanation.sure,
         group=group,
         code=part.attempt.submitted.text if group else "",
     )
@@ -195,14 +188,14 @@ def explain(evidence: Evidence) -> Explanation:
 def for_learner(
     part: ExerciseAttempt, status: Status, checks: list[CheckResult]
 ) -> list[CheckResult]:
-    """Return the checks as a learner may see them: redacted if they are on hidden cases."""
+    """Return the checks as a learner may see them; from hidden cases, the first failed one."""
     nothing_said = status in (Status.PASSED, Status.TIMEOUT, Status.KILLED)
     if not part.attempt.references.hidden or nothing_said or part.excused_by:
         return checks
     first = first_failure(checks)
     if not first or not first.finding or says_nothing_hidden(part, status, first):
         return checks
-    return [replace(first, finding=redacted(part, checks, first))]
+    return [replace(first, finding=as_told(part, first))]
 
 
 def says_nothing_hidden(part: ExerciseAttempt, status: Status, check: CheckResult) -> bool:

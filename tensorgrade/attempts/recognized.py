@@ -78,9 +78,9 @@ def combinations(part: ExerciseAttempt) -> Combinations:
 def seen_in_public(part: ExerciseAttempt) -> list[Seen]:
     """Return the results of the public cases; [] if one gave no result."""
     public = on_public_cases(part)
-    if public is None or not part.stand_ins:
+    if public is None or not part.right_versions:
         return public.claimed if public else []
-    program = public.attempt.program.with_stand_ins(part.stand_ins)
+    program = public.attempt.program.with_right_versions(part.right_versions)
     try:
         return public.attempt.run_all_cases(part.name, program)
     finally:

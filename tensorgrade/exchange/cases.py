@@ -240,28 +240,6 @@ def record(
     return Case(exercise, name, tuple(writer.steps), writer.tensors, **settings)
 
 
-def last_call_alone(case: Case) -> tuple[Case, str] | None:
-    """Return a case without the calls before its last one, and the name of the last one's result.
-
-    Return None if there is only one call, or if the last one uses results of the others.
-
-    >>> first = Step("call", "f", arguments={"result": "one"})
-    >>> last = Step("call", "f", arguments={"x": 1})
-    >>> alone, name = last_call_alone(record("mean", "a/1", [first, last]))
-    >>> name, alone.passed
-    ('result', [('x', 1)])
-    """
-    if len(case.calls) < 2:
-        return None
-    *before, last = case.calls
-    given = {part for value in last.arguments.values() for part in objects_in(value)}
-    if {step.result for step in before} & {handle.partition(".")[0] for handle in given}:
-        return None
-    alone = replace(last, options=last.options | {"refilled": ""})
-    steps = (alone if step is last else step for step in case.steps if step not in before)
-    return replace(case, steps=tuple(steps)), last.result
-
-
 def objects_in(value: Tree) -> Iterator[str]:
     """Yield the handles of the objects in an argument.
 

@@ -16,7 +16,7 @@ import torch
 from msgspec import Meta
 
 from ..runner.case_runner import Reply as Reply
-from ..runner.edits import Edit, Idea
+from ..runner.edits import Edit
 from ..runner.source import Source
 from ..runner.values import MOST_TENSORS
 from ..runner.wire import BadMessage
@@ -256,8 +256,6 @@ class Tried(Sent):
     """An edit that was tried on a case, with the header of its result."""
 
     line: Line
-    idea: Idea
-    code: str
     text: Annotated[str, Meta(max_length=LONGEST_EDIT)]
 
 
@@ -291,10 +289,7 @@ def read_tries(reply: Reply, number: str) -> list[Try]:
         results.setdefault(at, {})[name] = tensor
     tries = decoded(header.get("tries"), Tries)
     return [
-        (
-            Edit(one.line, one.idea, " ".join(printable(one.code).split()), one.text),
-            one.observed(results.get(str(at), {})),
-        )
+        (Edit(one.line, one.text), one.observed(results.get(str(at), {})))
         for at, one in enumerate(tries)
     ]
 

@@ -45,7 +45,6 @@ class Trace:
     last: the line of its last return; 0 if that is unknown.
     raised: the lines through which an error passed, the innermost first.
     failed: the positions of the inputs of the operation that raised the error, if one did.
-    unused: the positions of values that were never used.
     cut: True if there were more values than are reported.
     """
 
@@ -54,7 +53,6 @@ class Trace:
     last: int = 0
     raised: tuple[int, ...] = ()
     failed: tuple[int, ...] = ()
-    unused: tuple[int, ...] = ()
     cut: bool = False
 
     def attributed_to(self, is_own: Callable[[int], bool]) -> "Trace":
@@ -84,12 +82,10 @@ def read_trace(observed: Observation) -> Trace:
             for at, step in enumerate(steps)
         )
         places = range(len(stages))
-        returned, failed, unused = (
-            numbers(told[name], places) for name in ("returned", "failed", "unused")
-        )
+        returned, failed = (numbers(told[name], places) for name in ("returned", "failed"))
         (last,) = numbers([told["last"]], range(LINES.stop))
         raised = numbers(told["raised"], LINES)[:MOST_LINES]
-        return Trace(stages, returned, last, raised, failed, unused, told["cut"] is True)
+        return Trace(stages, returned, last, raised, failed, told["cut"] is True)
     except (KeyError, TypeError, ValueError):
         return Trace()
 

@@ -46,8 +46,7 @@ def right_answers(graders: Path, chapter: str = "*") -> dict[str, Path]:
 
     They do not go to the containers of course systems, where learners' code runs next to them.
     """
-    patterns = f"references/{chapter}{SOURCES}", f"from_earlier/{chapter}/**/*.py"
-    paths = sorted(path for pattern in patterns for path in graders.glob(pattern))
+    paths = sorted(graders.glob(f"references/{chapter}{SOURCES}"))
     return {str(path.relative_to(graders.parent)): path for path in paths}
 
 

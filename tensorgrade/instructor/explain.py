@@ -3,7 +3,6 @@
 import ast
 import re
 from dataclasses import dataclass
-from difflib import ndiff
 from functools import partial
 from pathlib import Path
 
@@ -15,9 +14,8 @@ from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.pipeline import verdicts_on
 from ..attempts.points import course_deduction, deduction, deductions, is_explained
 from ..attempts.recognized import mistake_sets
-from ..attempts.repair import repair
 from ..attempts.results import CheckResult, Rule, Topic, first_failure
-from ..attempts.verdict import Certainty, Status, Verdict
+from ..attempts.verdict import Status, Verdict
 from ..course import CourseError
 from ..exchange.cases import spoken
 from ..exchange.observation import Outcome
@@ -25,7 +23,6 @@ from ..exchange.references import Seen
 from ..exchange.text import printable
 from ..judging.diagnosis import Kind, Observations, PublicDiagnosis
 from ..judging.errors import close_name, raised
-from ..judging.passing_cases import right_and_wrong, where_right
 from ..judging.remarks import remarks
 from ..judging.tensor_comparison import disagreement
 from ..judging.value_comparison import ValueJudge, said_in_public, side_by_side
@@ -167,8 +164,7 @@ def print_explanation(console: Console, explanation: Explanation, given: str = "
         console.print(Text("\nThe learner's code", "bold"))
         console.print(Padding(Text(explanation.code), (0, 2)))
     print_checks(console, explanation)
-    print_stages(console, explanation)
-    print_repair(console, explanation)
+    print_where(console, explanation)
     if not says_no_more(explanation):
         print_cases(console, explanation)
     if ran(explanation) and explanation.verdict.status != Status.PASSED:
@@ -347,43 +343,17 @@ def worth(check: CheckResult) -> str:
     return earned if check.earned > check.points or not check.points else f"{earned} of {points}"
 
 
-def print_stages(console: Console, explanation: Explanation) -> None:
-    """Print where the values diverge from those of right answers, and the code there."""
+def print_where(console: Console, explanation: Explanation) -> None:
+    """Print where the values become wrong, and the code there."""
     part, first = explanation.part, first_failure(explanation.checks)
     looked = ran(explanation) and explanation.verdict.status != Status.PASSED
-    found = first.finding.find_divergence() if looked and first and first.finding else None
+    found = first.finding.find_where() if looked and first and first.finding else None
     if found is None or not found.line:
         return
-    console.print(Text("\nStages", "bold"))
-    reached = ", ".join(found.reached) or "none"
-    console.print(Text(f"  same values as in right answers: {reached}"))
-    console.print(Text(f"  first missing or wrong: {found.stage or UNNAMED}"))
-    if found.what:
-        console.print(Text(f"  instead: {render(found.what)}"))
+    console.print(Text("\nWhere it goes wrong", "bold"))
+    if found.said:
+        console.print(Text(f"  {found.said}"))
     print_around(console, part, found.line)
-
-
-UNNAMED = "an intermediate value that the solution does not name"
-
-
-def print_repair(console: Console, explanation: Explanation) -> None:
-    """Print the edit that would make the code right, as a diff. Only instructors may see it."""
-    if explanation.verdict.sure != Certainty.REPAIRED or (edit := repair(explanation.part)) is None:
-        return
-    console.print(Text("\nOne edit makes it right on all hidden cases", "bold"))
-    for line in changed_lines(explanation.part.attempt.submitted.text, edit.text):
-        style = {"-": "red", "+": "green"}.get(line[0], "dim")
-        console.print(Text(f"  {printable(line)}", style))
-
-
-def changed_lines(text: str, fixed: str) -> list[str]:
-    """Return the lines that differ, with - and + in front.
-
-    >>> changed_lines("a\\nb", "a\\nc")
-    ['- b', '+ c']
-    """
-    lines = ndiff(text.split("\n"), fixed.split("\n"))
-    return [line for line in lines if line[:2] in ("- ", "+ ")]
 
 
 def print_around(console: Console, part: ExerciseAttempt, line: int) -> None:
@@ -398,8 +368,6 @@ def print_cases(console: Console, explanation: Explanation) -> None:
     """Print one line for each case, and both sides' values for the first ones that differ."""
     console.print(Text("\nCases", "bold"))
     part, left = explanation.part, SHOWN
-    if said := where_right(*right_and_wrong(part.seen, part.attempt.tolerances)):
-        console.print(Text(f"  {render(said)}"))
     for seen in part.seen:
         wrong = differences(explanation, seen)
         state = how_it_went(explanation, seen, wrong)

@@ -12,7 +12,7 @@ from ..attempts.maker import AttemptMaker
 from ..attempts.pipeline import grade as grade_attempt
 from ..attempts.results import CheckResult
 from ..attempts.setup import Setup
-from ..attempts.verdict import Certainty, Status, Verdict
+from ..attempts.verdict import Status, Verdict
 from ..course import Course, CourseError
 from ..messages.message import Message, sentence
 from ..messages.not_graded import (
@@ -251,7 +251,6 @@ def set_aside(
             message=sentence(why),
             message_id=why.id,
             isolation=isolation,
-            sure=Certainty.OBSERVED if isinstance(why, (NoChapterFile, FileUnreadable)) else None,
         )
         for exercise in course.chapter(submitted_files.chapter).exercises
     ]

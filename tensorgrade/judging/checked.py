@@ -21,7 +21,6 @@ from ..messages.results import Quoted
 from ..recognition.imprints import equals_an_input
 from .diagnosis import Diagnosis, Kind, Observations, PublicDiagnosis, Wrong
 from .errors import lost_weights, read_outside, why_it_ended, why_it_raised
-from .passing_cases import right_and_wrong, where_right
 from .problems import came_otherwise, result_problem, what_came
 from .protocols import JudgedAttempt
 from .remarks import remarks
@@ -115,29 +114,22 @@ class CheckedExercise:
             actual=actual,
             expected=None if actual is None and came_otherwise(name, observed) else expected,
             differs=gap.differs,
-            observe=partial(self.observations, self.seen, case, name, gap, expected, actual),
+            observe=partial(self.observations, case, gap, expected, actual),
         )
 
     def observations(
         self,
-        seen: list[Seen],
         case: Case,
-        name: str,
         gap: Disagreement,
         expected: torch.Tensor,
         actual: torch.Tensor | None,
     ) -> Observations:
         """Return remarks on a result that disagrees with the reference, and where it does."""
-        said = swapped_result(self, seen, case, name, actual)
-        said = said or remarks(case, actual, expected, self.attempt.references.hidden)
+        said = remarks(case, actual, expected, self.attempt.references.hidden)
         # A nearly right result differs everywhere, so places that are equal by chance show nothing.
         if gap.differs is None or any(isinstance(one, NearlyRight) for one in said):
             return Observations(said)
-        return Observations(said, self.right_in(seen) or places(gap, actual))
-
-    def right_in(self, seen: list[Seen]) -> Message | None:
-        """Return a message on a property that distinguishes the right cases; None without one."""
-        return where_right(*right_and_wrong(seen, self.attempt.tolerances))
+        return Observations(said, places(gap, actual))
 
     def compare_value(
         self, case: Case, name: str, expected: Observation, observed: Observation, strict: bool
@@ -159,13 +151,11 @@ class CheckedExercise:
         hidden = self.attempt.references.hidden
         what = Quoted(name + gap.place) if gap.place else result_name(self, name, case)
         problem = said_in_secret(gap, what) if hidden else said_in_public(gap, what)
-        seen = self.seen  # stored now, because `judge_by` may replace it before `observe` is called
         self.wrong(
             "values",
             problem,
             case=case,
             texts=side_by_side(gap),
-            observe=lambda: Observations(where=self.right_in(seen)),
         )
 
     def wrong(
@@ -216,34 +206,6 @@ def is_handed_back(case: Case, result: torch.Tensor) -> bool:
         if passed.is_floating_point() == floating
     }
     return equals_an_input(replace(case, tensors=tensors), result)
-
-
-def swapped_result(
-    exercise: CheckedExercise,
-    seen: list[Seen],
-    case: Case,
-    name: str,
-    actual: torch.Tensor | None,
-) -> tuple[Message, ...]:
-    """Return a remark if a result equals another result of the case; on public cases only."""
-    attempt = exercise.attempt
-    if attempt.references.hidden or actual is None or actual.unique().numel() < 2:
-        return ()
-    ran = next(one for one in seen if one.case.id == case.id)
-    right, got = ran.expected.tensors, ran.observed.tensors
-    whole = name.partition(".")[0]
-    meant = (
-        other
-        for other in sorted(right, key=lambda other: other.partition(".")[0] != whole)
-        if other != name and not disagreement(actual, right[other], attempt.tolerances)
-    )
-    other = next(meant, None)
-    if other is None:
-        return ()
-    told, elsewhere = result_name(exercise, other, case), other.partition(".")[0] != whole
-    if elsewhere and not disagreement(got.get(other), right[other], attempt.tolerances):
-        return (say.EqualsAnotherObject(told),)
-    return (say.IsAnotherResult(told),)
 
 
 def places(gap: Disagreement, actual: torch.Tensor | None) -> Message | None:

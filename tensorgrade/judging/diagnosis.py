@@ -19,7 +19,7 @@ from ..messages.message import Clauses, Message, Sentences
 from ..messages.places import HowMany
 from ..messages.results import GradientOf
 from ..messages.verdicts import KnownMistake
-from .divergence import Divergence
+from .where import Where
 
 
 class Kind(StrEnum):
@@ -131,8 +131,8 @@ class Finding:
 
     asks: the check's description. mistakes: messages of the recognized mistakes, by name. trace:
     returns the shapes of the values in the call. It runs the call again, so it is used only if
-    shapes help. find_divergence: returns the place where values diverge from right answers, if
-    known; it also runs cases again. said: returns the output of the code in the call, which runs
+    shapes help. find_where: returns where values become wrong, if that is known; it
+    also runs cases again. said: returns the output of the code in the call, which runs
     again. earlier: a message about a wrong earlier exercise that is called here. fact: a fault that
     the text shows and that is probably the cause, with its line in fact_line. line: the line where
     the code fails, if it is known and may be shown. place: returns what the learner calls a line.
@@ -142,7 +142,7 @@ class Finding:
     diagnosis: Diagnosis
     mistakes: dict[str, str] = field(default_factory=dict)
     trace: Callable[[], list[Step]] = list
-    find_divergence: Callable[[], Divergence | None] = lambda: None
+    find_where: Callable[[], Where | None] = lambda: None
     said: Callable[[], list[str]] = list
     earlier: Message | None = None
     fact: Message | None = None

@@ -5,7 +5,7 @@ words and compare indentation.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice, takewhile
@@ -13,8 +13,6 @@ from itertools import islice, takewhile
 from ..exchange.observation import CaughtError
 from ..exchange.text import printable
 
-# A name that is read, including `self.name`, but no name in front of a `=`.
-READ = re.compile(r"(?<![\w.])(?:self\.)?[A-Za-z_]\w*(?!\w|\s*=[^=])")
 TEXT = re.compile(r"""(["']).*?\1""")
 QUOTES = ('"""', "'''")
 TRIPLE = re.compile("|".join(QUOTES))
@@ -200,11 +198,6 @@ class SubmittedText:
             text += f" {self.code(at).strip()}"
         return text
 
-    def read_in(self, line: int) -> list[str]:
-        """Return the names that a statement reads, including `self.name`, each once."""
-        words = dict.fromkeys(READ.findall(TEXT.sub("", self.statement(line))))
-        return [word for word in words if word != "self"]
-
     def making(self, word: str, lines: Iterable[int]) -> int:
         """Return the only one of some lines that assigns to a name; 0 for none or several."""
         found = [line for line in lines if self.makes(word, line)]
@@ -222,44 +215,3 @@ class SubmittedText:
             return word in re.split(r"\W+", text.partition(" in ")[0])
         name = re.escape(word.removeprefix("self."))
         return bool(re.search(rf"""self\.register_buffer\(["']{name}["']""", text))
-
-    def default(self, name: str, lines: range) -> int:
-        """Return the line of a parameter's default value in a signature; 0 if there is none.
-
-        lines: they begin with the signature.
-        """
-        for line in lines:
-            if re.search(rf"(?<!\w){re.escape(name)}\s*(:[^=,]*)?=[^=]", self.code(line)):
-                return line
-            if self.code(line).rstrip().endswith(":"):  # the end of the signature
-                return 0
-        return 0
-
-    def sources(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
-        """Yield (name, line) of values that a statement reads and another line assigns.
-
-        These are local names, attributes of `self`, and parameters with a default value.
-        definition: the lines of the top-level function or class around the statement.
-        """
-        body = self.body(line)
-        for word in self.read_in(line):
-            own = word.startswith("self.")
-            made = self.making(word, definition if own else body)
-            if 0 < made < line or (own and made > line):
-                yield word, made
-                yield from self.sources_behind(made, definition)
-            elif not made and (given := self.default(word, body)):
-                yield word, given
-
-    def sources_behind(self, line: int, definition: range) -> Iterator[tuple[str, int]]:
-        """Yield (name, line) of values that an assignment or a loop only passes on.
-
-        If a line reads only one name, which is a parameter, yield the line of its default value.
-        For a loop, also yield the attributes of `self` that it iterates over.
-        """
-        words = self.read_in(line)
-        if len(words) == 1 and (given := self.default(words[0], self.body(line))):
-            yield words[0], given
-        if self.code(line).strip().startswith("for "):
-            made = [(word, self.making(word, definition)) for word in words if "self." in word]
-            yield from (one for one in made if one[1])

@@ -1,9 +1,9 @@
 """Messages of checks that fail."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from .message import FromLearner, Message, Secret, Shape, braced, render
+from .message import Message, Shape, braced, render
 from .results import Parameter, WeightName
 
 
@@ -25,8 +25,8 @@ class WrongShape(Message):
 
     id = "wrong_shape"
     what: Message
-    shape: Annotated[Shape, FromLearner]
-    asked: Annotated[Shape, Secret]
+    shape: Shape
+    asked: Shape
     axis: str = ""
 
     def wording(self) -> str:
@@ -50,15 +50,15 @@ class WrongDtype(Message):
     id = "wrong_dtype"
     template = "{what} is {dtype}; {asked} is expected"
     what: Message
-    dtype: Annotated[str, FromLearner]
-    asked: Annotated[str, Secret]
+    dtype: str
+    asked: str
 
 
 @dataclass(frozen=True)
 class TooManyResults(Message):
     id = "too_many_results"
-    got: Annotated[int, FromLearner]
-    asked: Annotated[int, Secret]
+    got: int
+    asked: int
 
     def wording(self) -> str:
         verb = "is" if self.asked == 1 else "are"
@@ -72,8 +72,8 @@ class WrongContainer(Message):
     id = "wrong_container"
     template = "{what} is a {type}; a {asked} is expected"
     what: Message
-    type: Annotated[str, FromLearner]
-    asked: Annotated[str, Secret]
+    type: str
+    asked: str
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class ComputedLater(Message):
     id = "computed_later"
     template = "{what} is a {type}, which computes nothing until it is read; return a tuple"
     what: Message
-    type: Annotated[str, FromLearner]
+    type: str
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class NoGradient(Message):
 
     id = "no_gradient"
     place: str = ""
-    word: Annotated[str, FromLearner] = ""
+    word: str = ""
 
     def wording(self) -> str:
         cut = "; {word:code} on {place} lets no gradient through" if self.place else ""
@@ -136,7 +136,7 @@ class NoGradient(Message):
 @dataclass(frozen=True)
 class SeveralTensors(Message):
     id = "several_tensors"
-    count: Annotated[int, FromLearner]
+    count: int
 
     def wording(self) -> str:
         return "a tuple or list of {count} tensor" + "s" * (self.count > 1)
@@ -162,7 +162,7 @@ class NoneReturned(Message):
 @dataclass(frozen=True)
 class DictWithKeys(Message):
     id = "dict_with_keys"
-    keys: Annotated[tuple[str, ...], FromLearner]
+    keys: tuple[str, ...]
 
     def wording(self) -> str:
         return "a dict with the keys " + braced(", ".join(self.keys)[:200])
@@ -174,40 +174,22 @@ class SomeTensor(Message):
 
     id = "some_tensor"
     template = "a {type}"
-    type: Annotated[str, FromLearner]
+    type: str
 
 
 @dataclass(frozen=True)
 class SomeObject(Message):
     id = "some_object"
     template = "an object of type {type}"
-    type: Annotated[str, FromLearner]
+    type: str
 
 
 @dataclass(frozen=True)
 class SomeValue(Message):
     id = "some_value"
     template = "{value:.200} ({type})"
-    value: Annotated[str, FromLearner]
-    type: Annotated[str, FromLearner]
-
-
-@dataclass(frozen=True)
-class IsAnotherResult(Message):
-    """A remark: the result would be right as another result of the case."""
-
-    id = "is_another_result"
-    template = "it is what {other} should be"
-    other: Message
-
-
-@dataclass(frozen=True)
-class EqualsAnotherObject(Message):
-    """A remark: the result equals a right value of another object, or of another call."""
-
-    id = "equals_another_object"
-    template = "it equals {other}"
-    other: Message
+    value: str
+    type: str
 
 
 @dataclass(frozen=True)
@@ -218,7 +200,7 @@ class ChangesInput(Message):
     """
 
     id = "changes_input"
-    name: Annotated[str, FromLearner]
+    name: str
     itself: bool = False
     place: str = ""
 
@@ -280,8 +262,8 @@ class GrowingOperations(Message):
     id = "growing_operations"
     template = "{problem} ({many} operations instead of {few})"
     problem: Message
-    few: Annotated[int, FromLearner]
-    many: Annotated[int, FromLearner]
+    few: int
+    many: int
 
 
 @dataclass(frozen=True)
@@ -322,8 +304,8 @@ class ParameterShape(Message):
     id = "parameter_shape"
     template = "the {parameter} has shape {shape:size}; {asked:size} is expected"
     parameter: Parameter
-    shape: Annotated[Shape | None, FromLearner]
-    asked: Annotated[Shape, Secret]
+    shape: Shape | None
+    asked: Shape
 
 
 @dataclass(frozen=True)
@@ -363,8 +345,8 @@ class BufferShape(Message):
     id = "buffer_shape"
     template = "the buffer {name:code} has shape {shape:size}; {asked:size} is expected"
     name: str
-    shape: Annotated[Shape | None, FromLearner]
-    asked: Annotated[Shape, Secret]
+    shape: Shape | None
+    asked: Shape
 
 
 @dataclass(frozen=True)
@@ -376,7 +358,7 @@ class StaysOnCPU(Message):
         " is created on the CPU even if the module and its input are on another device; create it "
         "on the input's device (`device=`), or once, as a buffer"
     )
-    name: Annotated[str, FromLearner] = ""
+    name: str = ""
     place: str = ""
 
     def wording(self) -> str:
@@ -483,7 +465,7 @@ class KeyIs(Message):
     id = "key_is"
     key: str
     value: Message
-    asked: Annotated[str, Secret] = ""
+    asked: str = ""
 
     def wording(self) -> str:
         asked = "; {asked} is expected for this call" if self.asked else ", which is not right"
@@ -494,14 +476,14 @@ class KeyIs(Message):
 class TextForSizes(Message):
     id = "text_for_sizes"
     template = "the text {text!r} instead of sizes"
-    text: Annotated[str, FromLearner]
+    text: str
 
 
 @dataclass(frozen=True)
 class OtherSizes(Message):
     id = "other_sizes"
     template = "{value}"
-    value: Annotated[str, FromLearner]
+    value: str
 
 
 @dataclass(frozen=True)
@@ -515,7 +497,7 @@ class NotIntegers(Message):
     id = "not_integers"
     template = "{key:code} is {value}; sizes have to be integers"
     key: str
-    value: Annotated[str, FromLearner]
+    value: str
 
 
 @dataclass(frozen=True)
@@ -523,8 +505,8 @@ class WrongKeys(Message):
     """A dict with wrong keys. asked: the right keys; empty if they may not be shown."""
 
     id = "wrong_keys"
-    keys: Annotated[tuple[str, ...], FromLearner]
-    asked: Annotated[tuple[str, ...], Secret]
+    keys: tuple[str, ...]
+    asked: tuple[str, ...]
 
     def wording(self) -> str:
         found = f"the keys are {braced(', '.join(self.keys))}" if self.keys else "the dict is empty"

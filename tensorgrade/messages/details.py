@@ -1,9 +1,8 @@
 """Additions to the problem of a failed check, from the text or from other runs of a case."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from .message import FromLearner, Message
+from .message import Message
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class NoEffect(Message):
     id = "no_effect"
     template = "{place} has no effect: the result of `{code}` is neither stored nor returned"
     place: str
-    code: Annotated[str, FromLearner]
+    code: str
 
 
 @dataclass(frozen=True)
@@ -62,15 +61,6 @@ class StillRaises(Message):
 
 
 @dataclass(frozen=True)
-class KeepsState(Message):
-    id = "keeps_state"
-    template = (
-        "on its own, without the calls before it, this call is right. Is something kept from "
-        "an earlier call?"
-    )
-
-
-@dataclass(frozen=True)
 class OtherCodeRuns(Message):
     """Find-the-bug exercise: other code in the file runs under the exercise's name."""
 
@@ -87,7 +77,7 @@ class RewrittenCode(Message):
     """Find-the-bug exercise: right, but more was changed than needed. changed: None if unknown."""
 
     id = "rewritten_code"
-    changed: Annotated[int | None, FromLearner]
+    changed: int | None
     most: int
 
     def wording(self) -> str:

@@ -1,10 +1,9 @@
 """Messages about cases without a result: unwritten, not found, error, timed out, killed."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 from ..exchange.cases import spoken_shape
-from .message import FromLearner, Message, Secret, Shape
+from .message import Message, Shape
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class NeedsUnwritten(Message):
     """The exercise needs another definition that is not written. calls: it calls that one."""
 
     id = "needs_unwritten"
-    definition: Annotated[str, FromLearner]
+    definition: str
     calls: bool
 
     def wording(self) -> str:
@@ -70,7 +69,7 @@ class QuotedLine(Message):
 
     id = "quoted_line"
     place: str
-    source: Annotated[str, FromLearner]
+    source: str
     called: str = ""
 
     def wording(self) -> str:
@@ -83,8 +82,8 @@ class Raised(Message):
     """An error, with the words of Python or torch."""
 
     id = "raised"
-    error: Annotated[str, FromLearner]
-    text: Annotated[str, FromLearner] = ""
+    error: str
+    text: str = ""
     at: QuotedLine | None = None
 
     def wording(self) -> str:
@@ -98,7 +97,7 @@ class InAnother(Message):
 
     id = "in_another"
     template = "in `{definition}`, which it uses: {what}"
-    definition: Annotated[str, FromLearner]
+    definition: str
     what: Message
 
 
@@ -124,7 +123,7 @@ class NotInFile(Message):
 class DefinesSimilar(Message):
     id = "defines_similar"
     template = "it defines `{name}`, which has a similar name"
-    name: Annotated[str, FromLearner]
+    name: str
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,7 @@ class Name(Message):
 
     id = "name"
     template = "`{name}`"
-    name: Annotated[str, FromLearner]
+    name: str
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,7 @@ class Size(Message):
     """A tensor's shape, or an integer."""
 
     id = "size"
-    size: Annotated[Shape | int, FromLearner]
+    size: Shape | int
 
     def wording(self) -> str:
         return str(self.size) if isinstance(self.size, int) else spoken_shape(self.size)
@@ -163,7 +162,7 @@ class Size(Message):
 @dataclass(frozen=True)
 class HasSize(Message):
     id = "has_size"
-    name: Annotated[str, FromLearner]
+    name: str
     size: Size
 
     def wording(self) -> str:
@@ -189,16 +188,16 @@ class LinesUpFromTheRight(Message):
         "torch compares shapes from the right, so `{short}` meets the last dimension of `{long}`. "
         "Does `{short}` need one more dimension at its end, of size 1?"
     )
-    short: Annotated[str, FromLearner]
-    long: Annotated[str, FromLearner]
+    short: str
+    long: str
 
 
 @dataclass(frozen=True)
 class HasDtype(Message):
     id = "has_dtype"
     template = "`{name}` is {dtype}"
-    name: Annotated[str, FromLearner]
-    dtype: Annotated[str, FromLearner]
+    name: str
+    dtype: str
 
 
 @dataclass(frozen=True)
@@ -215,7 +214,7 @@ class IsNone(Message):
     """A name on the line that raised is None. left_out: it is a parameter that the call omits."""
 
     id = "is_none"
-    name: Annotated[str, FromLearner]
+    name: str
     left_out: bool
 
     def wording(self) -> str:
@@ -229,8 +228,8 @@ class ReadsOutside(Message):
     """A definition reads values from outside of it. in_class: True if the definition is a class."""
 
     id = "reads_outside"
-    names: Annotated[tuple[str, ...], FromLearner]
-    definition: Annotated[str, FromLearner]
+    names: tuple[str, ...]
+    definition: str
     in_class: bool
 
     def wording(self) -> str:
@@ -247,8 +246,8 @@ class DidYouMean(Message):
     """A suggestion of a name. other: a second possible name."""
 
     id = "did_you_mean"
-    name: Annotated[str, FromLearner]
-    other: Annotated[str, FromLearner] = ""
+    name: str
+    other: str = ""
 
     def wording(self) -> str:
         if self.other:
@@ -262,8 +261,8 @@ class NameFailed(Message):
 
     id = "name_failed"
     imports: bool
-    error: Annotated[str, FromLearner]
-    text: Annotated[str, FromLearner]
+    error: str
+    text: str
     place: str = ""
 
     def wording(self) -> str:
@@ -297,21 +296,21 @@ class OwnModuleIsNotThere(Message):
 class NameIsText(Message):
     id = "name_is_text"
     template = 'the name has to be in quotes there: `"{name}"`'
-    name: Annotated[str, FromLearner]
+    name: str
 
 
 @dataclass(frozen=True)
 class OnSelf(Message):
     id = "on_self"
     template = "`self.{name}` exists: is `self.` missing?"
-    name: Annotated[str, FromLearner]
+    name: str
 
 
 @dataclass(frozen=True)
 class ArgumentOfInit(Message):
     id = "argument_of_init"
     template = "it is an argument of `__init__` only: store it there as `self.{name}`"
-    name: Annotated[str, FromLearner]
+    name: str
 
 
 @dataclass(frozen=True)
@@ -353,14 +352,14 @@ class DefinedOutsideClass(Message):
 
     id = "defined_outside_class"
     template = "`{name}` is defined outside of the class: call it without `self.`"
-    name: Annotated[str, FromLearner]
+    name: str
 
 
 @dataclass(frozen=True)
 class AttributeMadeNowhere(Message):
     id = "attribute_made_nowhere"
     template = "nothing before that line sets `self.{name}`"
-    name: Annotated[str, FromLearner]
+    name: str
 
 
 # Weights that could not be given their values.
@@ -370,14 +369,14 @@ class AttributeMadeNowhere(Message):
 class NoParameters(Message):
     id = "no_parameters_in"
     template = "torch finds no parameters in `{part}`, so its weights could not be set"
-    part: Annotated[str, FromLearner]
+    part: str
 
 
 @dataclass(frozen=True)
 class NoParameter(Message):
     id = "no_parameter"
     template = "the module has no parameter `{name}`, so its values could not be set"
-    name: Annotated[str, FromLearner]
+    name: str
 
 
 @dataclass(frozen=True)
@@ -388,7 +387,7 @@ class NoWeightInside(Message):
     template = (
         "a weight of `{part}` is missing (does `{part}` get all the arguments that it needs?)"
     )
-    part: Annotated[str, FromLearner]
+    part: str
 
 
 @dataclass(frozen=True)
@@ -408,9 +407,9 @@ class MisshapenParameter(Message):
     """
 
     id = "misshapen_parameter"
-    name: Annotated[str, FromLearner]
+    name: str
     size: Size | None
-    asked: Annotated[Size | None, Secret]
+    asked: Size | None
     inside: bool = False
 
     def wording(self) -> str:
@@ -428,7 +427,7 @@ class SharedPart(Message):
 
     id = "shared_part"
     template = "{names:code} are one and the same object; each needs weights of its own"
-    names: Annotated[tuple[str, ...], FromLearner]
+    names: tuple[str, ...]
 
 
 # The usual causes of errors whose own words say little.
@@ -687,7 +686,7 @@ class NoModule(Message):
 
     id = "no_module"
     template = "`{name}` is not an nn.Module: write `class {name}(nn.Module):`"
-    name: Annotated[str, FromLearner]
+    name: str
 
 
 @dataclass(frozen=True)

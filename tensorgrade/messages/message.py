@@ -5,8 +5,8 @@
         id = "wrong_shape"
         template = "{what} has shape {shape:size}; {asked:size} is expected"
         what: Message
-        shape: Annotated[Shape, FromLearner]
-        asked: Annotated[Shape, Secret]
+        shape: Shape
+        asked: Shape
 
 Program logic uses the class and the fields. A message becomes words, with `render` or `sentence`,
 only where people read it or a row is written. No code searches or edits the words.
@@ -16,20 +16,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from string import Formatter
-from typing import Any, ClassVar, get_type_hints
+from typing import Any, ClassVar
 
 from ..exchange.cases import spoken_shape
 from ..exchange.text import short
 
 Shape = tuple[int, ...]
-
-
-class Secret:
-    """Mark a field that reveals a part of the right answer."""
-
-
-class FromLearner:
-    """Mark a field that learner code controls, so it could carry hidden inputs to the learner."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +39,6 @@ class Message:
     def joins(self) -> tuple["Message | None", ...]:
         """Return the messages that this one joins; empty if it is a single message."""
         return ()
-
-    def params(self, public: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, in the form of `results.jsonl`.
-
-        public: False leaves out the marked fields. They may hold more than the words show: a shape
-        that is not written out, or all digits of a number.
-        """
-        left_out = () if public else marked_fields(type(self))
-        values = {name: v for name, v in values_of(self).items() if name not in left_out}
-        return {name: stored(value, public) for name, value in values.items()}
 
 
 @dataclass(frozen=True)
@@ -134,34 +116,9 @@ def parts_of(message: Message | None) -> Iterator[Message]:
         yield message
 
 
-def marked_fields(message: type[Message]) -> dict[str, type]:
-    """Return the fields of a class that are marked, each with `Secret` or `FromLearner`."""
-    hints = get_type_hints(message, include_extras=True)
-    marks = {f.name: getattr(hints[f.name], "__metadata__", ()) for f in fields(message)}
-    return {
-        name: mark
-        for name, there in marks.items()
-        for mark in (Secret, FromLearner)
-        if mark in there
-    }
-
-
 def values_of(message: Message) -> dict[str, Any]:
     """Return the parameters of a message, by name."""
     return {field.name: getattr(message, field.name) for field in fields(message)}
-
-
-def stored(value: object, public: bool = True) -> object:
-    """Return a parameter in JSON form: nested messages with their id and parameters."""
-    match value:
-        case Message():
-            return {"message_id": value.id, "params": value.params(public)}
-        case tuple() | list():
-            return [stored(part, public) for part in value]
-        case str() | int() | float() | None:
-            return value
-        case _:
-            return str(value)
 
 
 class Words(Formatter):

@@ -1,9 +1,8 @@
 """Messages about names and orders of parameters that differ from the stub's."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from .message import FromLearner, Message
+from .message import Message
 
 
 @dataclass(frozen=True)
@@ -13,14 +12,14 @@ class OtherOrder(Message):
     id = "other_order"
     template = "the given order is `{asked}`; yours is `{own}`"
     asked: str
-    own: Annotated[str, FromLearner]
+    own: str
 
 
 @dataclass(frozen=True)
 class StubCalls(Message):
     id = "stub_calls"
     template = "`{own}` is called `{asked}` in the given code"
-    own: Annotated[str, FromLearner]
+    own: str
     asked: str
 
 
@@ -38,7 +37,7 @@ class Renamed(Message):
     """A learner's own name. first: True if it begins the list of such names."""
 
     id = "renamed"
-    own: Annotated[str, FromLearner]
+    own: str
     asked: str
     first: bool
 
@@ -52,7 +51,7 @@ class LibraryPart(Message):
 
     id = "library_part"
     template = "{parts:code} should be your own `{name}`, not torch's `nn.{name}`"
-    parts: Annotated[tuple[str, ...], FromLearner]
+    parts: tuple[str, ...]
     name: str
 
 
@@ -63,7 +62,7 @@ class AndMore(Message):
     id = "and_more"
     template = "{names} and {count} more"
     names: Message
-    count: Annotated[int, FromLearner]
+    count: int
 
 
 @dataclass(frozen=True)

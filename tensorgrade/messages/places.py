@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
 
-from .message import FromLearner, Message, listed
+from .message import Message, listed
 
 # What people call the slices along each dimension of a tensor, by how many dimensions it has.
 DIMENSIONS = {
@@ -37,8 +36,8 @@ class SomeSlices(Message):
     id = "some_slices"
     dim: int
     rank: int
-    first: Annotated[tuple[int, ...], FromLearner]
-    more: Annotated[int, FromLearner] = 0
+    first: tuple[int, ...]
+    more: int = 0
 
     def wording(self) -> str:
         name = DIMENSIONS[self.rank][self.dim] if self.rank in DIMENSIONS else "slice"
@@ -72,7 +71,7 @@ class Side(StrEnum):
 class DifferOnSide(Message):
     id = "differ_on_side"
     template = "all differences are {side} the diagonal"
-    side: Annotated[Side, FromLearner]
+    side: Side
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class RightOnlyIn(Message):
 class EntriesDiffer(Message):
     id = "entries_differ"
     template = "{count} of {entries} entries differ"
-    count: Annotated[int, FromLearner]
+    count: int
     entries: int
 
 
@@ -116,7 +115,7 @@ class NaNOnlyIn(Message):
 class EntriesAreNaN(Message):
     id = "entries_are_nan"
     template = "{count} of {entries} entries are NaN"
-    count: Annotated[int, FromLearner]
+    count: int
     entries: int
 
 

@@ -1,9 +1,8 @@
 """The names of a case's results in messages: `the result of the second call, in training`."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from .message import FromLearner, Message
+from .message import Message
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
@@ -64,7 +63,7 @@ class WeightName(Message):
     """
 
     id = "weight_name"
-    name: Annotated[str, FromLearner]
+    name: str
     inside: str = ""
 
     def wording(self) -> str:

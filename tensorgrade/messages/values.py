@@ -1,9 +1,8 @@
 """Messages about values that differ from the expected ones, and about the effects of dropout."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from .message import FromLearner, Message, Secret
+from .message import Message
 
 # Values that are not tensors. `what` names the result.
 
@@ -12,8 +11,8 @@ from .message import FromLearner, Message, Secret
 class OtherNumberOfParts(Message):
     id = "other_number_of_parts"
     what: Message
-    parts: Annotated[int | None, FromLearner]
-    asked: Annotated[int | None, Secret]
+    parts: int | None
+    asked: int | None
 
     def wording(self) -> str:
         parts = "part" if self.parts == 1 else "parts"
@@ -26,7 +25,7 @@ class KeyMissing(Message):
     id = "key_missing"
     template = "{what} has no key {key}"
     what: Message
-    key: Annotated[str, Secret]
+    key: str
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,7 @@ class KeyNotAskedFor(Message):
     id = "key_not_asked_for"
     template = "{what} has a key {key} that it should not have"
     what: Message
-    key: Annotated[str, FromLearner]
+    key: str
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ class OtherValue(Message):
     id = "other_value"
     template = "{what} is {got}; {asked} is expected"
     what: Message
-    got: Annotated[str, FromLearner]
-    asked: Annotated[str, Secret]
+    got: str
+    asked: str
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,8 @@ class OtherType(Message):
     id = "other_type"
     template = "{what} has type {got}; type {asked} is expected"
     what: Message
-    got: Annotated[str, FromLearner]
-    asked: Annotated[str, Secret]
+    got: str
+    asked: str
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,8 @@ class WrongType(Message):
     id = "wrong_type"
     template = "{what} is {got}; {asked} is expected"
     what: Message
-    got: Annotated[str, FromLearner]
-    asked: Annotated[str, Secret]
+    got: str
+    asked: str
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class WrongSize(Message):
     id = "wrong_size"
     template = "{what} is {got}, which is not the right size"
     what: Message
-    got: Annotated[str, FromLearner]
+    got: str
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class WrongValue(Message):
     id = "wrong_value"
     template = "{what} is {got}, but not the right one"
     what: Message
-    got: Annotated[str, FromLearner]
+    got: str
 
 
 # Dropout. p: the expected rate.
@@ -135,7 +134,7 @@ class ScaledByShare(Message):
 
     id = "scaled_by_share"
     template = "the kept entries are scaled by 1 / {divisor:.3g}, but 1 - p is {kept:.3g}"
-    divisor: Annotated[float, FromLearner]
+    divisor: float
     kept: float
 
 
@@ -143,7 +142,7 @@ class ScaledByShare(Message):
 class OtherShareDropped(Message):
     id = "other_share_dropped"
     template = "a share of {share:.2f} of the entries is dropped, but p is {p}"
-    share: Annotated[float, FromLearner]
+    share: float
     p: float
 
 
@@ -157,4 +156,4 @@ class NotScaledUp(Message):
 class OtherScale(Message):
     id = "other_scale"
     template = "the kept entries are scaled by {scale:.2g}, which does not keep the mean"
-    scale: Annotated[float, FromLearner]
+    scale: float

@@ -1,11 +1,9 @@
 """Messages of the verdict on an exercise, in addition to the findings of its checks."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 from ..exchange.text import LONGEST_MESSAGE, short
-from ..runner.edits import Idea
-from .message import FromLearner, Message, braced, sentence
+from .message import Message, braced, sentence
 
 SHORTEST = 90  # characters that a sentence is never cut below, however long the next one is
 
@@ -49,6 +47,18 @@ class NotExplained(Message):
 
 
 @dataclass(frozen=True)
+class OnHiddenInputs(Message):
+    """A check fails with hidden inputs only. title: what it asks for."""
+
+    id = "on_hidden_inputs"
+    title: str
+
+    def wording(self) -> str:
+        title = braced(self.title.rstrip("."))
+        return f"the public checks pass, but with hidden inputs this one fails: {title}"
+
+
+@dataclass(frozen=True)
 class OverTime(Message):
     """The time of the whole chapter was used up."""
 
@@ -62,11 +72,15 @@ class OverTime(Message):
 
 @dataclass(frozen=True)
 class EarlierIsWrong(Message):
-    """The exercise calls an earlier one of the learner's that is wrong."""
+    """The exercise calls an earlier one of the learner's that is wrong, or not written yet."""
 
     id = "earlier_is_wrong"
-    template = "it calls your own {name:code}, which is wrong: fix that first"
     name: str
+    written: bool = True
+
+    def wording(self) -> str:
+        what = "wrong: fix that first" if self.written else "not written yet: write that first"
+        return f"it calls your own {{name:code}}, which is {what}"
 
 
 @dataclass(frozen=True)
@@ -80,44 +94,13 @@ class KnownMistake(Message):
     text: str
 
 
-IDEAS = {
-    Idea.STATEMENT: "whether that statement belongs there",
-    Idea.MISSING_STEP: "whether an operation on {code:code} is missing there",
-    Idea.OPERATION: "what is calculated there",
-    Idea.OPERANDS: "the order of the two sides of {code:code} there",
-    Idea.ORDER_OF_ARGUMENTS: "the order of the arguments of {code:code} there",
-    Idea.MISSING_ARGUMENT: "which arguments {code:code} gets there",
-    Idea.CALL: "the call of {code:code} there",
-    Idea.COMPARISON: "the comparison there",
-    Idea.INDEX: "the index there",
-    Idea.NUMBER: "the number {code:code} there",
-    Idea.NAME: "whether {code:code} is the right name there",
-}
-
-
-@dataclass(frozen=True)
-class OneEdit(Message):
-    """One edit makes the answer right. code: the edited code, a part of the learner's file."""
-
-    id = "one_edit"
-    place: str
-    idea: Idea
-    code: str = ""
-
-    def wording(self) -> str:
-        return (
-            f"Look at {{place}} and check {IDEAS[self.idea]}. One small change there makes "
-            "the answer right"
-        )
-
-
 @dataclass(frozen=True)
 class OtherVersion(Message):
     """Another definition has the exercise's name and a number."""
 
     id = "other_version"
     template = "The file also defines {other:code}, but only {name:code} is graded"
-    other: Annotated[str, FromLearner]
+    other: str
     name: str
 
 
@@ -127,7 +110,7 @@ class WhichCounted(Message):
 
     id = "which_counted"
     template = "{text}"
-    text: Annotated[str, FromLearner]
+    text: str
 
 
 @dataclass(frozen=True)

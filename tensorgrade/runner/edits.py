@@ -6,7 +6,6 @@ They are computed from its text in the learner's process, where parsing the text
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from typing import TypeGuard
 
@@ -57,34 +56,15 @@ MISSING = (
 )
 
 
-class Idea(StrEnum):
-    """The kind of an edit. Messages turn it into a hint that does not show the edit."""
-
-    STATEMENT = "statement"
-    MISSING_STEP = "missing step"
-    OPERATION = "operation"
-    OPERANDS = "operands"
-    ORDER_OF_ARGUMENTS = "order of arguments"
-    MISSING_ARGUMENT = "missing argument"
-    CALL = "call"
-    COMPARISON = "comparison"
-    INDEX = "index"
-    NUMBER = "number"
-    NAME = "name"
-
-
 @dataclass(frozen=True)
 class Edit:
     """An edit of one definition.
 
-    line: its line. code: the code before the edit that a message quotes, perhaps shortened; or "".
-    text: the whole file with the edit. above, below: the number of lines above and below the edited
-    definition.
+    line: its line. text: the whole file with the edit. above, below: the number of lines above and
+    below the edited definition.
     """
 
     line: int
-    idea: Idea
-    code: str
     text: str
     above: int = 0
     below: int = 0
@@ -95,21 +75,17 @@ class Edit:
         lines = self.text.split("\n")
         return "\n" * self.above + "\n".join(lines[self.above : len(lines) - self.below])
 
-    def quotes(self, text: str) -> bool:
-        """Return True if the code that it quotes is in a text."""
-        return self.code.rstrip("…") in text
-
 
 @dataclass(frozen=True)
 class Change:
     """An edit whose full text is not computed yet, because there are thousands and few are tried.
 
-    places: the start and end of each replaced piece, and its new text.
+    word: True if it replaces a name or a number. places: the start and end of each replaced piece,
+    and its new text.
     """
 
     line: int
-    idea: Idea
-    code: str
+    word: bool
     places: list[tuple[int, int, str]]
 
 
@@ -125,9 +101,7 @@ def edits(text: str, name: str, line: int, first: int = 0, most: int | None = No
     made, whole = changes_of(text, name, line), Text(text)
     chosen = made[first:] if most is None else made[first : first + most]
     above, below = first_line(node) - 1, len(whole.lines) - (node.end_lineno or 0)
-    return [
-        Edit(one.line, one.idea, one.code, whole.put(one.places), above, below) for one in chosen
-    ]
+    return [Edit(one.line, whole.put(one.places), above, below) for one in chosen]
 
 
 def definition_of(text: str, name: str, line: int) -> ast.stmt | None:
@@ -155,7 +129,7 @@ def changes_of(text: str, name: str, line: int) -> list[Change]:
 def distance_key(edit: Change, line: int) -> tuple[int, bool, int]:
     """Return a sort key: the line itself first, then its neighbours, then names and numbers."""
     away = abs(edit.line - line)
-    return min(away, 2), away > 1 and edit.idea not in (Idea.NUMBER, Idea.NAME), away
+    return min(away, 2), away > 1 and not edit.word, away
 
 
 def holds(node: ast.stmt, line: int) -> bool:
@@ -195,11 +169,11 @@ class Definition:
                 if isinstance(node, ast.expr):
                     yield from self.of_expression(node, names)
                 elif isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)) and not is_text(node):
-                    yield self.edit(node, "pass", Idea.STATEMENT)
+                    yield self.edit(node, "pass")
             yield from self.everywhere(function, names)
 
-    def edit(self, node: ast.expr | ast.stmt, new: str, idea: Idea, code: str = "") -> Change:
-        return Change(node.lineno, idea, code, [(*self.text.span(node), new)])
+    def edit(self, node: ast.expr | ast.stmt, new: str, word: bool = False) -> Change:
+        return Change(node.lineno, word, [(*self.text.span(node), new)])
 
     def of_expression(self, node: ast.expr, names: list[str]) -> Iterator[Change]:
         """Yield all replacements of an expression."""
@@ -207,15 +181,15 @@ class Definition:
         match node:
             case ast.Constant() if is_number(node):
                 for other in (*NUMBERS, "float('-inf')", *names):
-                    yield self.edit(node, other, Idea.NUMBER, of(node))
+                    yield self.edit(node, other, word=True)
             case ast.Compare(left=left, ops=[_], comparators=[right]):
                 for sign in COMPARISONS:
-                    yield self.edit(node, f"({of(left)} {sign} {of(right)})", Idea.COMPARISON)
+                    yield self.edit(node, f"({of(left)} {sign} {of(right)})")
             case ast.Name(id=name) if name in names:
                 for other in [*names, *(f"self.{own}" for own in self.attributes)]:
-                    yield self.edit(node, other, Idea.NAME, name)
+                    yield self.edit(node, other, word=True)
             case ast.Subscript(value=value):
-                yield self.edit(node, of(value), Idea.INDEX)
+                yield self.edit(node, of(value))
             case ast.BinOp():
                 yield from self.of_operation(node)
             case ast.Attribute():
@@ -229,67 +203,63 @@ class Definition:
         left, right = self.text.of(node.left), self.text.of(node.right)
         sign = {ast.MatMult: "@", ast.Sub: "-", ast.Div: "/"}.get(type(node.op))
         if sign:
-            yield self.edit(node, f"(({right}) {sign} ({left}))", Idea.OPERANDS, sign)
+            yield self.edit(node, f"(({right}) {sign} ({left}))")
         if type(node.op) in OPERATORS:
             new = f"(({left}) {OPERATORS[type(node.op)]} ({right}))"
-            yield self.edit(node, new, Idea.OPERATION)
+            yield self.edit(node, new)
         for part in (left, right):
-            yield self.edit(node, f"({part})", Idea.OPERATION)
+            yield self.edit(node, f"({part})")
 
     def of_attribute(self, node: ast.Attribute, names: list[str]) -> Iterator[Change]:
         if is_self(node.value) and isinstance(node.ctx, ast.Load):
             others = [f"self.{name}" for name in self.attributes]
             for other in [*others, *names]:
-                yield self.edit(node, other, Idea.NAME, f"self.{node.attr}")
+                yield self.edit(node, other, word=True)
         for other in SIBLINGS.get(node.attr, ()):
-            yield self.edit(node, f"{self.text.of(node.value)}.{other}", Idea.NAME, node.attr)
+            yield self.edit(node, f"{self.text.of(node.value)}.{other}", word=True)
         if node.attr in ("T", "mT"):
             owner = self.text.of(node.value)
-            yield self.edit(node, f"({owner}).transpose(-2, -1)", Idea.NAME, f".{node.attr}")
-            yield self.edit(node, f"({owner})", Idea.NAME, f".{node.attr}")
+            yield self.edit(node, f"({owner}).transpose(-2, -1)", word=True)
+            yield self.edit(node, f"({owner})", word=True)
 
     def of_call(self, node: ast.Call) -> Iterator[Change]:
         called = self.text.of(node.func)
-        whole = Idea.CALL, called
         arguments = [self.text.of(argument) for argument in node.args]
         keywords = [f"{k.arg}={self.text.of(k.value)}" for k in node.keywords if k.arg]
         if len(arguments) > 1:
             turned = [arguments[1], arguments[0], *arguments[2:]]
             new = f"{called}({', '.join(turned + keywords)})"
-            yield self.edit(node, new, Idea.ORDER_OF_ARGUMENTS, called)
+            yield self.edit(node, new)
         for at in range(len(keywords)):
             left = keywords[:at] + keywords[at + 1 :]
-            yield self.edit(node, f"{called}({', '.join(arguments + left)})", *whole)
+            yield self.edit(node, f"{called}({', '.join(arguments + left)})")
         for more in ("dim=-1", "keepdim=True", "diagonal=1"):
             if not any(word.split("=")[0] == more.split("=")[0] for word in keywords):
                 new = f"{called}({', '.join([*arguments, *keywords, more])})"
-                yield self.edit(node, new, Idea.MISSING_ARGUMENT, called)
+                yield self.edit(node, new)
         if arguments:
-            yield self.edit(node, f"({arguments[0]})", *whole)
+            yield self.edit(node, f"({arguments[0]})")
         if isinstance(node.func, ast.Attribute) and not is_module(node.func.value):
-            yield self.edit(node, f"({self.text.of(node.func.value)})", *whole)
+            yield self.edit(node, f"({self.text.of(node.func.value)})")
 
     def around(self, node: ast.expr, names: list[str]) -> Iterator[Change]:
         """Yield changes that add a missing operation around a value."""
         value = self.text.of(node)
-        shown = value if len(value) <= 30 else value[:29] + "…"
         wraps = [*MISSING, *(f"self.{name}({{}})" for name in sorted(self.called))]
         wraps += [f"({{}}) / {name} ** 0.5" for name in names if name != value]
         for wrap in wraps:
-            yield self.edit(node, wrap.replace("{}", value), Idea.MISSING_STEP, shown)
+            yield self.edit(node, wrap.replace("{}", value))
 
     def everywhere(self, function: ast.FunctionDef, names: list[str]) -> Iterator[Change]:
         """Yield changes of all uses of a number, or of a name, in one function."""
-        uses: dict[tuple[Idea, str], list[ast.expr]] = {}
+        uses: dict[str, list[ast.expr]] = {}
         for node in parts(function):
-            if is_number(node):
-                uses.setdefault((Idea.NUMBER, self.text.of(node)), []).append(node)
-            elif isinstance(node, ast.Name) and node.id in names:
-                uses.setdefault((Idea.NAME, node.id), []).append(node)
-        for (idea, code), nodes in uses.items():
-            for other in (NUMBERS if idea == Idea.NUMBER else names) if len(nodes) > 1 else ():
+            if is_number(node) or (isinstance(node, ast.Name) and node.id in names):
+                uses.setdefault(self.text.of(node), []).append(node)
+        for nodes in uses.values():
+            for other in (NUMBERS if is_number(nodes[0]) else names) if len(nodes) > 1 else ():
                 places = [(*self.text.span(node), other) for node in nodes]
-                yield Change(nodes[0].lineno, idea, code, places)
+                yield Change(nodes[0].lineno, True, places)
 
 
 def parts(function: ast.FunctionDef) -> Iterator[ast.expr | ast.stmt]:

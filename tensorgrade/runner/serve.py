@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
+from functools import wraps
 from io import StringIO
 from typing import Any, BinaryIO
 
@@ -214,34 +215,32 @@ def load(asked: dict) -> tuple[Session, dict]:
 
 
 def bind_substitute(
-    module: types.ModuleType, name: str, stand_in: object, assigned: Mapping[str, str]
+    module: types.ModuleType, name: str, stand_in: Any, assigned: Mapping[str, str]
 ) -> None:
     """Bind a substitute to its name, and to a misspelling of it if the name itself is missing.
 
     A learner may have pasted a copy of the replaced definition under either name. assigned: that
     copy's parameter for each of the stub's, if their order differs.
     """
-    if inspect.isclass(stand_in):
-        stand_in = accepting_own_names(stand_in, vars(module).get(name), assigned)
+    stand_in = accepting_own_names(stand_in, vars(module).get(name), assigned)
     if name not in vars(module):
         close = get_close_matches(name, defined_names(module), 1, 0.9)
         vars(module).update(dict.fromkeys(close, stand_in))
     vars(module)[name] = stand_in
 
 
-def accepting_own_names(stand_in: type, own: object, assigned: Mapping[str, str]) -> type:
-    """Return a substitute that also accepts arguments by the names of a learner's class.
+def accepting_own_names(stand_in: Any, own: object, assigned: Mapping[str, str]) -> Any:
+    """Return a substitute that also accepts arguments by the names of a learner's definition.
 
-    own: the learner's class of that name, if there is one. Its parameters correspond to the
-    substitute's at the same positions, unless they are assigned otherwise.
+    own: the learner's class or function of that name, if there is one. Its parameters correspond
+    to the substitute's at the same positions, unless they are assigned otherwise.
     """
     parameters = list(inspect.signature(stand_in).parameters)
-    places = list(parameters_of(own)) if inspect.isclass(own) else []
+    places = list(parameters_of(own)) if callable(own) else []
     in_place = dict(zip(parameters, places, strict=False))
     asked = {there: name for name, there in (assigned or in_place).items()}
-    start = inspect.getattr_static(stand_in, "__init__")
 
-    def __init__(self: object, *values: object, **named: object) -> None:
+    def as_asked(values: tuple, named: dict) -> tuple[tuple, dict]:
         if assigned:  # so that arguments by position are in the learner's order
             named, values = dict(zip(places, values, strict=False)) | named, ()
         known = {n: asked[n] for n in named if n in asked and (assigned or n not in parameters)}
@@ -249,7 +248,21 @@ def accepting_own_names(stand_in: type, own: object, assigned: Mapping[str, str]
         left = [name for name in parameters[len(values) :] if name not in used]
         strange = [name for name in named if name not in parameters and name not in known]
         renamed = known | {there: name for name, there in meant(left, strange).items()}
-        start(self, *values, **{renamed.get(name, name): value for name, value in named.items()})
+        return values, {renamed.get(name, name): value for name, value in named.items()}
+
+    if not inspect.isclass(stand_in):
+
+        @wraps(stand_in)
+        def call(*values: object, **named: object) -> object:
+            values, named = as_asked(values, named)
+            return stand_in(*values, **named)
+
+        return call
+    start = inspect.getattr_static(stand_in, "__init__")
+
+    def __init__(self: object, *values: object, **named: object) -> None:
+        values, named = as_asked(values, named)
+        start(self, *values, **named)
 
     members = {"__init__": __init__, "__doc__": stand_in.__doc__, "__module__": stand_in.__module__}
     return type(stand_in.__name__, (stand_in,), members)
@@ -322,7 +335,7 @@ def try_edits(session: Session, asked: dict, tensors: dict[str, torch.Tensor]) -
             continue
         if header["error"] is None:
             results |= {f"{len(tries)}|{name}": tensor for name, tensor in found.items()}
-            told = {"line": edit.line, "idea": edit.idea, "code": edit.code, "text": edit.text}
+            told = {"line": edit.line, "text": edit.text}
             tries.append(told | header)
     return {"id": asked["id"], "tries": tries}, results
 

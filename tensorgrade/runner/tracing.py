@@ -9,7 +9,6 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
-from sys import getrefcount
 from types import FrameType
 from typing import Any
 
@@ -23,7 +22,6 @@ MOST, MOST_ENTRIES, MOST_TOGETHER = 120, 4096, 1 << 16
 MOST_LINES = 8  # of nested calls
 MOST_SHAPES, MOST_LOOKS = 60, 100  # of one call; looks at watched values are slow
 MOST_PRINTED, LONGEST_PRINTED = 12, 200  # lines, and characters of a line
-OURS = 3  # the reference count of a recorded value to which nothing but the recorder refers
 ASSIGNED = {f"__i{name}__" for name in "add sub mul truediv floordiv matmul pow and or".split()}
 
 
@@ -36,7 +34,6 @@ class Recorder(TorchFunctionMode):
     values: a copy of each value at that time. It is None if the value is too large, or if nothing
         has been written to it yet. A value that is changed in place is recorded as a new one,
         computed from the old one.
-    used: the indices of values that were the input of an operation.
     last: the line of the last return.
     raised: the lines through which an error passed.
     failure: the error of an operation, and the indices of its inputs.
@@ -51,7 +48,6 @@ class Recorder(TorchFunctionMode):
         self.known: dict[int, tuple[torch.Tensor, int, int]] = {}
         self.entries = 0
         self.unwritten: set[int | None] = set()  # the memory of tensors created by `torch.empty`
-        self.used: set[int] = set()
         self.last = 0
         self.raised: list[int] = []
         self.failure: tuple[BaseException | None, list[int]] = (None, [])
@@ -96,7 +92,6 @@ class Recorder(TorchFunctionMode):
         name = name_of(func)
         given = list(tensors_in((*args, *kwargs.values())))
         inputs = [] if self.full else [self.place_of(tensor) for tensor in given]
-        self.used.update(inputs)
         try:
             out = func(*args, **kwargs)
         except Exception as error:
@@ -209,19 +204,7 @@ class Recorder(TorchFunctionMode):
         """Return the recorded steps and the returned values of a call, as JSON."""
         back = [self.place_of(tensor) for tensor in tensors_in([returned]) if not self.full]
         told = {"steps": self.steps, "returned": back, "last": self.last}
-        told |= {"raised": self.raised, "failed": self.failure[1], "cut": self.full}
-        return told | {"unused": sorted(self.unused() - {*back})}
-
-    def unused(self) -> set[int]:
-        """Return the indices of new values that were never used and are no longer referenced.
-
-        For a trace that is cut, the result is empty because nothing is known.
-        """
-        if self.full:
-            return set()
-        kept = {at for tensor, _, at in self.known.values() if getrefcount(tensor) > OURS}
-        made = {at for at, step in enumerate(self.steps) if not changes_its_input(step[1])}
-        return made - kept - self.used
+        return told | {"raised": self.raised, "failed": self.failure[1], "cut": self.full}
 
     def tensors(self) -> dict[str, torch.Tensor]:
         """Return the values, by their names in messages."""

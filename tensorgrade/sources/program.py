@@ -40,7 +40,7 @@ class Program:
     alone: tuple[str, str] | None = None
     definitions_only: bool = False
 
-    def with_stand_ins(self, sources: dict[str, str]) -> "Program":
+    def with_right_versions(self, sources: dict[str, str]) -> "Program":
         """Return a copy in which these definitions, by name, replace the learner's own."""
         return replace(self, given=self.given | sources, rebind=(*self.rebind, *sources))
 

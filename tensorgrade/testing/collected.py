@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
-from ..attempts.details import in_place, in_text, state_between_calls
-from ..attempts.divergence import divergence
+from ..attempts.details import in_place, in_text
 from ..attempts.given_code import is_as_given, is_replaced
 from ..attempts.pipeline import run_and_score
 from ..attempts.public_side import printed_lines, trace
 from ..attempts.recognized import mistakes_on
 from ..attempts.results import CheckResult
+from ..attempts.where import where
 from ..course import CourseError
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong
 from ..messages.checks import ConstantInitialWeights, NotFixedYet, SetsASeed
@@ -41,7 +41,6 @@ DETAILS: tuple[Callable[[ExerciseAttempt, Diagnosis], Diagnosis], ...] = (
     in_text.still_raises,
     in_text.stops_gradients,
     in_text.shows_forbidden_call,
-    state_between_calls.add,
 )
 
 
@@ -142,7 +141,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
             diagnosis = add(part, diagnosis)
     names = () if unfinished else mistakes_on(part, diagnosis)
     # If learner code raised an error, only the values on the path to it count. Its line is certain,
-    # and values that diverge elsewhere would distract from it.
+    # and other values would distract from it.
     error = diagnosis.error
     raised = bool(error and error.line)
     fact, fact_line = None, None
@@ -154,7 +153,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
         {name: part.attempt.fingerprints.messages[name] for name in names},
         trace=lambda: trace(part, diagnosis.case),
         # If only the initial weights differ, all values differ, which shows no line.
-        find_divergence=lambda: None if unfinished or other_weights else divergence(part, raised),
+        find_where=lambda: None if unfinished or other_weights else where(part, raised),
         said=lambda: [] if unfinished else printed_lines(part, diagnosis.case),
         fact=fact,
         fact_line=fact_line,

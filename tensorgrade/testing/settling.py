@@ -19,7 +19,7 @@ def settle(by_exercise: Results, maker: AttemptMaker) -> Settled:
         own = {name: by_exercise[name] for name in attempt.exercises if name in by_exercise}
         partial = {name for name, checks in own.items() if not is_whole(attempt, name, checks)}
         earlier = tests.on_earlier(attempt, own, own.keys() - partial)
-        known = deduct_once(attempt, own | earlier, tests.again(attempt), maker.tests)
+        known = deduct_once(attempt, own | earlier, tests.again(attempt))
         for name, checks in own.items():
             shown = checks if name in earlier else known[name]
             found = settled.partial if name in partial else settled.whole

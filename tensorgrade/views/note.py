@@ -13,7 +13,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..exchange.cases import spoken_shape
-from ..judging.diagnosis import Divergence, Finding, Kind, PublicDiagnosis, Step
+from ..judging.diagnosis import Finding, Kind, PublicDiagnosis, Step
+from ..judging.where import Where
 from ..messages.message import Clauses, render, sentence
 from .comparison import MOST, comparison, in_sentences
 
@@ -61,7 +62,6 @@ class Note:
     def sections(self) -> Sections:
         """The note's texts. Some come from running the learner's code again."""
         finding, diagnosis = self.finding, self.finding.diagnosis
-        diverging = self.diverging
         name, message = next(iter(finding.mistakes.items()), ("", ""))
         told = Clauses((diagnosis.problem, diagnosis.observations.where)) if name else None
         facts = (("checked", finding.asks), ("called", diagnosis.called), ("problem", render(told)))
@@ -70,24 +70,24 @@ class Note:
             message or sentence(diagnosis.problem),
             name,
             self.where(),
-            tuple(self.thoughts(render(diverging.said) if diverging else "")),
+            tuple(self.thoughts()),
             tuple((label, text) for label, text in facts if text),
             tuple(self.shapes() if diagnosis.kind in SHAPES_HELP else ()),
             (*said[:MOST_LINES], *["…"] * (len(said) > MOST_LINES)),
         )
 
     @cached_property
-    def diverging(self) -> Divergence | None:
+    def goes_wrong(self) -> Where | None:
         """The first wrong value, unless a known mistake or a plain fault explains the result."""
         explained = self.finding.mistakes or self.finding.fact_line
-        return None if explained else self.finding.find_divergence()
+        return None if explained else self.finding.find_where()
 
     @property
     def line(self) -> int | None:
-        """The line to look at: of a plain fault, or where values diverge from right ones."""
-        first = self.diverging
-        diverges = first.line if first and first.said else None
-        return self.finding.fact_line or diverges or self.finding.line or self.first_line
+        """The line to look at: of a plain fault, or where values become wrong."""
+        first = self.goes_wrong
+        wrong = first.line if first and not first.raised else None
+        return self.finding.fact_line or wrong or self.finding.line or self.first_line
 
     def where(self) -> str:
         """Return the place to look at."""
@@ -96,16 +96,16 @@ class Note:
             return f"{self.path}:{line}" if line else self.path
         return self.finding.place(line) if line else ""
 
-    def thoughts(self, diverges: str) -> list[str]:
-        """Return what to think about, in addition to what is wrong.
-
-        diverges: a sentence on the first wrong value.
-        """
-        finding = self.finding
+    def thoughts(self) -> list[str]:
+        """Return what to think about, in addition to what is wrong."""
+        finding, first = self.finding, self.goes_wrong
         if not finding.mistakes:
             remarks, where = finding.diagnosis.observations
             more = (finding.fact, where, finding.earlier, *remarks)
-            return [*(sentence(one) for one in more if one), *([diverges] if diverges else [])]
+            return [
+                *(sentence(one) for one in more if one),
+                *([first.said] if first and first.said else []),
+            ]
         told = [sentence(one) for one in (finding.fact, finding.earlier) if one]
         return told + [SECOND] * (len(finding.mistakes) > 1)
 

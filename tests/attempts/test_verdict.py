@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorgrade.attempts import points
-from tensorgrade.attempts.explainers import evidence
+from tensorgrade.attempts import pipeline, points
 from tensorgrade.attempts.results import CheckResult, Topic, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
 from tensorgrade.exchange.text import LONGEST_MESSAGE
@@ -90,7 +89,7 @@ def test_nobody_looks_closer_at_the_result_of_a_known_mistake():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module, lost",
-    [(collected, "divergence"), (points, "is_only_squeezed"), (evidence, "repair")],
+    [(collected, "where"), (points, "is_only_squeezed"), (pipeline, "as_told")],
 )
 def test_an_answer_that_cannot_be_explained_costs_nothing(judge, monkeypatch, caplog, module, lost):
     """A fault of ours there takes no points, of that exercise or of another one."""

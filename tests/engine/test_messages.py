@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from string import Formatter
 
 from tensorgrade import messages
-from tensorgrade.messages.message import Message, Plain, marked_fields, sentence
+from tensorgrade.messages.message import Message, Plain, sentence
 
 from .imports import MODULES
 
@@ -36,11 +36,6 @@ def test_a_template_uses_only_fields_of_its_message():
         used = {name for _, name, _, _ in Formatter().parse(message.template) if name}
         names = {field.name for field in fields(message)}
         assert {re.split(r"[.\[!]", name)[0] for name in used} <= names, message
-
-
-def test_what_only_hidden_cases_show_repeats_nothing_of_the_learner():
-    hidden = [one for one in all_messages() if one.__module__ == "tensorgrade.messages.hidden"]
-    assert hidden and [one for one in hidden if marked_fields(one) != {}] == []
 
 
 def test_only_views_turn_messages_into_words():

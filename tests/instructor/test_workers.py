@@ -162,7 +162,6 @@ FILES = {  # changed files, and whether the grades of chapter a and of b depend 
     "graders/references/made_from.json": (False, False),
     "exercises/given/a/substitute.py": (True, False),
     "graders/checks.py": (True, True),
-    "graders/from_earlier/a/by_softmax.py": (True, False),
     "exercises/a.py": (False, False),
 }
 

@@ -1,54 +1,7 @@
 """Facts about the lines of a submission, found by searching for words."""
 
-import pytest
-
 from tensorgrade.exchange.observation import CaughtError
 from tensorgrade.judging.submitted_text import SubmittedText
-
-TEXT = SubmittedText(
-    """class Attend(nn.Module):
-    def __init__(
-        self, width, eps: float = 1e-5, size=4
-    ) -> None:
-        super().__init__()
-        self.eps = eps
-        self.parts = nn.ModuleList(nn.Linear(width, size))
-        self.register_buffer("mask", torch.ones(size, size))
-
-    def forward(self, x, base=10.0):
-        group = x.shape[0] // 2  # self.eps is not read here
-        for part in self.parts:
-            if group:
-                x = part(x)
-        y = torch.softmax(
-            x * self.mask,
-            dim=group,
-        )
-        return y + self.eps ** base - late
-
-
-def other(group):
-    return group
-"""
-)
-WHOLE = range(1, 20)
-
-
-@pytest.mark.parametrize(
-    "line, told",
-    [
-        (14, [("part", 12), ("self.parts", 7)]),
-        (
-            15,
-            [("x", 14), ("self.mask", 8), ("group", 11)],
-        ),  # the whole statement, and no name of an option
-        (19, [("y", 15), ("self.eps", 6), ("eps", 3), ("base", 10)]),
-        (11, []),
-        (23, []),  # what another function makes is no source
-    ],
-)
-def test_what_a_statement_reads_is_followed_to_where_it_is_made(line, told):
-    assert list(TEXT.sources(line, WHOLE)) == told
 
 
 def test_lines_that_cut_gradients_are_those_that_run_in_a_call():

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from tensorgrade.judging.divergence import Divergence
 
 from tensorgrade.attempts.public_side import read_trace
 from tensorgrade.attempts.results import CheckResult, Rule
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
-from tensorgrade.judging.divergence import Divergence
 from tensorgrade.messages.message import Plain, Sentences
 from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.recognition.mistakes import make

@@ -9,7 +9,7 @@ from ...messages.details import NoEffect, ReturnsInLoop, StillRaises
 from ...messages.errors import NotWritten
 from ...messages.message import Message
 from ..attempt import ExerciseAttempt, cached_for_file
-from ..divergence import counted_lines
+from ..where import counted_lines
 
 
 def still_raises(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:

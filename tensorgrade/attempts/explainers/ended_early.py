@@ -4,7 +4,6 @@ from ...exchange.observation import Outcome
 from ...judging.errors import ended
 from ...messages.verdicts import OverTime
 from ..lab import OUT_OF_TIME
-from ..redaction import line_of_timeout
 from ..verdict import Status
 from .evidence import Evidence, Explanation
 
@@ -14,11 +13,9 @@ def explain(evidence: Evidence) -> Explanation | None:
     part, status = evidence.part, evidence.status
     if status not in (Status.KILLED, Status.TIMEOUT):
         return None
-    line = evidence.line_of_timeout() if status == Status.TIMEOUT else None
-    sure = evidence.certainty(line)
     if any(seen.observed is OUT_OF_TIME for seen in part.seen):
-        seconds = part.attempt.course.limits.handin_seconds
-        return Explanation(OverTime(seconds), line, sure=sure)
+        return Explanation(OverTime(part.attempt.course.limits.handin_seconds))
     end = next(seen.observed for seen in part.seen if seen.observed.status == Outcome(status))
-    error = line_of_timeout(part, [check.points for check in evidence.checks], end.error)
-    return Explanation(ended(end.status, error, part.attempt.place), line, sure=sure)
+    line = end.error.line if end.error and status == Status.TIMEOUT else None
+    message = ended(end.status, end.error, part.attempt.place)
+    return Explanation(message, evidence.in_cell(line))

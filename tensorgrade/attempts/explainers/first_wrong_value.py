@@ -1,8 +1,8 @@
-"""Explain a wrong answer by the finding of its check and the place where values diverge."""
+"""Explain a wrong answer by the finding of its check and the place where values become wrong."""
 
 import re
 
-from ...messages.message import Message, Sentences
+from ...messages.message import Message, Plain, Sentences
 from ...messages.verdicts import OtherVersion, SeenThenWhere
 from ..attempt import ExerciseAttempt
 from ..verdict import Status
@@ -15,13 +15,12 @@ def explain(evidence: Evidence) -> Explanation | None:
     If the finding has a fault that the text shows, wrong values are only its consequence.
     """
     finding = evidence.finding
-    found = finding.find_divergence() if finding and not finding.fact_line else None
-    said, other = found and found.said, other_version(evidence.part, evidence.status)
-    message = evidence.seen()
+    found = finding.find_where() if finding and not finding.fact_line else None
+    said = Plain(found.said) if found and found.said else None
+    other, message = other_version(evidence.part, evidence.status), evidence.seen()
     if said or other:
-        message = SeenThenWhere(message, Sentences((said or None, other)))
-    line, stage = evidence.place()
-    return Explanation(message, line, stage, evidence.certainty(line))
+        message = SeenThenWhere(message, Sentences((said, other)))
+    return Explanation(message, evidence.line())
 
 
 def other_version(part: ExerciseAttempt, status: Status) -> Message | None:

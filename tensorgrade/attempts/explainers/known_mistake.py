@@ -1,9 +1,7 @@
 """Explain results that match known mistakes."""
 
-from ...judging.divergence import Divergence
 from ...messages.checks import ChangesInput
-from ..mistake_lines import place_of_mistakes
-from ..verdict import Certainty
+from ..where import where_mistakes_are
 from .evidence import Evidence, Explanation
 
 
@@ -11,12 +9,12 @@ def explain(evidence: Evidence) -> Explanation | None:
     """Name the known mistakes."""
     if not evidence.mistakes:
         return None
-    found = place_of_mistakes(evidence.part) or line_that_failed(evidence)
-    line, stage = evidence.place_of(found)
-    return Explanation(evidence.seen(), line, stage, Certainty.NAMED)
+    found = where_mistakes_are(evidence.part)
+    line = found.line if found else line_that_failed(evidence)
+    return Explanation(evidence.seen(), evidence.in_cell(line))
 
 
-def line_that_failed(evidence: Evidence) -> Divergence | None:
+def line_that_failed(evidence: Evidence) -> int | None:
     """Return the line of a fault in the text, a change in place or an error in `__init__`."""
     finding = evidence.finding
     if finding is None:
@@ -26,4 +24,4 @@ def line_that_failed(evidence: Evidence) -> Divergence | None:
         line = diagnosis.line
     if diagnosis.error and diagnosis.error.verb == "construct":
         line = evidence.part.line_of(diagnosis.error)
-    return Divergence(line) if line else None
+    return line

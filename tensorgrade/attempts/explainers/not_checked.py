@@ -3,15 +3,13 @@
 from ...exchange.observation import Outcome
 from ...messages.message import Plain
 from ...messages.verdicts import NotChecked
-from ..verdict import Certainty
 from .evidence import Evidence, Explanation
 
 
 def explain(evidence: Evidence) -> Explanation | None:
     """Say why nothing was checked."""
     if evidence.part.attempt.loaded.status == Outcome.UNREADABLE:
-        return Explanation(Plain(evidence.part.attempt.loaded.reason), sure=Certainty.OBSERVED)
+        return Explanation(Plain(evidence.part.attempt.loaded.reason))
     if evidence.finding is None:
-        sure = None if evidence.part.excused_by else evidence.certainty(None)
-        return Explanation(NotChecked(), sure=sure)
+        return Explanation(NotChecked())
     return None

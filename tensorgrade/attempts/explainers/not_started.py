@@ -1,7 +1,7 @@
 """Explain an exercise that is still the stub."""
 
 from ...messages.details import StillRaises
-from ..verdict import Certainty, Status
+from ..verdict import Status
 from .evidence import Evidence, Explanation
 
 
@@ -12,5 +12,5 @@ def explain(evidence: Evidence) -> Explanation | None:
     diagnosis = evidence.finding.diagnosis if evidence.finding else None
     if diagnosis and isinstance(diagnosis.problem, StillRaises) and diagnosis.line:
         line = evidence.part.attempt.source.line_in_cell(diagnosis.line)
-        return Explanation(evidence.seen(), line, sure=Certainty.PLACED)
-    return Explanation(evidence.seen(), sure=Certainty.OBSERVED)
+        return Explanation(evidence.seen(), line)
+    return Explanation(evidence.seen())

@@ -1,7 +1,7 @@
 """Explain full points."""
 
 from ...messages.message import Clauses
-from ...messages.verdicts import EarlierIsWrong, Right
+from ...messages.verdicts import Right
 from ..verdict import Status
 from .evidence import Evidence, Explanation
 
@@ -10,5 +10,5 @@ def explain(evidence: Evidence) -> Explanation | None:
     """Say that the exercise is right, and name a called earlier exercise that is not."""
     if evidence.status != Status.PASSED:
         return None
-    root = evidence.part.excused_by
-    return Explanation(Clauses((Right(), EarlierIsWrong(root))) if root else Right())
+    earlier = evidence.part.noted if evidence.part.excused_by else None
+    return Explanation(Clauses((Right(), earlier)) if earlier else Right())

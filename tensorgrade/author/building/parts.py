@@ -6,15 +6,12 @@ spread over forks of this process.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, as_completed
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 
-from ...attempts.first_effects import Runnable, first_effects
 from ...course import Chapter, CourseError, each
-from ...exchange.references import stored_traces
 from ...processes import Pool, side_by_side
 from ...project import Project
 from ...recognition.fingerprints import Fingerprint, read_prints, stored_form
@@ -22,7 +19,6 @@ from ..recording.digests import pairs_digest
 from ..recording.references import (
     Recording,
     Rows,
-    observe_program,
     pairs_of,
     tell_apart,
 )
@@ -155,26 +151,11 @@ def make_part(root: str, part: Part, stored: Prints | None, options: BuildOption
         singles = tell_apart(recording, rows)
         if recording.hidden:  # grading makes the pair that it needs
             return Prints(stored_form(singles))
-        prints = with_pairs(recording, rows, singles, stored, options)
-        return replace(prints, effects=effects_of_mistakes(recording))
+        return with_pairs(recording, rows, singles, stored, options)
     except CourseError as error:
         return str(error)
     except Exception as error:  # raised by the course's own code, such as a signature
         return f"{part.key}: recording it ends in {type(error).__name__}: {error}"
-
-
-def effects_of_mistakes(recording: Recording) -> dict[str, dict]:
-    """Return the first effects of each of the author's mistakes, in their stored form, by name."""
-    references = recording.references
-    # Grading reads the traces from a file, which does not hold everything.
-    public = replace(references, traces=stored_traces(references.traces))
-    seen = observe_program(recording.bare, [case for case, _ in public.traced_cases])
-    right, found = Runnable(recording.source, lambda cases: seen), {}
-    for name in recording.mistakes:
-        text = recording.source_of((name,))
-        wrong = Runnable(text, partial(observe_program, recording.program(text)))
-        found[name] = first_effects(recording.exercise, public, right, wrong).as_json()
-    return found
 
 
 def with_pairs(

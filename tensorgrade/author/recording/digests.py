@@ -24,7 +24,7 @@ from .references import Recording
 # The engine's code that records and stores results.
 MADE_WITH = (*RECORDED_WITH, "sources", "attempts/lab.py", "author/recording")
 # The engine's code that finds the first effects of mistakes.
-COMPARED_WITH = ("judging", "attempts/divergence.py", "attempts/first_effects.py")
+COMPARED_WITH = ("judging",)
 
 
 def digest(*texts: str) -> str:

@@ -1,0 +1,44 @@
+"""What a learner reads about hidden cases: known mistakes, or the title of a failed check.
+
+Learner code sees hidden inputs, and it controls everything else that a message could repeat. If
+public cases are wrong too, their finding is told instead: they run in a process that has seen no
+hidden case, and learners see the same with `pytest exercises/`.
+"""
+
+from dataclasses import replace
+
+from ..judging.diagnosis import Diagnosis, Finding, Kind
+from ..messages.verdicts import OnHiddenInputs
+from .attempt import ExerciseAttempt
+from .details.in_text import plain_fact
+from .public_side import public_checks
+from .recognized import mistakes
+from .results import CheckResult, Topic, first_failure
+from .where import where_mistakes_are
+
+
+def as_told(part: ExerciseAttempt, first: CheckResult) -> Finding:
+    """Return the finding that a learner reads instead of the first failed check on hidden cases."""
+    names = {name: part.attempt.fingerprints.messages[name] for name in mistakes(part)}
+    if says_all(part):
+        return Finding("", Diagnosis(Kind.FACT, OnHiddenInputs(first.asks)), names)
+    public = public_checks(part)
+    if first.about != Topic.NAMES:  # reported only if the rest is right on hidden cases
+        public = [check for check in public if check.about != Topic.NAMES]
+    found = first_failure(public)
+    if found is None or found.finding is None:
+        return Finding("", Diagnosis(Kind.FACT, OnHiddenInputs(first.asks)), names)
+    told = found.finding.mistakes
+    return replace(found.finding, mistakes=told if told.keys() == names.keys() else names)
+
+
+def says_all(part: ExerciseAttempt) -> bool:
+    """Return True if a learner reads only one known mistake and its line, which is known.
+
+    Then the public cases need not run. They are needed to put several mistakes in order, or to
+    report a fault in the text or a wrong earlier exercise.
+    """
+    if len(mistakes(part)) != 1 or part.noted:
+        return False
+    _, faulty_line = plain_fact(part) or (None, None)
+    return faulty_line is None and where_mistakes_are(part) is not None

@@ -1,0 +1,286 @@
+"""The line where an exercise goes wrong, on public cases: for known mistakes and for others.
+
+The cases run in a process that has seen no hidden case, so a line says nothing about hidden cases.
+"""
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+
+from ..exchange.cases import Case, spoken_shape
+from ..exchange.observation import Observation, Outcome
+from ..exchange.references import References, Seen
+from ..exchange.traces import read_trace
+from ..judging.submitted_text import SubmittedText
+from ..judging.where import Compared, Where, where_wrong
+from .attempt import ExerciseAttempt, cached_for_file
+from .recognized import mistakes
+
+DEFINES = ("class ", "def ", "async ", "@")
+UnloadedWeights = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
+
+
+@cached_for_file
+def where(part: ExerciseAttempt, raised: bool) -> Where | None:
+    """Return where an exercise goes wrong; None if that is not known.
+
+    raised: look only at cases that end in an error; otherwise at those whose error, if any, has no
+    line.
+    """
+    public = part.attempt.public()
+    if public is None or part.attempt.loaded.status != Outcome.LOADED:
+        return None
+    for seen in in_order_of_interest(part, public, raised):
+        if unloaded := without_weights(seen.case, seen.observed):
+            if made := line_making_one_of(part, seen, unloaded):
+                return made
+            continue  # it ran with other weights, so its values show nothing
+        error = seen.observed.error
+        # If `raised` is False, a case with an error counts only if the error has no line.
+        if raised != bool(error and (raised or error.line is not None)):
+            continue
+        compared = compare(part, seen, public)
+        if compared.trace.cut or (error and (error.verb != "call" or not error.line)):
+            continue
+        line = next(iter(compared.trace.raised), error.line) if error else None
+        found = where_wrong(compared, line, part.attempt.place)
+        if found.line == 0 or part.is_own_line(found.line):
+            return found
+    return None
+
+
+def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool) -> list[Seen]:
+    """Return the results of the cases whose values are traced.
+
+    Cases whose weights could not be loaded come first, because that causes all other faults. If
+    `raised`, they do so only if a weight has a wrong shape. Cases that pass the integer 1 come
+    last, because a wrong reshape may change nothing there.
+    """
+    seen = sorted(public_stages(part, public), key=lambda one: has_size_one(one.case))
+    if not raised or any(one.observed.fact("load", "misshapen", default={}) for one in seen):
+        seen.sort(key=lambda one: not without_weights(one.case, one.observed))
+    return seen
+
+
+def has_size_one(case: Case) -> bool:
+    """Return True if a step of a case passes the integer 1 for an argument."""
+    passed = (step.arguments.values() for step in case.steps)
+    return any(type(value) is int and value == 1 for values in passed for value in values)
+
+
+def public_stages(part: ExerciseAttempt, public: References) -> list[Seen]:
+    """Return the results of the public cases that request intermediate values."""
+    entries = [one for one in public.traced_cases if one[0].exercise == part.name]
+    observed = part.attempt.run_public([case for case, _ in entries])
+    return [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
+
+
+def compare(part: ExerciseAttempt, seen: Seen, public: References) -> Compared:
+    """Return the comparison of the exercise's values on a public case with the solution's."""
+    trace = read_trace(seen.observed).attributed_to(part.is_own_line)
+    return Compared(seen, trace, public.traces[seen.case.id])
+
+
+# --- known mistakes ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Made:
+    """The solution with known mistakes.
+
+    edited: its lines that the solution does not have. seen: its results on traced public cases.
+    """
+
+    text: SubmittedText
+    edited: frozenset[int]
+    seen: list[Seen]
+
+
+@cached_for_file
+def where_mistakes_are(part: ExerciseAttempt) -> Where | None:
+    """Return the line of the recognized mistakes; None if it is not certain.
+
+    That is the line that makes the same attribute in `__init__`, or that computes the same wrong
+    value as the solution with the mistakes; if there is none, the only line with the same code, or
+    the line on which all cases go wrong.
+    """
+    public, names = part.attempt.public(), mistakes(part)
+    made = solution_with(part, names, public) if names and public else None
+    if public is None or made is None:
+        return None
+    if line := line_making_the_same(part, made):
+        return Where(line)
+    sure, maybe = Counter[int](), Counter[int]()  # lines; 0 for none
+    for seen, theirs in zip(public_stages(part, public), made.seen, strict=True):
+        line, is_sure = line_on(part, seen, theirs, made.edited, public)
+        (sure if is_sure else maybe)[line] += 1
+    del sure[0], maybe[0]
+    if sure:  # simple cases, such as with size 1, may mislead
+        return Where(max(sure, key=lambda line: (sure[line], -line)))
+    if line := line_with_the_same_code(part, made):
+        return Where(line)
+    return Where(next(iter(maybe))) if len(maybe) == 1 else None
+
+
+def solution_with(part: ExerciseAttempt, names: tuple[str, ...], public: References) -> Made | None:
+    """Run the solution with known mistakes on the traced public cases; None without a solution."""
+    pairs = part.attempt.pairs()
+    if pairs is None or not all(name in pairs.sources.edits[part.name] for name in names):
+        return None
+    program = pairs.made(part.name, names)
+    entries = [one for one in public.traced_cases if one[0].exercise == part.name]
+    observed = pairs.lab.run(program, [case for case, _ in entries])
+    pairs.lab.end(program)
+    before, text = pairs.sources.text.splitlines(), SubmittedText(program.text.text)
+    matcher = difflib.SequenceMatcher(None, before, text.lines, autojunk=False)
+    # If lines are missing, the line that follows counts.
+    edited = frozenset(
+        line
+        for kind, _, _, first, last in matcher.get_opcodes()
+        if kind != "equal"
+        for line in range(first + 1, max(last, first + 1) + 1)
+    )
+    seen = [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
+    return Made(text, edited, seen)
+
+
+def line_on(
+    part: ExerciseAttempt, seen: Seen, theirs: Seen, edited: frozenset[int], public: References
+) -> tuple[int, bool]:
+    """Return the line that a case shows, or 0, and True if it does what the mistakes do.
+
+    theirs: the result of the solution with the mistakes.
+    """
+    if error := seen.observed.error:
+        line = part.attempt.submitted.with_source_line(error).line or 0
+        other = theirs.observed.error
+        same = other and other.type == error.type and other.line in edited
+        return (line if same and part.is_own_line(line) else 0), True
+    if unloaded := without_weights(seen.case, seen.observed):
+        making = line_making_one_of(part, seen, unloaded)
+        return (making.line if making else 0), False
+    compared = compare(part, seen, public)
+    values = wrong_values(theirs, edited, public)
+    if (at := compared.holding(values)) is not None:
+        lost = compared.first_wrong([at])
+        return compared.stages[at if lost is None else lost].line, True
+    lost = compared.first_wrong(compared.wrong_results()) if values else None
+    if lost is None or not all(compared.known[at] for at in compared.stages[lost].inputs):
+        return 0, False
+    return compared.stages[lost].line, False
+
+
+def wrong_values(seen: Seen, edited: frozenset[int], public: References) -> list[torch.Tensor]:
+    """Return what the mistakes compute: the values of edited lines that no right answer has."""
+    if seen.observed.error or without_weights(seen.case, seen.observed):
+        return []
+    compared = Compared(seen, read_trace(seen.observed), public.traces[seen.case.id])
+    return [
+        stage.value
+        for stage, known in zip(compared.stages, compared.known, strict=True)
+        if known is False and stage.line in edited and stage.value is not None
+    ]
+
+
+def line_making_the_same(part: ExerciseAttempt, made: Made) -> int:
+    """Return the line of `__init__` that assigns an attribute as an edited line does; or 0."""
+    own, lines = part.attempt.submitted, counted_lines(part)
+    found = (own.making(f"self.{name}", lines) for name in attributes(made))
+    return next((line for line in found if own.is_making(line)), 0)
+
+
+def attributes(made: Made) -> Iterator[str]:
+    """Yield the attributes of `self` that edited lines of `__init__` assign."""
+    for line in sorted(made.edited):
+        target = re.match(r"\s*self\.(\w+)\s*[=:]", made.text.code(line))
+        if target and made.text.is_making(line):
+            yield target[1]
+
+
+def line_with_the_same_code(part: ExerciseAttempt, made: Made) -> int:
+    """Return the only line of the learner's definition with the code of an edited line; or 0."""
+    own = part.attempt.submitted
+    texts = {made.text.code(line).strip() for line in made.edited} - {""}
+    found = [line for line in counted_lines(part) if own.code(line).strip() in texts]
+    return found[0] if len(found) == 1 else 0
+
+
+# --- weights that could not be loaded ---------------------------------------------------------
+
+
+def without_weights(case: Case, seen: Observation) -> UnloadedWeights:
+    """Return the parameters that could not receive a case's weights, with the learner's shapes.
+
+    The shape is None if the parameter is missing, unexpected or shared with another one.
+    """
+    misshapen: dict = seen.fact("load", "misshapen", default={})
+    missing: list = seen.fact("load", "missing", default=[])
+    told: UnloadedWeights = [
+        (name, shape)
+        for name, shape in misshapen.items()
+        if isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
+    ]
+    told += [(name, None) for name in missing if isinstance(name, str)]
+    unexpected: list = seen.fact("load", "unexpected", default=[])
+    more = [(name, None) for name in unexpected if isinstance(name, str)]
+    tied: dict = seen.fact("load", "tied", default={})
+    told += [(name, None) for name in list(tied)[:1] if isinstance(name, str)]
+    return [one for one in told if one[0] in case.weights] + more
+
+
+def line_making_one_of(
+    part: ExerciseAttempt, seen: Seen, unloaded: UnloadedWeights
+) -> Where | None:
+    """Return the line that creates a part with a weight of a wrong shape.
+
+    If all shapes are right, return the line of the only part whose weights did not load; None if
+    there are several such parts.
+    """
+    parts = {name.partition(".")[0] for name, _ in unloaded}
+    misshapen = [one for one in unloaded if one[1] is not None]
+    chosen = misshapen or (unloaded if len(parts) == 1 else [])
+    return line_making(part, seen, *chosen[0]) if chosen else None
+
+
+def line_making(
+    part: ExerciseAttempt, seen: Seen, parameter: str, shape: list[int] | None
+) -> Where | None:
+    """Return the line that creates the part of the module that holds a parameter.
+
+    shape: the learner's shape, if it is wrong; None if the parameter is missing or unexpected.
+    """
+    own = own_name(parameter, seen.observed)
+    owner, _, inner = own.partition(".")
+    line = part.attempt.submitted.making(f"self.{owner}", counted_lines(part))
+    if not line:
+        return None
+    place = part.attempt.place(line)
+    if shape is None:
+        return Where(line, f"{place.capitalize()} makes `{owner}`.")
+    right = tuple(seen.case.tensors[seen.case.weights[parameter]].shape)
+    # A name deeper inside belongs to a class that may not be the learner's.
+    deep = sum(not word.isdigit() for word in inner.split(".")) > 1
+    what = "a weight in it" if deep else f"`{own}`" if inner else "it"
+    sizes = f"has shape {spoken_shape(shape)}; {spoken_shape(right)} is expected"
+    return Where(line, f"{place.capitalize()} makes `{owner}`: {what} {sizes}.")
+
+
+def own_name(parameter: str, observed: Observation) -> str:
+    """Return the learner's name of a parameter."""
+    told: dict = observed.fact("names", "understood", default={})
+    for asked, own in told.items():
+        if isinstance(own, str) and f"{parameter}.".startswith(f"{asked}."):
+            return own + parameter.removeprefix(asked)
+    return parameter
+
+
+def counted_lines(part: ExerciseAttempt) -> list[int]:
+    """Return the lines that define the exercise, without an older definition that is replaced."""
+    text, spans = part.attempt.submitted, part.own_lines
+    starts = [n for n, (first, _) in enumerate(spans) if text.code(first).startswith(DEFINES)]
+    spans = spans[starts[-1] :] if starts else spans
+    return [line for first, last in spans for line in range(first, last + 1)]

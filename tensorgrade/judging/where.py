@@ -1,0 +1,246 @@
+"""Where an answer goes wrong on a public case: its first value that no right answer has.
+
+A trace holds the values that a call computes, each with its line and the values it was made from.
+The solution's trace says which values are right. Any other value is wrong only if a wrong result
+was made from it; otherwise it shows another method.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+
+from ..exchange.references import Seen
+from ..exchange.traces import Stage, Trace
+
+HIDDEN = -1e6  # entries below this are hidden places, such as -inf
+CLOSE = 2e-5  # the relative difference that counts as rounding
+MOST_REACHED = 4  # names of right values in a sentence
+MOST_CASES = 200  # traces (one for each case) whose prepared values are cached
+RESHAPES = {"view", "reshape", "flatten", "unflatten"}
+# Operations that move numbers and change none: a mistake would be on the line that uses the result.
+MOVES = RESHAPES | {
+    *("T", "mT", "t", "transpose", "permute", "swapaxes", "swapdims", "movedim", "moveaxis"),
+    *("__getitem__", "split", "chunk", "unbind", "unsqueeze", "squeeze", "expand", "contiguous"),
+}
+
+
+@dataclass(frozen=True)
+class Where:
+    """The line where an answer goes wrong, and a sentence to its learner, or "".
+
+    raised: True if it is the line of an error, which is reported already.
+    """
+
+    line: int
+    said: str = ""
+    raised: bool = False
+
+
+class RightValues:
+    """The values of the solution's trace on one case, prepared for searching."""
+
+    def __init__(self, trace: Trace):
+        self.by_shape: dict[torch.Size, list[tuple[torch.Tensor, tuple[str, ...]]]] = {}
+        self.numbers: dict[int, list[torch.Tensor]] = {}  # by their count, in order
+        values = [stage.value for stage in trace.stages if stage.value is not None]
+        self.shapes = {value.squeeze().shape for value in values}
+        self.overflows = any(map(overflows, values))
+        for stage in trace.stages:
+            if stage.value is not None and tells(stage.value):
+                value = normal(stage.value)
+                self.by_shape.setdefault(value.shape, []).append((value, stage.names))
+                self.numbers.setdefault(value.numel(), []).append(value.flatten().sort().values)
+
+    def names(self, value: torch.Tensor) -> tuple[str, ...] | None:
+        """Return the names of a normal value; None if no right answer has it."""
+        known = self.by_shape.get(value.shape, ())
+        return next((names for one, names in known if is_close(value, one)), None)
+
+    def has_numbers(self, value: torch.Tensor) -> bool:
+        """Return True if a right value has the same numbers, in any order and shape."""
+        numbers = value.flatten().sort().values
+        return any(is_close(numbers, one) for one in self.numbers.get(len(numbers), ()))
+
+    def has_slice(self, value: torch.Tensor) -> bool:
+        """Return True if a value is a slice of a right one, as in loops."""
+        return any(
+            is_close(value, part)
+            for shape, known in self.by_shape.items()
+            if len(shape) == value.ndim + 1
+            for dim in range(len(shape))
+            if shape[:dim] + shape[dim + 1 :] == value.shape
+            for one, _ in known
+            for part in one.unbind(dim)
+        )
+
+
+@lru_cache(maxsize=MOST_CASES)
+def right_values(trace: Trace) -> RightValues:
+    """Return the prepared values of a solution's trace, which serve every learner."""
+    return RightValues(trace)
+
+
+class Compared:
+    """A trace compared with the solution's on a case. Places are indices in its stages.
+
+    known: for each value, True if right answers have it, False if none has, and None if it is not
+    reported or has equal numbers only, which say nothing.
+    """
+
+    def __init__(self, seen: Seen, trace: Trace, reference: Trace):
+        self.case = seen.case
+        self.asked = [t for name, t in seen.expected.tensors.items() if name.startswith("result")]
+        self.trace, self.stages, self.right = trace, trace.stages, right_values(reference)
+        self.known = [self.is_known(stage) for stage in self.stages]
+
+    def is_known(self, stage: Stage) -> bool | None:
+        """Return an entry of `known`."""
+        if stage.line == 0:
+            return True
+        right = self.right
+        if stage.value is not None and overflows(stage.value) and not right.overflows:
+            return False
+        if stage.value is None or not tells(stage.value):
+            return None
+        value = normal(stage.value)
+        if right.names(value) is not None:
+            return True
+        if stage.operation in MOVES and right.has_numbers(value):
+            # A reshape to the shape of a right value has put the numbers in wrong places.
+            return stage.operation not in RESHAPES or value.shape not in right.by_shape
+        return right.has_slice(value)
+
+    def first_wrong(self, places: Iterable[int]) -> int | None:
+        """Return the first wrong value on the paths to these places, or None.
+
+        A path ends at a right value.
+        """
+        region = self.region(places, lambda at: not self.known[at])
+        return next((at for at in region if self.known[at] is False), None)
+
+    def first_misfit(self, places: Iterable[int]) -> int | None:
+        """Return the first value on the paths to these places whose shape no right value has."""
+        return next(iter(self.region(filter(self.is_misfit, places), self.is_misfit)), None)
+
+    def region(self, places: Iterable[int], holds: Callable[[int], bool]) -> list[int]:
+        """Return places and those on the paths to them as long as something holds, in order."""
+        left = [*places]
+        region = set(left)
+        while left:
+            new = {at for at in self.stages[left.pop()].inputs if holds(at)} - region
+            region |= new
+            left += new
+        return sorted(at for at in region if self.stages[at].line)
+
+    def wrong_results(self) -> list[int]:
+        """Return the places of the returned values that are not the expected ones."""
+        returned = self.trace.returned
+        if len(returned) != len(self.asked):
+            return [*returned]
+        values = [self.stages[at].value for at in returned]
+        pairs = zip(returned, values, self.asked, strict=True)
+        return [
+            at
+            for at, value, right in pairs
+            if value is not None and not (value.shape == right.shape and is_same(value, right))
+        ]
+
+    def holding(self, values: list[torch.Tensor]) -> int | None:
+        """Return the first place where a line of the answer computes one of these values.
+
+        The parts of a tensor that a loop runs over do not count: every loop over it has them.
+        """
+        own = (
+            at
+            for at, stage in enumerate(self.stages)
+            if stage.line and not stage.inside and stage.operation != "unbind"
+        )
+        return next((at for at in own if is_among(self.stages[at].value, values)), None)
+
+    def is_misfit(self, at: int) -> bool:
+        """Return True if no right value has the shape of a value; sizes of 1 do not count."""
+        value = self.stages[at].value
+        return value is not None and value.squeeze().shape not in self.right.shapes
+
+    def reached(self, before: int) -> Iterator[tuple[str, int]]:
+        """Yield the names of right values that the answer computes before a place, with lines."""
+        given = self.case.tensors.values()
+        for stage in self.stages[:before]:
+            value = stage.value
+            if not stage.line or value is None or not tells(value) or is_among(value, given):
+                continue
+            if names := self.right.names(normal(value)):
+                yield names[0], stage.line
+
+
+def where_wrong(compared: Compared, error_line: int | None, place: Callable[[int], str]) -> Where:
+    """Return where an answer goes wrong on a case; the line is 0 if that is not known.
+
+    error_line: of the error that ended the case, if one did. place: what the learner calls a line.
+    """
+    stages = compared.stages
+    if error_line:
+        cause = compared.first_misfit(compared.trace.failed)
+        if cause is None or stages[cause].line == error_line:
+            return Where(error_line, said_before(compared, len(stages), place), raised=True)
+        return Where(stages[cause].line, said(compared, cause, place))
+    roots = compared.wrong_results()
+    if (lost := compared.first_wrong(roots)) is not None:
+        return Where(stages[lost].line, said(compared, lost, place))
+    # The values are right. If the result is not, something is missing before it is returned.
+    missing = roots or (compared.asked and not compared.trace.returned)
+    return Where(compared.trace.last if missing else 0, said_before(compared, len(stages), place))
+
+
+def said(compared: Compared, at: int, place: Callable[[int], str]) -> str:
+    """Return the sentences about the first wrong value."""
+    line = compared.stages[at].line
+    before = said_before(compared, at, place)
+    if before:
+        return f"{before} Then they become wrong on {place(line)}."
+    return f"Your values become wrong on {place(line)}."
+
+
+def said_before(compared: Compared, at: int, place: Callable[[int], str]) -> str:
+    """Return the sentence about the right values before a place; "" if none has a name."""
+    reached = dict(compared.reached(at))
+    if not reached:
+        return ""
+    names = ", ".join([*reached][-MOST_REACHED:])
+    return f"Up to {place(max(reached.values()))} your values are right: {names}."
+
+
+def tells(value: torch.Tensor) -> bool:
+    """Return True if a value has different numbers, so that it is not a constant."""
+    return value.numel() > 1 and bool((value != value.flatten()[0]).any())
+
+
+def overflows(value: torch.Tensor) -> bool:
+    """Return True if a value holds NaN or plus infinity."""
+    return bool((value.isnan() | (value == torch.inf)).any())
+
+
+def normal(value: torch.Tensor) -> torch.Tensor:
+    """Return a value in float64 without dimensions of size 1; hidden places become -inf."""
+    value = value.double().squeeze()
+    return value.masked_fill(value < HIDDEN, -torch.inf).nan_to_num(nan=7e77, neginf=-torch.inf)
+
+
+def is_close(value: torch.Tensor, other: torch.Tensor) -> bool:
+    """Return True if two normal values of a shape are equal up to rounding."""
+    finite = other[other.isfinite()]
+    room = CLOSE * (finite.abs().max() if finite.numel() else 1.0)
+    return bool(((value == other) | ((value - other).abs() <= room)).all())
+
+
+def is_same(value: torch.Tensor, other: torch.Tensor) -> bool:
+    """Return True if two values are equal up to rounding and dimensions of size 1."""
+    value, other = normal(value), normal(other)
+    return value.shape == other.shape and is_close(value, other)
+
+
+def is_among(value: torch.Tensor | None, others: Iterable[torch.Tensor]) -> bool:
+    """Return True if a value is the same as one of some others."""
+    return value is not None and any(is_same(value, other) for other in others)
