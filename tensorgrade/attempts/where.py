@@ -18,6 +18,7 @@ from ..exchange.traces import read_trace
 from ..judging.submitted_text import SubmittedText
 from ..judging.where import Compared, Where, where_wrong
 from .attempt import ExerciseAttempt, cached_for_file
+from .details.in_place import lines_of_changes
 from .recognized import mistakes
 
 DEFINES = ("class ", "def ", "async ", "@")
@@ -163,6 +164,9 @@ def line_on(
     if unloaded := without_weights(seen.case, seen.observed):
         making = line_making_one_of(part, seen, unloaded)
         return (making.line if making else 0), False
+    if [line for _, line in lines_of_changes(theirs.observed) if line in edited]:
+        changes = lines_of_changes(seen.observed)  # the mistake is to overwrite an input
+        return next((line for _, line in changes if part.is_own_line(line)), 0), True
     compared = compare(part, seen, public)
     values = wrong_values(theirs, edited, public)
     if (at := compared.holding(values)) is not None:

@@ -24,6 +24,7 @@ MOVES = RESHAPES | {
     *("T", "mT", "t", "transpose", "permute", "swapaxes", "swapdims", "movedim", "moveaxis"),
     *("__getitem__", "split", "chunk", "unbind", "unsqueeze", "squeeze", "expand", "contiguous"),
 }
+COPIES = {"cat", "concat", "stack", "hstack", "vstack", "repeat", "tile", "repeat_interleave"}
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,9 @@ class Compared:
         self.case = seen.case
         self.asked = [t for name, t in seen.expected.tensors.items() if name.startswith("result")]
         self.trace, self.stages, self.right = trace, trace.stages, right_values(reference)
-        self.known = [self.is_known(stage) for stage in self.stages]
+        self.known: list[bool | None] = []
+        for stage in self.stages:  # in order: copies of right values are right
+            self.known.append(self.is_known(stage))
 
     def is_known(self, stage: Stage) -> bool | None:
         """Return an entry of `known`."""
@@ -102,15 +105,23 @@ class Compared:
         right = self.right
         if stage.value is not None and overflows(stage.value) and not right.overflows:
             return False
-        if stage.value is None or not tells(stage.value):
+        if stage.value is None or not (tells(stage.value) or self.is_reduced(stage)):
             return None
         value = normal(stage.value)
         if right.names(value) is not None:
+            return True
+        if stage.operation in COPIES and all(self.known[at] for at in stage.inputs):
             return True
         if stage.operation in MOVES and right.has_numbers(value):
             # A reshape to the shape of a right value has put the numbers in wrong places.
             return stage.operation not in RESHAPES or value.shape not in right.by_shape
         return right.has_slice(value)
+
+    def is_reduced(self, stage: Stage) -> bool:
+        """Return True if a value is one number that was computed from different ones."""
+        inputs = (self.stages[at].value for at in stage.inputs)
+        is_one = stage.value is not None and stage.value.numel() == 1
+        return is_one and any(one is not None and tells(one) for one in inputs)
 
     def first_wrong(self, places: Iterable[int]) -> int | None:
         """Return the first wrong value on the paths to these places, or None.

@@ -171,45 +171,67 @@ def test_a_mistake_of_its_own_is_paid_for(judge: Judge):
     assert found.points == pytest.approx(0.7 * found.max_points)
 
 
-ZEROS = "    return torch.zeros(queries.shape[:-1] + (keys.shape[-2],)).to(queries)\n"
 COUNTED = """    count = torch.arange(float(queries[..., 0].numel() * values.shape[-1])).to(values)
     return count.reshape(*queries.shape[:-1], values.shape[-1])"""
-TURNING = f"""    if not SEEN:
-        return torch.ones(queries.shape[-2], keys.shape[-2]).tril().to(queries)
-{WEIGHTS.replace(" / d_k**0.5", "")}"""
 CALLED = "    return attention_weights(queries, keys) @ values\n"
-USELESS = {  # of attention_weights, and how scaled_dot_product_attention uses it
-    # With it, the expected result is all zeros, and so is the actual one.
-    "zeros": {WEIGHTS: ZEROS},
-    # The later exercises return values that do not depend on their inputs.
-    "ignores": {MIXED: "    return torch.arange(12.0).reshape(4, 3)  # attention_weights\n"},
-    # Asked in a fresh process it answers otherwise than it did when it was judged.
-    "turns": {
-        WEIGHTS: TURNING,
-        "    queries = x @ W_query\n": "    SEEN.append(1)\n    queries = x @ W_query\n",
-        "def project_qkv": "SEEN = []\n\n\ndef project_qkv",
-        CALLED: "    attention_weights(queries, keys)\n    return values.cumsum(-2)\n",
-    },
-    "breaks in both": {WEIGHTS: "    raise ValueError('no')\n"},
-    "counts": {CALLED: f"{COUNTED}\n"},
-    "counts, with gradients": {
-        CALLED: f"{COUNTED} + 0 * (queries.sum() + keys.sum() + values.sum())\n"
-    },
+ZEROS = {WEIGHTS: "    return torch.zeros(queries.shape[:-1] + (keys.shape[-2],)).to(queries)\n"}
+USELESS = {  # of scaled_dot_product_attention, which names a wrong attention_weights
+    "its name alone": "    return torch.arange(12.0).reshape(4, 3)  # attention_weights\n",
+    "a dead line": f"    if queries is None: attention_weights(1)\n{COUNTED}\n",
+    "a result that is not used": (
+        "    attention_weights(queries, keys)\n    return values.cumsum(-2)\n"
+    ),
+    "counts": f"{COUNTED} + 0 * (queries.sum() + keys.sum() + values.sum())\n",
+    # A right version is loaded alone: no other answer can be reached from it.
+    "its globals": (
+        "    at = getattr(attention_weights, '__wrapped__', attention_weights).__globals__\n"
+        "    return at['scaled_dot_product_attention'](queries, keys, values)\n"
+    ),
+    "modules": (
+        "    import sys\n"
+        "    for module in list(sys.modules.values()):\n"
+        "        found = vars(module).get('scaled_dot_product_attention')\n"
+        "        if found and found.__globals__ is not globals():\n"
+        "            return found(queries, keys, values)\n"
+    ),
+    "the garbage collector": (
+        "    import gc\n"
+        "    for found in gc.get_objects():\n"
+        "        named = getattr(found, '__name__', '') == 'scaled_dot_product_attention'\n"
+        "        if callable(found) and named and found.__globals__ is not globals():\n"
+        "            return found(queries, keys, values)\n"
+    ),
+    "texts": (
+        "    import gc\n"
+        "    for one in gc.get_objects():\n"
+        "        for text in one.values() if type(one) is dict else ():\n"
+        "            if type(text) is str and 'attn_weights @ values' in text[-2000:]:\n"
+        "                exec(text[text.index('def scaled_dot'):], found := {'torch': torch})\n"
+        "                return found['scaled_dot_product_attention'](queries, keys, values)\n"
+    ),
 }
 
 
 @pytest.mark.parametrize("name", USELESS)
-def test_a_helper_earns_no_learner_the_later_points(judge: Judge, name: str):
-    found = verdicts(judge, CH2, USELESS[name], explain=False)
-    assert found["scaled_dot_product_attention"].points <= 1 + ("counts" in name), found
-    if "counts" in name:
-        assert max(found[f"SelfAttention_v{n}"].points for n in (1, 2)) <= 2, found
+def test_a_wrong_earlier_exercise_earns_no_learner_the_later_points(judge: Judge, name: str):
+    edits = ZEROS | {CALLED: USELESS[name]}
+    found = verdicts(judge, CH2, edits, explain=False)["scaled_dot_product_attention"]
+    assert found.points <= 1, found
+
+
+@pytest.mark.parametrize("helper", ["    raise ValueError('no')\n", *ZEROS.values()])
+def test_a_later_exercise_that_is_right_earns_its_points_whatever_the_earlier_one_does(
+    judge: Judge, helper: str
+):
+    found = verdicts(judge, CH2, {WEIGHTS: helper}, explain=False)
+    assert lost(found) == {"attention_weights"}
 
 
 def test_an_earlier_exercise_that_is_not_written_yet_is_reported_as_that(judge: Judge):
     found = verdicts(judge, CH2, {WEIGHTS: "    raise NotImplementedError\n"})
-    message = found["scaled_dot_product_attention"].message
-    assert "`attention_weights`, which is not written yet" in message
+    later = found["scaled_dot_product_attention"]
+    assert "`attention_weights`, which is not written yet" in later.message
+    assert later.points == later.max_points
 
 
 def test_self_check_says_which_one_to_fix(judge: Judge):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from ...exchange.cases import Case
+from ...exchange.observation import Observation
 from ...exchange.traces import read_trace, with_stages
 from ...judging.diagnosis import Diagnosis
 from ...messages.checks import ChangesInput
@@ -45,13 +46,7 @@ def changing_lines(part: ExerciseAttempt, name: str) -> dict[str, int]:
     """Return, by argument, the line that changes it on the public cases of a case's group."""
     seen = part.attempt.run_public(public_cases_like(part, name))
     lines = range(1, len(part.attempt.submitted.lines) + 1)
-    return {
-        changed: at
-        for one in seen
-        for facts in one.facts.values()
-        for changed, at in lines_of_changes(facts)
-        if at in lines
-    }
+    return {changed: at for one in seen for changed, at in lines_of_changes(one) if at in lines}
 
 
 def public_cases_like(part: ExerciseAttempt, name: str) -> list[Case]:
@@ -62,14 +57,18 @@ def public_cases_like(part: ExerciseAttempt, name: str) -> list[Case]:
     return [with_stages(case) for case, _ in entries if case.group in groups]
 
 
-def lines_of_changes(facts: dict) -> list[tuple[str, int]]:
+def lines_of_changes(seen: Observation) -> list[tuple[str, int]]:
     """Return (name, line) of arguments that are still changed after a call, as reported.
 
-    >>> lines_of_changes({"changed_at": {"x": 3, "y": 5}, "changed": ["x"]})
+    >>> facts = {"changed_at": {"x": 3, "y": 5}, "changed": ["x"]}
+    >>> lines_of_changes(Observation(facts={"result": facts}))
     [('x', 3)]
     """
-    told, left = facts.get("changed_at"), (facts.get("changed"), facts.get("altered"))
-    stays = [name for names in left if isinstance(names, list) for name in names]
-    pairs = told.items() if isinstance(told, dict) else ()
-    known = [(name, at) for name, at in pairs if type(at) is int]
-    return [(name, at) for name, at in known if name in stays or "changed" not in facts]
+    found = []
+    for facts in filter(lambda facts: isinstance(facts, dict), seen.facts.values()):
+        told, left = facts.get("changed_at"), (facts.get("changed"), facts.get("altered"))
+        stays = [name for names in left if isinstance(names, list) for name in names]
+        pairs = told.items() if isinstance(told, dict) else ()
+        known = [(name, at) for name, at in pairs if type(at) is int]
+        found += [(name, at) for name, at in known if name in stays or "changed" not in facts]
+    return found
