@@ -1,19 +1,15 @@
-"""Find several known mistakes at once: look them up on public cases, prove them on hidden ones.
+"""Find several known mistakes at once: propose sets of them, and prove each on hidden cases.
 
-There are so many pairs of mistakes that their fingerprints are stored for public cases only. The
-few pairs that fit there are made from the solution and run in this process on hidden cases. Their
-results are compared with those of the learner's code.
-
-Three mistakes at once are searched as a pair and a third one. The pair must explain every case that
-the third mistake leaves right. If the third changes only facts, such as an overwritten input, the
-pair must explain all numbers instead. Then all three are made from the solution and run.
+Proposed are the pairs whose stored fingerprints match on public cases, and then sets of two and
+three in which each mistake explains the cases that the others leave right. A set is proved if the
+solution with these mistakes, which runs in this process, gives exactly the learner's results.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from itertools import chain, combinations, islice, permutations
+from dataclasses import dataclass, field
+from itertools import combinations, permutations
 from pathlib import Path
 
 from ..course import CourseError
@@ -22,7 +18,6 @@ from ..exchange.observation import Outcome
 from ..exchange.references import Seen
 from ..folders import SOURCES
 from ..recognition.fingerprints import (
-    ENOUGH,
     Fingerprint,
     Fingerprints,
     Names,
@@ -30,7 +25,6 @@ from ..recognition.fingerprints import (
     as_stored,
     imprints_of,
     read_text,
-    right_imprints,
 )
 from ..recognition.imprints import Imprint
 from ..recognition.mistakes import EditError, Edits, Mistake, make
@@ -38,10 +32,10 @@ from ..recognition.signatures import UNSEEN, Signature, imprint
 from ..sources.program import Program
 from .lab import Lab
 
-MOST_SHOWN = 8  # combinations that match on public cases and are then tried on hidden cases
-MOST_TRIES = 20  # combinations of two, and of three, that are made and run for one submission
+MOST_SHOWN = 8  # sets that explain the results; with so many, none is certain
+MOST_TRIES = 20  # sets of two, and of three, that are made and run for one submission
 MOST_IMPRINTS = 50_000  # of combinations on cases in memory
-ENOUGH_FOR_TWO = 2  # wrong cases on which only one of the two mistakes has an effect
+ENOUGH_WRONG = 2  # wrong cases on which only one of several mistakes has an effect
 
 
 @dataclass(frozen=True)
@@ -102,29 +96,22 @@ class Pairs:
     lab: Lab
     made_imprints: dict[tuple[Names, int], tuple[Case, Imprint]] = field(default_factory=dict)
 
-    def looked_up(self, exercise: str, run: Callable[[], list[Seen]]) -> Iterator[Iterator[Names]]:
-        """Yield mistakes that give the same results on all public cases, in two groups.
+    def stored(self, exercise: str, run: Callable[[], list[Seen]]) -> list[Names]:
+        """Return the pairs of mistakes that give the same results on all public cases.
 
-        The first group has the stored pairs. The second has other pairs and sets of three, which
-        are made from the solution and run. run: returns the attempt's results on these cases, or []
-        if one gave no result.
+        run: returns the attempt's results on these cases, or [] if one gave no result.
         """
         prints = self.prints.by_exercise.get(exercise, [])
         pairs = [p for p in prints if len(p.mistakes) == 2]
         seen = run() if pairs else []
-        if not seen or any(one.observed.status == Outcome.UNREACHED for one in seen):
-            return
-        imprints, right = imprints_of(seen, self.own), right_imprints(seen, self.own)
-        yield (p.mistakes for p in pairs if all(agrees(p, case, imprints) for case in imprints))
-        known = self.sources.edits[exercise]
-        singles = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
-        twos = two_that_fit(singles, imprints, right)
-        threes = chain(
-            with_other_facts(pairs, singles, imprints, right),
-            with_a_third(pairs, singles, imprints, right),
-        )
-        tries = chain(twos[:MOST_TRIES], islice(threes, MOST_TRIES))
-        yield (names for names in tries if self.proved(exercise, names, seen))
+        if any(one.observed.status == Outcome.UNREACHED for one in seen):
+            return []
+        imprints = imprints_of(seen, self.own)
+        return [
+            p.mistakes
+            for p in pairs
+            if seen and all(agrees(p, case, imprints) for case in imprints)
+        ]
 
     def proved(self, exercise: str, names: Names, seen: list[Seen]) -> bool:
         """Return True if the solution with these mistakes gives the results of every case."""
@@ -161,71 +148,23 @@ class Pairs:
         return found
 
 
-def two_that_fit(
-    singles: list[Fingerprint], imprints: dict[str, Imprint], right: dict[str, Imprint]
+def explaining(
+    size: int,
+    singles: list[Fingerprint],
+    imprints: dict[str, Imprint],
+    right: dict[str, Imprint],
 ) -> list[Names]:
-    """Return pairs in which each explains all cases that the other leaves right, the best first.
+    """Return sets of so many mistakes in which each explains the cases that the others leave right.
 
-    Stored pairs do not include all: some look like a single mistake on public cases.
+    Enough of these cases must be wrong. The sets that explain most come first.
     """
     wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
-    by_name = {p.mistakes: p for p in singles}
+    by_name = {p.mistakes[0]: p for p in reversed(singles)}
     left = {n: {case for case in imprints if agrees(p, case, right)} for n, p in by_name.items()}
     same = {n: {case for case in imprints if agrees(p, case, imprints)} for n, p in by_name.items()}
-    found = {
-        one + other: len((left[one] | left[other]) & wrong)
-        for one, other in combinations(left, 2)
-        if left[one] <= same[other] and left[other] <= same[one]
-    }
-    enough = [names for names, count in found.items() if count >= ENOUGH_FOR_TWO]
-    return sorted(enough, key=lambda names: -found[names])
-
-
-def with_a_third(
-    pairs: list[Fingerprint],
-    singles: list[Fingerprint],
-    imprints: dict[str, Imprint],
-    right: dict[str, Imprint],
-) -> Iterator[Names]:
-    """Yield pairs and a third mistake, if the pair explains all cases that the third leaves right.
-
-    Enough of these cases must be wrong. Combinations that explain more of them come first.
-    """
-    wrong = {case for case, one in imprints.items() if not right[case].matches(one)}
-    left = [({case for case in imprints if agrees(p, case, right)}, p) for p in singles]
-    enough = [one for one in left if len(one[0] & wrong) >= ENOUGH]
-    known: set[frozenset[str]] = set()
-    for cases, third in sorted(enough, key=lambda one: -len(one[0] & wrong)):
-        for pair in pairs:
-            names = pair.mistakes + third.mistakes
-            if third.mistakes[0] in pair.mistakes or frozenset(names) in known:
-                continue
-            if all(agrees(pair, case, imprints) for case in cases):
-                known.add(frozenset(names))
-                yield names
-
-
-def with_other_facts(
-    pairs: list[Fingerprint],
-    singles: list[Fingerprint],
-    imprints: dict[str, Imprint],
-    right: dict[str, Imprint],
-) -> Iterator[Names]:
-    """Yield pairs that explain all numbers, with a third mistake that changes only facts.
-
-    The facts of the third, such as overwritten inputs, may be in every case.
-    """
-    thirds = [p for p in singles if have_numbers_of(p, right)]
-    for pair in pairs if thirds else []:
-        if have_numbers_of(pair, imprints):
-            yield from (
-                pair.mistakes + p.mistakes for p in thirds if p.mistakes[0] not in pair.mistakes
-            )
-
-
-def have_numbers_of(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:
-    """Return True if a fingerprint has the same numbers as these imprints; ignore the words."""
-    return fingerprint.imprints.keys() == imprints.keys() and all(
-        one.matches(replace(imprints[case], words=one.words))
-        for case, one in fingerprint.imprints.items()
-    )
+    found: list[tuple[int, Names]] = []
+    for names in combinations(left, size):
+        own = [set.intersection(*(left[o] for o in names if o != name)) for name in names]
+        if all(cases <= same[name] for cases, name in zip(own, names, strict=True)):
+            found.append((-len(set.union(*own) & wrong), names))
+    return [names for count, names in sorted(found) if -count >= ENOUGH_WRONG][:MOST_TRIES]

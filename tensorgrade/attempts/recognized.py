@@ -1,7 +1,6 @@
 """Find known mistakes that match an exercise's results, and group submissions by results."""
 
 from dataclasses import dataclass
-from itertools import islice
 
 import torch
 
@@ -20,7 +19,7 @@ from ..recognition.fingerprints import (
 from ..recognition.signatures import UNSEEN
 from ..recognition.squeezed_dimensions import only_squeezed
 from .attempt import ExerciseAttempt, cached_for_results
-from .pairs import MOST_SHOWN
+from .pairs import MOST_SHOWN, explaining
 from .public_side import on_public_cases
 
 
@@ -50,7 +49,7 @@ def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
 class Combinations:
     """Combinations of known mistakes that give the results of hidden cases.
 
-    untried: True if more of them fit on public cases than were tried on hidden ones.
+    untried: True if more stored pairs fit on public cases than were tried on hidden ones.
     """
 
     proved: tuple[Names, ...] = ()
@@ -59,19 +58,21 @@ class Combinations:
 
 @cached_for_results
 def combinations(part: ExerciseAttempt) -> Combinations:
-    """Find combinations of known mistakes that explain the results.
-
-    There are thousands of pairs, and learner code could choose one by hidden inputs. Therefore the
-    public cases select a few, and the hidden cases only confirm or reject them. If a stored pair
-    fits, only stored ones are looked for.
-    """
-    pairs = part.attempt.pairs()
+    """Find sets of known mistakes that explain the results: stored pairs, or else others."""
+    pairs, own = part.attempt.pairs(), part.attempt.own.signatures
     if pairs is None or part.attempt.loaded.status != Outcome.LOADED:
         return Combinations()
-    for shown in pairs.looked_up(part.name, lambda: seen_in_public(part)):
-        some = islice(shown, MOST_SHOWN)
-        if found := [names for names in some if pairs.proved(part.name, names, part.claimed)]:
-            return Combinations(tuple(found), untried=next(shown, None) is not None)
+    stored = pairs.stored(part.name, lambda: seen_in_public(part))
+    shown = stored[:MOST_SHOWN]
+    if found := [names for names in shown if pairs.proved(part.name, names, part.claimed)]:
+        return Combinations(tuple(found), untried=len(stored) > MOST_SHOWN)
+    known, prints = pairs.sources.edits[part.name], part.attempt.fingerprints.by_exercise[part.name]
+    singles = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
+    imprints, right = imprints_of(part.claimed, own), right_imprints(part.claimed, own)
+    for size in (2, 3):
+        tried = explaining(size, singles, imprints, right)
+        if found := [names for names in tried if pairs.proved(part.name, names, part.claimed)]:
+            return Combinations(tuple(found))
     return Combinations()
 
 
