@@ -98,7 +98,7 @@ def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests
     pairs = part.attempt.pairs()
     if pairs is None:
         return False
-    solution = Source(pairs.sources.text, f"{part.attempt.chapter.name}.py")
+    solution = Source(pairs.sources[part.name].text, f"{part.attempt.chapter.name}.py")
     ways = sorted((tests / FOLDER / part.attempt.chapter.name).glob("*.py"))
     return any(is_right_with_own(part, solution, way, wrong, again) for way in ways)
 

@@ -47,7 +47,7 @@ def place_of_mistakes(part: ExerciseAttempt) -> Divergence | None:
     pairs, public = part.attempt.pairs(), part.attempt.public()
     if pairs is None or public is None:
         return None
-    known = pairs.sources.effects.get(part.name, {})
+    known = pairs.sources[part.name].effects
     names = tuple(name for name in mistakes(part) if name in known)
     if not names:
         return None

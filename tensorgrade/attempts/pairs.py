@@ -9,18 +9,16 @@ the third mistake leaves right. If the third changes only facts, such as an over
 pair must explain all numbers instead. Then all three are made from the solution and run.
 """
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, islice, permutations
 from pathlib import Path
 
-from ..course import CourseError
 from ..exchange.cases import Case
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
-from ..folders import SOURCES
+from ..exchange.stored import read_part
 from ..recognition.fingerprints import (
     ENOUGH,
     Fingerprint,
@@ -29,7 +27,6 @@ from ..recognition.fingerprints import (
     agrees,
     as_stored,
     imprints_of,
-    read_text,
     right_imprints,
 )
 from ..recognition.imprints import Imprint
@@ -46,23 +43,23 @@ ENOUGH_FOR_TWO = 2  # wrong cases on which only one of the two mistakes has an e
 
 @dataclass(frozen=True)
 class Sources:
-    """A chapter's solution, and its mistakes by exercise and name.
+    """The solution of an exercise, and its mistakes by name.
 
-    edits: those that make each mistake. effects: the stored first effects of each mistake.
+    text: the whole lesson. edits: those that make each mistake. effects: the stored first effects
+    of each mistake.
     """
 
     text: str
-    edits: dict[str, dict[str, Edits]]
-    effects: dict[str, dict[str, dict]]
+    edits: dict[str, Edits]
+    effects: dict[str, dict]
 
     def with_mistakes(self, exercise: str, names: Names) -> str:
-        """Return the solution with these mistakes in one exercise. Raises EditError.
+        """Return the solution with these mistakes in the exercise. Raises EditError.
 
         Some mistakes fit together in one order only.
         """
-        known = self.edits[exercise]
-        ordered = [name for name in known if name in names]
-        made = [Mistake(name, "", {exercise: known[name]}) for name in ordered]
+        ordered = [name for name in self.edits if name in names]
+        made = [Mistake(name, "", {exercise: self.edits[name]}) for name in ordered]
         *others, last = permutations(made)
         for order in others:
             with suppress(EditError):
@@ -70,33 +67,28 @@ class Sources:
         return make(self.text, exercise, [*last])
 
 
-def sources_path(references: Path, chapter: str) -> Path:
-    """Return the path of a chapter's `Sources` in a folder of references. Graders only."""
-    return references / f"{chapter}{SOURCES}"
+def read_sources(path: Path) -> Sources | None:
+    """Return the sources in an exercise's file for graders; None if it has none.
 
-
-def read_sources(path: Path) -> Sources:
-    """Return a chapter's stored `Sources`. Raises CourseError if they are missing or unusable."""
-    try:
-        return Sources(**json.loads(read_text(path)))
-    except (TypeError, ValueError):
-        raise CourseError(
-            f"{path} is damaged or has an older format; run `tensorgrade build`"
-        ) from None
+    The file has none in the containers of course systems. Raises CourseError if it is damaged.
+    """
+    stored = read_part(path, "sources")
+    return stored and Sources(**stored)
 
 
 @dataclass(frozen=True)
 class Pairs:
     """The search for two mistakes at once in a chapter.
 
-    prints: the fingerprints that learners have. own: the course's own signatures. solution: returns
-    a version of the solution as a program. lab: runs it in this process. made_imprints: cached
-    imprints of the solution with mistakes, because similar answers try the same ones. Each entry
-    also holds its case. While that is alive, no other object has its id().
+    prints: the fingerprints that learners have. sources: by exercise. own: the course's own
+    signatures. solution: returns a version of the solution as a program. lab: runs it in this
+    process. made_imprints: cached imprints of the solution with mistakes, because similar answers
+    try the same ones. Each entry also holds its case. While that is alive, no other object has its
+    id().
     """
 
     prints: Fingerprints
-    sources: Sources
+    sources: Mapping[str, Sources]
     own: dict[str, Signature]
     solution: Callable[[str], Program]
     lab: Lab
@@ -116,7 +108,7 @@ class Pairs:
             return
         imprints, right = imprints_of(seen, self.own), right_imprints(seen, self.own)
         yield (p.mistakes for p in pairs if all(agrees(p, case, imprints) for case in imprints))
-        known = self.sources.edits[exercise]
+        known = self.sources[exercise].edits
         singles = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
         twos = two_that_fit(singles, imprints, right)
         threes = chain(
@@ -144,7 +136,7 @@ class Pairs:
 
     def made(self, exercise: str, names: Names) -> Program:
         """Return the solution with these mistakes. Raises EditError if their edits overlap."""
-        return self.solution(self.sources.with_mistakes(exercise, names))
+        return self.solution(self.sources[exercise].with_mistakes(exercise, names))
 
     def made_imprint(self, names: Names, program: Program, seen: Seen) -> Imprint:
         """Return the imprint of the solution with these mistakes on a case, as it is stored."""

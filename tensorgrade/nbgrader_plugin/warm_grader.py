@@ -94,10 +94,13 @@ def start_there(setup: Setup) -> None:
 def grade_there(submitted_files: SubmittedFiles) -> list[dict]:
     """Grade a submission in the warm process; return rows of `results.jsonl`.
 
-    Raises NotGraded if this machine cannot, or whatever error the graders have on this file.
+    Raises NotGraded if this machine cannot, CourseError if the chapter changed since the last
+    build, or whatever error the graders have on this file.
     """
+    from ..author.recording.keys import refuse_unbuilt
     from ..instructor import grader
 
+    refuse_unbuilt(grader.ready_grader().maker.tests, [submitted_files.chapter])
     try:
         return [verdict.row() for verdict in grader.ready_grader().grade(submitted_files)]
     finally:
