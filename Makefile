@@ -54,8 +54,8 @@ check: build
 	@ruff check --quiet .
 	@codespell
 	@mypy
-	@tensorgrade build --check
-	@cd courses/tokens && tensorgrade build --check
+	@$(MAKE) --no-print-directory release
+	@git diff --exit-code --stat -- exercises source release graders/pairs
 	@check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*.yml
 	@check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff

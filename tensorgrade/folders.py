@@ -1,4 +1,4 @@
-"""List the engine's folders that grades and references depend on, and write files atomically.
+"""List the engine's folders that grades depend on, and write files atomically.
 
 The dependencies are whole folders, so a new file in one of them is included automatically.
 docs/explanation/architecture.md draws the folders.
@@ -10,14 +10,12 @@ import tempfile
 from pathlib import Path
 
 ENGINE = Path(__file__).resolve().parent
-FINGERPRINTS = ".fingerprints.json.gz"  # the file name's suffix, after a chapter's name
-SOURCES = ".sources.json"  # the end of the file name of a chapter's solution and mistakes
 OWN_FOLDER = ".tensorgrade"  # in the kit: files that only this machine needs
-# Runs and records the cases. If this code changes, references and fingerprints must be rebuilt.
-RECORDED_WITH = ("runner", "exchange", "recognition")
 # Decides points, statuses and sentences. If this code changes, all files are graded again.
 JUDGED_WITH = (
-    *RECORDED_WITH,
+    "runner",
+    "exchange",
+    "recognition",
     "course.py",
     "course_sources.py",
     "grader_files.py",

@@ -1,7 +1,5 @@
 """Find the files in a course's repository."""
 
-import hashlib
-import json
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -103,32 +101,6 @@ class Project:
             (edits,) = one.edits.values()
             mistakes.append(replace(one, edits={exercise: edits}))
         return mistakes
-
-
-DRAWN_FROM = "drawn from"  # a key in made_from.json for a digest of the hidden cases' seed
-
-
-def made_from(graders: Path) -> Path:
-    """Return the path of the build's record of the references. It is private to graders."""
-    return graders / "references" / "made_from.json"
-
-
-def digest_of_seed(course: Course) -> str:
-    """Return a digest of the seed, from which the seed cannot be computed."""
-    return hashlib.sha256(f"tensorgrade {course.seed}".encode()).hexdigest()[:24]
-
-
-def check_seed(graders: Path, course: Course) -> None:
-    """Raise CourseError if the hidden cases were drawn from another seed than the current one."""
-    path = made_from(graders)
-    if course.seed is None or not path.is_file():
-        return
-    known = json.loads(path.read_text(encoding="utf-8")).get(DRAWN_FROM)
-    if known not in (None, digest_of_seed(course)):
-        raise CourseError(
-            "the hidden cases were drawn from another seed than the one in course_config.py; run "
-            "`tensorgrade build` first"
-        )
 
 
 def find_project(start: Path | None = None) -> Project:

@@ -46,7 +46,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_sessionstart() -> None:
     """End in a clone in which nothing is built."""
     for course in (ROOT, *sorted((ROOT / "courses").iterdir())):
-        if not (course / "graders" / "references" / "made_from.json").exists():
+        if not any((course / "graders" / "references").glob("*/*.safetensors")):
             place = "" if course == ROOT else f"cd {course.relative_to(ROOT)} && "
             pytest.exit(f"nothing has been built yet; first run: {place}tensorgrade build", 1)
 

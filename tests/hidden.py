@@ -7,11 +7,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
+from safetensors.torch import load
 
 from tensorgrade.author.building.derive import script_for_learners
 from tensorgrade.author.building.script import read_script
-from tensorgrade.exchange.references import load_references
+from tensorgrade.exchange.stored import PART, SUFFIX, unpacked_part
 from tensorgrade.project import Project
+
+from .support import stored_references
 
 
 def secrets_of(project: Project) -> dict[str, list[bytes]]:
@@ -65,8 +68,7 @@ def edits_of_mistakes(project: Project) -> set[str]:
 def hidden_numbers(project: Project) -> Iterator[bytes]:
     """Yield the first numbers of the inputs and results of hidden cases."""
     for chapter in project.course.chapters:
-        references = load_references(project.graders / "references" / f"{chapter.name}.safetensors")
-        for case, expected in references.entries:
+        for case, expected in stored_references(project, chapter.name).entries:
             if not case.tensors:  # nothing is drawn: anybody can compute what comes out
                 continue
             for tensor in [*case.tensors.values(), *expected.tensors.values()]:
@@ -76,12 +78,15 @@ def hidden_numbers(project: Project) -> Iterator[bytes]:
 
 
 def opened(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Add what is in zip files and wheels, by their paths."""
+    """Add what is in zip files, wheels and recordings, by their paths."""
     found = dict(files)
     for name in files:
         if name.endswith((".zip", ".whl")):
             with zipfile.ZipFile(io.BytesIO(files[name])) as inner:
-                found |= {f"{name}!{part}": inner.read(part) for part in inner.namelist()}
+                found |= opened({f"{name}!{part}": inner.read(part) for part in inner.namelist()})
+        if name.endswith(SUFFIX):
+            tensors = {n: t for n, t in load(files[name]).items() if n.startswith(PART)}
+            found |= {f"{name}!{n}": repr(unpacked_part(t)).encode() for n, t in tensors.items()}
     return found
 
 

@@ -31,6 +31,7 @@ from tensorgrade.course import Limits
 from tensorgrade.course_sources import load_course as load_course
 from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.observation import Loaded, Looked, Observation, TextFacts
+from tensorgrade.exchange.references import References, load_references
 from tensorgrade.instructor.grader import Grader, forget
 from tensorgrade.project import Project
 from tensorgrade.recognition.mistakes import Mistake, make, mistake, on
@@ -289,6 +290,13 @@ def known_mistakes(project: Project) -> list[tuple[str, str, str]]:
         for known in every_mistake(project)
         if exercise.name in known.edits
     ]
+
+
+def stored_references(project: Project, chapter: str, hidden: bool = True) -> References:
+    """Return a chapter's references, for graders or for learners."""
+    folder = project.graders if hidden else project.exercises
+    names = [exercise.name for exercise in project.course.chapter(chapter).exercises]
+    return load_references(folder, chapter, names)
 
 
 def every_mistake(project: Project) -> list[Mistake]:

@@ -80,7 +80,7 @@ def right_versions(attempt: Attempt, wrong: list[str]) -> dict[str, str]:
     """
     pairs = attempt.pairs() if attempt.references.hidden else None
     roots = [name for name in wrong if not attempt.exercises[name].excused_by]
-    return {name: version_alone(pairs.sources.text, name) for name in roots} if pairs else {}
+    return {one: version_alone(pairs.sources[one].text, one) for one in roots} if pairs else {}
 
 
 def version_alone(text: str, name: str) -> str:

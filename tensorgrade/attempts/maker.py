@@ -11,8 +11,9 @@ import torch
 from ..course import Course, CourseError
 from ..course_sources import load_course
 from ..exchange.references import References, load_references
+from ..exchange.stored import stored_path
 from ..judging.course_checks import load_checks
-from ..recognition.fingerprints import Fingerprints, fingerprints_path, load_fingerprints
+from ..recognition.fingerprints import Fingerprints, load_fingerprints
 from ..sandbox.holes import is_locked, must_hold
 from ..sandbox.own_code import own_forks
 from ..sandbox.processes import ForkServer
@@ -20,7 +21,7 @@ from ..sources.program import Program, Source, Unreadable, read_given, read_sour
 from ..sources.submitted_files import SubmittedFiles
 from .attempt import Attempt
 from .lab import Lab
-from .pairs import Pairs, read_sources, sources_path
+from .pairs import Pairs, read_sources
 from .setup import Setup
 
 
@@ -35,32 +36,40 @@ class AttemptMaker:
         self.prints: dict[str, Fingerprints] = {}
         self.public: dict[str, References] = {}
         self.public_prints: dict[str, Fingerprints] = {}
-        self.known_pairs: dict[str, Pairs] = {}
+        self.known_pairs: dict[str, Pairs | None] = {}
         self.given: dict[str, tuple[dict, tuple[str, ...], dict[str, str]]] = {}
         self.warm: ForkServer | None = None
         self.attempts: dict[str, Attempt] = {}
 
+    @property
+    def exercises(self) -> Path:
+        """Return the folder of the learners' side."""
+        return self.tests.parent / "exercises"
+
+    def names(self, chapter: str) -> list[str]:
+        """Return the names of a chapter's exercises."""
+        return [exercise.name for exercise in self.course.chapter(chapter).exercises]
+
     def references(self, chapter: str) -> References:
         """Return a chapter's references, which are read once."""
         if chapter not in self.known:
-            stored = self.tests / "references" / f"{chapter}.safetensors"
-            self.known[chapter] = load_references(stored)
+            self.known[chapter] = load_references(self.tests, chapter, self.names(chapter))
         return self.known[chapter]
 
     def fingerprints(self, chapter: str) -> Fingerprints:
         """Return a chapter's fingerprints, which are read once."""
         if chapter not in self.prints:
-            stored = fingerprints_path(self.tests / "references", chapter)
-            self.prints[chapter] = load_fingerprints(stored)
+            self.prints[chapter] = load_fingerprints(self.tests, chapter, self.names(chapter))
         return self.prints[chapter]
 
     def is_hidden(self, chapter: str) -> bool:
         """Return True if the expected values of a chapter's cases may never be shown."""
         return self.references(chapter).hidden
 
-    def is_built(self, chapter: str) -> bool:
-        """Return True if a chapter's references are there."""
-        return (self.tests / "references" / f"{chapter}.safetensors").exists()
+    def is_built(self, chapter: str, folder: Path | None = None) -> bool:
+        """Return True if a chapter's references are in a folder, by default that of the tests."""
+        folder = folder or self.tests
+        return all(stored_path(folder, chapter, name).exists() for name in self.names(chapter))
 
     def attempt(self, chapter: str, path: Path) -> Attempt:
         """Return the attempt in a learner's file. An unreadable file gives an attempt too."""
@@ -90,7 +99,7 @@ class AttemptMaker:
         """
         if chapter not in self.given:
             chapters = [c.name for c in self.course.chapters]
-            given = read_given(self.tests.parent / "exercises", chapter, chapters)
+            given = read_given(self.exercises, chapter, chapters)
             self.given[chapter] = *given, self.names_in(chapter)
         return self.given[chapter]
 
@@ -109,16 +118,22 @@ class AttemptMaker:
         None on public cases, because fingerprints of their pairs are stored. None, too, if the
         solution or the public references are missing, as in the containers of course systems.
         """
-        stored = sources_path(self.tests / "references", chapter)
-        there = stored.exists() and self.public_references(chapter) is not None
-        if not there or not self.is_hidden(chapter):
-            return None
         if chapter not in self.known_pairs:
-            prints = self.public_fingerprints(chapter)
-            sources, own = read_sources(stored), self.own.signatures
-            solution, lab = partial(self.solution, chapter), Lab(None, self.course.limits)
-            self.known_pairs[chapter] = Pairs(prints, sources, own, solution, lab)
+            self.known_pairs[chapter] = self.made_pairs(chapter)
         return self.known_pairs[chapter]
+
+    def made_pairs(self, chapter: str) -> Pairs | None:
+        """Return a new search for two mistakes at once; see `pairs`."""
+        if not self.is_hidden(chapter) or self.public_references(chapter) is None:
+            return None
+        names = self.names(chapter)
+        sources = {name: read_sources(stored_path(self.tests, chapter, name)) for name in names}
+        there = {name: one for name, one in sources.items() if one}
+        if there.keys() != sources.keys():
+            return None
+        solution, lab = partial(self.solution, chapter), Lab(None, self.course.limits)
+        prints = self.public_fingerprints(chapter)
+        return Pairs(prints, there, self.own.signatures, solution, lab)
 
     def solution(self, chapter: str, text: str) -> Program:
         """Return a version of a chapter's solution as it would be submitted."""
@@ -126,16 +141,16 @@ class AttemptMaker:
 
     def public_references(self, chapter: str) -> References | None:
         """Return the references that learners have for a chapter; None if they are missing."""
-        path = self.tests.parent / "exercises" / "references" / f"{chapter}.safetensors"
-        if chapter not in self.public and path.exists():
-            self.public[chapter] = load_references(path)
+        if chapter not in self.public and self.is_built(chapter, self.exercises):
+            names = self.names(chapter)
+            self.public[chapter] = load_references(self.exercises, chapter, names)
         return self.public.get(chapter)
 
     def public_fingerprints(self, chapter: str) -> Fingerprints:
         """Return the fingerprints that learners have for a chapter, which are read once."""
         if chapter not in self.public_prints:
-            stored = fingerprints_path(self.tests.parent / "exercises" / "references", chapter)
-            self.public_prints[chapter] = load_fingerprints(stored)
+            names = self.names(chapter)
+            self.public_prints[chapter] = load_fingerprints(self.exercises, chapter, names)
         return self.public_prints[chapter]
 
     def lab(self, chapter: str) -> Lab:
@@ -157,8 +172,7 @@ class AttemptMaker:
     def names_in(self, chapter: str) -> dict[str, str]:
         """Return the names of a chapter's exercises, each with its given code or ""."""
         bugs = self.references(chapter).bugs
-        names = [exercise.name for exercise in self.course.chapter(chapter).exercises]
-        return {name: bugs.get(name, "") for name in names}
+        return {name: bugs.get(name, "") for name in self.names(chapter)}
 
     def warm_up(self) -> ForkServer:
         """Return the fork server; start it if necessary, and try if its sandbox holds.

@@ -5,18 +5,16 @@ three in which each mistake explains the cases that the others leave right. A se
 solution with these mistakes, which runs in this process, gives exactly the learner's results.
 """
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from pathlib import Path
 
-from ..course import CourseError
 from ..exchange.cases import Case
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
-from ..folders import SOURCES
+from ..exchange.stored import read_part
 from ..recognition.fingerprints import (
     Fingerprint,
     Fingerprints,
@@ -24,7 +22,6 @@ from ..recognition.fingerprints import (
     agrees,
     as_stored,
     imprints_of,
-    read_text,
 )
 from ..recognition.imprints import Imprint
 from ..recognition.mistakes import EditError, Edits, Mistake, make
@@ -40,23 +37,21 @@ ENOUGH_WRONG = 2  # wrong cases on which only one of several mistakes has an eff
 
 @dataclass(frozen=True)
 class Sources:
-    """A chapter's solution, and its mistakes by exercise and name.
+    """The solution of an exercise, and its mistakes by name.
 
-    edits: those that make each mistake. effects: the stored first effects of each mistake.
+    text: the whole lesson. edits: those that make each mistake.
     """
 
     text: str
-    edits: dict[str, dict[str, Edits]]
-    effects: dict[str, dict[str, dict]]
+    edits: dict[str, Edits]
 
     def with_mistakes(self, exercise: str, names: Names) -> str:
-        """Return the solution with these mistakes in one exercise. Raises EditError.
+        """Return the solution with these mistakes in the exercise. Raises EditError.
 
         Some mistakes fit together in one order only.
         """
-        known = self.edits[exercise]
-        ordered = [name for name in known if name in names]
-        made = [Mistake(name, "", {exercise: known[name]}) for name in ordered]
+        ordered = [name for name in self.edits if name in names]
+        made = [Mistake(name, "", {exercise: self.edits[name]}) for name in ordered]
         *others, last = permutations(made)
         for order in others:
             with suppress(EditError):
@@ -64,33 +59,28 @@ class Sources:
         return make(self.text, exercise, [*last])
 
 
-def sources_path(references: Path, chapter: str) -> Path:
-    """Return the path of a chapter's `Sources` in a folder of references. Graders only."""
-    return references / f"{chapter}{SOURCES}"
+def read_sources(path: Path) -> Sources | None:
+    """Return the sources in an exercise's file for graders; None if it has none.
 
-
-def read_sources(path: Path) -> Sources:
-    """Return a chapter's stored `Sources`. Raises CourseError if they are missing or unusable."""
-    try:
-        return Sources(**json.loads(read_text(path)))
-    except (TypeError, ValueError):
-        raise CourseError(
-            f"{path} is damaged or has an older format; run `tensorgrade build`"
-        ) from None
+    The file has none in the containers of course systems. Raises CourseError if it is damaged.
+    """
+    stored = read_part(path, "sources")
+    return stored and Sources(**stored)
 
 
 @dataclass(frozen=True)
 class Pairs:
     """The search for two mistakes at once in a chapter.
 
-    prints: the fingerprints that learners have. own: the course's own signatures. solution: returns
-    a version of the solution as a program. lab: runs it in this process. made_imprints: cached
-    imprints of the solution with mistakes, because similar answers try the same ones. Each entry
-    also holds its case. While that is alive, no other object has its id().
+    prints: the fingerprints that learners have. sources: by exercise. own: the course's own
+    signatures. solution: returns a version of the solution as a program. lab: runs it in this
+    process. made_imprints: cached imprints of the solution with mistakes, because similar answers
+    try the same ones. Each entry also holds its case. While that is alive, no other object has its
+    id().
     """
 
     prints: Fingerprints
-    sources: Sources
+    sources: Mapping[str, Sources]
     own: dict[str, Signature]
     solution: Callable[[str], Program]
     lab: Lab
@@ -107,11 +97,8 @@ class Pairs:
         if any(one.observed.status == Outcome.UNREACHED for one in seen):
             return []
         imprints = imprints_of(seen, self.own)
-        return [
-            p.mistakes
-            for p in pairs
-            if seen and all(agrees(p, case, imprints) for case in imprints)
-        ]
+        alike = (p for p in pairs if all(agrees(p, case, imprints) for case in imprints))
+        return [p.mistakes for p in alike] if seen else []
 
     def proved(self, exercise: str, names: Names, seen: list[Seen]) -> bool:
         """Return True if the solution with these mistakes gives the results of every case."""
@@ -131,7 +118,7 @@ class Pairs:
 
     def made(self, exercise: str, names: Names) -> Program:
         """Return the solution with these mistakes. Raises EditError if their edits overlap."""
-        return self.solution(self.sources.with_mistakes(exercise, names))
+        return self.solution(self.sources[exercise].with_mistakes(exercise, names))
 
     def made_imprint(self, names: Names, program: Program, seen: Seen) -> Imprint:
         """Return the imprint of the solution with these mistakes on a case, as it is stored."""

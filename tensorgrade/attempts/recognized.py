@@ -66,7 +66,7 @@ def combinations(part: ExerciseAttempt) -> Combinations:
     shown = stored[:MOST_SHOWN]
     if found := [names for names in shown if pairs.proved(part.name, names, part.claimed)]:
         return Combinations(tuple(found), untried=len(stored) > MOST_SHOWN)
-    known, prints = pairs.sources.edits[part.name], part.attempt.fingerprints.by_exercise[part.name]
+    known, prints = pairs.sources[part.name].edits, part.attempt.fingerprints.by_exercise[part.name]
     singles = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
     imprints, right = imprints_of(part.claimed, own), right_imprints(part.claimed, own)
     for size in (2, 3):

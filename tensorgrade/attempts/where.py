@@ -130,13 +130,13 @@ def where_mistakes_are(part: ExerciseAttempt) -> Where | None:
 def solution_with(part: ExerciseAttempt, names: tuple[str, ...], public: References) -> Made | None:
     """Run the solution with known mistakes on the traced public cases; None without a solution."""
     pairs = part.attempt.pairs()
-    if pairs is None or not all(name in pairs.sources.edits[part.name] for name in names):
+    if pairs is None or not all(name in pairs.sources[part.name].edits for name in names):
         return None
     program = pairs.made(part.name, names)
     entries = [one for one in public.traced_cases if one[0].exercise == part.name]
     observed = pairs.lab.run(program, [case for case, _ in entries])
     pairs.lab.end(program)
-    before, text = pairs.sources.text.splitlines(), SubmittedText(program.text.text)
+    before, text = pairs.sources[part.name].text.splitlines(), SubmittedText(program.text.text)
     matcher = difflib.SequenceMatcher(None, before, text.lines, autojunk=False)
     # If lines are missing, the line that follows counts.
     edited = frozenset(

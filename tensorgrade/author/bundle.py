@@ -13,15 +13,15 @@ from pathlib import Path
 
 import nbformat
 
-from ..built_code import refuse_unbuilt
 from ..course import Chapter, Course, CourseError
-from ..exchange.references import refuse_missing
+from ..exchange.stored import refuse_missing, stored_path
 from ..folders import ENGINE, OWN_FOLDER, engine_files, files_below, write_file
 from ..originals import original_of
-from ..project import Project, check_seed
+from ..project import Project
 from ..views.lessons import lessons_page
 from .building.derive import script_for_learners
 from .building.script import stub_text
+from .recording.keys import refuse_unbuilt
 
 NOTHING_PINNED = "# The course has no requirements.lock: any versions will do.\n"
 STAMP = (2020, 1, 1, 0, 0, 0)  # a constant date, so that the same kit has the same bytes
@@ -150,10 +150,10 @@ def write_kit(project: Project, out: Path) -> int:
     """
     if not (project.exercises / "course.json").exists():
         raise CourseError("there is no exercises/course.json yet; run `tensorgrade build` first")
-    check_seed(project.graders, project.course)
     refuse_unbuilt(project.graders, [chapter.name for chapter in project.course.chapters])
-    for chapter in public_course(project).chapters:
-        refuse_missing(project.exercises / "references" / f"{chapter.name}.safetensors")
+    for chapter in project.course.chapters:
+        for exercise in chapter.exercises:
+            refuse_missing(stored_path(project.exercises, chapter.name, exercise.name))
     files = files_of_kit(project)
     write_zip(out, zipped(files, f"{out.stem}/"))
     return len(files)

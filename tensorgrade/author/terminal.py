@@ -17,8 +17,7 @@ from ..course import CourseError
 from ..grader_files import bug_in
 from ..project import Project
 from ..views.words import plural
-from .building.parts import BuildOptions
-from .proofs.build_checks import rebuild
+from .building.building import build, last_line
 
 FORKS = sys.platform == "linux"
 SECONDS_BETWEEN_LINES = 10
@@ -133,9 +132,9 @@ def say_built(root: Path, changed: list[Path]) -> None:
     try:
         with BuildProgress(console) as progress:
             project = Project(root)
-            options = BuildOptions(exercises=concerned(project, changed) or frozenset())
-            built = rebuild(project, options, progress.tell, progress.say)
-        lines = [f"✗ {error}" for error in built.wrong] or [f"✓ {built.said}"]
+            only = concerned(project, changed) or frozenset()
+            wrong = build(project, only, False, progress.tell, progress.say)
+        lines = [f"✗ {error}" for error in wrong] or [f"✓ {last_line(project, only)}"]
     except CourseError as error:
         lines = [f"✗ {line}" for line in str(error).splitlines()]
     for line in lines:

@@ -18,42 +18,28 @@ def build(
         list[str] | None,
         typer.Argument(help="Chapters or exercises to build; without names, everything."),
     ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Rebuild in memory; fail if a file is stale.")
-    ] = False,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Also build pairs of mistakes, as for a release.")
     ] = False,
 ) -> None:
     """Build stubs, references, fingerprints and notebooks."""
-    from ..author.cache import BUILT, BUILT_WITH_PAIRS, cached, contents, key_of
+    from ..author.building.building import build as run
+    from ..author.building.building import exercises_of, last_line
+    from ..author.terminal import BuildProgress
     from ..course import CourseError
     from ..project import find_project
 
     project = find_project()
     print_errors(commands_in_the_way(project.root))
-    if not (check or names):
-        name, key = BUILT_WITH_PAIRS if pairs else BUILT, key_of(contents(project.root))
-        if said := cached(project.root, name, key):
-            typer.echo(said)
-            return
-    from ..author.building.parts import BuildOptions
-    from ..author.proofs.build_checks import check as check_all
-    from ..author.proofs.build_checks import exercises_of, rebuild
-    from ..author.terminal import BuildProgress
-
-    again = "Finished chapters are written; the same command builds the rest."
+    again = "Finished exercises are written; the same command builds the rest."
     try:
         with BuildProgress() as progress, interruptible(again):
-            options = BuildOptions(pairs=pairs, exercises=exercises_of(project, names or []))
-            if check:
-                built = check_all(project, options, progress.tell)
-            else:
-                built = rebuild(project, options, progress.tell, progress.say)
-    except CourseError as error:  # if the sources cannot be built
-        print_errors(str(error).splitlines())
-    print_errors(list(built.wrong))
-    typer.echo(built.said)
+            only = exercises_of(project, names or [])
+            wrong = run(project, only, pairs, progress.tell, progress.say)
+    except CourseError as error:  # if the sources cannot be read
+        wrong = str(error).splitlines()
+    print_errors(wrong)
+    typer.echo(last_line(project, only))
 
 
 @app.command(rich_help_panel=AUTHORS)
@@ -143,15 +129,20 @@ def print_errors(errors: list[str]) -> None:
 
 @app.command("kill-matrix", rich_help_panel=AUTHORS)
 def kill_matrix() -> None:
-    """Test each known mistake against each hidden test; list the gaps."""
+    """Test solutions and known mistakes against the tests; list the gaps."""
     from ..author.proofs.kill_matrix import kill_matrix as matrices_of
     from ..author.proofs.kill_matrix import totals, unproved
+    from ..author.proofs.release import unproved_release
     from ..project import find_project
 
-    matrices = matrices_of(find_project())
+    project = find_project()
+    matrices = matrices_of(project)
     typer.echo(totals(matrices))
-    print_errors(unproved(matrices))
-    typer.echo("Every mistake is detected, and every hidden test detects one or is a guard.")
+    print_errors(unproved(matrices) + unproved_release(project))
+    typer.echo(
+        "The solutions pass. "
+        "Every mistake is detected, and every hidden test detects one or is a guard."
+    )
 
 
 @app.command(rich_help_panel=AUTHORS)

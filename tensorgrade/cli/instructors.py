@@ -350,6 +350,7 @@ def explain(
     from rich.console import Console
 
     from ..attempts.setup import Setup
+    from ..author.recording.keys import refuse_unbuilt
     from ..instructor.explain import differs_from_record, for_learner, print_explanation
     from ..instructor.explain import explain as gather
     from ..instructor.exporting import not_released
@@ -358,13 +359,15 @@ def explain(
     from ..lateness import is_released
     from ..project import find_project
 
-    course = find_project().course
+    project = find_project()
+    course = project.course
     if to_send and not is_released(course.lateness):
         raise CourseError(not_released(course))
     if out is not None:
         Store(out).refuse_empty()
         say_what_is_outdated(out)
-    grader = Grader(Setup(find_project().graders, isolation, private=(submitted,)))
+    refuse_unbuilt(project.graders, [course.exercise(exercise)[0].name])
+    grader = Grader(Setup(project.graders, isolation, private=(submitted,)))
     try:
         grader.start()
         explanation = gather(grader, student, exercise, submitted, out)

@@ -1,26 +1,24 @@
-"""References: cases with the solution's results, stored in one safetensors file for each chapter.
+"""References: cases with the solution's results, stored in one file for each exercise and side.
 
 The file also holds inputs and weights. The outputs were computed from these, and the random
 numbers of another platform may differ.
 """
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load, save
 
-from ..course import CourseError
 from ..runner.step import decode
 from ..runner.wire import plain
 from .cases import Case
 from .observation import CaughtError, Observation, Outcome
+from .stored import DAMAGES, PART, damaged, packed_part, read_tensors, stored_path, unpacked_part
 from .traces import Trace, trace_from_json, with_stages
 
 
@@ -37,19 +35,19 @@ class StoredTraces(Mapping[str, Trace]):
 
     They are needed only to word error messages, and they make up most of a reference file.
 
-    text: JSON; for each case, the input of `trace_from_json` and the place of each value.
+    packed: for each case, the input of `trace_from_json` and the place of each value.
     rows: by dtype, all values, flattened and concatenated. A place is a row, the index of the first
     number, and the shape.
     """
 
-    def __init__(self, text: str, rows: dict[str, torch.Tensor]):
-        self.text, self.rows = text, rows
+    def __init__(self, packed: torch.Tensor, rows: dict[str, torch.Tensor]):
+        self.packed, self.rows = packed, rows
         self.read: dict[str, Trace] = {}
 
     @cached_property
     def told(self) -> dict[str, list]:
         """Return for each case its trace in stored form, with the places of its values."""
-        return json.loads(self.text)
+        return unpacked_part(self.packed)
 
     def __getitem__(self, case: str) -> Trace:
         if case not in self.read:
@@ -97,8 +95,8 @@ def stored_traces(traces: Mapping[str, Trace]) -> StoredTraces:
         stages = [[list(stage.inputs), list(stage.names)] for stage in trace.stages]
         return [[stages, list(trace.returned)], places]
 
-    text = json.dumps({case: told(trace) for case, trace in traces.items()})
-    return StoredTraces(text, {row: torch.cat(values) for row, values in rows.values.items()})
+    packed = packed_part({case: told(trace) for case, trace in traces.items()})
+    return StoredTraces(packed, {row: torch.cat(values) for row, values in rows.values.items()})
 
 
 SETTINGS = ("shown", "signature", "rate", "parts")  # fields of a Case
@@ -107,7 +105,7 @@ TRACES = "ways|"  # prefix for the rows of traced values
 
 @dataclass(frozen=True)
 class References:
-    """All cases of a chapter, each with the solution's observation.
+    """Cases of a chapter, each with the solution's observation.
 
     hidden: True if learners may never see the expected values.
     traces: by case id, the solution's traces of some cases; never those of hidden cases.
@@ -137,16 +135,9 @@ class References:
         """
         return [(with_stages(case), seen) for case, seen in self.entries if case.id in self.traces]
 
-    def only(self, exercise: str) -> "References":
-        """Return the references of one exercise only."""
-        entries = tuple(self.of(exercise))
-        own = {case.id: self.traces[case.id] for case, _ in entries if case.id in self.traces}
-        bugs = {name: code for name, code in self.bugs.items() if name == exercise}
-        return replace(self, entries=entries, traces=own, bugs=bugs)
 
-
-def save_references(path: Path, references: References) -> None:
-    """Write references to a file."""
+def stored_form(references: References) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """Return the parts and the tensors that store an exercise's references."""
     tensors: dict[str, torch.Tensor] = {}
     index = []
     for case, expected in references.entries:
@@ -156,49 +147,44 @@ def save_references(path: Path, references: References) -> None:
         error = expected.error and {"type": expected.error.type, "verb": expected.error.verb}
         told = {"values": expected.values, "facts": expected.facts, "error": error}
         index.append(case_to_json(case) | {"expected": told})
-    header: dict = {"chapter": references.chapter, "hidden": references.hidden, "cases": index}
     traces = stored_traces(references.traces)
-    header |= {"bugs": references.bugs, "traces": traces.text}
     tensors |= {f"{TRACES}{row}": values for row, values in traces.rows.items()}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # The metadata has one entry only, because safetensors would write several in a varying order.
-    # The file is not written with `save_file`, which would make it private to its owner. This way,
-    # users who may read the folder may read the file.
-    path.write_bytes(save(tensors, metadata={"references": json.dumps(header)}))
+    about = {"hidden": references.hidden, "bugs": references.bugs}
+    return {"cases": index, "about": about}, tensors | {f"{PART}traces": traces.packed}
 
 
-def load_references(path: Path) -> References:
-    """Read the output of `save_references`.
+def load_references(folder: Path, chapter: str, exercises: Iterable[str]) -> References:
+    """Return the stored references of a chapter's exercises. folder: `graders/` or `exercises/`.
 
-    Raises CourseError if it is missing, damaged or outdated.
+    Raises CourseError if a file is missing or damaged.
     """
-    refuse_missing(path)
-    try:
-        header = json.loads(safe_open(path, framework="pt").metadata()["references"])
-    except (SafetensorError, KeyError, TypeError):  # truncated, or another file
-        raise CourseError(f"{path} is damaged; `tensorgrade build` makes it again") from None
-    # Loading all tensors at once takes a third of the time. Their names come in any order.
-    tensors = dict(sorted(load(path.read_bytes()).items()))
+    entries: tuple[tuple[Case, Observation], ...] = ()
+    traces: list[Any] = []
+    bugs: dict[str, str] = {}
+    hidden = []
+    for name in exercises:
+        path = stored_path(folder, chapter, name)
+        tensors = read_tensors(path)
+        try:
+            entries += entries_in(tensors)
+            rows = {n.removeprefix(TRACES): t for n, t in tensors.items() if n.startswith(TRACES)}
+            traces.append(StoredTraces(tensors[f"{PART}traces"], rows))
+            about = unpacked_part(tensors[f"{PART}about"])
+            bugs |= about["bugs"]
+            hidden.append(about["hidden"])
+        except DAMAGES:
+            raise damaged(path) from None
+    return References(chapter, all(hidden), entries, ChainMap(*traces), bugs)
+
+
+def entries_in(tensors: dict[str, torch.Tensor]) -> tuple[tuple[Case, Observation], ...]:
+    """Return the cases in a file's tensors, with the solution's observations."""
     groups: dict[tuple[str, str], dict] = {}
-    rows: dict[str, torch.Tensor] = {}
     for key, tensor in tensors.items():
-        if key.startswith(TRACES):
-            rows[key.removeprefix(TRACES)] = tensor
-        else:
+        if not key.startswith((TRACES, PART)):
             case_id, kind, name = key.split("|", 2)
             groups.setdefault((case_id, kind), {})[name] = tensor
-    try:
-        entries = tuple(entry_from_json(data, groups) for data in header["cases"])
-        traces = StoredTraces(header["traces"], rows)
-    except (KeyError, TypeError):
-        raise CourseError(f"{path} has an older format; run `tensorgrade build`") from None
-    return References(header["chapter"], header["hidden"], entries, traces, header.get("bugs", {}))
-
-
-def refuse_missing(path: Path) -> None:
-    """Raise CourseError if a derived file is missing."""
-    if not path.exists():
-        raise CourseError(f"{path} is missing; `tensorgrade build` makes it")
+    return tuple(entry_from_json(data, groups) for data in unpacked_part(tensors[f"{PART}cases"]))
 
 
 def shortened(value: torch.Tensor) -> torch.Tensor:

@@ -12,11 +12,10 @@ from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ..built_code import refuse_unbuilt
 from ..course import Chapter, Course, CourseError
-from ..exchange.references import refuse_missing
+from ..exchange.stored import SUFFIX, refuse_missing, stored_path, without_part
 from ..folders import ENGINE, engine_files
-from ..project import Project, check_seed
+from ..project import Project
 from .dependencies import graders_files
 
 STAMP = (2020, 1, 1, 0, 0, 0)  # so that equal packages have equal bytes
@@ -71,7 +70,8 @@ def write_channel(system: str, project: Project, chapter: str, out: Path) -> int
     """Write a system's package as a zip, and return its number of files. Raises CourseError."""
     if system not in PARCELS:
         raise CourseError(f"the course system must be one of {', '.join(PARCELS)}, not {system}")
-    check_seed(project.graders, project.course)
+    from ..author.recording.keys import refuse_unbuilt  # a package does not contain it
+
     refuse_unbuilt(project.graders, [project.course.chapter(chapter).name])
     files = PARCELS[system](project, project.course.chapter(chapter))
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -128,7 +128,7 @@ def prairielearn(project: Project, chapter: Chapter) -> Files:
 
 def public(project: Project, chapter: Chapter) -> Files:
     """Return the files of the public checks. Raises CourseError if a chapter's are not built."""
-    refuse_missing(project.exercises / "references" / f"{chapter.name}.safetensors")
+    refuse_unbuilt_chapter(project.exercises, chapter)
     return {
         str(path.relative_to(project.root)): path.read_bytes()
         for path in sorted(project.exercises.rglob("*"))
@@ -150,11 +150,11 @@ def for_chapter(text: str, chapter: Chapter) -> bytes:
 
 
 def hidden(project: Project, chapter: Chapter) -> Files:
-    """Return the graders of one chapter, and the course without its seed."""
-    refuse_missing(project.graders / "references" / f"{chapter.name}.safetensors")
+    """Return the graders of one chapter, without its solution, and the course without its seed."""
+    refuse_unbuilt_chapter(project.graders, chapter)
     course = replace(project.course, chapters=(chapter,))
     files = {
-        name: path.read_bytes()
+        name: without_part(path, "sources") if path.suffix == SUFFIX else path.read_bytes()
         for name, path in graders_files(project.graders, chapter.name).items()
     }
     lateness = json.dumps(vars(project.course.lateness), indent=1)
@@ -162,6 +162,12 @@ def hidden(project: Project, chapter: Chapter) -> Files:
         "graders/course.json": course.public_json().encode(),
         DATES: lateness.encode(),
     }
+
+
+def refuse_unbuilt_chapter(folder: Path, chapter: Chapter) -> None:
+    """Raise CourseError if the file of an exercise is missing in a folder."""
+    for exercise in chapter.exercises:
+        refuse_missing(stored_path(folder, chapter.name, exercise.name))
 
 
 def engine() -> Files:

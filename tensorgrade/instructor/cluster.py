@@ -23,7 +23,7 @@ from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
 from ..course import Course, CourseError
 from ..sources.submitted_files import SubmittedFiles
-from .dependencies import graders_files, right_answers
+from .dependencies import graders_files
 from .grader import Grader, NotReady, grade_with
 
 try:
@@ -151,7 +151,7 @@ def pack_graders(graders: Path, course: Course) -> bytes:
     machine that graded it.
     """
     buffer = io.BytesIO()
-    files = graders_files(graders) | right_answers(graders)
+    files = graders_files(graders)
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, path in files.items():
             add(archive, renamed(name, graders), path.read_bytes())

@@ -1,20 +1,17 @@
 """The files that a chapter's grades depend on, and a digest of them."""
 
 import ast
-import json
 from pathlib import Path
 
-from ..folders import FINGERPRINTS, JUDGED_WITH, SOURCES, digest_of_files, engine_files
+from ..exchange.stored import SUFFIX, key_in
+from ..folders import JUDGED_WITH, digest_of_files, engine_files
 
 ABOUT_EXERCISES = ("points", "off")  # settings with names of exercises
 AFTER_GRADING = ("lateness", "scheme")  # settings that are applied after the graders have run
 
 
 def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
-    """Return the files that grading a chapter (or all) needs, by path from the course's root.
-
-    Without `right_answers` a mistake may cost points twice, and two at once get no names.
-    """
+    """Return the files that grading a chapter (or all) needs, by path from the course's root."""
     root = graders.parent
     # Files next to the chapters' folders are shared, because grader files import them. Grading does
     # not read `mistakes/`.
@@ -22,12 +19,11 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
         graders: (
             f"{chapter}/*.py",
             "*.py",
-            f"references/{chapter}.safetensors",
-            f"references/{chapter}{FINGERPRINTS}",
+            f"references/{chapter}/*",
         ),
         # Public cases matter too: pairs of mistakes are looked up on them, and an error's own text
         # is reported only if they end in the same error.
-        root / "exercises": (f"given/{chapter}/*.py", f"references/{chapter}.*"),
+        root / "exercises": (f"given/{chapter}/*.py", f"references/{chapter}/*"),
     }
     paths = [
         path for folder, names in patterns.items() for name in names for path in folder.glob(name)
@@ -39,47 +35,23 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
     }
 
 
-def right_answers(graders: Path, chapter: str = "*") -> dict[str, Path]:
-    """Return the files with right answers, by path from the course's root.
-
-    Grading reads them if they are there.
-
-    They do not go to the containers of course systems, where learners' code runs next to them.
-    """
-    paths = sorted(graders.glob(f"references/{chapter}{SOURCES}"))
-    return {str(path.relative_to(graders.parent)): path for path in paths}
-
-
 def digest_of(graders: Path, chapter: str = "*") -> str:
     """Return a digest of everything that affects the grades of a chapter.
 
-    It changes with a hidden test, a check of the course, a reference, a substitute, the code of a
-    right answer, a setting that affects grading, or the engine's code that decides results
-    (JUDGED_WITH).
+    It changes with a hidden test, a check of the course, a recording, a message of a mistake, a
+    substitute, a setting that affects grading, or the engine's code
+    that decides results (JUDGED_WITH).
     """
     files = graders_files(graders, chapter)
-    answers = right_answers(graders, chapter)
-    built = [path for path in answers.values() if path.name.endswith(SOURCES)]
-    files |= {name: path for name, path in answers.items() if path not in built}
+    # A key stands for a whole file, whose copy of the lesson's text does not matter.
+    keys = [f"{name} {key_in(path)}" for name, path in files.items() if path.suffix == SUFFIX]
+    files = {name: path for name, path in files.items() if path.suffix != SUFFIX}
     public, config = graders / "course.json", graders.parent / "course_config.py"
     files |= {public.name: public} if public.is_file() else {}
     engine = {f"engine/{name}": path for name, path in engine_files(*JUDGED_WITH).items()}
     own = {path.stem for path in graders.glob(f"{chapter}/*.py")}
     texts = [settings_in(config, own)] if config.is_file() else []
-    return digest_of_files(files | engine, "\n".join([*texts, *map(code_of, built)]))[:16]
-
-
-def code_of(path: Path) -> str:
-    """Return the code of a chapter's stored solution and mistakes, without the lesson's text.
-
-    Of a damaged file, return all text; grading reports it.
-    """
-    text = path.read_text(encoding="utf-8", errors="replace")
-    try:
-        sources = json.loads(text)
-        return f"{ast.dump(ast.parse(sources['text']))} {sources['edits']}"
-    except (ValueError, KeyError, TypeError, SyntaxError):
-        return text
+    return digest_of_files(files | engine, "\n".join([*texts, *keys]))[:16]
 
 
 def settings_in(config: Path, exercises: set[str]) -> str:

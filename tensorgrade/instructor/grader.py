@@ -21,7 +21,6 @@ from ..messages.not_graded import (
     NoChapterFile,
     NothingSubmitted,
 )
-from ..project import check_seed
 from ..sandbox.processes import NotStarted
 from ..sources.program import Source
 from ..sources.submitted_files import SubmittedFiles
@@ -44,12 +43,11 @@ class NotGraded(CourseError):
 class Grader:
     """The collected tests and a fork server for learner code. Each worker has one.
 
-    Raises CourseError if the graders cannot be collected, or if the seed changed since the build.
+    Raises CourseError if the graders cannot be collected.
     """
 
     def __init__(self, setup: Setup):
         self.maker = AttemptMaker(setup)
-        check_seed(setup.tests, self.maker.course)
         self.collected = CollectedTests(setup.tests)
 
     def start(self) -> str:

@@ -10,12 +10,11 @@ from typing import Protocol
 from ..attempts.maker import choose_device
 from ..attempts.setup import Setup
 from ..attempts.verdict import Verdict
-from ..built_code import refuse_unbuilt
+from ..author.recording.keys import refuse_unbuilt
 from ..course import OLD_LEVELS, Course, CourseError
 from ..course_sources import load_course
 from ..exchange.text import short
 from ..messages.not_graded import GRADERS_FAILED
-from ..project import check_seed
 from ..sandbox.holes import is_locked
 from ..sandbox.lockdown import is_nobody_here
 from ..sources.finding import EXPECTED, TEAMS, find_submissions, named
@@ -170,7 +169,6 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
     if out.resolve() == submitted.resolve():
         raise CourseError(f"{out} holds the submissions; choose another folder as --out")
     course = load_course(run.setup.tests)
-    check_seed(run.setup.tests, course)
     if run.scheduler:
         return course, run.setup.isolation != "none"
     device = choose_device(run.setup.device)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..attempts.setup import Setup
 from ..course import CourseError
-from ..instructor.dependencies import digest_of, graders_files, right_answers
+from ..instructor.dependencies import digest_of, graders_files
 from ..processes import side_by_side
 from ..sources.submitted_files import SubmittedFiles
 
@@ -45,7 +45,7 @@ def grade(submitted_files: SubmittedFiles, setup: Setup) -> list[dict]:
 
 def digest_now(graders: Path) -> str:
     """Return the current digest of the graders; the files are read again only after a change."""
-    read = graders_files(graders) | right_answers(graders)
+    read = graders_files(graders)
     files = [*read.values(), graders.parent / "course_config.py"]
     return digest(
         graders, tuple((path, path.stat().st_mtime_ns) for path in files if path.is_file())
@@ -94,10 +94,13 @@ def start_there(setup: Setup) -> None:
 def grade_there(submitted_files: SubmittedFiles) -> list[dict]:
     """Grade a submission in the warm process; return rows of `results.jsonl`.
 
-    Raises NotGraded if this machine cannot, or whatever error the graders have on this file.
+    Raises NotGraded if this machine cannot, CourseError if the chapter changed since the last
+    build, or whatever error the graders have on this file.
     """
+    from ..author.recording.keys import refuse_unbuilt
     from ..instructor import grader
 
+    refuse_unbuilt(grader.ready_grader().maker.tests, [submitted_files.chapter])
     try:
         return [verdict.row() for verdict in grader.ready_grader().grade(submitted_files)]
     finally:

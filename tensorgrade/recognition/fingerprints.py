@@ -1,23 +1,19 @@
 """Fingerprints: the effects of each mistake on the cases of its exercise, as imprints.
 
-They ship with the references in compressed form. They identify a mistake without containing its
-code.
+They are stored in the files of the references. They identify a mistake without containing its code.
 """
 
 import functools
-import gzip
 import hashlib
 import json
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..course import CourseError
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
-from ..folders import FINGERPRINTS
+from ..exchange.stored import damaged, read_part, refuse_missing, stored_path
 from .imprints import Imprint, equals_an_input
 from .signatures import Signature, imprint
 
@@ -34,60 +30,33 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """All fingerprints of a chapter by exercise, and the mistakes' messages by name.
-
-    pairs: by exercise, a digest of the input from which its pairs of mistakes were computed.
-    """
+    """All fingerprints of a chapter by exercise, and the mistakes' messages by name."""
 
     by_exercise: Mapping[str, list[Fingerprint]] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
-    pairs: dict[str, str] = field(default_factory=dict)
-
-    def form_of(self, exercise: str) -> dict:
-        """Return an exercise's fingerprints in their stored form.
-
-        If they were loaded from a file, its content is returned without decoding, because a chapter
-        has thousands of fingerprints.
-        """
-        if isinstance(self.by_exercise, LazyFingerprints):
-            return self.by_exercise.stored[exercise]
-        return stored_form(self.by_exercise[exercise])
 
 
-def save_fingerprints(path: Path, fingerprints: Fingerprints) -> None:
-    """Write fingerprints as JSON."""
-    write_text(path, as_text(fingerprints))
+def messages_path(folder: Path, chapter: str) -> Path:
+    """Return the path of the messages of a chapter's mistakes. folder: as in `stored_path`."""
+    return folder / "references" / chapter / "messages.json"
 
 
-def fingerprints_path(references: Path, chapter: str) -> Path:
-    """Return the path of a chapter's fingerprints in a folder of references."""
-    return references / f"{chapter}{FINGERPRINTS}"
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text, compressed if the file's name says so. The same text gives the same bytes."""
-    content = text.encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
-
-
-def read_text(path: Path) -> str:
-    """Read the output of `write_text`. Raises CourseError if the file is missing or damaged."""
+def read_messages(path: Path) -> dict[str, str]:
+    """Return stored messages. Raises CourseError if they are missing or damaged."""
+    refuse_missing(path)
     try:
-        content = path.read_bytes()
-        return (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
-    except FileNotFoundError:
-        raise CourseError(f"{path} is missing; `tensorgrade build` makes it") from None
-    except (OSError, EOFError, zlib.error, ValueError):
-        raise CourseError(f"{path} is damaged; `tensorgrade build` makes it again") from None
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise damaged(path) from None
 
 
-def as_text(fingerprints: Fingerprints) -> str:
-    """Return fingerprints as JSON."""
-    exercises = {name: fingerprints.form_of(name) for name in fingerprints.by_exercise}
-    header: dict[str, dict] = {"messages": fingerprints.messages, "pairs": fingerprints.pairs}
-    header |= {"exercises": exercises}
-    return json.dumps(header, separators=(",", ":")) + "\n"
+def load_fingerprints(folder: Path, chapter: str, exercises: Iterable[str]) -> Fingerprints:
+    """Return the fingerprints of a chapter's exercises, to be read from their files on demand.
+
+    Raises CourseError if the messages are missing or damaged.
+    """
+    messages = read_messages(messages_path(folder, chapter))
+    return Fingerprints(LazyFingerprints(folder, chapter, exercises), messages)
 
 
 def stored_form(prints: list[Fingerprint]) -> dict:
@@ -115,39 +84,26 @@ def as_stored(one: Imprint) -> Imprint:
     return Imprint(one.words, (first, second))
 
 
-def load_fingerprints(path: Path) -> Fingerprints:
-    """Read the output of `save_fingerprints`. Raises CourseError if it is missing or outdated."""
-    stored = json.loads(read_text(path))
-    try:
-        exercises = LazyFingerprints(stored["exercises"])
-        return Fingerprints(exercises, stored["messages"], stored["pairs"])
-    except KeyError:
-        raise CourseError(f"{path} has an older format; run `tensorgrade build`") from None
-
-
 class LazyFingerprints(Mapping[str, list[Fingerprint]]):
-    """Stored fingerprints by exercise, decoded on demand.
+    """Stored fingerprints by exercise, read on demand. Most runs need those of one exercise."""
 
-    Most runs need those of one exercise, or none.
-    Raises KeyError for an outdated form.
-    """
-
-    def __init__(self, stored: dict[str, dict]):
-        self.stored, self.read = stored, functools.cache(lambda name: read_prints(stored[name]))
-        for data in stored.values():
-            _ = data["cases"], data["imprints"], data["prints"]
+    def __init__(self, folder: Path, chapter: str, exercises: Iterable[str]):
+        self.paths = {name: stored_path(folder, chapter, name) for name in exercises}
+        self.read = functools.cache(
+            lambda name: read_prints(read_part(self.paths[name], "fingerprints"))
+        )
 
     def __getitem__(self, name: str) -> list[Fingerprint]:
         return self.read(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.stored  # a Mapping would decode them to answer this
+        return name in self.paths  # a Mapping would read them to answer this
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.stored)
+        return iter(self.paths)
 
     def __len__(self) -> int:
-        return len(self.stored)
+        return len(self.paths)
 
 
 def read_prints(data: dict) -> list[Fingerprint]:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import torch
 
 from tensorgrade.attempts.recognized import secret_of
-from tensorgrade.exchange.references import load_references
+
+from ..support import stored_references
 
 CHAPTER = "ch1_simplified_attention"
 
@@ -19,7 +20,6 @@ def moved(entries, by: float):
 
 
 def test_the_last_digit_of_a_right_result_does_not_count(project):
-    path = project.graders / "references" / f"{CHAPTER}.safetensors"
-    entries = load_references(path).of("softmax")
+    entries = stored_references(project, CHAPTER).of("softmax")
     assert any(t.dtype == torch.float64 for _, seen in entries for t in seen.tensors.values())
     assert secret_of(moved(entries, 1e-7)) == secret_of(entries) != secret_of(moved(entries, 0.1))

@@ -45,7 +45,7 @@ def refused(root: Path, *words: object) -> str:
 
 def derived(root: Path) -> dict[str, bytes]:
     """Return the bytes of all derived files, by their paths; not what Python compiled of them."""
-    places = ("exercises", "graders/references", "source")
+    places = ("exercises", "graders/references", "graders/pairs", "source")
     paths = [p for place in places for p in sorted((root / place).rglob("*")) if p.is_file()]
     made = [path for path in paths if path.parent.name != "__pycache__"]
     return {str(path.relative_to(root)): path.read_bytes() for path in made}

@@ -7,7 +7,7 @@ import pytest
 
 from tensorgrade.attempts.points import repaired
 from tensorgrade.attempts.results import CheckResult
-from tensorgrade.author.proofs import build_checks
+from tensorgrade.author.proofs import release
 from tensorgrade.exchange.observation import Outcome
 from tensorgrade.project import Project
 from tensorgrade.recognition.mistakes import Mistake
@@ -21,14 +21,14 @@ def test_a_build_finds_what_is_no_bug_and_no_repair(tmp_path, monkeypatch):
     root = with_a_bug(tmp_path / "small")
     build(root)
     course = Project(root)
-    assert list(build_checks.unproved_bugs(course)) == []
+    assert list(release.unproved_bugs(course)) == []
     with monkeypatch.context() as patch:
-        patch.setattr(build_checks, "rewritten", lambda project, right, *names: right)
-        said = list(build_checks.unproved_bugs(course))
+        patch.setattr(release, "rewritten", lambda project, right, *names: right)
+        said = list(release.unproved_bugs(course))
     assert len(said) == 2 and all("rewritten, is passed with 4 points" in one for one in said)
     none = Mistake("none", "", {NAME: (("(entries, factors)", "(factors, entries)"),)})
-    monkeypatch.setattr(build_checks, "mistake_given", lambda *names: none)
-    said = list(build_checks.unproved_bugs(course))
+    monkeypatch.setattr(release, "mistake_given", lambda *names: none)
+    said = list(release.unproved_bugs(course))
     assert len(said) == 2 and all("as it is given, is not_attempted with 1" in one for one in said)
 
 

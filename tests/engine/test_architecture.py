@@ -14,10 +14,11 @@ LAYERS = [
     {"project", "recognition"},
     {"judging"},
     {"attempts"},
-    {"views", "history", "originals", "built_code", "audit"},
+    {"views", "history", "originals", "audit"},
     {"testing"},
     {"practice"},
-    {"learner", "instructor", "author"},
+    {"author"},
+    {"learner", "instructor"},
     {"notebook", "command", "nbgrader_plugin", "pytest_plugin"},
     {"cli", "tensorgrade"},
 ]

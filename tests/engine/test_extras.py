@@ -92,7 +92,7 @@ main()
 @pytest.mark.parametrize(
     "command, package, extra",
     [
-        (["build", "--check"], "jupytext", "author"),
+        (["build"], "jupytext", "author"),
         (["bundle", "--out", "kit.zip"], "markdown_it", "instructor"),
         (["read"], "jinja2", "learner"),
     ],

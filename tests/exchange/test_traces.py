@@ -1,17 +1,18 @@
 """Traces: forged ones are empty, and what is stored of the solution's shows no code."""
 
-import json
-
 import pytest
 import torch
-from safetensors.torch import save
 
 from tensorgrade.author.recording.casebook import recorded_cases
 from tensorgrade.author.recording.references import observe, traces_of
 from tensorgrade.course import CourseError
 from tensorgrade.exchange.observation import Observation
-from tensorgrade.exchange.references import References, load_references, save_references
+from tensorgrade.exchange.references import References, load_references, stored_form
+from tensorgrade.exchange.stored import store, stored_path
 from tensorgrade.exchange.traces import Trace, read_trace
+
+from ..hidden import opened
+from ..support import stored_references
 
 CHAPTER, NAME = "ch2_self_attention", "scaled_dot_product_attention"
 
@@ -52,27 +53,25 @@ def test_traces_are_stored_without_lines_operations_or_a_name_of_the_code(projec
     trace = traces_of(project, CHAPTER, NAME, source, [case])[case.id]
     (expected,) = observe(project, CHAPTER, source, [case])
     references = References(CHAPTER, False, ((case, expected),), {case.id: trace})
-    save_references(tmp_path / "r.safetensors", references)
-    content = (tmp_path / "r.safetensors").read_bytes()
+    path = stored_path(tmp_path, CHAPTER, NAME)
+    store(path, "key", *stored_form(references))
+    content = b"".join(opened({path.name: path.read_bytes()}).values())
     for word in (b"softmax", b"matmul", b"transpose", b"d_k**", b"attn_scores"):
         assert word not in content
-    back = load_references(tmp_path / "r.safetensors").traces[case.id]
+    back = load_references(tmp_path, CHAPTER, [NAME]).traces[case.id]
     assert all(stage.line == 0 and not stage.operation for stage in back.stages)
     for one, other in zip(trace.stages, back.stages, strict=True):
         assert one.names == other.names and torch.allclose(one.value.float(), other.value)
 
 
-@pytest.mark.parametrize("cases", [[], [{"exercise": "f", "name": "a", "id": "a"}]])
-def test_references_of_an_older_version_ask_for_a_build(tmp_path, cases):
-    header = {"chapter": CHAPTER, "hidden": False, "cases": cases}
-    path = tmp_path / "r.safetensors"
-    path.write_bytes(save({}, metadata={"references": json.dumps(header)}))
-    with pytest.raises(CourseError, match="older format"):
-        load_references(path)
+@pytest.mark.parametrize("cases", [None, [{"exercise": "f", "name": "a", "id": "a"}]])
+def test_references_in_another_format_ask_for_a_build(tmp_path, cases):
+    store(stored_path(tmp_path, CHAPTER, NAME), "key", {"cases": cases}, {})
+    with pytest.raises(CourseError, match="is damaged; `tensorgrade build`"):
+        load_references(tmp_path, CHAPTER, [NAME])
 
 
 @pytest.mark.slow
 def test_hidden_references_have_no_traces(project):
     for chapter in project.course.chapters:
-        path = project.graders / "references" / f"{chapter.name}.safetensors"
-        assert load_references(path).traces == {}
+        assert stored_references(project, chapter.name).traces == {}

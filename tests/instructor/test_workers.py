@@ -4,7 +4,6 @@ A unit file of `tensorgrade.instructor`: workers, what travels to them, and what
 """
 
 import io
-import json
 from collections import Counter
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from pathlib import Path
@@ -15,10 +14,11 @@ from rich.console import Console
 from tensorgrade.attempts.verdict import Verdict
 from tensorgrade.course import CourseError
 from tensorgrade.course_sources import load_course
+from tensorgrade.exchange.stored import store, stored_path
 from tensorgrade.instructor import grader as worker
 from tensorgrade.instructor.class_terminal import ClassProgress
 from tensorgrade.instructor.cluster import pack_graders, unpack_graders
-from tensorgrade.instructor.dependencies import digest_of, graders_files, right_answers
+from tensorgrade.instructor.dependencies import digest_of, graders_files
 from tensorgrade.instructor.retrying_workers import graded
 from tensorgrade.instructor.run import by_content
 from tensorgrade.sources.submitted_files import SubmittedFiles
@@ -147,7 +147,7 @@ def test_graders_travel_without_seed_mistakes_and_solutions_and_stay_private(tmp
         for path in folder.parent.rglob("*")
         if path.is_file()
     }
-    read = graders_files(ROOT / "graders") | right_answers(ROOT / "graders")
+    read = graders_files(ROOT / "graders")
     assert names == {*read, "graders/course.json"}
     assert not any("mistakes" in name or "solutions" in name or "config" in name for name in names)
     assert (tmp_path / "there").stat().st_mode & 0o077 == 0
@@ -156,10 +156,10 @@ def test_graders_travel_without_seed_mistakes_and_solutions_and_stay_private(tmp
 CONFIG = "COURSE = Settings(seed=1, points={{{0}}}, lateness=Lateness({1}))\n"
 FILES = {  # changed files, and whether the grades of chapter a and of b depend on them
     "graders/a/first.py": (True, False),
-    "graders/references/b.safetensors": (False, True),
+    "graders/references/b/messages.json": (False, True),
     "graders/shared.py": (True, True),
     "graders/mistakes/family.py": (False, False),
-    "graders/references/made_from.json": (False, False),
+    "graders/pairs/first.json.xz": (False, False),
     "exercises/given/a/substitute.py": (True, False),
     "graders/checks.py": (True, True),
     "exercises/a.py": (False, False),
@@ -167,10 +167,10 @@ FILES = {  # changed files, and whether the grades of chapter a and of b depend 
 
 
 def test_a_digest_follows_what_a_chapters_grades_depend_on(tmp_path):
-    for name in (*FILES, "graders/b/second.py", "graders/references/a.safetensors"):
+    for name in (*FILES, "graders/b/second.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
-    source, config = tmp_path / "graders/references/a.sources.json", tmp_path / "course_config.py"
+    built, config = stored_path(tmp_path / "graders", "a", "first"), tmp_path / "course_config.py"
 
     def changes(path: Path, text: str) -> tuple[bool, bool]:
         before = [digest_of(tmp_path / "graders", chapter) for chapter in "ab"]
@@ -178,12 +178,15 @@ def test_a_digest_follows_what_a_chapters_grades_depend_on(tmp_path):
         after = [digest_of(tmp_path / "graders", chapter) for chapter in "ab"]
         return before[0] != after[0], before[1] != after[1]
 
-    def solution(text: str) -> str:
-        return json.dumps({"text": text, "edits": {}, "effects": {}})
+    def changes_of_file(key: str, text: str) -> tuple[bool, bool]:
+        before = [digest_of(tmp_path / "graders", chapter) for chapter in "ab"]
+        store(built, key, {"sources": {"text": text}}, {})
+        after = [digest_of(tmp_path / "graders", chapter) for chapter in "ab"]
+        return before[0] != after[0], before[1] != after[1]
 
-    changes(source, solution("x = 1  # as in the lesson"))
-    assert changes(source, solution("x = 1  # reworded")) == (False, False)
-    assert changes(source, solution("x = 2")) == (True, False)
+    changes_of_file("one", "x = 1  # as in the lesson")
+    assert changes_of_file("one", "x = 1  # reworded") == (False, False)
+    assert changes_of_file("two", "x = 2") == (True, False)
     changes(config, CONFIG.format("", ""))
     assert changes(config, CONFIG.format("", "share_a_day=1")) == (False, False)
     assert changes(config, CONFIG.format("'first': 2", "")) == (True, False)

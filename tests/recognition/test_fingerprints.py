@@ -1,15 +1,17 @@
-"""Fingerprints on disk are read back, and outdated ones are reported."""
-
-import json
+"""Fingerprints on disk are read back, and damaged ones count as missing."""
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tensorgrade.author import call
+from tensorgrade.author.recording.pairs_files import read_pairs, write_pairs
 from tensorgrade.course import CourseError
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.observation import CaughtError, Observation
 from tensorgrade.exchange.references import Seen
+from tensorgrade.exchange.stored import key_in, store, stored_path
 from tensorgrade.recognition.fingerprints import (
     Fingerprint,
     Fingerprints,
@@ -17,44 +19,51 @@ from tensorgrade.recognition.fingerprints import (
     imprints_of,
     in_order_for,
     load_fingerprints,
+    messages_path,
     nearly,
     recognize,
     right_imprints,
-    save_fingerprints,
+    stored_form,
 )
 from tensorgrade.recognition.imprints import Imprint
 
-PRINTS = Fingerprints(
-    {"f": [Fingerprint(("wrong",), {"a/1": Imprint("x", (1.0, 2.0)), "a/2": Imprint("y")})]},
-    {"wrong": "It is wrong."},
-)
+PRINTS = [Fingerprint(("wrong",), {"a/1": Imprint("x", (1.0, 2.0)), "a/2": Imprint("y")})]
 
 
-def test_what_is_written_is_read_again(tmp_path):
-    save_fingerprints(tmp_path / "a.json", PRINTS)
-    assert load_fingerprints(tmp_path / "a.json") == PRINTS
+def test_what_is_written_is_read_again_on_demand(tmp_path):
+    path = stored_path(tmp_path, "ch1", "f")
+    store(path, "key", {"fingerprints": stored_form(PRINTS)}, {})
+    with pytest.raises(CourseError, match=r"messages.json is missing"):
+        load_fingerprints(tmp_path, "ch1", ["f"])
+    messages_path(tmp_path, "ch1").write_text('{"wrong": "It is wrong."}', encoding="utf-8")
+    stored = load_fingerprints(tmp_path, "ch1", ["f", "unread"])
+    assert stored.by_exercise["f"] == PRINTS and stored.messages == {"wrong": "It is wrong."}
+    with pytest.raises(CourseError, match=r"unread.safetensors is missing"):
+        stored.by_exercise["unread"]
 
 
-def test_what_was_read_is_written_again_byte_by_byte_and_unread(tmp_path, monkeypatch):
-    save_fingerprints(tmp_path / "a.json", PRINTS)
-    monkeypatch.setattr("tensorgrade.recognition.fingerprints.read_prints", None)
-    stored = load_fingerprints(tmp_path / "a.json")
-    save_fingerprints(tmp_path / "b.json", stored)
-    assert (tmp_path / "b.json").read_bytes() == (tmp_path / "a.json").read_bytes()
-    save_fingerprints(tmp_path / "b.json", Fingerprints(stored.by_exercise, {"wrong": "It is so."}))
-    text = (tmp_path / "a.json").read_text(encoding="utf-8")
-    assert (tmp_path / "b.json").read_text("utf-8") == text.replace("It is wrong.", "It is so.")
+def test_stored_pairs_are_read_while_the_single_mistakes_give_the_same_results(tmp_path):
+    path, pair = tmp_path / "f.json.xz", Fingerprint(("wrong", "more"), PRINTS[0].imprints)
+    write_pairs(path, PRINTS, [pair])
+    moved = {"a/1": Imprint("x", (1.0, 2.1)), "a/2": Imprint("y")}
+    assert read_pairs(path, PRINTS) == [pair]
+    assert read_pairs(path, [Fingerprint(("wrong",), moved)]) is None
+    assert read_pairs(path, [*PRINTS, pair]) is None and read_pairs(tmp_path, PRINTS) is None
+    path.write_bytes(path.read_bytes()[:-9])
+    assert read_pairs(path, PRINTS) is None
 
 
-def test_an_older_file_is_a_sentence_and_not_a_traceback(tmp_path):
-    save_fingerprints(tmp_path / "a.json", PRINTS)
-    older = (tmp_path / "a.json").read_text().replace('"imprints"', '"digests"')
-    assert json.loads(older)
-    (tmp_path / "a.json").write_text(older)
-    with pytest.raises(CourseError, match="older format"):
-        load_fingerprints(tmp_path / "a.json")
-    with pytest.raises(CourseError, match="is missing"):
-        load_fingerprints(tmp_path / "b.json")
+@given(st.integers(0, 10**6), st.integers(0, 255))
+def test_a_damaged_file_has_no_key(tmp_path_factory, place, byte):
+    path = tmp_path_factory.mktemp("stored") / "f.safetensors"
+    store(path, "key", {"fingerprints": stored_form(PRINTS)}, {"f:a|in|x": torch.ones(3)})
+    content = path.read_bytes()
+    assert key_in(path) == "key"
+    at = place % len(content)
+    path.write_bytes(content[:at] + bytes([byte]) + content[at + 1 :])
+    assert key_in(path) == ("key" if content[at] == byte else "")
+    path.write_bytes(content[:at])
+    assert key_in(path) == ""
 
 
 RIGHT = torch.tensor([1.0, 2.0, 3.0])

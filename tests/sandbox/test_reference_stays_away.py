@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from tensorgrade.attempts.lab import Lab
-from tensorgrade.exchange.references import load_references
 from tensorgrade.sandbox.processes import ENVIRONMENT, ForkServer
+
+from ..support import stored_references
 
 CHAPTER = "ch3_causal_attention"
 WRONG = """
@@ -22,7 +23,7 @@ def causal_attention_weights(attn_scores, d_k):
 @pytest.fixture
 def exchange(project):
     """A child that has answered all cases of an exercise, wrongly, and is still alive."""
-    references = load_references(project.graders / "references" / f"{CHAPTER}.safetensors")
+    references = stored_references(project, CHAPTER)
     entries = references.of("causal_attention_weights")
     with ForkServer(project.course.limits, locked=False) as warm:
         lab, program = Lab(warm, project.course.limits), project.program(CHAPTER, WRONG)

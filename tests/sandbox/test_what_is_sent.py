@@ -9,9 +9,10 @@ import pytest
 from tensorgrade.author.recording.casebook import PUBLIC_SEED, recorded_cases
 from tensorgrade.author.recording.drawings import seed_for
 from tensorgrade.exchange.cases import Case
-from tensorgrade.exchange.references import load_references
 from tensorgrade.runner.wire import pack, unpack
 from tensorgrade.sandbox.processes import Child
+
+from ..support import stored_references
 
 CHAPTERS = (
     "ch1_simplified_attention",
@@ -115,7 +116,7 @@ def test_a_case_is_sent_at_its_turn_and_without_its_name(judge, project, monkeyp
     monkeypatch.setattr(Child, "receive", seen_receive)
     verdicts = judge.chapter(chapter, project.solution(chapter).read_text(encoding="utf-8"))
     assert {verdict.status for verdict in verdicts.values()} == {"passed"}
-    references = load_references(project.graders / "references" / f"{chapter}.safetensors")
+    references = stored_references(project, chapter)
     cases = [case for case, _ in references.entries]
     (look, _), (load, _), *messages = [unpack(message) for way, message in wire if way == "sent"]
     alone = [header["program"] for header, _ in messages if "program" in header]

@@ -81,7 +81,7 @@ def told_by(judge: Judge, chapter: str, exercise: str, code: str) -> set[str]:
     found = judge.chapter(chapter, PRELUDE + code)  # the other exercises could repeat them
     said = json.dumps([astuple(one) for one in found.values()], ensure_ascii=False)
     folders = judge.project.graders, judge.project.exercises
-    hidden, public = (pieces_of(folder / "references", chapter, exercise) for folder in folders)
+    hidden, public = (pieces_of(folder, chapter, exercise) for folder in folders)
     pieces, known = hidden - public, str(judge.project.course)  # five letters of a name are no leak
     sizes = {len(piece) for piece in pieces}
     parts = {said[n : n + size] for size in sizes for n in range(len(said))} & pieces
@@ -91,7 +91,7 @@ def told_by(judge: Judge, chapter: str, exercise: str, code: str) -> set[str]:
 @cache
 def pieces_of(folder, chapter: str, exercise: str) -> set[str]:
     """Return all pieces of an exercise's inputs, however they are written."""
-    entries = load_references(folder / f"{chapter}.safetensors").of(exercise)
+    entries = load_references(folder, chapter, [exercise]).entries
     tensors = [tensor for case, _ in entries for tensor in case.tensors.values()]
     numbers = {abs(float(one)) for tensor in tensors for one in tensor.flatten().tolist()}
     texts = (f"{one:.{places}f}" for one in numbers if one < 1e3 for places in (9, 15))

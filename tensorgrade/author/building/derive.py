@@ -1,9 +1,8 @@
-"""All derived files of a course, each ready to be written or compared."""
+"""The derived files of a course that need no run: their paths and their contents."""
 
 import io
 import zipfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,43 +10,37 @@ from ...course import Chapter, Course
 from ...judging.course_checks import FILE
 from ...project import Project
 from ..recording.bugs import mistake_given, shown
-from .derived import Derived, text_file, write_bytes
 from .learner_checks import learner_checks
 from .notebooks import notebook_text
-from .parts import BuildOptions, Tell
-from .reference_files import reference_files
 from .script import Script, read_script, stub_text
 
+CHECKS = "checks.zip"
+EPOCH = (1980, 1, 1, 0, 0, 0)
 
-def silent(what: str, done: int, total: int) -> None:
-    """Report no progress."""
+
+def chapters_with(course: Course, only: Collection[str]) -> list[Chapter]:
+    """Return the chapters with any of these exercises; all if there are no names."""
+    return [c for c in course.chapters if not only or any(e.name in only for e in c.exercises)]
 
 
-def derive(
-    project: Project,
-    options: BuildOptions = BuildOptions(),  # noqa: B008
-    tell: Tell = silent,
-) -> Iterator[Derived]:
-    """Yield the derived files of a course, with their contents already made.
+def learner_files(
+    project: Project, course: Course, chapters: list[Chapter]
+) -> Iterator[tuple[Path, bytes]]:
+    """Yield the learners' description of the course, and their checks of some chapters.
 
-    Files of chapters that are not requested are left out. A file may depend on earlier ones, so a
-    build writes each file before it asks for the next one.
-
-    tell: a progress callback.
+    course: with hints.
     """
-    course = with_hints(project)
-    yield text_file(project.exercises / "course.json", course.public_json())
+    yield project.exercises / "course.json", course.public_json().encode()
     if (own := project.graders / FILE).exists():
-        yield text_file(project.exercises / FILE, own.read_text(encoding="utf-8"))
-    chapters = list(filter(options.is_about, course.chapters))
-    scripts = {chapter.name: script_for_learners(project, chapter) for chapter in chapters}
-    for name, script in scripts.items():
-        yield text_file(project.exercises / f"{name}.py", stub_text(script))
-        checks = learner_checks(project, project.course.chapter(name))
-        yield text_file(project.exercises / f"test_{name}.py", checks)
-    yield from reference_files(project, options, tell)
+        yield project.exercises / FILE, own.read_bytes()
     for chapter in chapters:
-        yield from handout_files(project, chapter, scripts[chapter.name])
+        checks = learner_checks(project, project.course.chapter(chapter.name))
+        yield project.exercises / f"test_{chapter.name}.py", checks.encode()
+
+
+def stub_of(project: Project, chapter: Chapter) -> bytes:
+    """Return a chapter's stub."""
+    return stub_text(script_for_learners(project, chapter)).encode()
 
 
 def script_for_learners(project: Project, chapter: Chapter) -> Script:
@@ -70,38 +63,21 @@ def with_hints(project: Project) -> Course:
     return replace(project.course, chapters=tuple(chapters))
 
 
-CHECKS = "checks.zip"
-EPOCH = (1980, 1, 1, 0, 0, 0)
-
-
-def handout_files(project: Project, chapter: Chapter, script: Script) -> list[Derived]:
-    """Return the instructor's notebook, of which nbgrader makes the learners' one, and the checks.
+def handout_files(project: Project, chapter: Chapter) -> Iterator[tuple[Path, bytes]]:
+    """Yield the instructor's notebook, of which nbgrader makes the learners' one, and the checks.
 
     nbgrader hands out every file next to a notebook. A fetched chapter can therefore check itself
     in any folder.
     """
     place = project.root / "source" / chapter.name
-    return [
-        text_file(place / f"{chapter.name}.ipynb", notebook_text(script, chapter)),
-        checks_file(place / CHECKS, project.exercises, chapter.name),
-    ]
-
-
-def checks_file(path: Path, exercises: Path, chapter: str) -> Derived:
-    """Return a zip file with a chapter's part of `exercises/`.
-
-    The files are read only when the zip file is written or compared.
-    """
-    return Derived(
-        path,
-        lambda: write_bytes(path, zipped(checks_of(exercises, chapter))),
-        lambda: path.exists() and read_zip(path) == checks_of(exercises, chapter),
-    )
+    script = script_for_learners(project, chapter)
+    yield place / f"{chapter.name}.ipynb", notebook_text(script, chapter).encode()
+    yield place / CHECKS, zipped(checks_of(project.exercises, chapter.name))
 
 
 def checks_of(exercises: Path, chapter: str) -> dict[str, bytes]:
     """Return the files that a chapter's public checks need, by path, without any learner's file."""
-    patterns = ("course.json", FILE, f"test_{chapter}.py", f"references/{chapter}.*")
+    patterns = ("course.json", FILE, f"test_{chapter}.py", f"references/{chapter}/*")
     found = [
         path for pattern in (*patterns, f"given/{chapter}/*.py") for path in exercises.glob(pattern)
     ]
@@ -113,14 +89,5 @@ def zipped(files: dict[str, bytes]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED, 9)
+            archive.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED)
     return packed.getvalue()
-
-
-def read_zip(path: Path) -> dict[str, bytes]:
-    """Return the files in a zip file, by name; none if it is damaged."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return {name: archive.read(name) for name in archive.namelist()}
-    except (zipfile.BadZipFile, zlib.error, EOFError):
-        return {}

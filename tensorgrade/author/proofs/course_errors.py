@@ -8,7 +8,7 @@ import inspect
 import random
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
@@ -35,8 +35,7 @@ from ...project import Project
 from ...recognition.mistakes import EditError, Mistake, make
 from ...recognition.signatures import signature_of
 from ...views.formulas import unknown_commands
-from ..building.derive import with_hints
-from ..building.parts import BuildOptions
+from ..building.derive import chapters_with, with_hints
 from ..building.script import REGION, Script, read_script
 from ..reaching import bound_by, reached
 from ..recording.bugs import given_code, mistake_given
@@ -50,16 +49,19 @@ SMALLEST_SEED = 1 << 64
 GUESSABLE = "course_config.py: the seed can be guessed; take one of 20 digits or more, at random"
 
 
-def course_errors(project: Project, options: BuildOptions = BuildOptions()) -> list[str]:  # noqa: B008
-    """Return one sentence for each problem in the files of the requested chapters."""
+def course_errors(project: Project, only: Collection[str] = ()) -> list[str]:
+    """Return one sentence for each problem in the files of the chapters with these exercises.
+
+    Without names, of all chapters.
+    """
     try:
-        chapters, own = with_hints(project).chapters, load_checks(project.graders)
+        chapters, own = chapters_with(with_hints(project), only), load_checks(project.graders)
         mistakes = project.mistakes
     except Exception as error:
         return error_sentence(error, project.root).splitlines()
     found = [GUESSABLE] if (project.course.seed or 0) < SMALLEST_SEED else []
     found += misplaced(project, mistakes) + wrong_sentences(project, mistakes)
-    for chapter in filter(options.is_about, chapters):
+    for chapter in chapters:
         try:
             syntax_of(project.solution(chapter.name))
         except CourseError as error:  # invalid Python allows no further checks

@@ -18,11 +18,10 @@ MARKS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)
 LONGEST = MOST_CHANGED * 2 // 3  # for the shortest repair, so that longer ones are allowed too
 
 
-def bugs_of(project: Project, chapter: str) -> dict[str, str]:
-    """Return the given code of each find-the-bug exercise, by exercise."""
-    names = [exercise.name for exercise in project.course.chapter(chapter).exercises]
-    mistakes = {name: mistake_given(project, chapter, name) for name in names}
-    return {n: given_code(project, chapter, n, one) for n, one in mistakes.items() if one}
+def bug_of(project: Project, chapter: str, exercise: str) -> dict[str, str]:
+    """Return the given code of a find-the-bug exercise, by its name; {} for other exercises."""
+    mistake = mistake_given(project, chapter, exercise)
+    return {exercise: given_code(project, chapter, exercise, mistake)} if mistake else {}
 
 
 def mistake_given(project: Project, chapter: str, exercise: str) -> Mistake | None:

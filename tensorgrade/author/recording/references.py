@@ -9,10 +9,11 @@ from itertools import combinations
 from pathlib import Path
 
 from ...attempts.lab import Lab
-from ...course import CourseError, Limits
+from ...course import Chapter, CourseError, Limits
 from ...exchange.cases import SETTINGS, Case
 from ...exchange.observation import CaughtError, Observation, Outcome
 from ...exchange.references import References
+from ...exchange.stored import stored_path
 from ...exchange.traces import Trace, read_trace, with_stages
 from ...exchange.values import unjudged
 from ...judging.course_checks import FILE, load_checks
@@ -23,6 +24,7 @@ from ...recognition.mistakes import EditError, Mistake, make, place_of
 from ...recognition.signatures import UNSEEN, Signature, imprint
 from ...runner.serve import seconds
 from ...sources.program import Program, Source
+from .bugs import bug_of
 from .casebook import recorded_cases
 
 Names = tuple[str, ...]  # a version of an exercise: the names of its mistakes
@@ -74,7 +76,7 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
             raise CourseError(f"{case.exercise}, case {case.name}: {problem}")
     entries = tuple(zip(cases, seen, strict=True))
     traces = {} if hidden else traces_of(project, chapter, exercise, source, cases)
-    return References(chapter, hidden, entries, traces)
+    return References(chapter, hidden, entries, traces, bug_of(project, chapter, exercise))
 
 
 def failure(case: Case, error: CaughtError) -> str:
@@ -159,6 +161,12 @@ class Recording:
         self.exercise, self.hidden = exercise, hidden
         self.source = project.solution(chapter).read_text(encoding="utf-8")
         self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
+
+    @property
+    def path(self) -> Path:
+        """Return the path of the file that stores the recording."""
+        folder = self.project.graders if self.hidden else self.project.exercises
+        return stored_path(folder, self.chapter, self.exercise)
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -259,6 +267,16 @@ class Recording:
     def source_of(self, version: Names) -> str:
         """Return the solution with a version's edits. Raise EditError if one does not fit."""
         return make(self.source, self.exercise, [self.mistakes[name] for name in version])
+
+
+def recordings_of(project: Project, chapters: list[Chapter]) -> list[Recording]:
+    """Return the recordings of all exercises of some chapters, on both sides."""
+    return [
+        Recording(project, chapter.name, exercise.name, hidden)
+        for chapter in chapters
+        for exercise in chapter.exercises
+        for hidden in (True, False)
+    ]
 
 
 @lru_cache(maxsize=4)  # every part of a course asks for them

@@ -13,10 +13,9 @@ from markupsafe import Markup, escape
 
 from ...attempts.verdict import Status
 from ...course import Chapter, Course
-from ...folders import FINGERPRINTS
 from ...lateness import in_zone
 from ...messages.not_graded import NoChapterFile, NothingSubmitted
-from ...recognition.fingerprints import load_fingerprints
+from ...recognition.fingerprints import read_messages
 from ...sources.submitted_files import NOTHING
 from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
@@ -72,8 +71,8 @@ PAGES.tests["missing"] = lambda row: is_missing(row)
 def messages_in(references: Path) -> dict[str, str]:
     """Return the course's messages about its known mistakes, by name. Raises CourseError."""
     found: dict[str, str] = {}
-    for path in sorted(references.glob(f"*{FINGERPRINTS}")):
-        found |= load_fingerprints(path).messages
+    for path in sorted(references.glob("*/messages.json")):
+        found |= read_messages(path)
     return found
 
 

@@ -1,0 +1,116 @@
+"""The key of a recording: a digest of everything that its runs depend on.
+
+Lesson text, docstrings, comments, messages and points do not count. The numbers of the cases are
+rounded, because processors differ in the last digit of a random number.
+"""
+
+import ast
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+
+import torch
+
+from ...course import CourseError
+from ...exchange.cases import Case
+from ...exchange.references import case_to_json
+from ...exchange.stored import key_in
+from ...grader_files import parsed, text_in
+from ...judging.course_checks import FILE
+from ...project import Project
+from ...runner.wire import pack
+from .bugs import bug_of
+from .pairs_files import pairs_path
+from .references import Recording, recordings_of
+
+RECORDING = 1  # raise it if the engine records other results for the same code and cases
+DIGITS = 16  # binary digits of a number that count
+MOST_NAMED = 5
+DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
+
+
+def key_of(recording: Recording) -> str:
+    """Return the key of a recording. Raises CourseError if a file cannot be read."""
+    seen = blake2b(f"{RECORDING} {torch.__version__}".encode(), digest_size=12)
+    for text in texts_of(recording):
+        seen.update(f"{len(text)} {text}".encode())
+    for case in recording.cases:
+        seen.update(packed(case))
+    return seen.hexdigest()
+
+
+def texts_of(recording: Recording) -> Iterator[str]:
+    """Yield the texts that decide what a recording's versions are and how results are stored."""
+    project, chapter, name = recording.project, recording.chapter, recording.exercise
+    yield code_in(project.solution(chapter))
+    yield repr([(one.name, one.edits[name]) for one in recording.mistakes.values()])
+    yield repr(bug_of(project, chapter, name))
+    for path in sorted((project.exercises / "given" / chapter).glob("*.py")):
+        yield f"{path.name} {code_in(path)}"
+    if any(case.signature in recording.own for case in recording.cases):
+        yield code_in(project.graders / FILE)
+    yield repr(sorted(project.stages.items()))
+    pairs = pairs_path(project, name)
+    if not recording.hidden and pairs.exists():
+        yield pairs.read_bytes().hex()
+
+
+def packed(case: Case) -> bytes:
+    """Return a case as bytes, with rounded numbers."""
+    types = {name: str(tensor.dtype) for name, tensor in case.tensors.items()}
+    numbers = {name: rounded(tensor) for name, tensor in case.tensors.items()}
+    return pack(case_to_json(case) | {"types": types}, numbers)
+
+
+def rounded(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the floats of a tensor with their first binary digits; other tensors unchanged."""
+    if not tensor.is_floating_point():
+        return tensor
+    mantissa, exponent = torch.frexp(tensor.double())
+    return torch.ldexp((mantissa * 2**DIGITS).round(), exponent)
+
+
+def code_in(path: Path) -> str:
+    """Return the code of a file without docstrings and comments. Raises CourseError."""
+    return code_of(text_in(path), path)
+
+
+@lru_cache(maxsize=128)  # all exercises of a chapter ask for the same files
+def code_of(text: str, path: Path) -> str:
+    """Return the code in the text of a file."""
+    module = parsed(text, path)
+    for node in ast.walk(module):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(module)
+
+
+def refuse_unbuilt(graders: Path, chapters: Collection[str]) -> None:
+    """Raise CourseError if exercises of these chapters changed since the last build.
+
+    Without the course's settings and solutions, as in a container, nothing is compared.
+    """
+    root = graders.parent
+    if not ((root / "course_config.py").is_file() and (root / "solutions").is_dir()):
+        return
+    torch.set_num_threads(1)
+    changed = changed_exercises(Project(root), chapters)
+    if changed:
+        names = ", ".join(changed[:MOST_NAMED])
+        more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
+        raise CourseError(
+            f"changed since the last build: {names}{more}. The references are still the earlier "
+            "ones, or drawn from another seed; run `tensorgrade build` first"
+        )
+
+
+def changed_exercises(project: Project, chapters: Collection[str]) -> list[str]:
+    """Return the exercises of these chapters with a stored key that is not today's.
+
+    Missing and damaged files are not compared; they are reported when they are read.
+    """
+    asked = [chapter for chapter in project.course.chapters if chapter.name in chapters]
+    recordings = recordings_of(project, asked)
+    changed = (one.exercise for one in recordings if key_in(one.path) not in ("", key_of(one)))
+    return list(dict.fromkeys(changed))
