@@ -1,7 +1,7 @@
 """The code that the last build read, to notice edits that were not built.
 
 `.tensorgrade/built_code.json` holds digests of each file in `solutions/` and `graders/`: of its
-bytes, which are quick to compare, and of its code. Lesson text, docstrings, comments and tests do
+bytes, which are quick to compare, and of its code. Lesson text, docstrings, comments and checks do
 not count, because results do not depend on a build of them. The record is valid only for the
 references of the same build, so a copy of the course without it is not checked.
 """
@@ -14,8 +14,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 from .course import CourseError
+from .course_sources import CHECKS
 from .folders import OWN_FOLDER
-from .grader_files import marker_name, syntax_of
+from .grader_files import syntax_of
 from .project import Project, made_from
 
 RECORD = "built_code.json"
@@ -103,7 +104,7 @@ def code_files(root: Path, graders: Path) -> dict[str, Path]:
 
 
 def code_in(path: Path) -> str:
-    """Return a digest of a file's code without docstrings, comments and tests.
+    """Return a digest of a file's code without docstrings, comments and checks.
 
     For a file with invalid Python, it is a digest of the text.
     """
@@ -111,16 +112,16 @@ def code_in(path: Path) -> str:
         module = syntax_of(path)
     except CourseError:
         return digest(path.read_bytes())
-    module.body = [node for node in module.body if not is_test(node)]
+    module.body = [node for node in module.body if not is_checks(node)]
     for node in ast.walk(module):
         if isinstance(node, (*DEFINITIONS, ast.Module)):
             node.body = [one for one in node.body if not is_text(one)] or [ast.Pass()]
     return digest(ast.unparse(module).encode())
 
 
-def is_test(node: ast.stmt) -> bool:
-    """Return True for a test of an exercise."""
-    return any(map(marker_name, getattr(node, "decorator_list", ())))
+def is_checks(node: ast.stmt) -> bool:
+    """Return True for the checks of an exercise."""
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == CHECKS
 
 
 def is_text(node: ast.stmt) -> bool:

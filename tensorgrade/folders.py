@@ -26,7 +26,6 @@ JUDGED_WITH = (
     "sources",
     "judging",
     "attempts",
-    "testing",
 )
 
 # Files and folders that Python, editors, tools and operating systems create.

@@ -35,6 +35,7 @@ from ..runner.source import Source
 from ..runner.step import Step
 from ..sources.program import Program
 from .attempt import Attempt, ExerciseAttempt
+from .checking import check_results
 from .lab import Lab
 from .points import never_made, sums, with_deduction
 from .recognized import mistakes
@@ -42,11 +43,10 @@ from .results import CheckResult, Results, Rule, State, state_of
 
 FOLDER, STAND_INS = "from_earlier", "stand_ins"
 NEW_FOR_EACH_OLD = 4  # calls, on average, for each earlier case that is repeated among them
-Again = Callable[[str], list[CheckResult]]  # checks an exercise's current results
 
 
-def deduct_once(attempt: Attempt, results: Results, again: Again, tests: Path) -> Results:
-    """Return results in which a mistake costs points once; `again` repeats an exercise's checks.
+def deduct_once(attempt: Attempt, results: Results) -> Results:
+    """Return results in which a mistake costs points once.
 
     If this cannot be tried out, as in a self-check without the solution, only the message about the
     earlier exercise is added.
@@ -63,10 +63,10 @@ def deduct_once(attempt: Attempt, results: Results, again: Again, tests: Path) -
         if never_made(part.claimed):  # only substitutes show which exercise is at fault
             part.inherited = set()
         right = bool(mistakes(part)) and part.inherited.issuperset(mistakes(part))
-        right = right or agrees_with_own(part, wrong, again, tests)
-        stand_ins = stand_ins_for(attempt, wrong, tests)
+        right = right or agrees_with_own(part, wrong)
+        stand_ins = stand_ins_for(attempt, wrong)
         if not right and stand_ins:
-            checks, right = better_of_both(part, checks, stand_ins, again)
+            checks, right = better_of_both(part, checks, stand_ins)
         root = attempt.exercises[wrong[0]].excused_by or wrong[0]
         part.excused_by = root if right else ""
         part.noted = None if right else EarlierIsWrong(root)
@@ -89,7 +89,7 @@ def noted(check: CheckResult, root: str, right: bool) -> CheckResult:
     return replace(check, finding=replace(check.finding, earlier=said))
 
 
-def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests: Path) -> bool:
+def agrees_with_own(part: ExerciseAttempt, wrong: list[str]) -> bool:
     """Return True if the exercise does as well as a right answer that calls the wrong exercises.
 
     It must pass each check that such a right answer passes. One of the course's right answers is
@@ -99,13 +99,11 @@ def agrees_with_own(part: ExerciseAttempt, wrong: list[str], again: Again, tests
     if pairs is None:
         return False
     solution = Source(pairs.sources.text, f"{part.attempt.chapter.name}.py")
-    ways = sorted((tests / FOLDER / part.attempt.chapter.name).glob("*.py"))
-    return any(is_right_with_own(part, solution, way, wrong, again) for way in ways)
+    ways = sorted((part.attempt.own.folder / FOLDER / part.attempt.chapter.name).glob("*.py"))
+    return any(is_right_with_own(part, solution, way, wrong) for way in ways)
 
 
-def is_right_with_own(
-    part: ExerciseAttempt, solution: Source, way: Path, wrong: list[str], again: Again
-) -> bool:
+def is_right_with_own(part: ExerciseAttempt, solution: Source, way: Path, wrong: list[str]) -> bool:
     """Return True if the exercise does as well as one right answer with the wrong exercises.
 
     way: the file of that right answer. wrong: the names of the wrong earlier exercises.
@@ -119,11 +117,11 @@ def is_right_with_own(
         return False
     # If a right answer with these helpers fails a check too, the helpers are at fault.
     theirs = [one._replace(observed=one.expected) for one in seen]
-    own, best = (passed_checks(part, which, again) for which in (seen, theirs))
+    own, best = (passed_checks(part, which) for which in (seen, theirs))
     return all(mine or not possible for mine, possible in zip(own, best, strict=True))
 
 
-def stand_ins_for(attempt: Attempt, wrong: list[str], tests: Path) -> dict[str, str]:
+def stand_ins_for(attempt: Attempt, wrong: list[str]) -> dict[str, str]:
     """Return the sources of right exercises that replace the wrong ones, by name.
 
     They are for exercises that cannot be called across processes, such as a class. The result is
@@ -131,7 +129,7 @@ def stand_ins_for(attempt: Attempt, wrong: list[str], tests: Path) -> dict[str, 
     it is right once the exercises that it calls are replaced.
     """
     roots = [name for name in wrong if not attempt.exercises[name].excused_by]
-    folder = tests / FOLDER / attempt.chapter.name / STAND_INS
+    folder = attempt.own.folder / FOLDER / attempt.chapter.name / STAND_INS
     paths = {name: folder / f"{name}.py" for name in roots}
     if not attempt.references.hidden or not all(path.exists() for path in paths.values()):
         return {}
@@ -148,7 +146,7 @@ def seen_with_stand_ins(part: ExerciseAttempt, stand_ins: dict[str, str]) -> lis
 
 
 def better_of_both(
-    part: ExerciseAttempt, checks: list[CheckResult], stand_ins: dict[str, str], again: Again
+    part: ExerciseAttempt, checks: list[CheckResult], stand_ins: dict[str, str]
 ) -> tuple[list[CheckResult], bool]:
     """Return the checks that count, and True if all checks pass with substitutes.
 
@@ -159,7 +157,7 @@ def better_of_both(
     first, earned = (part.claimed, part.inherited), sums(with_deduction(part, checks))[0]
     part.judge_by(seen_with_stand_ins(part, stand_ins), stand_ins)
     part.inherited = set()
-    beside = again(part.name)
+    beside = check_results(part.attempt, part.name)[part.name]
     right = all(check.passed for check in beside)
     if right or sums(with_deduction(part, beside))[0] <= earned:
         part.judge_by(first[0])
@@ -177,11 +175,11 @@ def has_expected_signature(part: ExerciseAttempt, seen: Seen) -> bool:
     return wanted.matches(got)
 
 
-def passed_checks(part: ExerciseAttempt, seen: list[Seen], again: Again) -> list[bool]:
+def passed_checks(part: ExerciseAttempt, seen: list[Seen]) -> list[bool]:
     """Return a bool for each check of an exercise: True if it passes on these results."""
     kept, part.seen = part.seen, seen
     try:
-        return [check.passed for check in again(part.name)]
+        return [check.passed for check in check_results(part.attempt, part.name)[part.name]]
     finally:
         part.seen = kept
 

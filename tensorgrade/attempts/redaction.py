@@ -29,15 +29,16 @@ from ..judging.passing_cases import traits
 from ..judging.submitted_text import SubmittedText
 from ..messages.hidden import KINDS, HiddenError, HiddenFailure, HiddenSqueeze, OnHiddenCase
 from ..messages.message import Message
-from .attempt import ExerciseAttempt
+from .attempt import ExerciseAttempt, cached_for_file
 from .details.in_text import plain_fact
 from .divergence import divergence
 from .mistake_lines import place_of_mistakes
 from .pairs import MOST_SHOWN
-from .public_side import on_public_cases, public_checks
+from .public_side import on_public_cases
 from .recognized import is_only_squeezed, mistakes
 from .repair import repair
 from .results import CheckResult, Topic, first_failure
+from .scoring import run_and_score
 
 BITS = 12
 # Sentences without variants: killed, timed out, not written, other names, a lost dimension of size
@@ -85,6 +86,16 @@ def possible_points(worth: list[float]) -> set[float]:
         sums |= {round(earned + points, 6) for earned in sums}
     cost = min(POINTS, SHARE * sum(worth))
     return sums | {round(max(0.0, earned - cost), 6) for earned in sums}
+
+
+@cached_for_file
+def public_checks(part: ExerciseAttempt) -> list[CheckResult]:
+    """Return the results of the checks on public cases; [] if these did not all give a result."""
+    if (public := on_public_cases(part)) is None:
+        return []
+    other = public.attempt
+    results = run_and_score(other, *other.called_before(part.name), part.name)
+    return [one for one in results if one.exercise == part.name]
 
 
 def redacted(part: ExerciseAttempt, checks: list[CheckResult], first: CheckResult) -> Finding:

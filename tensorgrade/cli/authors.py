@@ -143,7 +143,7 @@ def print_errors(errors: list[str]) -> None:
 
 @app.command("kill-matrix", rich_help_panel=AUTHORS)
 def kill_matrix() -> None:
-    """Test each known mistake against each hidden test; list the gaps."""
+    """Test each known mistake against each check; list the gaps."""
     from ..author.proofs.kill_matrix import kill_matrix as matrices_of
     from ..author.proofs.kill_matrix import totals, unproved
     from ..project import find_project
@@ -151,7 +151,7 @@ def kill_matrix() -> None:
     matrices = matrices_of(find_project())
     typer.echo(totals(matrices))
     print_errors(unproved(matrices))
-    typer.echo("Every mistake is detected, and every hidden test detects one or is a guard.")
+    typer.echo("Every mistake is detected.")
 
 
 @app.command(rich_help_panel=AUTHORS)

@@ -17,6 +17,7 @@ from ..attempts.points import course_deduction, deduction, deductions, is_explai
 from ..attempts.recognized import mistake_sets
 from ..attempts.repair import repair
 from ..attempts.results import CheckResult, Rule, Topic, first_failure
+from ..attempts.scoring import run_and_score
 from ..attempts.verdict import Certainty, Status, Verdict
 from ..course import CourseError
 from ..exchange.cases import spoken
@@ -79,7 +80,7 @@ def explain(
     chapter, _ = grader.maker.course.exercise(exercise)
     submitted_files = submission_of(grader, student, chapter.name, submitted)
     attempt = grader.attempt(submitted_files)
-    results = grader.collected.results(attempt)
+    results = run_and_score(attempt)
     checks = [result for result in results if result.exercise == exercise]
     verdict = next(v for v in verdicts_on(student, attempt, results) if v.exercise == exercise)
     part = attempt.exercises[exercise]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import torch
 
 from ..attempts.attempt import Attempt
+from ..attempts.checking import check_results
 from ..attempts.maker import AttemptMaker
 from ..attempts.pipeline import grade as grade_attempt
 from ..attempts.results import CheckResult
@@ -25,7 +26,6 @@ from ..project import check_seed
 from ..sandbox.processes import NotStarted
 from ..sources.program import Source
 from ..sources.submitted_files import SubmittedFiles
-from ..testing.collected import CollectedTests
 
 NOTHING_PASSES = (
     "even the course's own solution cannot be graded on this machine now. Is memory short, or are "
@@ -42,15 +42,14 @@ class NotGraded(CourseError):
 
 
 class Grader:
-    """The collected tests and a fork server for learner code. Each worker has one.
+    """A course's checks and a fork server for learner code. Each worker has one.
 
-    Raises CourseError if the graders cannot be collected, or if the seed changed since the build.
+    Raises CourseError if the graders cannot be read, or if the seed changed since the build.
     """
 
     def __init__(self, setup: Setup):
         self.maker = AttemptMaker(setup)
         check_seed(setup.tests, self.maker.course)
-        self.collected = CollectedTests(setup.tests)
 
     def start(self) -> str:
         """Prepare for the first submission, and return the kind of isolation.
@@ -85,7 +84,7 @@ class Grader:
 
     def checks(self, attempt: Attempt, name: str) -> list[CheckResult]:
         """Return the results of the checks on one exercise."""
-        return self.collected.call(attempt, name)[name]
+        return check_results(attempt, name)[name]
 
     def grade(self, submitted_files: SubmittedFiles) -> list[Verdict]:
         """Return verdicts on all exercises of a chapter.
@@ -130,9 +129,9 @@ class Grader:
         return self.maker.attempt_from_source(submitted_files.chapter, submitted_files)
 
     def judge(self, student: str, attempt: Attempt) -> list[Verdict]:
-        """Run the cases and the tests on the results, and return the verdicts."""
+        """Run the cases and the checks on the results, and return the verdicts."""
         try:
-            return grade_attempt(student, attempt, self.collected)
+            return grade_attempt(student, attempt)
         finally:
             attempt.lab.close()
 

@@ -32,13 +32,14 @@ PUBLIC, HIDDEN = f"exercises/references/{CHAPTER}", f"graders/references/{CHAPTE
 PRINTS = {f"{PUBLIC}.fingerprints.json.gz", f"{HIDDEN}.fingerprints.json.gz"}
 NOTEBOOK = f"source/{CHAPTER}/{CHAPTER}.ipynb"
 CHECKS = {f"source/{CHAPTER}/checks.zip"}
-STUB, TESTS = f"exercises/{CHAPTER}.py", f"exercises/test_{CHAPTER}.py"
-NEGATED = '    mistake("negated", "Its sign is another one.", ("return ", "return -")),\n]'
+STUB = f"exercises/{CHAPTER}.py"
+LIST = "MISTAKES = [\n"
+NEGATED = '    mistake("negated", "Its sign is another one.", ("return ", "return -")),\n'
 # An edit, and what a build writes then: a file, what is written there, what it becomes.
 EDITS = {
     "a word of a message": (GRADER, "added. It should", "added; it should", PRINTS | CHECKS),
     "a mistake's name": (GRADER, '"scaled_factor_added"', '"added"', PRINTS | CHECKS),
-    "a new mistake": (GRADER, "\n]\n", f"\n{NEGATED}\n", PRINTS | CHECKS),
+    "a new mistake": (GRADER, LIST, LIST + NEGATED, PRINTS | CHECKS),
     "a hidden case": (
         GRADER,
         "hidden=[(5,),",
@@ -52,11 +53,11 @@ EDITS = {
         {f"{PUBLIC}.safetensors", f"{PUBLIC}.fingerprints.json.gz"} | CHECKS,
     ),
     "the lesson's text": (LESSON, "Explain what to write", "Say what to write", {STUB, NOTEBOOK}),
-    "a test's sentence": (
+    "a check's sentence": (
         GRADER,
         "Every entry is multiplied",
         "All are multiplied",
-        {TESTS} | CHECKS,
+        {"exercises/course.json", f"source/{OTHER}/checks.zip"} | CHECKS,
     ),
     "the other lesson": (
         f"solutions/{OTHER}.py",
@@ -194,7 +195,7 @@ def test_pairs_of_mistakes_are_for_learners_and_every_folder_gives_the_same_byte
     other = make_course(tmp_path / "another place" / "small")
     shutil.copy(course / "course_config.py", other)  # each new course has a seed of its own
     for root in (course, other):
-        edit(root, GRADER, "\n]\n", f"\n{NEGATED}\n")
+        edit(root, GRADER, LIST, LIST + NEGATED)
         build(root, "--pairs")
     assert derived(other) == derived(course)
     files = [course / f"{place}.fingerprints.json.gz" for place in (PUBLIC, HIDDEN)]
@@ -221,10 +222,10 @@ def test_a_slip_that_shows_when_code_runs_is_a_sentence_with_its_file(course):
 
 
 def test_similar_mistakes_of_all_exercises_are_reported_at_once(course):
-    same = '    mistake("again", "It is added.", ("x * factor", "factor + x")),\n]'
-    edit(course, GRADER, "\n]\n", f"\n{same}\n")
-    nothing = '    mistake("none", "It is right.", ("return counts", "return counts # so")),\n]'
-    edit(course, COUNTS, "\n]\n", f"\n{nothing}\n")
+    same = 'mistake("again", "It is added.", ("x * factor", "factor + x")),\n'
+    edit(course, GRADER, '"x * 2.0")),\n', f'"x * 2.0")),\n{same}')
+    nothing = 'mistake("none", "It is right.", ("return counts", "return counts # so")),\n'
+    edit(course, COUNTS, LIST, LIST + nothing)
     said = refused(course)
     assert "again looks like scaled_factor_added" in said
     assert "none looks like a right answer" in said

@@ -107,7 +107,7 @@ def test_every_exercise_has_many_known_mistakes_with_short_messages(project: Pro
     for chapter in project.course.chapters:
         for exercise in chapter.exercises:
             known = [one for one in project.mistakes if exercise.name in one.edits]
-            if project.bug(chapter.name, exercise.name):  # known mistakes, in other words
+            if exercise.like:  # known mistakes, in other words
                 assert known == []
                 continue
             assert len(known) >= 10, exercise.name

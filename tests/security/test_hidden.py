@@ -16,7 +16,9 @@ import torch
 
 from tensorgrade.attempts import attempt, pipeline
 from tensorgrade.attempts.attempt import Attempt
+from tensorgrade.attempts.checking import check_results
 from tensorgrade.attempts.redaction import BITS, FIXED, possible_points, sentences
+from tensorgrade.attempts.scoring import run_and_score
 from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, Outcome, TextFacts
 from tensorgrade.exchange.references import Seen, load_references
@@ -156,7 +158,7 @@ def rows(project: Project, judge: Judge, monkeypatch):
             return [say(c, right[id(c)]) if id(c) in right else open_one(c) for c in cases]
 
         tried = hostile(grader.maker, chapter, run)
-        results = grader.collected.results(tried, exercise)
+        results = run_and_score(tried, exercise)
         asked = tried.chapter.exercise(exercise)
         row = pipeline.verdict("eve", asked, tried.exercises[exercise], results)
         told = row.points, row.status, row.message, row.line, row.stage, row.sure
@@ -247,7 +249,7 @@ def test_points_mistakes_and_sentences_stay_within_the_bits(judge: Judge, chapte
     tried = hostile(grader.maker, chapter, list)
     part, hidden = tried.exercises[exercise], grader.maker.references(chapter)
     part.seen = [Seen(case, right, right) for case, right in hidden.of(exercise)]
-    worth = [check.points for check in grader.collected.call(tried, exercise)[exercise]]
+    worth = [check.points for check in check_results(tried, exercise)[exercise]]
     prints = tried.fingerprints.by_exercise[exercise]
     singles = {one.mistakes for one in prints if len(one.mistakes) == 1}
     assert len(singles) > 10 and sentences(part, worth) > FIXED

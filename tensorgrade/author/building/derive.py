@@ -10,9 +10,7 @@ from pathlib import Path
 from ...course import Chapter, Course
 from ...judging.course_checks import FILE
 from ...project import Project
-from ..recording.bugs import mistake_given, shown
 from .derived import Derived, text_file, write_bytes
-from .learner_checks import learner_checks
 from .notebooks import notebook_text
 from .parts import BuildOptions, Tell
 from .reference_files import reference_files
@@ -43,21 +41,15 @@ def derive(
     scripts = {chapter.name: script_for_learners(project, chapter) for chapter in chapters}
     for name, script in scripts.items():
         yield text_file(project.exercises / f"{name}.py", stub_text(script))
-        checks = learner_checks(project, project.course.chapter(name))
-        yield text_file(project.exercises / f"test_{name}.py", checks)
     yield from reference_files(project, options, tell)
     for chapter in chapters:
         yield from handout_files(project, chapter, scripts[chapter.name])
 
 
 def script_for_learners(project: Project, chapter: Chapter) -> Script:
-    """Return the chapter's source with active exercises only, and with the given code of bugs."""
+    """Return the chapter's source with active exercises only."""
     names = [exercise.name for exercise in chapter.exercises]
-    script = read_script(project.solution(chapter.name)).of(names)
-    bugs = {name: mistake_given(project, chapter.name, name) for name in names}
-    return script.given(
-        {n: shown(script.exercises[n].source, n, bug) for n, bug in bugs.items() if bug}
-    )
+    return read_script(project.solution(chapter.name)).of(names)
 
 
 def with_hints(project: Project) -> Course:
@@ -101,7 +93,7 @@ def checks_file(path: Path, exercises: Path, chapter: str) -> Derived:
 
 def checks_of(exercises: Path, chapter: str) -> dict[str, bytes]:
     """Return the files that a chapter's public checks need, by path, without any learner's file."""
-    patterns = ("course.json", FILE, f"test_{chapter}.py", f"references/{chapter}.*")
+    patterns = ("course.json", FILE, f"references/{chapter}.*")
     found = [
         path for pattern in (*patterns, f"given/{chapter}/*.py") for path in exercises.glob(pattern)
     ]

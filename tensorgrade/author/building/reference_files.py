@@ -28,12 +28,12 @@ from ...recognition.fingerprints import (
     read_text,
     write_text,
 )
-from ..recording.bugs import bugs_of
 from ..recording.digests import part_digest
 from ..recording.references import Recording, known
 from .derived import Derived, text_file
 from .parts import BuildOptions, Part, Prints, Tell, make_parts
 from .same import as_json, same_fingerprints, same_references, same_values
+from .script import bugs_of
 
 PARTS, FILES = "parts", "files"  # keys of the record
 

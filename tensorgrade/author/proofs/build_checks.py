@@ -19,20 +19,20 @@ import torch
 from ...attempts.lab import Lab
 from ...attempts.pipeline import verdict
 from ...attempts.points import SMALL
+from ...attempts.scoring import run_and_score
 from ...attempts.verdict import Status
 from ...built_code import read_built, record_built
 from ...course import Chapter, CourseError, Exercise
 from ...originals import keep_answers, store_original
 from ...project import Project, made_from
 from ...recognition.mistakes import place_of
-from ...testing.collected import CollectedTests
 from ...views.words import plural
 from ..building.derive import CHECKS, derive
 from ..building.derived import Derived
 from ..building.parts import BuildOptions, Tell
 from ..building.reference_files import without_pairs
+from ..building.script import given_code
 from ..cache import BUILT, BUILT_WITH_PAIRS, cache, contents, contents_of, key_of
-from ..recording.bugs import given_code, mistake_given
 from ..recording.casebook import recorded_cases
 from .course_errors import course_errors, place_of_mistake
 from .made_attempts import MadeAttempts
@@ -135,7 +135,7 @@ def exercises_of(project: Project, names: list[str]) -> frozenset[str]:
 
 PROVED = (
     " The solutions pass, and bugs are graded as expected; `tensorgrade kill-matrix` shows which "
-    "mistakes the tests detect."
+    "mistakes the checks detect."
 )
 
 
@@ -190,7 +190,7 @@ def proofs_of_a_release(project: Project, only: frozenset[str] = frozenset()) ->
 
 
 def failing_solutions(project: Project) -> list[str]:
-    """Return a message if the solutions fail the hidden tests or the learner's own checks."""
+    """Return a message if the solutions fail the hidden checks or the learner's own checks."""
     command = [
         sys.executable,
         "-m",
@@ -211,31 +211,27 @@ def unproved_bugs(project: Project, only: frozenset[str] = frozenset()) -> Itera
         (chapter, exercise)
         for chapter in project.course.chapters
         for exercise in chapter.exercises
-        if project.bug(chapter.name, exercise.name) and (not only or exercise.name in only)
+        if exercise.like and (not only or exercise.name in only)
     ]
     for tests in (project.graders, project.exercises) if asked else ():
-        collected, made = CollectedTests(tests), MadeAttempts(project, tests)
+        made = MadeAttempts(project, tests)
         for chapter, exercise in asked:
-            for said in judged_otherwise(collected, made, chapter, exercise):
+            for said in judged_otherwise(made, chapter, exercise):
                 yield f"{tests.name}: {said}"
 
 
-def judged_otherwise(
-    collected: CollectedTests, made: MadeAttempts, chapter: Chapter, exercise: Exercise
-) -> Iterator[str]:
+def judged_otherwise(made: MadeAttempts, chapter: Chapter, exercise: Exercise) -> Iterator[str]:
     """Yield a sentence for each wrong verdict on code with a bug: as given, fixed or rewritten."""
     name, most, right = exercise.name, exercise.points, made.source(chapter.name)
-    anew = rewritten(made.project, right, chapter.name, name)
-    mistake = mistake_given(made.project, chapter.name, name)
-    assert mistake is not None, "others are not given with a bug"
-    given = given_code(made.project, chapter.name, name, mistake)
+    anew = rewritten(right, exercise)
+    given = given_code(made.project.solution(chapter.name), name)
     for how, source, status, points in (
         ("as it is given", given, Status.NOT_ATTEMPTED, 0.0),
         ("repaired", right, Status.PASSED, most),
         ("rewritten", anew, Status.PARTIAL, most * (1 - SMALL)),
     ):
         attempt = made.attempt(chapter.name, source, {name: given})
-        results = collected.results(attempt, name)
+        results = run_and_score(attempt, name)
         got = verdict("", exercise, attempt.exercises[name], results)
         if (got.status, got.points) != (status, points):
             yield (
@@ -244,16 +240,14 @@ def judged_otherwise(
             )
 
 
-def rewritten(project: Project, text: str, chapter: str, name: str) -> str:
+def rewritten(text: str, exercise: Exercise) -> str:
     """Return a solution in which a find-the-bug exercise is rewritten instead of fixed.
 
-    The new definition is a copy of the exercise whose tests judge it.
+    The new definition is a copy of the exercise whose checks judge it.
     """
-    bug = project.bug(chapter, name)
-    assert bug is not None, "others are not given with a bug"
-    first, last = place_of(text, bug.of)
+    first, last = place_of(text, exercise.like)
     definition = "\n".join(text.splitlines()[first:last])
-    return f"{text}\n\n" + re.sub(rf"\b{bug.of}\b", name, definition) + "\n"
+    return f"{text}\n\n" + re.sub(rf"\b{exercise.like}\b", exercise.name, definition) + "\n"
 
 
 def solved_stubs(project: Project, chapter: Chapter) -> list[str]:
@@ -261,7 +255,7 @@ def solved_stubs(project: Project, chapter: Chapter) -> list[str]:
     path = project.exercises / f"{chapter.name}.py"
     if not path.exists():  # reported as missing
         return []
-    names = [e.name for e in chapter.exercises if not project.bug(chapter.name, e.name)]
+    names = [e.name for e in chapter.exercises if not e.like]
     cases = [
         case for name in names for case in recorded_cases(project, chapter.name, name, hidden=False)
     ]

@@ -1,11 +1,15 @@
-"""Cases of an exercise: written once as data, and drawn twice, for learners and for graders."""
+"""Cases and checks of an exercise, as data. Cases are drawn twice: for learners and for graders."""
 
+import json
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar
 
 import torch
 
+from ...course import Call, Check, CourseError
 from ...exchange.cases import Case, record
 from ...project import Project
 from ...runner.step import Step
@@ -55,6 +59,42 @@ def case(
 def shown(name: str, *steps: Step, **settings: Any) -> WrittenCase:
     """Return a case that learners see in full, in float32. Graders do not use it."""
     return WrittenCase(name, steps, torch.float32, settings | {"shown": True})
+
+
+def check(points: float, says: str, *calls: Call) -> Check:
+    """Return a check of the exercise: its points, the sentence for learners, and what must hold.
+
+    A check that is worth 0 points is for learners only; their exercise is done only when it passes.
+
+        check(2.5, "It runs along the `dim` that is passed in.", it.agrees("dim"))
+
+    Raise CourseError if a value cannot be part of a check.
+    """
+    if isinstance(points, bool) or not isinstance(points, int | float) or not points >= 0:
+        raise CourseError(f"a check is worth {points!r} points; give it a number, 0 or more")
+    if not isinstance(says, str) or not says.strip():
+        raise CourseError("a check has no sentence, the line that learners read")
+    if not calls or not all(isinstance(one, Call) for one in calls):
+        raise CourseError(f'{says!r} checks nothing; write what must hold, as it.agrees("values")')
+    try:
+        json.dumps([[one.arguments, one.settings] for one in calls])
+    except TypeError as error:
+        raise CourseError(
+            f"{says!r} has an argument that course.json cannot hold: {error}"
+        ) from None
+    return Check(points, says, calls, sys._getframe(1).f_lineno)
+
+
+class It:
+    """The exercise in a check. It records calls by name: `it.agrees("values")`."""
+
+    def __getattr__(self, name: str) -> Callable[..., Call]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *arguments, **settings: Call(name, arguments, settings)
+
+
+it = It()
 
 
 @dataclass(frozen=True)

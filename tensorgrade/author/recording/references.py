@@ -97,7 +97,9 @@ def traces_of(
 
     The result is empty for a find-the-bug exercise.
     """
-    if project.bug(chapter, exercise):  # the point of divergence is what learners are asked to find
+    if (
+        project.course.chapter(chapter).exercise(exercise).like
+    ):  # the point of divergence is what learners are asked to find
         return {}
     # Stages are useful for a case that is one call, judged by its values.
     told = [case for case in cases if len(case.calls) == 1 and case.has_right_values]
