@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, TypeVar
 
@@ -133,4 +133,11 @@ def drawn_cases(project: Project, chapter: str, exercise: str, hidden: bool) -> 
     seed = (project.course.seed if hidden else None) or PUBLIC_SEED
     written = project.grader(chapter, exercise).cases(Pick(hidden, seed))
     kept = [one for one in written if not (hidden and one.settings.get("shown"))]
-    return [one.recorded(exercise, seed, hidden) for one in kept]
+    like = project.course.chapter(chapter).exercise(exercise).like
+    return [about(one.recorded(exercise, seed, hidden), exercise, like) for one in kept]
+
+
+def about(case: Case, exercise: str, like: str) -> Case:
+    """Return a case whose steps name an exercise, in place of the one whose cases it uses."""
+    steps = (replace(one, name=exercise) if one.name == like else one for one in case.steps)
+    return replace(case, steps=tuple(steps)) if like else case
