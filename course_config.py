@@ -1,8 +1,8 @@
 """The course: chapters, seed, tolerances and limits, and nbgrader's settings.
 
 This file contains the settings of the whole course. The exercises are in `solutions/`, and their
-points are next to the tests in `graders/`. `tensorgrade build` copies the settings to every derived
-file. nbgrader reads this file through `nbgrader_config.py`.
+points are next to the checks in `graders/`. `tensorgrade build` copies the settings to every
+derived file. nbgrader reads this file through `nbgrader_config.py`.
 """
 
 from dataclasses import asdict
@@ -30,8 +30,8 @@ COURSE = Settings(
         "ch5_beyond_one_sentence",
         "ch6_small_gpt",
     ),
-    # Override an exercise's points here, for example {"softmax": 12}. Each test keeps its share. By
-    # default an exercise is worth the sum of its tests in graders/.
+    # Override an exercise's points here, for example {"softmax": 12}. Each check keeps its share.
+    # By default an exercise is worth the sum of its checks in graders/.
     points={},
     # Packages that learners may import in addition to torch, in the kit and in the sandbox.
     packages=("einops", "jaxtyping"),

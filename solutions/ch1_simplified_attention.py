@@ -535,7 +535,7 @@ def simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch
 # and d; d is in both and not in the result, so it is summed away. A dot product for every i and j
 # remains.
 
-# %% exercise="bug_simplified_self_attention"
+# %% exercise="bug_simplified_self_attention" like="simplified_self_attention" points=4
 def bug_simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return all context vectors and the attention weights. This code has one mistake.
 
@@ -552,7 +552,7 @@ def bug_simplified_self_attention(inputs: torch.Tensor) -> tuple[torch.Tensor, t
     likeness = torch.einsum("id,jd->ij", inputs, inputs)
     shares = likeness.softmax(dim=1)
     mixed = torch.einsum("ij,jd->id", shares, inputs)
-    return mixed, shares
+    return mixed, shares  ### BUG: return mixed, likeness
     ### END SOLUTION
 
 # %% [markdown] hints="bug_simplified_self_attention"

@@ -628,7 +628,7 @@ def copy_v2_into_v1(v2: nn.Module, v1: nn.Module) -> None:
 # at the heart of every transformer, written with `torch.einsum`. The three dots stand for all
 # leading dimensions. Run the checks, find the mistake, and change as little as you can.
 
-# %% exercise="bug_scaled_dot_product_attention"
+# %% exercise="bug_scaled_dot_product_attention" like="scaled_dot_product_attention" points=4
 def bug_scaled_dot_product_attention(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
 ) -> torch.Tensor:
@@ -646,7 +646,7 @@ def bug_scaled_dot_product_attention(
     ### BEGIN SOLUTION
     width = keys.size(-1)
     likeness = torch.einsum("...id,...jd->...ij", queries, keys)
-    shares = (likeness / width**0.5).softmax(dim=-1)
+    shares = (likeness / width**0.5).softmax(dim=-1)  ### BUG: shares = (likeness / width).softmax(dim=-1)
     return torch.einsum("...ij,...jv->...iv", shares, values)
     ### END SOLUTION
 

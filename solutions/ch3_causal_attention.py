@@ -552,7 +552,7 @@ class CausalAttention(nn.Module):
 # The first one makes its mask from the positions of the tokens: `places[:, None]` counts queries,
 # down the rows, and `places[None, :]` counts keys, across the columns.
 
-# %% exercise="bug_mask_and_renormalize"
+# %% exercise="bug_mask_and_renormalize" like="mask_and_renormalize" points=4
 def bug_mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
     """Zero the weights of future tokens; make every row sum to 1. This code has one mistake.
 
@@ -565,7 +565,7 @@ def bug_mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
     """
     ### BEGIN SOLUTION
     places = torch.arange(len(attn_weights), device=attn_weights.device)
-    future = places[None, :] > places[:, None]
+    future = places[None, :] > places[:, None]  ### BUG: future = places[None, :] >= places[:, None]
     present = attn_weights.masked_fill(future, 0.0)
     return present / present.sum(dim=1, keepdim=True)
     ### END SOLUTION
@@ -582,7 +582,7 @@ def bug_mask_and_renormalize(attn_weights: torch.Tensor) -> torch.Tensor:
 # The second one draws its pattern with `torch.bernoulli`, which makes each entry 1 with the given
 # probability, and 0 otherwise.
 
-# %% exercise="bug_inverted_dropout"
+# %% exercise="bug_inverted_dropout" like="inverted_dropout" points=4
 def bug_inverted_dropout(
     attn_weights: torch.Tensor, p: float, training: bool = True
 ) -> torch.Tensor:
@@ -602,7 +602,7 @@ def bug_inverted_dropout(
         return attn_weights
     chances = torch.full_like(attn_weights, 1 - p)
     pattern = torch.bernoulli(chances)
-    return attn_weights * pattern / (1 - p)
+    return attn_weights * pattern / (1 - p)  ### BUG: return attn_weights * pattern
     ### END SOLUTION
 
 # %% [markdown] hints="bug_inverted_dropout"

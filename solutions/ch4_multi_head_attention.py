@@ -557,7 +557,7 @@ class MultiHeadAttention(nn.Module):
 # mistakes are hard to find: a model whose heads are put together wrongly, but always in the same
 # way, still learns something. Run the checks, find the mistake, and change as little as you can.
 
-# %% exercise="bug_merge_heads"
+# %% exercise="bug_merge_heads" like="merge_heads" points=4
 def bug_merge_heads(x: torch.Tensor) -> torch.Tensor:
     """Put the heads' results side by side, in their order. This code has one mistake.
 
@@ -570,7 +570,7 @@ def bug_merge_heads(x: torch.Tensor) -> torch.Tensor:
     """
     ### BEGIN SOLUTION
     num_heads = x.shape[1]
-    side_by_side = [x[:, head] for head in range(num_heads)]
+    side_by_side = [x[:, head] for head in range(num_heads)]  ### BUG: side_by_side = [x[:, head] for head in reversed(range(num_heads))]
     return torch.cat(side_by_side, dim=-1)
     ### END SOLUTION
 

@@ -920,7 +920,7 @@ class LatentAttention(nn.Module):
 # Two ways to encode the order of a text, each with one mistake. The first fills its table column by
 # column, as slowly as possible, so that every line can be compared with the formula.
 
-# %% exercise="bug_sinusoidal_positions"
+# %% exercise="bug_sinusoidal_positions" like="sinusoidal_positions" points=4
 def bug_sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
     """Return a vector of sines and cosines for each position in a text. This code has one mistake.
 
@@ -937,7 +937,7 @@ def bug_sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
     table = torch.zeros(num_tokens, d)
     places = torch.arange(num_tokens)
     for column in range(0, d, 2):
-        angles = places / 10000.0 ** (column / d)
+        angles = places / 10000.0 ** (column / d)  ### BUG: angles = places / 10000.0 ** (column / 2 / d)
         table[:, column] = angles.sin()
         table[:, column + 1] = angles.cos()
     return table
@@ -956,7 +956,7 @@ def bug_sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 # the row times the cosine, plus the sine times the row with its halves swapped. One of the swapped
 # halves has its sign changed.
 
-# %% exercise="bug_rotate"
+# %% exercise="bug_rotate" like="rotate" points=4
 def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> torch.Tensor:
     """Turn the pairs of each row by angles that grow with its position. This code has one mistake.
 
@@ -974,7 +974,7 @@ def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) 
     ### BEGIN SOLUTION
     pairs = x.shape[-1] // 2
     slower = torch.arange(pairs, dtype=x.dtype, device=x.device) / pairs
-    angles = torch.outer(positions.to(x.dtype), base**-slower).repeat(1, 2)
+    angles = torch.outer(positions.to(x.dtype), base**-slower).repeat(1, 2)  ### BUG: angles = torch.outer(torch.arange(len(positions)).to(x.dtype), base**-slower).repeat(1, 2)
     left, right = x.split(pairs, dim=-1)
     exchanged = torch.cat((-right, left), dim=-1)
     return x * angles.cos() + exchanged * angles.sin()

@@ -750,7 +750,7 @@ def trained_loss(model: nn.Module, windows: torch.Tensor) -> float:
 # The last two. Both run, and a model built with them makes progress; each has one mistake. Run the
 # checks, find it, and change as little as you can.
 
-# %% exercise="BugLayerNorm"
+# %% exercise="BugLayerNorm" like="LayerNorm" points=4
 class BugLayerNorm(nn.Module):
     """Each token's row with mean 0 and variance 1, scaled and shifted. This code has one mistake.
 
@@ -779,7 +779,7 @@ class BugLayerNorm(nn.Module):
         """Normalise every row of x (..., d)."""
         ### BEGIN SOLUTION
         away = x - x.mean(dim=-1, keepdim=True)
-        squares = (away**2).mean(dim=-1, keepdim=True)
+        squares = (away**2).mean(dim=-1, keepdim=True)  ### BUG: squares = x.var(dim=-1, keepdim=True)
         return self.scale * (away * (squares + self.least) ** -0.5) + self.shift
         ### END SOLUTION
 
@@ -795,7 +795,7 @@ class BugLayerNorm(nn.Module):
 # The other one first cuts all windows, each one token longer than needed, and then draws some of
 # them: `unfold` gives every window as a row, without copying the text.
 
-# %% exercise="bug_batches"
+# %% exercise="bug_batches" like="batches" points=4
 def bug_batches(
     ids: torch.Tensor, context_length: int, batch_size: int, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -810,7 +810,7 @@ def bug_batches(
     """
     ### BEGIN SOLUTION
     longer = ids.unfold(0, context_length + 1, 1)
-    chosen = torch.randint(len(longer), (batch_size,), generator=generator)
+    chosen = torch.randint(len(longer), (batch_size,), generator=generator)  ### BUG: chosen = torch.randint(max(len(longer) - 1, 1), (batch_size,), generator=generator)
     rows = longer[chosen]
     return rows[:, :-1], rows[:, 1:]
     ### END SOLUTION

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .course import CourseError, Limits, Scheme, Settings, Tolerance
     from .lateness import Lateness
-    from .marker import check, exercise, find_the_bug, for_learners, signature
+    from .marker import check, signature
     from .recognition.imprints import Imprint, of_use
 
     __version__: str
@@ -20,9 +20,6 @@ __all__ = [
     "Settings",
     "Tolerance",
     "check",
-    "exercise",
-    "find_the_bug",
-    "for_learners",
     "of_use",
     "signature",
 ]

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .lateness import Lateness
 
@@ -43,24 +43,43 @@ def each(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Resu
 
 
 @dataclass(frozen=True)
+class Call:
+    """One call in a check, by the name of a function on an exercise: `it.agrees("values")`."""
+
+    name: str
+    arguments: tuple = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check of an exercise: its points, the sentence for learners, and what must hold.
+
+    A check that is worth 0 points is for learners only. line: its place in the grader file.
+    """
+
+    points: float
+    says: str
+    calls: tuple[Call, ...]
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
 class Exercise:
     """One function or class to write.
 
     points: the points of a right answer. hints: from a nudge to nearly the solution.
-    shares: the points in its tests' markers, added up; the same as points, unless the settings
-    override those. parameters: the stub's parameters in order, by callable, such as `f`, or `Layer`
-    and `Layer.forward`.
+    parameters: the stub's parameters in order, by callable, such as `f`, or `Layer` and
+    `Layer.forward`. checks: their points add up to the exercise's points. like: for a find-the-bug
+    exercise, the exercise whose cases and checks judge it.
     """
 
     name: str
     points: float
     hints: tuple[str, ...] = ()
-    shares: float = 0
     parameters: dict[str, list[str]] = field(default_factory=dict, hash=False)
-
-    def worth(self, share: float) -> float:
-        """Return the points of a test with `share` points in its marker."""
-        return share * self.points / self.shares if self.shares else share
+    checks: tuple[Check, ...] = field(default=(), hash=False)
+    like: str = ""
 
 
 @dataclass(frozen=True)
@@ -281,6 +300,8 @@ class Course:
         for chapter in told["chapters"]:
             if not chapter["due"]:
                 del chapter["due"]
+            for exercise in chapter["exercises"]:
+                exercise["checks"] = [check_json(check) for check in exercise["checks"]]
         return json.dumps(told | {"seed": None}, indent=1) + "\n"
 
     @classmethod
@@ -302,8 +323,23 @@ class Course:
         )
 
 
+def check_json(check: dict) -> dict:
+    """Return a check for `course.json`, with each call as a list, and without its line."""
+    calls = [list(call.values()) for call in check["calls"]]
+    return {"points": check["points"], "says": check["says"], "calls": calls}
+
+
 def chapter_from(data: dict) -> Chapter:
     """Return one chapter of `course.json`."""
-    exercises = (Exercise(**e | {"hints": tuple(e["hints"])}) for e in data["exercises"])
+    exercises = (exercise_from(e) for e in data["exercises"])
     ending, due = data.get("ending", ""), data.get("due", "")
     return Chapter(data["name"], data["title"], tuple(exercises), ending, due)
+
+
+def exercise_from(data: dict) -> Exercise:
+    """Return one exercise of `course.json`."""
+    checks = tuple(
+        Check(c["points"], c["says"], tuple(Call(*call) for call in c["calls"]))
+        for c in data["checks"]
+    )
+    return Exercise(**data | {"hints": tuple(data["hints"]), "checks": checks})

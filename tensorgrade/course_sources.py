@@ -1,13 +1,14 @@
 """Read a course from its own files.
 
 Names, seed and limits come from `course_config.py`, titles and exercises from the lessons, and
-points from the tests. This module also finds the course's own commands.
+checks with their points from the grader files. This module also finds the course's own commands.
 """
 
 import ast
 import re
 import runpy
 from collections.abc import Collection
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from traceback import extract_tb
@@ -18,28 +19,25 @@ from .course import (
     OLD_LEVELS,
     SUBMIT_AS,
     Chapter,
+    Check,
     Course,
     CourseError,
     Exercise,
     Settings,
     each,
 )
-from .grader_files import (
-    bug_in,
-    grader_path,
-    import_from,
-    parameters_in,
-    points_in,
-    syntax_of,
-    text_in,
-)
+from .grader_files import grader_path, import_from, parameters_in, syntax_of, text_in
 
 TITLE = re.compile(r"^# # (.+)$", re.MULTILINE)
 EXERCISE = re.compile(r"^# %%.*\bexercise=\"(\w+)\"", re.MULTILINE)
+CELL = re.compile(r"^# %%.*\bexercise=\"(\w+)\".*", re.MULTILINE)
+LIKE, POINTS = re.compile(r'\blike="(\w*)"'), re.compile(r"\bpoints=(\d+(?:\.\d+)?)\b")
+AS_BUG = '`like="other" points=4`'
+CHECKS = "CHECKS"
 
 
 def load_course(folder: Path) -> Course:
-    """Return the course of a folder of tests.
+    """Return the course of a folder of checks.
 
     Read `course.json` in it, or else `course_config.py` in the folder above. Raises CourseError.
     """
@@ -131,47 +129,93 @@ def check_names(root: Path, chapters: Collection[str]) -> None:
 
 
 def read_chapter(root: Path, name: str, settings: Settings) -> Chapter:
-    """Read a chapter: its title and exercises from the lesson, their points from the graders."""
+    """Read a chapter: its title and exercises from the lesson, their checks from the graders."""
     lesson, graders = root / "solutions" / f"{name}.py", root / "graders"
     text = text_in(lesson)
-    title, exercises = TITLE.search(text), EXERCISE.findall(text)
+    title, cells = TITLE.search(text), {found[1]: found for found in CELL.finditer(text)}
     if title is None:
         raise CourseError(f"{lesson} has no heading (`# # …`) to take the chapter's title from")
     for path in sorted((graders / name).glob("*.py")):
-        if path.stem not in exercises:
+        if path.stem not in cells:
             raise CourseError(f"{path} judges an exercise that {lesson} does not have")
-    taught = [exercise for exercise in exercises if exercise not in settings.off]
+    taught = [exercise for exercise in cells if exercise not in settings.off]
     stubs = parameters_in(lesson)
-    read = each(lambda one: read_exercise(graders, name, one, settings.points, stubs), taught)
-    return Chapter(
-        name,
-        title[1],
-        tuple(read),
-        due=settings.lateness.shown_deadline(name),
-    )
+
+    def read(exercise: str) -> Exercise:
+        like, points = given_in(lesson, text, cells[exercise], cells)
+        checks = read_checks(graders, name, like or exercise)
+        most = plain(points_of(exercise, checks, settings.points, points))
+        return Exercise(
+            exercise,
+            most,
+            parameters=stubs.get(exercise, {}),
+            checks=worth(checks, most),
+            like=like,
+        )
+
+    exercises = tuple(each(read, taught))
+    return Chapter(name, title[1], exercises, due=settings.lateness.shown_deadline(name))
 
 
-def read_exercise(
-    graders: Path,
-    chapter: str,
-    name: str,
-    points: dict[str, float],
-    stubs: dict[str, dict[str, list[str]]],
-) -> Exercise:
-    """Read an exercise, with the points from the settings or else the sum of its tests' points.
+def given_in(
+    lesson: Path, text: str, cell: re.Match, exercises: Collection[str]
+) -> tuple[str, float]:
+    """Return the exercise whose checks judge a find-the-bug exercise, and its points.
 
-    stubs: the parameters in the lesson, by exercise.
+    Return ("", 0) for other exercises. cell: the line that starts the exercise's cell. Raises
+    CourseError if one of the two is missing or wrong.
     """
-    path = grader_path(graders, chapter, name)
+    like, points = LIKE.search(cell[0]), POINTS.search(cell[0])
+    if not like and not points:
+        return "", 0
+    place = f"{lesson}:{text[: cell.start()].count(chr(10)) + 1}"
+    if not like or not points:
+        raise CourseError(f"{place}: a find-the-bug exercise needs both, {AS_BUG}")
+    if like[1] not in exercises or like[1] == cell[1]:
+        raise CourseError(
+            f"{place}: {cell[1]} is like {like[1]}, which is no exercise of the lesson"
+        )
+    return like[1], float(points[1])
+
+
+def read_checks(graders: Path, chapter: str, exercise: str) -> tuple[Check, ...]:
+    """Return the CHECKS of a grader file. Raises CourseError if there are none with points."""
+    path = grader_path(graders, chapter, exercise)
     if not path.exists():
-        raise CourseError(f"{path} is missing: it judges the exercise {name} of {chapter}")
-    shares = points_in(path, name)
-    wanted = points.get(name, bug_in(path)[1] or shares)
+        raise CourseError(f"{path} is missing: it judges the exercise {exercise} of {chapter}")
+    try:
+        checks = getattr(import_from(graders, f"{chapter}.{exercise}"), CHECKS, None)
+    except Exception as error:
+        raise CourseError(told_at(path, error)) from error
+    if not isinstance(checks, list) or not all(isinstance(one, Check) for one in checks):
+        raise CourseError(f"{path}: write {CHECKS} = [check(…), …]")
+    if not any(one.points for one in checks):
+        raise CourseError(f"{path}: no check of {exercise} is worth any points")
+    return tuple(checks)
+
+
+def points_of(
+    exercise: str, checks: tuple[Check, ...], settings: dict[str, float], given: float
+) -> float:
+    """Return an exercise's points: from the settings, from its cell, or the sum of its checks.
+
+    given: the points in the cell of a find-the-bug exercise. Raises CourseError.
+    """
+    wanted = settings.get(exercise, given or sum(one.points for one in checks))
     if not isinstance(wanted, int | float) or not isfinite(wanted):
-        raise CourseError(f"course_config.py gives {wanted!r} points to {name}; give it a number")
+        said = f"course_config.py gives {wanted!r} points to {exercise}; give it a number"
+        raise CourseError(said)
     if wanted <= 0:
-        raise CourseError(f"course_config.py gives {wanted:g} points to {name}; give it some")
-    return Exercise(name, plain(wanted), shares=plain(shares), parameters=stubs.get(name, {}))
+        raise CourseError(f"course_config.py gives {wanted:g} points to {exercise}; give it some")
+    return wanted
+
+
+def worth(checks: tuple[Check, ...], most: float) -> tuple[Check, ...]:
+    """Return the checks with points that add up to the exercise's points."""
+    total = round(sum(one.points for one in checks), 6)
+    if total == most:
+        return checks
+    return tuple(replace(one, points=one.points * most / total) for one in checks)
 
 
 def plain(points: float) -> float:
@@ -224,4 +268,6 @@ def told_at(path: Path, error: Exception) -> str:
     lines = extract_tb(error.__traceback__)
     ours = [line for line in lines if path.parents[1] in Path(line.filename).parents]
     place = f"{ours[-1].filename}:{ours[-1].lineno}" if ours else str(path)
+    if isinstance(error, CourseError):
+        return f"{place}: {error}"
     return f"{place}: {type(error).__name__}: {str(error).partition(chr(10))[0]}"

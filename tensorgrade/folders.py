@@ -24,7 +24,6 @@ JUDGED_WITH = (
     "sources",
     "judging",
     "attempts",
-    "testing",
 )
 
 # Files and folders that Python, editors, tools and operating systems create.

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from .course import Course, CourseError
 from .course_sources import load_config
-from .grader_files import BUG, grader_path, import_from
+from .grader_files import grader_path, import_from
 
-if TYPE_CHECKING:  # the first imports pytest, the second torch
-    from .marker import FindTheBug
+if TYPE_CHECKING:  # which imports torch
     from .sources.program import Program
 
 
@@ -61,8 +60,9 @@ class Project:
         return Program(chapter, text, given, rebind, names, own.parameters)
 
     def grader(self, chapter: str, exercise: str) -> ModuleType:
-        """Import the file with an exercise's cases, tests and mistakes."""
-        return import_from(self.graders, f"{chapter}.{exercise}")
+        """Import the file with the cases and checks that judge an exercise, and its mistakes."""
+        like = self.course.chapter(chapter).exercise(exercise).like
+        return import_from(self.graders, f"{chapter}.{like or exercise}")
 
     @cached_property
     def mistakes(self) -> list:
@@ -73,7 +73,7 @@ class Project:
         shared = list(import_from(self.graders, "mistakes").MISTAKES)
         found = [("graders/mistakes", one) for one in shared]
         for chapter in self.course.chapters:
-            for name in (exercise.name for exercise in chapter.exercises):
+            for name in (one.name for one in chapter.exercises if not one.like):
                 place = f"graders/{chapter.name}/{name}.py"
                 found += [(place, one) for one in self.own_mistakes(chapter.name, name)]
         names = [one.name for _, one in found]
@@ -84,11 +84,6 @@ class Project:
                 "exercises into graders/mistakes, once, with the names of the exercises"
             )
         return [one for _, one in found]
-
-    def bug(self, chapter: str, exercise: str) -> "FindTheBug | None":
-        """Return the settings of a find-the-bug exercise; None for any other exercise."""
-        there = grader_path(self.graders, chapter, exercise).exists()
-        return getattr(self.grader(chapter, exercise), BUG, None) if there else None
 
     def own_mistakes(self, chapter: str, exercise: str) -> list:
         """Return the mistakes in an exercise's file. Raises CourseError if one is elsewhere too."""

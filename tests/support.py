@@ -25,6 +25,7 @@ import torch
 from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.pipeline import unexplained_verdict, verdict
 from tensorgrade.attempts.recognized import mistakes
+from tensorgrade.attempts.scoring import run_and_score
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.course import CourseError as CourseError  # for tests that import no engine
 from tensorgrade.course import Limits
@@ -243,7 +244,7 @@ class Judge:
         attempt = grader.attempt(files)
         asked = [one for one in attempt.chapter.exercises if not exercises or one.name in exercises]
         try:
-            results = grader.collected.results(attempt, *exercises)
+            results = run_and_score(attempt, *exercises)
             found = {}
             for exercise in asked:
                 part = attempt.exercises[exercise.name]

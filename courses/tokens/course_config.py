@@ -1,8 +1,8 @@
 """The course: chapters, seed, tolerances and limits, and nbgrader's settings.
 
 This file contains the settings of the whole course. The exercises are in `solutions/`, and their
-points are next to the tests in `graders/`. `tensorgrade build` copies the settings to every derived
-file. nbgrader reads this file through `nbgrader_config.py`.
+points are next to the checks in `graders/`. `tensorgrade build` copies the settings to every
+derived file. nbgrader reads this file through `nbgrader_config.py`.
 """
 
 from dataclasses import asdict
@@ -22,8 +22,8 @@ COURSE = Settings(
     # (python -c "import secrets; print(secrets.randbits(128))") and run `tensorgrade build`.
     seed=163673096972790249133001177430714005043,
     chapters=("ch1_byte_pairs", "ch2_batches"),
-    # Override an exercise's points here, for example {"encode": 12}. Each test keeps its share. By
-    # default an exercise is worth the sum of its tests in graders/.
+    # Override an exercise's points here, for example {"encode": 12}. Each check keeps its share.
+    # By default an exercise is worth the sum of its checks in graders/.
     points={},
     tolerances={"cpu": FLOATS, "cuda": FLOATS},
     # Learner code is graded in a sandbox. `tensorgrade doctor` tries if it holds on a machine.

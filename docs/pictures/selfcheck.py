@@ -52,7 +52,7 @@ def self_check(project) -> str:
             "-p",
             "no:cacheprovider",
             "--color=yes",
-            f"exercises/test_{CHAPTER}.py",
+            f"exercises/{CHAPTER}.py",
             "--attempt",
             folder,
             "--hint",

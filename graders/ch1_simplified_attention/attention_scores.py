@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise attention_scores."""
+"""Cases, checks and known mistakes of the exercise attention_scores."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, mistake, normal, shown
+from tensorgrade.author import call, case, check, it, mistake, normal, shown
 
 from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
@@ -31,30 +30,17 @@ def cases(pick):
     ]
 
 
-@for_learners("attention_scores")
-def test_attention_scores_on_the_sentence(attempt):
-    """The dot products of token 2 with all six tokens."""
-    attempt.attention_scores.agrees("sentence")
-
-
-@exercise("attention_scores", points=3.5)
-def test_attention_scores_values(attempt):
-    """One dot product for every row of the inputs."""
-    attempt.attention_scores.agrees("values")
-
-
-@exercise("attention_scores", points=1)
-def test_attention_scores_gradients(attempt):
-    """Gradients reach the query and the inputs."""
-    attempt.attention_scores.agrees("gradients", only="gradient")
-
-
-@exercise("attention_scores", points=0.5)
-def test_attention_scores_inputs(attempt):
-    """The arguments stay unchanged, and need not be contiguous in memory."""
-    attempt.attention_scores.keeps_inputs("values", "gradients")
-    attempt.attention_scores.gives_the_same("same")
-
+CHECKS = [
+    check(0, "The dot products of token 2 with all six tokens.", it.agrees("sentence")),
+    check(3.5, "One dot product for every row of the inputs.", it.agrees("values")),
+    check(1, "Gradients reach the query and the inputs.", it.agrees("gradients", only="gradient")),
+    check(
+        0.5,
+        "The arguments stay unchanged, and need not be contiguous in memory.",
+        it.keeps_inputs("values", "gradients"),
+        it.gives_the_same("same"),
+    ),
+]
 
 DOT = "inputs @ query"
 

@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise context_vector."""
+"""Cases, checks and known mistakes of the exercise context_vector."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, mistake, normal, shown
+from tensorgrade.author import call, case, check, it, mistake, normal, shown
 
 from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
@@ -31,36 +30,22 @@ def cases(pick):
     ]
 
 
-@for_learners("context_vector")
-def test_context_vector_on_the_sentence(attempt):
-    """The context vector of token 2."""
-    attempt.context_vector.agrees("sentence")
-
-
-@exercise("context_vector", points=3)
-def test_context_vector_values(attempt):
-    """The sum of all rows, each multiplied by its weight."""
-    attempt.context_vector.agrees("values")
-
-
-@exercise("context_vector", points=0.5)
-def test_context_vector_large_scores(attempt):
-    """Scores of ten thousand do not overflow."""
-    attempt.context_vector.agrees("large")
-
-
-@exercise("context_vector", points=1)
-def test_context_vector_gradients(attempt):
-    """Gradients reach the query and the inputs, through the weights too."""
-    attempt.context_vector.agrees("gradients", only="gradient")
-
-
-@exercise("context_vector", points=0.5)
-def test_context_vector_inputs(attempt):
-    """The arguments stay unchanged, and need not be contiguous in memory."""
-    attempt.context_vector.keeps_inputs("values", "gradients")
-    attempt.context_vector.gives_the_same("same")
-
+CHECKS = [
+    check(0, "The context vector of token 2.", it.agrees("sentence")),
+    check(3, "The sum of all rows, each multiplied by its weight.", it.agrees("values")),
+    check(0.5, "Scores of ten thousand do not overflow.", it.agrees("large")),
+    check(
+        1,
+        "Gradients reach the query and the inputs, through the weights too.",
+        it.agrees("gradients", only="gradient"),
+    ),
+    check(
+        0.5,
+        "The arguments stay unchanged, and need not be contiguous in memory.",
+        it.keeps_inputs("values", "gradients"),
+        it.gives_the_same("same"),
+    ),
+]
 
 MIX = "attn_weights @ inputs"
 WEIGHTS = "torch.softmax(attn_scores, dim=-1)"

@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise simplified_self_attention."""
+"""Cases, checks and known mistakes of the exercise simplified_self_attention."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, computed, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
 
 from ..relations import one_after_another, scattered, with_an_equal_row
 from ..shared import SENTENCE
@@ -33,57 +32,36 @@ def cases(pick):
     ]
 
 
-@for_learners("simplified_self_attention")
-def test_simplified_self_attention_context_on_the_sentence(attempt):
-    """A context vector for each of the six tokens."""
-    attempt.simplified_self_attention.agrees("sentence", only="result.0")
-
-
-@for_learners("simplified_self_attention")
-def test_simplified_self_attention_weights_on_the_sentence(attempt):
-    """Six rows of weights, each summing to 1."""
-    attempt.simplified_self_attention.agrees("sentence", only="result.1")
-
-
-@exercise("simplified_self_attention", points=3.5)
-def test_simplified_self_attention_context(attempt):
-    """One context vector for every token."""
-    attempt.simplified_self_attention.agrees("values", only="result.0")
-
-
-@exercise("simplified_self_attention", points=3)
-def test_simplified_self_attention_weights(attempt):
-    """One row of weights for every token, each summing to 1."""
-    attempt.simplified_self_attention.agrees("values", only="result.1")
-    attempt.simplified_self_attention.gives_no_more("values")
-
-
-@exercise("simplified_self_attention", points=0.5)
-def test_simplified_self_attention_large_scores(attempt):
-    """Scores of ten thousand do not overflow."""
-    attempt.simplified_self_attention.agrees("large")
-
-
-@exercise("simplified_self_attention", points=2)
-def test_simplified_self_attention_gradients(attempt):
-    """Gradients reach the inputs, through the weights too."""
-    attempt.simplified_self_attention.agrees("gradients", only="gradient")
-
-
-@exercise("simplified_self_attention", points=0.5)
-def test_simplified_self_attention_inputs(attempt):
-    """The arguments stay unchanged, and need not be contiguous in memory."""
-    attempt.simplified_self_attention.keeps_inputs("values", "gradients")
-    attempt.simplified_self_attention.gives_the_same("same")
-
-
-@exercise("simplified_self_attention", points=0.5)
-def test_simplified_self_attention_has_no_loop(attempt):
-    """All tokens are computed at once: more tokens need no more operations."""
-    attempt.simplified_self_attention.does_not_grow(
-        "operations", "more tokens take more operations"
-    )
-
+CHECKS = [
+    check(
+        0, "A context vector for each of the six tokens.", it.agrees("sentence", only="result.0")
+    ),
+    check(0, "Six rows of weights, each summing to 1.", it.agrees("sentence", only="result.1")),
+    check(3.5, "One context vector for every token.", it.agrees("values", only="result.0")),
+    check(
+        3,
+        "One row of weights for every token, each summing to 1.",
+        it.agrees("values", only="result.1"),
+        it.gives_no_more("values"),
+    ),
+    check(0.5, "Scores of ten thousand do not overflow.", it.agrees("large")),
+    check(
+        2,
+        "Gradients reach the inputs, through the weights too.",
+        it.agrees("gradients", only="gradient"),
+    ),
+    check(
+        0.5,
+        "The arguments stay unchanged, and need not be contiguous in memory.",
+        it.keeps_inputs("values", "gradients"),
+        it.gives_the_same("same"),
+    ),
+    check(
+        0.5,
+        "All tokens are computed at once: more tokens need no more operations.",
+        it.does_not_grow("operations", "more tokens take more operations"),
+    ),
+]
 
 MIX = "attn_weights @ inputs"
 

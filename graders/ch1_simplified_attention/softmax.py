@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise softmax."""
+"""Cases, checks and known mistakes of the exercise softmax."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, computed, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
 
 from ..relations import one_after_another, scattered, with_an_equal_row
 from ..shared import SENTENCE
@@ -89,63 +88,37 @@ def some_hidden(scores: torch.Tensor) -> torch.Tensor:
     return scores
 
 
-@for_learners("softmax")
-def test_softmax_on_the_sentence(attempt):
-    """Along the last dimension of all scores of the sentence."""
-    attempt.softmax.agrees("sentence")
-
-
-@exercise("softmax", points=2.5)
-def test_softmax_last_dimension(attempt):
-    """Along the last dimension, for tensors of every rank."""
-    attempt.softmax.agrees("last")
-
-
-@exercise("softmax", points=2.5)
-def test_softmax_any_dimension(attempt):
-    """Along the `dim` that is passed in, counted from the front or from the back."""
-    attempt.softmax.agrees("dim")
-
-
-@exercise("softmax", points=1.5)
-def test_softmax_large_scores(attempt):
-    """Scores of ten thousand do not overflow or vanish."""
-    attempt.softmax.agrees("large")
-
-
-@exercise("softmax", points=1)
-def test_softmax_hidden_scores(attempt):
-    """Scores of -inf get the weight 0."""
-    attempt.softmax.agrees("hidden")
-    attempt.softmax.is_zero_where_expected("hidden")
-
-
-@exercise("softmax", points=1)
-def test_softmax_gradients(attempt):
-    """Gradients reach the scores."""
-    attempt.softmax.agrees("gradients", only="gradient")
-
-
-@exercise("softmax", points=0.5)
-def test_softmax_dtype(attempt):
-    """The result has the dtype of the scores."""
-    attempt.softmax.keeps_dtype("dtype")
-
-
-@exercise("softmax", points=0.5)
-def test_softmax_inputs(attempt):
-    """The arguments stay unchanged, and need not be contiguous in memory."""
-    attempt.softmax.keeps_inputs("last", "dim", "large", "hidden")
-    attempt.softmax.gives_the_same("same")
-
-
-@exercise("softmax", points=0.5)
-def test_softmax_is_your_own(attempt):
-    """It is your own code and does not call torch's softmax."""
-    attempt.softmax.names_no_softmax()
-    attempt.softmax.agrees("own")
-    attempt.softmax.avoids_softmax("own")
-
+CHECKS = [
+    check(0, "Along the last dimension of all scores of the sentence.", it.agrees("sentence")),
+    check(2.5, "Along the last dimension, for tensors of every rank.", it.agrees("last")),
+    check(
+        2.5,
+        "Along the `dim` that is passed in, counted from the front or from the back.",
+        it.agrees("dim"),
+    ),
+    check(1.5, "Scores of ten thousand do not overflow or vanish.", it.agrees("large")),
+    check(
+        1,
+        "Scores of -inf get the weight 0.",
+        it.agrees("hidden"),
+        it.is_zero_where_expected("hidden"),
+    ),
+    check(1, "Gradients reach the scores.", it.agrees("gradients", only="gradient")),
+    check(0.5, "The result has the dtype of the scores.", it.keeps_dtype("dtype")),
+    check(
+        0.5,
+        "The arguments stay unchanged, and need not be contiguous in memory.",
+        it.keeps_inputs("last", "dim", "large", "hidden"),
+        it.gives_the_same("same"),
+    ),
+    check(
+        0.5,
+        "It is your own code and does not call torch's softmax.",
+        it.names_no_softmax(),
+        it.agrees("own"),
+        it.avoids_softmax("own"),
+    ),
+]
 
 SHIFT = "x - x.amax(dim=dim, keepdim=True)"
 RETURN = "exponentials / exponentials.sum(dim=dim, keepdim=True)"

@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise softmax_naive."""
+"""Cases, checks and known mistakes of the exercise softmax_naive."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, computed, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
 
 from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
@@ -29,38 +28,26 @@ def cases(pick):
     ]
 
 
-@for_learners("softmax_naive")
-def test_softmax_naive_on_the_sentence(attempt):
-    """Exponentials divided by their sum, for the scores of token 2."""
-    attempt.softmax_naive.agrees("sentence")
-
-
-@exercise("softmax_naive", points=3.5)
-def test_softmax_naive_values(attempt):
-    """Exponentials divided by their sum."""
-    attempt.softmax_naive.agrees("values")
-
-
-@exercise("softmax_naive", points=1)
-def test_softmax_naive_gradients(attempt):
-    """Gradients reach the scores."""
-    attempt.softmax_naive.agrees("gradients", only="gradient")
-
-
-@exercise("softmax_naive", points=0.25)
-def test_softmax_naive_inputs(attempt):
-    """The arguments stay unchanged, and need not be contiguous in memory."""
-    attempt.softmax_naive.keeps_inputs("values")
-    attempt.softmax_naive.gives_the_same("same")
-
-
-@exercise("softmax_naive", points=0.25)
-def test_softmax_naive_is_your_own(attempt):
-    """It is your own code and does not call torch's softmax."""
-    attempt.softmax_naive.names_no_softmax()
-    attempt.softmax_naive.agrees("own")
-    attempt.softmax_naive.avoids_softmax("own")
-
+CHECKS = [
+    check(
+        0, "Exponentials divided by their sum, for the scores of token 2.", it.agrees("sentence")
+    ),
+    check(3.5, "Exponentials divided by their sum.", it.agrees("values")),
+    check(1, "Gradients reach the scores.", it.agrees("gradients", only="gradient")),
+    check(
+        0.25,
+        "The arguments stay unchanged, and need not be contiguous in memory.",
+        it.keeps_inputs("values"),
+        it.gives_the_same("same"),
+    ),
+    check(
+        0.25,
+        "It is your own code and does not call torch's softmax.",
+        it.names_no_softmax(),
+        it.agrees("own"),
+        it.avoids_softmax("own"),
+    ),
+]
 
 RETURN_NAIVE = "exponentials / exponentials.sum()"
 EXP_NAIVE = "torch.exp(x)"

@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise SelfAttention_v1."""
+"""Cases, checks and known mistakes of the exercise SelfAttention_v1."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, load, mistake, normal, shown
+from tensorgrade.author import call, case, check, construct, it, load, mistake, normal, shown
 
 from ..modules import called, large_scores, matrices, mixed, structure, twice
 from ..relations import copied
@@ -51,51 +50,31 @@ def module(n, d_in, d_out, **settings):
     return called(matrices(d_in, d_out), n, d_in, d_out, **settings)
 
 
-@for_learners("SelfAttention_v1")
-def test_SelfAttention_v1_on_the_sentence(attempt):
-    """The sentence, with the weights of seed 123."""
-    attempt.SelfAttention_v1.agrees("sentence")
-
-
-@exercise("SelfAttention_v1", points=5)
-def test_SelfAttention_v1_values(attempt):
-    """Projections, attention weights and the weighted sum, with loaded weights."""
-    attempt.SelfAttention_v1.agrees("values")
-
-
-@exercise("SelfAttention_v1", points=1)
-def test_SelfAttention_v1_large_scores(attempt):
-    """Scores of ten thousand do not overflow."""
-    attempt.SelfAttention_v1.agrees("large")
-
-
-@exercise("SelfAttention_v1", points=2)
-def test_SelfAttention_v1_gradients(attempt):
-    """Gradients reach x and all three matrices."""
-    attempt.SelfAttention_v1.agrees("gradients", only="gradient")
-
-
-@exercise("SelfAttention_v1", points=1)
-def test_SelfAttention_v1_start(attempt):
-    """The matrices start from torch.rand, created in the order query, key, value."""
-    attempt.SelfAttention_v1.starts_alive("parameters")
-    attempt.SelfAttention_v1.agrees("parameters", only="module.")
-    attempt.SelfAttention_v1.agrees("called")
-
-
-@exercise("SelfAttention_v1", points=0.5)
-def test_SelfAttention_v1_parameters(attempt):
-    """Exactly three parameters of shape (d_in, d_out)."""
-    attempt.SelfAttention_v1.has_parameters("parameters")
-
-
-@exercise("SelfAttention_v1", points=0.5)
-def test_SelfAttention_v1_inputs(attempt):
-    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
-    attempt.SelfAttention_v1.mixes_tokens("mixed")
-    attempt.SelfAttention_v1.keeps_inputs("values", "gradients")
-    attempt.SelfAttention_v1.gives_the_same("same")
-
+CHECKS = [
+    check(0, "The sentence, with the weights of seed 123.", it.agrees("sentence")),
+    check(
+        5,
+        "Projections, attention weights and the weighted sum, with loaded weights.",
+        it.agrees("values"),
+    ),
+    check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
+    check(2, "Gradients reach x and all three matrices.", it.agrees("gradients", only="gradient")),
+    check(
+        1,
+        "The matrices start from torch.rand, created in the order query, key, value.",
+        it.starts_alive("parameters"),
+        it.agrees("parameters", only="module."),
+        it.agrees("called"),
+    ),
+    check(0.5, "Exactly three parameters of shape (d_in, d_out).", it.has_parameters("parameters")),
+    check(
+        0.5,
+        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
+        it.mixes_tokens("mixed"),
+        it.keeps_inputs("values", "gradients"),
+        it.gives_the_same("same"),
+    ),
+]
 
 QKV = ("W_query", "W_key", "W_value")
 MADE_V1 = "self.{} = nn.Parameter(torch.rand(d_in, d_out))"

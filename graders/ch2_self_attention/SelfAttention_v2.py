@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise SelfAttention_v2."""
+"""Cases, checks and known mistakes of the exercise SelfAttention_v2."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, load, normal, shown
+from tensorgrade.author import call, case, check, construct, it, load, normal, shown
 
 from ..modules import called, large_scores, linear_layers, mixed, starts, structure, twice
 from ..relations import copied
@@ -67,46 +66,27 @@ def module(n, d_in, d_out, *, bias=False, **settings):
     return called(linear_layers(d_in, d_out, bias), n, d_in, d_out, **settings)
 
 
-@for_learners("SelfAttention_v2")
-def test_SelfAttention_v2_runs_on_the_sentence(attempt):
-    """It runs on the sentence (seed 789)."""
-    attempt.SelfAttention_v2.answered("sentence")
-
-
-@exercise("SelfAttention_v2", points=4)
-def test_SelfAttention_v2_values(attempt):
-    """Projections, attention weights and the weighted sum, with loaded weights."""
-    attempt.SelfAttention_v2.agrees("values")
-
-
-@exercise("SelfAttention_v2", points=1)
-def test_SelfAttention_v2_large_scores(attempt):
-    """Scores of ten thousand do not overflow."""
-    attempt.SelfAttention_v2.agrees("large")
-
-
-@exercise("SelfAttention_v2", points=2)
-def test_SelfAttention_v2_bias(attempt):
-    """With `qkv_bias=True` each projection adds its bias."""
-    attempt.SelfAttention_v2.agrees("bias")
-
-
-@exercise("SelfAttention_v2", points=2)
-def test_SelfAttention_v2_gradients(attempt):
-    """Gradients reach x and all weights."""
-    attempt.SelfAttention_v2.agrees("gradients", only="gradient")
-
-
-@exercise("SelfAttention_v2", points=0.5)
-def test_SelfAttention_v2_parameters(attempt):
-    """Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True."""
-    attempt.SelfAttention_v2.has_parameters("parameters")
-    attempt.SelfAttention_v2.starts_alive("start")
-
-
-@exercise("SelfAttention_v2", points=0.5)
-def test_SelfAttention_v2_inputs(attempt):
-    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
-    attempt.SelfAttention_v2.mixes_tokens("mixed")
-    attempt.SelfAttention_v2.keeps_inputs("values", "bias", "gradients")
-    attempt.SelfAttention_v2.gives_the_same("same")
+CHECKS = [
+    check(0, "It runs on the sentence (seed 789).", it.answered("sentence")),
+    check(
+        4,
+        "Projections, attention weights and the weighted sum, with loaded weights.",
+        it.agrees("values"),
+    ),
+    check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
+    check(2, "With `qkv_bias=True` each projection adds its bias.", it.agrees("bias")),
+    check(2, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(
+        0.5,
+        "Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True.",
+        it.has_parameters("parameters"),
+        it.starts_alive("start"),
+    ),
+    check(
+        0.5,
+        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
+        it.mixes_tokens("mixed"),
+        it.keeps_inputs("values", "bias", "gradients"),
+        it.gives_the_same("same"),
+    ),
+]

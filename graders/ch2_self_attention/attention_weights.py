@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise attention_weights."""
+"""Cases, checks and known mistakes of the exercise attention_weights."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, normal, shown
+from tensorgrade.author import call, case, check, it, normal, shown
 
 from ..relations import one_after_another, scattered
 from ..shared import SENTENCE, example_weights
@@ -39,44 +38,17 @@ def compared(n, m, d_k, lead=(), **settings):
     return call(queries=2 * normal(*lead, n, d_k), keys=normal(*lead, m, d_k), **settings)
 
 
-@for_learners("attention_weights")
-def test_attention_weights_on_the_sentence(attempt):
-    """With the sentence's projections (seed 123)."""
-    attempt.attention_weights.agrees("sentence")
-
-
-@exercise("attention_weights", points=4)
-def test_attention_weights_values(attempt):
-    """Softmax of scaled scores, for every d_k."""
-    attempt.attention_weights.agrees("values")
-
-
-@exercise("attention_weights", points=1)
-def test_attention_weights_large_scores(attempt):
-    """Scores of ten thousand do not overflow."""
-    attempt.attention_weights.agrees("large")
-
-
-@exercise("attention_weights", points=1.5)
-def test_attention_weights_cross(attempt):
-    """The numbers of queries and keys may differ."""
-    attempt.attention_weights.agrees("cross")
-
-
-@exercise("attention_weights", points=1.5)
-def test_attention_weights_leading_dimensions(attempt):
-    """Leading dimensions stay in front."""
-    attempt.attention_weights.agrees("leading")
-
-
-@exercise("attention_weights", points=1.5)
-def test_attention_weights_gradients(attempt):
-    """Gradients reach queries and keys."""
-    attempt.attention_weights.agrees("gradients", only="gradient")
-
-
-@exercise("attention_weights", points=0.5)
-def test_attention_weights_inputs(attempt):
-    """The arguments stay unchanged, and need not be contiguous in memory."""
-    attempt.attention_weights.keeps_inputs("values", "cross", "leading", "gradients")
-    attempt.attention_weights.gives_the_same("same")
+CHECKS = [
+    check(0, "With the sentence's projections (seed 123).", it.agrees("sentence")),
+    check(4, "Softmax of scaled scores, for every d_k.", it.agrees("values")),
+    check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
+    check(1.5, "The numbers of queries and keys may differ.", it.agrees("cross")),
+    check(1.5, "Leading dimensions stay in front.", it.agrees("leading")),
+    check(1.5, "Gradients reach queries and keys.", it.agrees("gradients", only="gradient")),
+    check(
+        0.5,
+        "The arguments stay unchanged, and need not be contiguous in memory.",
+        it.keeps_inputs("values", "cross", "leading", "gradients"),
+        it.gives_the_same("same"),
+    ),
+]

@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise copy_v2_into_v1."""
+"""Cases, checks and known mistakes of the exercise copy_v2_into_v1."""
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, construct, describe, load, mistake
+from tensorgrade.author import call, case, check, construct, describe, it, load, mistake
 
 from ..modules import linear_layers
 from ..sizes import FEATURES, WIDTH, Sizes
@@ -33,31 +32,18 @@ def copied(d_in, d_out):
     )
 
 
-@exercise("copy_v2_into_v1", points=1.5)
-def test_copy_v2_into_v1_query(attempt):
-    """W_query is copied into v1."""
-    attempt.copy_v2_into_v1.agrees("values", only="v1.W_query")
-
-
-@exercise("copy_v2_into_v1", points=1.5)
-def test_copy_v2_into_v1_key(attempt):
-    """W_key is copied into v1."""
-    attempt.copy_v2_into_v1.agrees("values", only="v1.W_key")
-
-
-@exercise("copy_v2_into_v1", points=1.5)
-def test_copy_v2_into_v1_value(attempt):
-    """W_value is copied into v1."""
-    attempt.copy_v2_into_v1.agrees("values", only="v1.W_value")
-
-
-@exercise("copy_v2_into_v1", points=0.5)
-def test_copy_v2_into_v1_leaves_v2(attempt):
-    """v2 stays unchanged, both modules can continue to learn, and the result is None."""
-    attempt.copy_v2_into_v1.agrees("values")
-    attempt.copy_v2_into_v1.has_parameters("values", "v1")
-    attempt.copy_v2_into_v1.has_parameters("values", "v2")
-
+CHECKS = [
+    check(1.5, "W_query is copied into v1.", it.agrees("values", only="v1.W_query")),
+    check(1.5, "W_key is copied into v1.", it.agrees("values", only="v1.W_key")),
+    check(1.5, "W_value is copied into v1.", it.agrees("values", only="v1.W_value")),
+    check(
+        0.5,
+        "v2 stays unchanged, both modules can continue to learn, and the result is None.",
+        it.agrees("values"),
+        it.has_parameters("values", "v1"),
+        it.has_parameters("values", "v2"),
+    ),
+]
 
 QKV = ("W_query", "W_key", "W_value")
 COPY = "v1.{0}.copy_(v2.{0}.weight.T)"

@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise project_qkv."""
+"""Cases, checks and known mistakes of the exercise project_qkv."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, computed, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
 
 from ..modules import matrices
 from ..relations import one_after_another, scattered, with_an_equal_row
@@ -45,43 +44,24 @@ def projected(n, d_in, d_out, *, change=torch.clone, **settings):
     return call(x=x, **matrices(d_in, d_out), **settings)
 
 
-@for_learners("project_qkv")
-def test_project_qkv_on_the_sentence(attempt):
-    """Queries, keys and values of the sentence (seed 123)."""
-    attempt.project_qkv.agrees("sentence")
-
-
-@exercise("project_qkv", points=1)
-def test_project_qkv_queries(attempt):
-    """Queries come first: x times W_query."""
-    attempt.project_qkv.agrees("values", only="result.0")
-
-
-@exercise("project_qkv", points=1)
-def test_project_qkv_keys(attempt):
-    """Keys come second: x times W_key."""
-    attempt.project_qkv.agrees("values", only="result.1")
-
-
-@exercise("project_qkv", points=1.5)
-def test_project_qkv_values(attempt):
-    """Values come third: x times W_value."""
-    attempt.project_qkv.agrees("values", only="result.2")
-    attempt.project_qkv.gives_no_more("values")
-
-
-@exercise("project_qkv", points=1)
-def test_project_qkv_gradients(attempt):
-    """Gradients reach x and all three matrices."""
-    attempt.project_qkv.agrees("gradients", only="gradient")
-
-
-@exercise("project_qkv", points=0.5)
-def test_project_qkv_inputs(attempt):
-    """The arguments stay unchanged, and need not be contiguous in memory."""
-    attempt.project_qkv.keeps_inputs("values", "gradients")
-    attempt.project_qkv.gives_the_same("same")
-
+CHECKS = [
+    check(0, "Queries, keys and values of the sentence (seed 123).", it.agrees("sentence")),
+    check(1, "Queries come first: x times W_query.", it.agrees("values", only="result.0")),
+    check(1, "Keys come second: x times W_key.", it.agrees("values", only="result.1")),
+    check(
+        1.5,
+        "Values come third: x times W_value.",
+        it.agrees("values", only="result.2"),
+        it.gives_no_more("values"),
+    ),
+    check(1, "Gradients reach x and all three matrices.", it.agrees("gradients", only="gradient")),
+    check(
+        0.5,
+        "The arguments stay unchanged, and need not be contiguous in memory.",
+        it.keeps_inputs("values", "gradients"),
+        it.gives_the_same("same"),
+    ),
+]
 
 MISTAKES = [
     mistake(

@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise scaled_dot_product_attention."""
+"""Cases, checks and known mistakes of the exercise scaled_dot_product_attention."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, normal, shown
+from tensorgrade.author import call, case, check, it, normal, shown
 
 from ..relations import one_after_another, scattered
 from ..shared import SENTENCE, example_weights
@@ -54,51 +53,25 @@ def mixed(n, m, d_k, d_v, lead=(), **settings):
     )
 
 
-@for_learners("scaled_dot_product_attention")
-def test_scaled_dot_product_attention_on_the_sentence(attempt):
-    """With the sentence's projections (seed 123)."""
-    attempt.scaled_dot_product_attention.agrees("sentence")
-
-
-@exercise("scaled_dot_product_attention", points=4)
-def test_scaled_dot_product_attention_values(attempt):
-    """The values, mixed by the weights of each query."""
-    attempt.scaled_dot_product_attention.agrees("values")
-
-
-@exercise("scaled_dot_product_attention", points=1)
-def test_scaled_dot_product_attention_large_scores(attempt):
-    """Scores of ten thousand do not overflow."""
-    attempt.scaled_dot_product_attention.agrees("large")
-
-
-@exercise("scaled_dot_product_attention", points=1.5)
-def test_scaled_dot_product_attention_cross(attempt):
-    """The numbers of queries and keys may differ."""
-    attempt.scaled_dot_product_attention.agrees("cross")
-
-
-@exercise("scaled_dot_product_attention", points=1.5)
-def test_scaled_dot_product_attention_leading_dimensions(attempt):
-    """Leading dimensions stay in front."""
-    attempt.scaled_dot_product_attention.agrees("leading")
-
-
-@exercise("scaled_dot_product_attention", points=1.5)
-def test_scaled_dot_product_attention_gradients(attempt):
-    """Gradients reach queries, keys and values."""
-    attempt.scaled_dot_product_attention.agrees("gradients", only="gradient")
-
-
-@exercise("scaled_dot_product_attention", points=0.25)
-def test_scaled_dot_product_attention_is_your_own(attempt):
-    """It is written out and calls no attention of torch."""
-    attempt.scaled_dot_product_attention.agrees("own")
-    attempt.scaled_dot_product_attention.avoids_attention("own")
-
-
-@exercise("scaled_dot_product_attention", points=0.25)
-def test_scaled_dot_product_attention_inputs(attempt):
-    """The arguments stay unchanged, and need not be contiguous in memory."""
-    attempt.scaled_dot_product_attention.keeps_inputs("values", "cross", "leading", "gradients")
-    attempt.scaled_dot_product_attention.gives_the_same("same")
+CHECKS = [
+    check(0, "With the sentence's projections (seed 123).", it.agrees("sentence")),
+    check(4, "The values, mixed by the weights of each query.", it.agrees("values")),
+    check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
+    check(1.5, "The numbers of queries and keys may differ.", it.agrees("cross")),
+    check(1.5, "Leading dimensions stay in front.", it.agrees("leading")),
+    check(
+        1.5, "Gradients reach queries, keys and values.", it.agrees("gradients", only="gradient")
+    ),
+    check(
+        0.25,
+        "It is written out and calls no attention of torch.",
+        it.agrees("own"),
+        it.avoids_attention("own"),
+    ),
+    check(
+        0.25,
+        "The arguments stay unchanged, and need not be contiguous in memory.",
+        it.keeps_inputs("values", "cross", "leading", "gradients"),
+        it.gives_the_same("same"),
+    ),
+]

@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise CausalAttention."""
+"""Cases, checks and known mistakes of the exercise CausalAttention."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, construct, load, normal, shown
+from tensorgrade.author import call, case, check, construct, it, load, normal, shown
 
 from ..attention_modules import (
     called,
@@ -117,84 +116,47 @@ def module(b, n, d_in, d_out, context, *, bias=False, **settings):
     return called(linear_layers(d_in, d_out, bias), b, n, d_in, d_out, context, **settings)
 
 
-@for_learners("CausalAttention")
-def test_CausalAttention_runs_on_the_sentence(attempt):
-    """It runs on a batch that contains the sentence twice (seed 123)."""
-    attempt.CausalAttention.answered("sentence")
-
-
-@exercise("CausalAttention", points=5)
-def test_CausalAttention_values(attempt):
-    """Masked attention for every row of a batch."""
-    attempt.CausalAttention.agrees("values")
-
-
-@exercise("CausalAttention", points=1)
-def test_CausalAttention_large_scores(attempt):
-    """Scores of ten thousand do not overflow."""
-    attempt.CausalAttention.agrees("large")
-
-
-@exercise("CausalAttention", points=3)
-def test_CausalAttention_short_sequences(attempt):
-    """Texts shorter than context_length."""
-    attempt.CausalAttention.agrees("short")
-
-
-@exercise("CausalAttention", points=2)
-def test_CausalAttention_bias(attempt):
-    """With `qkv_bias=True` each projection adds its bias."""
-    attempt.CausalAttention.agrees("bias")
-
-
-@exercise("CausalAttention", points=2)
-def test_CausalAttention_sees_no_future(attempt):
-    """Later tokens do not change earlier results, in training or in evaluation."""
-    attempt.CausalAttention.sees_no_future("future")
-    attempt.CausalAttention.hides_in_training("dropout")
-
-
-@exercise("CausalAttention", points=1)
-def test_CausalAttention_in_evaluation(attempt):
-    """In evaluation nothing is dropped."""
-    attempt.CausalAttention.agrees("dropout", only="plain")
-
-
-@exercise("CausalAttention", points=2)
-def test_CausalAttention_dropout(attempt):
-    """In training, single attention weights are dropped and the others scaled up."""
-    attempt.CausalAttention.drops_both_halves("dropout")
-
-
-@exercise("CausalAttention", points=2)
-def test_CausalAttention_gradients(attempt):
-    """Gradients reach x and all weights."""
-    attempt.CausalAttention.agrees("gradients", only="gradient")
-
-
-@exercise("CausalAttention", points=0.5)
-def test_CausalAttention_mask_is_a_buffer(attempt):
-    """The mask is a buffer named `mask`."""
-    attempt.CausalAttention.has_buffer("parameters", "mask")
-
-
-@exercise("CausalAttention", points=0.5)
-def test_CausalAttention_moves_as_a_whole(attempt):
-    """All its tensors move with it to another device, such as a GPU."""
-    attempt.CausalAttention.mixes_tokens("future")
-    attempt.CausalAttention.moves_as_a_whole("moved")
-
-
-@exercise("CausalAttention", points=0.5)
-def test_CausalAttention_parameters(attempt):
-    """Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True."""
-    attempt.CausalAttention.has_parameters("parameters")
-    attempt.CausalAttention.starts_alive("start")
-
-
-@exercise("CausalAttention", points=0.5)
-def test_CausalAttention_inputs(attempt):
-    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
-    attempt.CausalAttention.mixes_tokens("future")
-    attempt.CausalAttention.keeps_inputs("values", "bias", "gradients", "same")
-    attempt.CausalAttention.gives_the_same("same")
+CHECKS = [
+    check(
+        0,
+        "It runs on a batch that contains the sentence twice (seed 123).",
+        it.answered("sentence"),
+    ),
+    check(5, "Masked attention for every row of a batch.", it.agrees("values")),
+    check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
+    check(3, "Texts shorter than context_length.", it.agrees("short")),
+    check(2, "With `qkv_bias=True` each projection adds its bias.", it.agrees("bias")),
+    check(
+        2,
+        "Later tokens do not change earlier results, in training or in evaluation.",
+        it.sees_no_future("future"),
+        it.hides_in_training("dropout"),
+    ),
+    check(1, "In evaluation nothing is dropped.", it.agrees("dropout", only="plain")),
+    check(
+        2,
+        "In training, single attention weights are dropped and the others scaled up.",
+        it.drops_both_halves("dropout"),
+    ),
+    check(2, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(0.5, "The mask is a buffer named `mask`.", it.has_buffer("parameters", "mask")),
+    check(
+        0.5,
+        "All its tensors move with it to another device, such as a GPU.",
+        it.mixes_tokens("future"),
+        it.moves_as_a_whole("moved"),
+    ),
+    check(
+        0.5,
+        "Exactly the weights of three nn.Linear, with biases only if `qkv_bias` is True.",
+        it.has_parameters("parameters"),
+        it.starts_alive("start"),
+    ),
+    check(
+        0.5,
+        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
+        it.mixes_tokens("future"),
+        it.keeps_inputs("values", "bias", "gradients", "same"),
+        it.gives_the_same("same"),
+    ),
+]

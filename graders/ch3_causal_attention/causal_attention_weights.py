@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise causal_attention_weights."""
+"""Cases, checks and known mistakes of the exercise causal_attention_weights."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, computed, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..shared import SENTENCE
@@ -75,43 +74,32 @@ def some_zero(scores: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
     return scores * (others > 0)
 
 
-@for_learners("causal_attention_weights")
-def test_causal_attention_weights_on_the_sentence(attempt):
-    """The scores of the sentence."""
-    attempt.causal_attention_weights.agrees("sentence")
-
-
-@exercise("causal_attention_weights", points=5)
-def test_causal_attention_weights_values(attempt):
-    """Hidden scores are left out of the softmax; the others are scaled by sqrt(d_k)."""
-    attempt.causal_attention_weights.agrees("values")
-    attempt.causal_attention_weights.is_zero_where_expected("values")
-
-
-@exercise("causal_attention_weights", points=1)
-def test_causal_attention_weights_leading(attempt):
-    """Leading dimensions stay in front: each table of scores is masked on its own."""
-    attempt.causal_attention_weights.agrees("leading")
-
-
-@exercise("causal_attention_weights", points=1)
-def test_causal_attention_weights_large_scores(attempt):
-    """Scores of thousands do not overflow; large hidden scores leave weights for the others."""
-    attempt.causal_attention_weights.agrees("large")
-
-
-@exercise("causal_attention_weights", points=2)
-def test_causal_attention_weights_gradients(attempt):
-    """Gradients reach the scores."""
-    attempt.causal_attention_weights.agrees("gradients", only="gradient")
-
-
-@exercise("causal_attention_weights", points=1)
-def test_causal_attention_weights_inputs(attempt):
-    """The arguments stay unchanged, and need not be contiguous in memory."""
-    attempt.causal_attention_weights.keeps_inputs("values", "leading")
-    attempt.causal_attention_weights.gives_the_same("same")
-
+CHECKS = [
+    check(0, "The scores of the sentence.", it.agrees("sentence")),
+    check(
+        5,
+        "Hidden scores are left out of the softmax; the others are scaled by sqrt(d_k).",
+        it.agrees("values"),
+        it.is_zero_where_expected("values"),
+    ),
+    check(
+        1,
+        "Leading dimensions stay in front: each table of scores is masked on its own.",
+        it.agrees("leading"),
+    ),
+    check(
+        1,
+        "Scores of thousands do not overflow; large hidden scores leave weights for the others.",
+        it.agrees("large"),
+    ),
+    check(2, "Gradients reach the scores.", it.agrees("gradients", only="gradient")),
+    check(
+        1,
+        "The arguments stay unchanged, and need not be contiguous in memory.",
+        it.keeps_inputs("values", "leading"),
+        it.gives_the_same("same"),
+    ),
+]
 
 WEIGHTS = "return torch.softmax(masked_scores / d_k**0.5, dim=-1)"
 

@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise causal_mask."""
+"""Cases, checks and known mistakes of the exercise causal_mask."""
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, mistake, shown
+from tensorgrade.author import call, case, check, it, mistake, shown
 
 from ..sizes import LONG, Sizes
 
@@ -20,23 +19,11 @@ def cases(pick):
     ]
 
 
-@for_learners("causal_mask")
-def test_causal_mask_for_the_sentence(attempt):
-    """A mask for six tokens."""
-    attempt.causal_mask.agrees("sentence")
-
-
-@exercise("causal_mask", points=4)
-def test_causal_mask_values(attempt):
-    """True above the diagonal, False on it and below."""
-    attempt.causal_mask.agrees("values")
-
-
-@exercise("causal_mask", points=1)
-def test_causal_mask_dtype(attempt):
-    """The mask is boolean."""
-    attempt.causal_mask.keeps_dtype("dtype")
-
+CHECKS = [
+    check(0, "A mask for six tokens.", it.agrees("sentence")),
+    check(4, "True above the diagonal, False on it and below.", it.agrees("values")),
+    check(1, "The mask is boolean.", it.keeps_dtype("dtype")),
+]
 
 RULE = "torch.triu(ones, diagonal=1).bool()"
 

@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise inverted_dropout."""
+"""Cases, checks and known mistakes of the exercise inverted_dropout."""
 
 import torch
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, computed, mistake, normal
+from tensorgrade.author import call, case, check, computed, it, mistake, normal
 
 from ..relations import with_an_equal_row
 
@@ -103,54 +102,46 @@ def three_times(shape, p, gradient=None):
     )
 
 
-@exercise("inverted_dropout", points=6)
-def test_inverted_dropout_in_training(attempt):
-    """A share p becomes 0, and the rest is divided by 1 - p."""
-    attempt.inverted_dropout.drops_entries("dropout")
-
-
-@exercise("inverted_dropout", points=1.5)
-def test_inverted_dropout_in_evaluation(attempt):
-    """With training=False the weights stay unchanged."""
-    attempt.inverted_dropout.drops_something("dropout")
-    attempt.inverted_dropout.agrees("evaluation")
-    attempt.inverted_dropout.agrees("dropout", only="plain")
-
-
-@exercise("inverted_dropout", points=1)
-def test_inverted_dropout_gradients(attempt):
-    """Gradients reach the entries that were kept: all of them if none is dropped."""
-    attempt.inverted_dropout.drops_gradients("gradients", "attn_weights")
-    attempt.inverted_dropout.agrees("gradients alone", only="gradient")
-
-
-@exercise("inverted_dropout", points=0.5)
-def test_inverted_dropout_of_nothing(attempt):
-    """With p = 0 the weights stay unchanged."""
-    attempt.inverted_dropout.drops_something("dropout")
-    attempt.inverted_dropout.agrees("nothing")
-
-
-@exercise("inverted_dropout", points=0.5)
-def test_inverted_dropout_is_your_own(attempt):
-    """It is your own code and does not call torch's dropout."""
-    attempt.inverted_dropout.drops_something("dropout")
-    attempt.inverted_dropout.avoids_dropout("own")
-
-
-@exercise("inverted_dropout", points=0.25)
-def test_inverted_dropout_by_chance(attempt):
-    """Each entry can be dropped and kept."""
-    attempt.inverted_dropout.drops_something("dropout")
-    attempt.inverted_dropout.drops_each_entry("by chance")
-
-
-@exercise("inverted_dropout", points=0.25)
-def test_inverted_dropout_inputs(attempt):
-    """The weights that are passed in stay unchanged."""
-    attempt.inverted_dropout.drops_something("dropout")
-    attempt.inverted_dropout.keeps_inputs("dropout", "evaluation", "nothing")
-
+CHECKS = [
+    check(6, "A share p becomes 0, and the rest is divided by 1 - p.", it.drops_entries("dropout")),
+    check(
+        1.5,
+        "With training=False the weights stay unchanged.",
+        it.drops_something("dropout"),
+        it.agrees("evaluation"),
+        it.agrees("dropout", only="plain"),
+    ),
+    check(
+        1,
+        "Gradients reach the entries that were kept: all of them if none is dropped.",
+        it.drops_gradients("gradients", "attn_weights"),
+        it.agrees("gradients alone", only="gradient"),
+    ),
+    check(
+        0.5,
+        "With p = 0 the weights stay unchanged.",
+        it.drops_something("dropout"),
+        it.agrees("nothing"),
+    ),
+    check(
+        0.5,
+        "It is your own code and does not call torch's dropout.",
+        it.drops_something("dropout"),
+        it.avoids_dropout("own"),
+    ),
+    check(
+        0.25,
+        "Each entry can be dropped and kept.",
+        it.drops_something("dropout"),
+        it.drops_each_entry("by chance"),
+    ),
+    check(
+        0.25,
+        "The weights that are passed in stay unchanged.",
+        it.drops_something("dropout"),
+        it.keeps_inputs("dropout", "evaluation", "nothing"),
+    ),
+]
 
 SCALE = "attn_weights * keep / (1 - p)"
 KEEP = "keep = torch.rand_like(attn_weights) >= p"

@@ -1,11 +1,10 @@
-"""Cases, tests and known mistakes of the exercise mask_and_renormalize."""
+"""Cases, checks and known mistakes of the exercise mask_and_renormalize."""
 
 import math
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, computed, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..shared import SENTENCE
@@ -48,30 +47,17 @@ def far_from_even(numbers: torch.Tensor) -> torch.Tensor:
     return torch.softmax(scores + math.log(n) * torch.eye(n), dim=-1)
 
 
-@for_learners("mask_and_renormalize")
-def test_mask_and_renormalize_on_the_sentence(attempt):
-    """The weights of the sentence."""
-    attempt.mask_and_renormalize.agrees("sentence")
-
-
-@exercise("mask_and_renormalize", points=7)
-def test_mask_and_renormalize_values(attempt):
-    """The future gets weight 0, and each row sums to 1 again."""
-    attempt.mask_and_renormalize.agrees("values")
-
-
-@exercise("mask_and_renormalize", points=2)
-def test_mask_and_renormalize_gradients(attempt):
-    """Gradients reach the weights."""
-    attempt.mask_and_renormalize.agrees("gradients", only="gradient")
-
-
-@exercise("mask_and_renormalize", points=1)
-def test_mask_and_renormalize_inputs(attempt):
-    """The arguments stay unchanged, and need not be contiguous in memory."""
-    attempt.mask_and_renormalize.keeps_inputs("values")
-    attempt.mask_and_renormalize.gives_the_same("same")
-
+CHECKS = [
+    check(0, "The weights of the sentence.", it.agrees("sentence")),
+    check(7, "The future gets weight 0, and each row sums to 1 again.", it.agrees("values")),
+    check(2, "Gradients reach the weights.", it.agrees("gradients", only="gradient")),
+    check(
+        1,
+        "The arguments stay unchanged, and need not be contiguous in memory.",
+        it.keeps_inputs("values"),
+        it.gives_the_same("same"),
+    ),
+]
 
 MISTAKES = [
     mistake(

@@ -1,12 +1,13 @@
-"""Cases, tests and known mistakes of the exercise MultiHeadAttention."""
+"""Cases, checks and known mistakes of the exercise MultiHeadAttention."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
 from tensorgrade.author import (
     call,
     case,
+    check,
     construct,
+    it,
     load,
     mistake,
     normal,
@@ -190,112 +191,71 @@ def watched(result, heads):
     return made, call(x=normal(2, 5, 3), watch=True, result=result)
 
 
-@for_learners("MultiHeadAttention")
-def test_MultiHeadAttention_runs_on_the_sentence(attempt):
-    """It runs on a batch that contains the sentence twice (seed 123)."""
-    attempt.MultiHeadAttention.answered("sentence")
-
-
-@exercise("MultiHeadAttention", points=3)
-def test_MultiHeadAttention_one_head(attempt):
-    """With one head, it is causal attention followed by an output projection."""
-    attempt.MultiHeadAttention.agrees("one head")
-
-
-@exercise("MultiHeadAttention", points=8)
-def test_MultiHeadAttention_values(attempt):
-    """With several heads."""
-    attempt.MultiHeadAttention.agrees("values")
-
-
-@exercise("MultiHeadAttention", points=1)
-def test_MultiHeadAttention_large_scores(attempt):
-    """Scores of ten thousand do not overflow."""
-    attempt.MultiHeadAttention.agrees("large")
-
-
-@exercise("MultiHeadAttention", points=4)
-def test_MultiHeadAttention_short_sequences(attempt):
-    """Texts shorter than context_length."""
-    attempt.MultiHeadAttention.agrees("short")
-
-
-@exercise("MultiHeadAttention", points=2)
-def test_MultiHeadAttention_bias(attempt):
-    """With `qkv_bias=True` each input projection adds its bias."""
-    attempt.MultiHeadAttention.agrees("bias")
-
-
-@exercise("MultiHeadAttention", points=2)
-def test_MultiHeadAttention_sees_no_future(attempt):
-    """Later tokens do not change earlier results, in training or in evaluation."""
-    attempt.MultiHeadAttention.sees_no_future("future")
-    attempt.MultiHeadAttention.hides_in_training("dropout")
-
-
-@exercise("MultiHeadAttention", points=1)
-def test_MultiHeadAttention_in_evaluation(attempt):
-    """In evaluation nothing is dropped."""
-    attempt.MultiHeadAttention.agrees("dropout", only="plain")
-
-
-@exercise("MultiHeadAttention", points=3)
-def test_MultiHeadAttention_dropout(attempt):
-    """In training, single attention weights are dropped and the others scaled up."""
-    attempt.MultiHeadAttention.drops_both_halves("dropout")
-    attempt.MultiHeadAttention.drops_entries("dropout in heads", twice=True)
-
-
-@exercise("MultiHeadAttention", points=3)
-def test_MultiHeadAttention_gradients(attempt):
-    """Gradients reach x and all weights."""
-    attempt.MultiHeadAttention.agrees("gradients", only="gradient")
-
-
-@exercise("MultiHeadAttention", points=0.75)
-def test_MultiHeadAttention_refuses_an_uneven_split(attempt):
-    """A d_out that num_heads does not divide raises an error."""
-    attempt.MultiHeadAttention.refuses(
-        "indivisible",
-        "a d_out that num_heads does not divide is accepted; raise an error when the module is "
-        "created",
-    )
-
-
-@exercise("MultiHeadAttention", points=0.75)
-def test_MultiHeadAttention_has_no_loop(attempt):
-    """All heads are computed at once: more heads need no more operations."""
-    attempt.MultiHeadAttention.mixes_tokens("future")
-    attempt.MultiHeadAttention.does_not_grow("operations", "more heads take more operations")
-
-
-@exercise("MultiHeadAttention", points=0.25)
-def test_MultiHeadAttention_mask_is_a_buffer(attempt):
-    """The mask is a buffer named `mask`."""
-    attempt.MultiHeadAttention.has_buffer("parameters", "mask")
-
-
-@exercise("MultiHeadAttention", points=0.25)
-def test_MultiHeadAttention_moves_as_a_whole(attempt):
-    """All its tensors move with it to another device, such as a GPU."""
-    attempt.MultiHeadAttention.mixes_tokens("future")
-    attempt.MultiHeadAttention.moves_as_a_whole("moved")
-
-
-@exercise("MultiHeadAttention", points=0.5)
-def test_MultiHeadAttention_parameters(attempt):
-    """Three input projections and an output projection, and no other parameters."""
-    attempt.MultiHeadAttention.has_parameters("parameters")
-    attempt.MultiHeadAttention.starts_alive("start")
-
-
-@exercise("MultiHeadAttention", points=0.5)
-def test_MultiHeadAttention_inputs(attempt):
-    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
-    attempt.MultiHeadAttention.mixes_tokens("future")
-    attempt.MultiHeadAttention.keeps_inputs("values", "bias", "gradients", "same")
-    attempt.MultiHeadAttention.gives_the_same("same")
-
+CHECKS = [
+    check(
+        0,
+        "It runs on a batch that contains the sentence twice (seed 123).",
+        it.answered("sentence"),
+    ),
+    check(
+        3,
+        "With one head, it is causal attention followed by an output projection.",
+        it.agrees("one head"),
+    ),
+    check(8, "With several heads.", it.agrees("values")),
+    check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
+    check(4, "Texts shorter than context_length.", it.agrees("short")),
+    check(2, "With `qkv_bias=True` each input projection adds its bias.", it.agrees("bias")),
+    check(
+        2,
+        "Later tokens do not change earlier results, in training or in evaluation.",
+        it.sees_no_future("future"),
+        it.hides_in_training("dropout"),
+    ),
+    check(1, "In evaluation nothing is dropped.", it.agrees("dropout", only="plain")),
+    check(
+        3,
+        "In training, single attention weights are dropped and the others scaled up.",
+        it.drops_both_halves("dropout"),
+        it.drops_entries("dropout in heads", twice=True),
+    ),
+    check(3, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(
+        0.75,
+        "A d_out that num_heads does not divide raises an error.",
+        it.refuses(
+            "indivisible",
+            "a d_out that num_heads does not divide is accepted; raise an error when the "
+            "module is created",
+        ),
+    ),
+    check(
+        0.75,
+        "All heads are computed at once: more heads need no more operations.",
+        it.mixes_tokens("future"),
+        it.does_not_grow("operations", "more heads take more operations"),
+    ),
+    check(0.25, "The mask is a buffer named `mask`.", it.has_buffer("parameters", "mask")),
+    check(
+        0.25,
+        "All its tensors move with it to another device, such as a GPU.",
+        it.mixes_tokens("future"),
+        it.moves_as_a_whole("moved"),
+    ),
+    check(
+        0.5,
+        "Three input projections and an output projection, and no other parameters.",
+        it.has_parameters("parameters"),
+        it.starts_alive("start"),
+    ),
+    check(
+        0.5,
+        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
+        it.mixes_tokens("future"),
+        it.keeps_inputs("values", "bias", "gradients", "same"),
+        it.gives_the_same("same"),
+    ),
+]
 
 SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
 SCORES = "queries @ keys.transpose(2, 3)"

@@ -1,13 +1,14 @@
-"""Cases, tests and known mistakes of the exercise MultiHeadAttentionWrapper."""
+"""Cases, checks and known mistakes of the exercise MultiHeadAttentionWrapper."""
 
 import torch
 
-from tensorgrade import exercise
 from tensorgrade.author import (
     call,
     case,
+    check,
     computed,
     construct,
+    it,
     load,
     mistake,
     mode,
@@ -102,42 +103,27 @@ def head_weights(d_in, d_out, heads, bias):
     return values
 
 
-@exercise("MultiHeadAttentionWrapper", points=7)
-def test_MultiHeadAttentionWrapper_values(attempt):
-    """All heads' outputs side by side, for one head and for many."""
-    attempt.MultiHeadAttentionWrapper.agrees("values")
-
-
-@exercise("MultiHeadAttentionWrapper", points=2)
-def test_MultiHeadAttentionWrapper_arguments(attempt):
-    """Every head gets the context_length and the dropout that were passed in."""
-    attempt.MultiHeadAttentionWrapper.agrees("arguments")
-
-
-@exercise("MultiHeadAttentionWrapper", points=2)
-def test_MultiHeadAttentionWrapper_bias(attempt):
-    """Every head gets `qkv_bias`."""
-    attempt.MultiHeadAttentionWrapper.agrees("bias")
-
-
-@exercise("MultiHeadAttentionWrapper", points=2.5)
-def test_MultiHeadAttentionWrapper_gradients(attempt):
-    """Gradients reach x and every head."""
-    attempt.MultiHeadAttentionWrapper.agrees("gradients", only="gradient")
-
-
-@exercise("MultiHeadAttentionWrapper", points=1)
-def test_MultiHeadAttentionWrapper_parameters(attempt):
-    """The heads are registered: torch finds their parameters, and no others."""
-    attempt.MultiHeadAttentionWrapper.has_parameters("parameters")
-
-
-@exercise("MultiHeadAttentionWrapper", points=0.5)
-def test_MultiHeadAttentionWrapper_inputs(attempt):
-    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
-    attempt.MultiHeadAttentionWrapper.keeps_inputs("values", "bias", "gradients")
-    attempt.MultiHeadAttentionWrapper.gives_the_same("same")
-
+CHECKS = [
+    check(7, "All heads' outputs side by side, for one head and for many.", it.agrees("values")),
+    check(
+        2,
+        "Every head gets the context_length and the dropout that were passed in.",
+        it.agrees("arguments"),
+    ),
+    check(2, "Every head gets `qkv_bias`.", it.agrees("bias")),
+    check(2.5, "Gradients reach x and every head.", it.agrees("gradients", only="gradient")),
+    check(
+        1,
+        "The heads are registered: torch finds their parameters, and no others.",
+        it.has_parameters("parameters"),
+    ),
+    check(
+        0.5,
+        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
+        it.keeps_inputs("values", "bias", "gradients"),
+        it.gives_the_same("same"),
+    ),
+]
 
 LIST = "self.heads = nn.ModuleList("
 JOIN = "torch.cat([head(x) for head in self.heads], dim=-1)"

@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise merge_heads."""
+"""Cases, checks and known mistakes of the exercise merge_heads."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, computed, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..shared import counted
@@ -42,32 +41,23 @@ def cases(pick):
     ]
 
 
-@for_learners("merge_heads")
-def test_merge_heads_by_eye(attempt):
-    """Two heads of three tokens, placed side by side."""
-    attempt.merge_heads.agrees("sentence")
-
-
-@exercise("merge_heads", points=3.5)
-def test_merge_heads_values(attempt):
-    """(b, h, n, head_dim) becomes (b, n, h * head_dim), heads side by side."""
-    attempt.merge_heads.agrees("values")
-
-
-@exercise("merge_heads", points=1)
-def test_merge_heads_gradients(attempt):
-    """Gradients pass through."""
-    attempt.merge_heads.agrees("gradients", only="gradient")
-
-
-@exercise("merge_heads", points=0.5)
-def test_merge_heads_inputs(attempt):
-    """x stays unchanged; it may have any dtype, and need not be contiguous in memory."""
-    attempt.merge_heads.keeps_inputs("values")
-    attempt.merge_heads.agrees("whole numbers")
-    attempt.merge_heads.keeps_dtype("whole numbers")
-    attempt.merge_heads.gives_the_same("same")
-
+CHECKS = [
+    check(0, "Two heads of three tokens, placed side by side.", it.agrees("sentence")),
+    check(
+        3.5,
+        "(b, h, n, head_dim) becomes (b, n, h * head_dim), heads side by side.",
+        it.agrees("values"),
+    ),
+    check(1, "Gradients pass through.", it.agrees("gradients", only="gradient")),
+    check(
+        0.5,
+        "x stays unchanged; it may have any dtype, and need not be contiguous in memory.",
+        it.keeps_inputs("values"),
+        it.agrees("whole numbers"),
+        it.keeps_dtype("whole numbers"),
+        it.gives_the_same("same"),
+    ),
+]
 
 MERGE_FUNCTION = "x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)"
 

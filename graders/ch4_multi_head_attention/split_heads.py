@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise split_heads."""
+"""Cases, checks and known mistakes of the exercise split_heads."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, computed, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..shared import counted
@@ -47,32 +46,23 @@ def cases(pick):
     ]
 
 
-@for_learners("split_heads")
-def test_split_heads_by_eye(attempt):
-    """Three tokens of four features, for two heads."""
-    attempt.split_heads.agrees("sentence")
-
-
-@exercise("split_heads", points=3.5)
-def test_split_heads_values(attempt):
-    """(b, n, d_out) becomes (b, h, n, head_dim); each head is a block of features."""
-    attempt.split_heads.agrees("values")
-
-
-@exercise("split_heads", points=1)
-def test_split_heads_gradients(attempt):
-    """Gradients pass through."""
-    attempt.split_heads.agrees("gradients", only="gradient")
-
-
-@exercise("split_heads", points=0.5)
-def test_split_heads_inputs(attempt):
-    """x stays unchanged; it may have any dtype, and need not be contiguous in memory."""
-    attempt.split_heads.keeps_inputs("values")
-    attempt.split_heads.agrees("whole numbers")
-    attempt.split_heads.keeps_dtype("whole numbers")
-    attempt.split_heads.gives_the_same("same")
-
+CHECKS = [
+    check(0, "Three tokens of four features, for two heads.", it.agrees("sentence")),
+    check(
+        3.5,
+        "(b, n, d_out) becomes (b, h, n, head_dim); each head is a block of features.",
+        it.agrees("values"),
+    ),
+    check(1, "Gradients pass through.", it.agrees("gradients", only="gradient")),
+    check(
+        0.5,
+        "x stays unchanged; it may have any dtype, and need not be contiguous in memory.",
+        it.keeps_inputs("values"),
+        it.agrees("whole numbers"),
+        it.keeps_dtype("whole numbers"),
+        it.gives_the_same("same"),
+    ),
+]
 
 SPLIT_FUNCTION = "x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)"
 

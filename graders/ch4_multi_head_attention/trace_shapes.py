@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise trace_shapes."""
+"""Cases, checks and known mistakes of the exercise trace_shapes."""
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, mistake
+from tensorgrade.author import call, case, check, it, mistake
 
 from ..sizes import FEATURES, Sizes
 
@@ -29,35 +28,21 @@ def cases(pick):
     return [case(f"values/{size}", call(**dict(zip(names, size, strict=False)))) for size in sizes]
 
 
-@exercise("trace_shapes", points=1)
-def test_trace_shapes_projections(attempt):
-    """Shapes of x and of the queries."""
-    attempt.trace_shapes.agrees_on_keys("values", "x", "queries")
-
-
-@exercise("trace_shapes", points=1.5)
-def test_trace_shapes_heads(attempt):
-    """Shapes after splitting into heads."""
-    attempt.trace_shapes.agrees_on_keys("values", "queries_heads", "context_heads")
-
-
-@exercise("trace_shapes", points=1)
-def test_trace_shapes_scores(attempt):
-    """Shape of the scores."""
-    attempt.trace_shapes.agrees_on_keys("values", "attn_scores")
-
-
-@exercise("trace_shapes", points=1)
-def test_trace_shapes_output(attempt):
-    """Shapes after merging and after the output projection."""
-    attempt.trace_shapes.agrees_on_keys("values", "context_merged", "output")
-
-
-@exercise("trace_shapes", points=0.5)
-def test_trace_shapes_order(attempt):
-    """The steps are in the order in which they happen."""
-    attempt.trace_shapes.keeps_order("values")
-
+CHECKS = [
+    check(1, "Shapes of x and of the queries.", it.agrees_on_keys("values", "x", "queries")),
+    check(
+        1.5,
+        "Shapes after splitting into heads.",
+        it.agrees_on_keys("values", "queries_heads", "context_heads"),
+    ),
+    check(1, "Shape of the scores.", it.agrees_on_keys("values", "attn_scores")),
+    check(
+        1,
+        "Shapes after merging and after the output projection.",
+        it.agrees_on_keys("values", "context_merged", "output"),
+    ),
+    check(0.5, "The steps are in the order in which they happen.", it.keeps_order("values")),
+]
 
 TRACE = "(b, num_heads, num_tokens, head_dim)"
 

@@ -1,13 +1,14 @@
-"""Cases, tests and known mistakes of the exercise CachedAttention."""
+"""Cases, checks and known mistakes of the exercise CachedAttention."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
 from tensorgrade.author import (
     call,
     case,
+    check,
     computed,
     construct,
+    it,
     load,
     mistake,
     mode,
@@ -202,86 +203,52 @@ def grown(result, n):
     )
 
 
-@for_learners("CachedAttention")
-def test_CachedAttention_runs_on_the_sentence(attempt):
-    """It runs on the whole sentence (seed 123)."""
-    attempt.CachedAttention.answered("sentence")
-
-
-@exercise("CachedAttention", points=5)
-def test_CachedAttention_whole(attempt):
-    """Without a cache, it is causal attention with several heads."""
-    attempt.CachedAttention.agrees("whole", only="result.0")
-
-
-@exercise("CachedAttention", points=2)
-def test_CachedAttention_gives_a_cache(attempt):
-    """It returns keys and values by head, (b, num_heads, tokens, head_dim)."""
-    attempt.CachedAttention.agrees("whole", only="result.1")
-    attempt.CachedAttention.agrees("one by one", only="result.1")
-
-
-@exercise("CachedAttention", points=4)
-def test_CachedAttention_one_by_one(attempt):
-    """One token at a time gives the same result as the whole text."""
-    attempt.CachedAttention.agrees("one by one", only="result.0")
-
-
-@exercise("CachedAttention", points=4)
-def test_CachedAttention_chunks(attempt):
-    """Chunks of any size give the same result as the whole text."""
-    attempt.CachedAttention.agrees("chunks", only="result.0")
-
-
-@exercise("CachedAttention", points=0.5)
-def test_CachedAttention_goes_on_twice(attempt):
-    """Two texts can continue from the same cache."""
-    attempt.CachedAttention.agrees("twice")
-
-
-@exercise("CachedAttention", points=0.5)
-def test_CachedAttention_inputs(attempt):
-    """The arguments stay unchanged, including the cache."""
-    attempt.CachedAttention.keeps_inputs("twice")
-
-
-@exercise("CachedAttention", points=1)
-def test_CachedAttention_bias(attempt):
-    """With `qkv_bias=True` each input projection adds its bias."""
-    attempt.CachedAttention.agrees("bias")
-
-
-@exercise("CachedAttention", points=0.5)
-def test_CachedAttention_large_scores(attempt):
-    """Scores of a million do not overflow."""
-    attempt.CachedAttention.agrees("large")
-
-
-@exercise("CachedAttention", points=1)
-def test_CachedAttention_gradients(attempt):
-    """Gradients reach x and all weights."""
-    attempt.CachedAttention.agrees("gradients", only="gradient")
-
-
-@exercise("CachedAttention", points=0.5)
-def test_CachedAttention_has_no_loop(attempt):
-    """A longer text needs no more operations for one more token."""
-    attempt.CachedAttention.does_not_grow("operations", "more tokens take more operations")
-
-
-@exercise("CachedAttention", points=0.5)
-def test_CachedAttention_mask_is_a_buffer(attempt):
-    """The mask is a buffer named `mask`, which moves to another device, such as a GPU."""
-    attempt.CachedAttention.has_buffer("parameters", "mask")
-    attempt.CachedAttention.moves_as_a_whole("moved")
-
-
-@exercise("CachedAttention", points=0.5)
-def test_CachedAttention_parameters(attempt):
-    """Three input projections and an output projection, and no other parameters."""
-    attempt.CachedAttention.has_parameters("parameters")
-    attempt.CachedAttention.starts_alive("start")
-
+CHECKS = [
+    check(0, "It runs on the whole sentence (seed 123).", it.answered("sentence")),
+    check(
+        5,
+        "Without a cache, it is causal attention with several heads.",
+        it.agrees("whole", only="result.0"),
+    ),
+    check(
+        2,
+        "It returns keys and values by head, (b, num_heads, tokens, head_dim).",
+        it.agrees("whole", only="result.1"),
+        it.agrees("one by one", only="result.1"),
+    ),
+    check(
+        4,
+        "One token at a time gives the same result as the whole text.",
+        it.agrees("one by one", only="result.0"),
+    ),
+    check(
+        4,
+        "Chunks of any size give the same result as the whole text.",
+        it.agrees("chunks", only="result.0"),
+    ),
+    check(0.5, "Two texts can continue from the same cache.", it.agrees("twice")),
+    check(0.5, "The arguments stay unchanged, including the cache.", it.keeps_inputs("twice")),
+    check(1, "With `qkv_bias=True` each input projection adds its bias.", it.agrees("bias")),
+    check(0.5, "Scores of a million do not overflow.", it.agrees("large")),
+    check(1, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(
+        0.5,
+        "A longer text needs no more operations for one more token.",
+        it.does_not_grow("operations", "more tokens take more operations"),
+    ),
+    check(
+        0.5,
+        "The mask is a buffer named `mask`, which moves to another device, such as a GPU.",
+        it.has_buffer("parameters", "mask"),
+        it.moves_as_a_whole("moved"),
+    ),
+    check(
+        0.5,
+        "Three input projections and an output projection, and no other parameters.",
+        it.has_parameters("parameters"),
+        it.starts_alive("start"),
+    ),
+]
 
 FUTURE = "future = self.mask[num_tokens - n : num_tokens, :num_tokens]"
 JOIN_KEYS = "keys = torch.cat((cache[0], keys), dim=2)"

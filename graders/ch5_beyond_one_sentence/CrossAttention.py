@@ -1,13 +1,14 @@
-"""Cases, tests and known mistakes of the exercise CrossAttention."""
+"""Cases, checks and known mistakes of the exercise CrossAttention."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
 from tensorgrade.author import (
     call,
     case,
+    check,
     computed,
     construct,
+    it,
     load,
     mistake,
     mode,
@@ -206,68 +207,47 @@ def self_reading():
     return construct(**sizes, seed=123, dtype="float32"), call(x=text, context=text)
 
 
-@for_learners("CrossAttention")
-def test_CrossAttention_runs_on_the_sentence(attempt):
-    """It runs on the sentence as its own context (seed 123)."""
-    attempt.CrossAttention.answered("sentence")
-
-
-@exercise("CrossAttention", points=3)
-def test_CrossAttention_one_head(attempt):
-    """With one head: queries from x, keys and values from the context."""
-    attempt.CrossAttention.agrees("one head")
-
-
-@exercise("CrossAttention", points=6)
-def test_CrossAttention_values(attempt):
-    """With several heads, and two texts of different lengths and widths."""
-    attempt.CrossAttention.agrees("values")
-
-
-@exercise("CrossAttention", points=4)
-def test_CrossAttention_mask(attempt):
-    """True hides, in a mask for each pair of tokens, for each text, or for all texts."""
-    attempt.CrossAttention.agrees("mask")
-
-
-@exercise("CrossAttention", points=1)
-def test_CrossAttention_order(attempt):
-    """The order of the context does not matter if its mask has the same order."""
-    attempt.CrossAttention.agrees("order", only="result")
-    attempt.CrossAttention.gives_the_same("order")
-
-
-@exercise("CrossAttention", points=1)
-def test_CrossAttention_large_scores(attempt):
-    """Scores of a million do not overflow, and hidden scores are lower still."""
-    attempt.CrossAttention.agrees("large")
-
-
-@exercise("CrossAttention", points=1)
-def test_CrossAttention_bias(attempt):
-    """With `qkv_bias=True` each input projection adds its bias."""
-    attempt.CrossAttention.agrees("bias")
-
-
-@exercise("CrossAttention", points=2.5)
-def test_CrossAttention_gradients(attempt):
-    """Gradients reach both texts and all weights."""
-    attempt.CrossAttention.agrees("gradients", only="gradient")
-
-
-@exercise("CrossAttention", points=1)
-def test_CrossAttention_parameters(attempt):
-    """Three input projections and an output projection, and no other parameters."""
-    attempt.CrossAttention.has_parameters("parameters")
-    attempt.CrossAttention.starts_alive("start")
-
-
-@exercise("CrossAttention", points=0.5)
-def test_CrossAttention_inputs(attempt):
-    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
-    attempt.CrossAttention.keeps_inputs("values", "mask", "bias")
-    attempt.CrossAttention.gives_the_same("same")
-
+CHECKS = [
+    check(0, "It runs on the sentence as its own context (seed 123).", it.answered("sentence")),
+    check(
+        3, "With one head: queries from x, keys and values from the context.", it.agrees("one head")
+    ),
+    check(
+        6, "With several heads, and two texts of different lengths and widths.", it.agrees("values")
+    ),
+    check(
+        4,
+        "True hides, in a mask for each pair of tokens, for each text, or for all texts.",
+        it.agrees("mask"),
+    ),
+    check(
+        1,
+        "The order of the context does not matter if its mask has the same order.",
+        it.agrees("order", only="result"),
+        it.gives_the_same("order"),
+    ),
+    check(
+        1,
+        "Scores of a million do not overflow, and hidden scores are lower still.",
+        it.agrees("large"),
+    ),
+    check(1, "With `qkv_bias=True` each input projection adds its bias.", it.agrees("bias")),
+    check(
+        2.5, "Gradients reach both texts and all weights.", it.agrees("gradients", only="gradient")
+    ),
+    check(
+        1,
+        "Three input projections and an output projection, and no other parameters.",
+        it.has_parameters("parameters"),
+        it.starts_alive("start"),
+    ),
+    check(
+        0.5,
+        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
+        it.keeps_inputs("values", "mask", "bias"),
+        it.gives_the_same("same"),
+    ),
+]
 
 EXPAND = "hidden = mask.expand(b, n, m).unsqueeze(1)"
 FILL = "attn_scores = attn_scores.masked_fill(hidden, -torch.inf)"

@@ -1,12 +1,13 @@
-"""Cases, tests and known mistakes of the exercise GroupedQueryAttention."""
+"""Cases, checks and known mistakes of the exercise GroupedQueryAttention."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
 from tensorgrade.author import (
     call,
     case,
+    check,
     construct,
+    it,
     load,
     mistake,
     normal,
@@ -198,96 +199,63 @@ def dropped(b, n, p, heads, kv_heads, **more):
     return dropped_weights(b, n, p, identity, heads, kv_heads, **made)
 
 
-@for_learners("GroupedQueryAttention")
-def test_GroupedQueryAttention_runs_on_the_sentence(attempt):
-    """It runs on the sentence (seed 123)."""
-    attempt.GroupedQueryAttention.answered("sentence")
-
-
-@exercise("GroupedQueryAttention", points=4)
-def test_GroupedQueryAttention_all_heads(attempt):
-    """With as many heads of keys as of queries, it is chapter 4's layer."""
-    attempt.GroupedQueryAttention.agrees("all heads")
-
-
-@exercise("GroupedQueryAttention", points=2)
-def test_GroupedQueryAttention_one_head_of_keys(attempt):
-    """All query heads share one head of keys and values."""
-    attempt.GroupedQueryAttention.agrees("one head of keys")
-
-
-@exercise("GroupedQueryAttention", points=7.1)
-def test_GroupedQueryAttention_values(attempt):
-    """Groups of neighbouring query heads share a head of keys and values."""
-    attempt.GroupedQueryAttention.agrees("values")
-
-
-@exercise("GroupedQueryAttention", points=2)
-def test_GroupedQueryAttention_short_sequences(attempt):
-    """Texts shorter than context_length."""
-    attempt.GroupedQueryAttention.agrees("short")
-
-
-@exercise("GroupedQueryAttention", points=1)
-def test_GroupedQueryAttention_bias(attempt):
-    """With `qkv_bias=True` each input projection adds its bias."""
-    attempt.GroupedQueryAttention.agrees("bias")
-
-
-@exercise("GroupedQueryAttention", points=0.5)
-def test_GroupedQueryAttention_large_scores(attempt):
-    """Scores of a million do not overflow."""
-    attempt.GroupedQueryAttention.agrees("large")
-
-
-@exercise("GroupedQueryAttention", points=1)
-def test_GroupedQueryAttention_sees_no_future(attempt):
-    """Later tokens do not change earlier results, in training or in evaluation."""
-    attempt.GroupedQueryAttention.sees_no_future("future")
-    attempt.GroupedQueryAttention.hides_in_training("dropout")
-
-
-@exercise("GroupedQueryAttention", points=1.5)
-def test_GroupedQueryAttention_dropout(attempt):
-    """In training, single attention weights are dropped; in evaluation none."""
-    attempt.GroupedQueryAttention.agrees("dropout", only="plain")
-    attempt.GroupedQueryAttention.drops_both_halves("dropout")
-    attempt.GroupedQueryAttention.drops_entries("dropout in heads", twice=True)
-
-
-@exercise("GroupedQueryAttention", points=2.5)
-def test_GroupedQueryAttention_gradients(attempt):
-    """Gradients reach x and all weights."""
-    attempt.GroupedQueryAttention.agrees("gradients", only="gradient")
-
-
-@exercise("GroupedQueryAttention", points=0.9)
-def test_GroupedQueryAttention_parameters(attempt):
-    """Keys and values have num_kv_heads heads; the mask is a registered buffer."""
-    attempt.GroupedQueryAttention.has_parameters("parameters")
-    attempt.GroupedQueryAttention.starts_alive("start")
-    attempt.GroupedQueryAttention.has_buffer("parameters", "mask")
-    attempt.GroupedQueryAttention.moves_as_a_whole("moved")
-
-
-@exercise("GroupedQueryAttention", points=1)
-def test_GroupedQueryAttention_refuses_uneven_groups(attempt):
-    """Heads that do not divide d_out or form uneven groups raise an error."""
-    for group, said in (("indivisible", UNEVEN_HEADS), ("uneven groups", UNEVEN_GROUPS)):
-        attempt.GroupedQueryAttention.refuses(group, said)
-
-
-@exercise("GroupedQueryAttention", points=0.5)
-def test_GroupedQueryAttention_inputs(attempt):
-    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
-    attempt.GroupedQueryAttention.mixes_tokens("future")
-    attempt.GroupedQueryAttention.keeps_inputs("values", "bias", "gradients", "same")
-    attempt.GroupedQueryAttention.gives_the_same("same")
-
-
 REFUSED = "; creating such a module should raise an error"
 UNEVEN_HEADS = f"a d_out that num_heads does not divide is accepted{REFUSED}"
 UNEVEN_GROUPS = f"a num_heads that num_kv_heads does not divide is accepted{REFUSED}"
+
+
+CHECKS = [
+    check(0, "It runs on the sentence (seed 123).", it.answered("sentence")),
+    check(
+        4,
+        "With as many heads of keys as of queries, it is chapter 4's layer.",
+        it.agrees("all heads"),
+    ),
+    check(2, "All query heads share one head of keys and values.", it.agrees("one head of keys")),
+    check(
+        7.1,
+        "Groups of neighbouring query heads share a head of keys and values.",
+        it.agrees("values"),
+    ),
+    check(2, "Texts shorter than context_length.", it.agrees("short")),
+    check(1, "With `qkv_bias=True` each input projection adds its bias.", it.agrees("bias")),
+    check(0.5, "Scores of a million do not overflow.", it.agrees("large")),
+    check(
+        1,
+        "Later tokens do not change earlier results, in training or in evaluation.",
+        it.sees_no_future("future"),
+        it.hides_in_training("dropout"),
+    ),
+    check(
+        1.5,
+        "In training, single attention weights are dropped; in evaluation none.",
+        it.agrees("dropout", only="plain"),
+        it.drops_both_halves("dropout"),
+        it.drops_entries("dropout in heads", twice=True),
+    ),
+    check(2.5, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(
+        0.9,
+        "Keys and values have num_kv_heads heads; the mask is a registered buffer.",
+        it.has_parameters("parameters"),
+        it.starts_alive("start"),
+        it.has_buffer("parameters", "mask"),
+        it.moves_as_a_whole("moved"),
+    ),
+    check(
+        1,
+        "Heads that do not divide d_out or form uneven groups raise an error.",
+        it.refuses("indivisible", UNEVEN_HEADS),
+        it.refuses("uneven groups", UNEVEN_GROUPS),
+    ),
+    check(
+        0.5,
+        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
+        it.mixes_tokens("future"),
+        it.keeps_inputs("values", "bias", "gradients", "same"),
+        it.gives_the_same("same"),
+    ),
+]
 
 KEYS = "keys = keys.repeat_interleave(group, dim=1)"
 VALUES = "values = values.repeat_interleave(group, dim=1)"

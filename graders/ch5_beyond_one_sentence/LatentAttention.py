@@ -1,13 +1,14 @@
-"""Cases, tests and known mistakes of the exercise LatentAttention."""
+"""Cases, checks and known mistakes of the exercise LatentAttention."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
 from tensorgrade.author import (
     call,
     case,
+    check,
     computed,
     construct,
+    it,
     load,
     mistake,
     mode,
@@ -115,51 +116,27 @@ def module(
     )
 
 
-@for_learners("LatentAttention")
-def test_LatentAttention_runs_on_the_sentence(attempt):
-    """It runs on the sentence (seed 123)."""
-    attempt.LatentAttention.answered("sentence")
-
-
-@exercise("LatentAttention", points=6)
-def test_LatentAttention_values(attempt):
-    """Keys and values come from the latent, for several heads."""
-    attempt.LatentAttention.agrees("values")
-
-
-@exercise("LatentAttention", points=1)
-def test_LatentAttention_short_sequences(attempt):
-    """Texts shorter than context_length."""
-    attempt.LatentAttention.agrees("short")
-
-
-@exercise("LatentAttention", points=0.5)
-def test_LatentAttention_large_scores(attempt):
-    """Scores of a million do not overflow."""
-    attempt.LatentAttention.agrees("large")
-
-
-@exercise("LatentAttention", points=1.5)
-def test_LatentAttention_gradients(attempt):
-    """Gradients reach x and all weights."""
-    attempt.LatentAttention.agrees("gradients", only="gradient")
-
-
-@exercise("LatentAttention", points=0.5)
-def test_LatentAttention_parameters(attempt):
-    """One projection down, two up, a bias only in the output; the mask is a registered buffer."""
-    attempt.LatentAttention.has_parameters("parameters")
-    attempt.LatentAttention.starts_alive("start")
-    attempt.LatentAttention.has_buffer("parameters", "mask")
-    attempt.LatentAttention.moves_as_a_whole("moved")
-
-
-@exercise("LatentAttention", points=0.5)
-def test_LatentAttention_inputs(attempt):
-    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
-    attempt.LatentAttention.keeps_inputs("values")
-    attempt.LatentAttention.gives_the_same("same")
-
+CHECKS = [
+    check(0, "It runs on the sentence (seed 123).", it.answered("sentence")),
+    check(6, "Keys and values come from the latent, for several heads.", it.agrees("values")),
+    check(1, "Texts shorter than context_length.", it.agrees("short")),
+    check(0.5, "Scores of a million do not overflow.", it.agrees("large")),
+    check(1.5, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(
+        0.5,
+        "One projection down, two up, a bias only in the output; the mask is a registered buffer.",
+        it.has_parameters("parameters"),
+        it.starts_alive("start"),
+        it.has_buffer("parameters", "mask"),
+        it.moves_as_a_whole("moved"),
+    ),
+    check(
+        0.5,
+        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
+        it.keeps_inputs("values"),
+        it.gives_the_same("same"),
+    ),
+]
 
 MADE = (
     ("W_query", "d_in, d_out"),

@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise append_to_window."""
+"""Cases, checks and known mistakes of the exercise append_to_window."""
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, mistake, normal, shown
+from tensorgrade.author import call, case, check, it, mistake, normal, shown
 
 from ..relations import scattered
 from ..shared import counted
@@ -60,36 +59,18 @@ def kept(lead, t, n, d, d_v, window):
     }
 
 
-@for_learners("append_to_window")
-def test_append_to_window_by_eye(attempt):
-    """Three rows are cached, one is added, and one is dropped."""
-    attempt.append_to_window.agrees("sentence")
-
-
-@exercise("append_to_window", points=1.5)
-def test_append_to_window_growing(attempt):
-    """All tokens are kept while the window is not full."""
-    attempt.append_to_window.agrees("growing")
-
-
-@exercise("append_to_window", points=2)
-def test_append_to_window_full(attempt):
-    """The last `window` tokens are kept, the oldest dropped."""
-    attempt.append_to_window.agrees("full")
-
-
-@exercise("append_to_window", points=1)
-def test_append_to_window_gradients(attempt):
-    """Gradients reach the tokens that are kept."""
-    attempt.append_to_window.agrees("gradients", only="gradient")
-
-
-@exercise("append_to_window", points=0.5)
-def test_append_to_window_inputs(attempt):
-    """The arguments stay unchanged, and need not be contiguous in memory."""
-    attempt.append_to_window.keeps_inputs("growing", "full")
-    attempt.append_to_window.gives_the_same("same")
-
+CHECKS = [
+    check(0, "Three rows are cached, one is added, and one is dropped.", it.agrees("sentence")),
+    check(1.5, "All tokens are kept while the window is not full.", it.agrees("growing")),
+    check(2, "The last `window` tokens are kept, the oldest dropped.", it.agrees("full")),
+    check(1, "Gradients reach the tokens that are kept.", it.agrees("gradients", only="gradient")),
+    check(
+        0.5,
+        "The arguments stay unchanged, and need not be contiguous in memory.",
+        it.keeps_inputs("growing", "full"),
+        it.gives_the_same("same"),
+    ),
+]
 
 RETURN = "return all_keys[..., -window:, :], all_values[..., -window:, :]"
 KEYS = "torch.cat((keys, new_keys), dim=-2)"

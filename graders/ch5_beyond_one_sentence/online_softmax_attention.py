@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise online_softmax_attention."""
+"""Cases, checks and known mistakes of the exercise online_softmax_attention."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, computed, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..sizes import TOKENS, Sizes
@@ -93,49 +92,34 @@ def with_last(numbers: torch.Tensor, last: float) -> torch.Tensor:
     return torch.cat(((4 * numbers).round() / 4, numbers.new_full((len(numbers), 1), last)), dim=1)
 
 
-@for_learners("online_softmax_attention")
-def test_online_softmax_attention_by_eye(attempt):
-    """Five keys in blocks of two."""
-    attempt.online_softmax_attention.agrees("sentence")
-
-
-@exercise("online_softmax_attention", points=1.5)
-def test_online_softmax_attention_one_block(attempt):
-    """With all keys in one block, it is scaled dot-product attention."""
-    attempt.online_softmax_attention.agrees("one block")
-
-
-@exercise("online_softmax_attention", points=6.6)
-def test_online_softmax_attention_values(attempt):
-    """With several blocks, the last one smaller."""
-    attempt.online_softmax_attention.agrees("values")
-
-
-@exercise("online_softmax_attention", points=3)
-def test_online_softmax_attention_large_scores(attempt):
-    """Scores of ten thousand do not overflow, and scores of minus thirty thousand do not vanish."""
-    attempt.online_softmax_attention.agrees("large")
-    attempt.online_softmax_attention.agrees("low")
-
-
-@exercise("online_softmax_attention", points=1.5)
-def test_online_softmax_attention_gradients(attempt):
-    """Gradients reach queries, keys and values."""
-    attempt.online_softmax_attention.agrees("gradients", only="gradient")
-
-
-@exercise("online_softmax_attention", points=0.9)
-def test_online_softmax_attention_has_no_table(attempt):
-    """It makes no tensor of n x m entries."""
-    attempt.online_softmax_attention.makes_no_table("operations", "block_size")
-
-
-@exercise("online_softmax_attention", points=0.5)
-def test_online_softmax_attention_inputs(attempt):
-    """The arguments stay unchanged, and need not be contiguous in memory."""
-    attempt.online_softmax_attention.keeps_inputs("values", "one block")
-    attempt.online_softmax_attention.gives_the_same("same")
-
+CHECKS = [
+    check(0, "Five keys in blocks of two.", it.agrees("sentence")),
+    check(
+        1.5,
+        "With all keys in one block, it is scaled dot-product attention.",
+        it.agrees("one block"),
+    ),
+    check(6.6, "With several blocks, the last one smaller.", it.agrees("values")),
+    check(
+        3,
+        "Scores of ten thousand do not overflow, and scores of minus thirty thousand do "
+        "not vanish.",
+        it.agrees("large"),
+        it.agrees("low"),
+    ),
+    check(
+        1.5, "Gradients reach queries, keys and values.", it.agrees("gradients", only="gradient")
+    ),
+    check(
+        0.9, "It makes no tensor of n x m entries.", it.makes_no_table("operations", "block_size")
+    ),
+    check(
+        0.5,
+        "The arguments stay unchanged, and need not be contiguous in memory.",
+        it.keeps_inputs("values", "one block"),
+        it.gives_the_same("same"),
+    ),
+]
 
 SCORES = "queries @ keys[block].T / d_k**0.5"
 TOTAL = "total = total * factor + exponentials.sum(dim=-1, keepdim=True)"

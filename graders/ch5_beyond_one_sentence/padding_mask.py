@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise padding_mask."""
+"""Cases, checks and known mistakes of the exercise padding_mask."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, mistake, shown
+from tensorgrade.author import call, case, check, it, mistake, shown
 
 from ..sizes import BATCH, LONG, Sizes
 
@@ -41,29 +40,16 @@ def asked(lengths, num_tokens):
     return {"lengths": torch.tensor(lengths), "num_tokens": num_tokens}
 
 
-@for_learners("padding_mask")
-def test_padding_mask_by_eye(attempt):
-    """Three texts, two of them padded."""
-    attempt.padding_mask.agrees("sentence")
-
-
-@exercise("padding_mask", points=3.5)
-def test_padding_mask_values(attempt):
-    """True after the end of each text, False before it; one row for each text."""
-    attempt.padding_mask.agrees("values")
-
-
-@exercise("padding_mask", points=1)
-def test_padding_mask_dtype(attempt):
-    """The mask is boolean."""
-    attempt.padding_mask.keeps_dtype("dtype")
-
-
-@exercise("padding_mask", points=0.5)
-def test_padding_mask_inputs(attempt):
-    """The lengths stay unchanged."""
-    attempt.padding_mask.keeps_inputs("values")
-
+CHECKS = [
+    check(0, "Three texts, two of them padded.", it.agrees("sentence")),
+    check(
+        3.5,
+        "True after the end of each text, False before it; one row for each text.",
+        it.agrees("values"),
+    ),
+    check(1, "The mask is boolean.", it.keeps_dtype("dtype")),
+    check(0.5, "The lengths stay unchanged.", it.keeps_inputs("values")),
+]
 
 RULE = "positions >= lengths[:, None, None]"
 

@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise rotate."""
+"""Cases, checks and known mistakes of the exercise rotate."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, computed, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..sizes import TOKENS, WIDTH, Sizes
@@ -53,43 +52,28 @@ def turned(*shape, start=0, step=1, change=torch.clone, **settings):
     return call(x=computed(change, normal(*shape)), positions=places, **settings)
 
 
-@for_learners("rotate")
-def test_rotate_by_eye(attempt):
-    """Four rows of ones."""
-    attempt.rotate.agrees("sentence")
-
-
-@exercise("rotate", points=5)
-def test_rotate_values(attempt):
-    """Entry i turns together with entry i + head_dim / 2, and later pairs turn more slowly."""
-    attempt.rotate.agrees("values")
-
-
-@exercise("rotate", points=2)
-def test_rotate_places(attempt):
-    """The positions that are passed in are used, even if they do not start at 0."""
-    attempt.rotate.agrees("places")
-
-
-@exercise("rotate", points=1)
-def test_rotate_base(attempt):
-    """The base that is passed in is used."""
-    attempt.rotate.agrees("base")
-
-
-@exercise("rotate", points=1.5)
-def test_rotate_gradients(attempt):
-    """Gradients reach x."""
-    attempt.rotate.agrees("gradients", only="gradient")
-
-
-@exercise("rotate", points=0.5)
-def test_rotate_inputs(attempt):
-    """The arguments stay unchanged; they may have any dtype, and need not be contiguous."""
-    attempt.rotate.keeps_inputs("values", "places", "base")
-    attempt.rotate.gives_the_same("same")
-    attempt.rotate.keeps_dtype("same")
-
+CHECKS = [
+    check(0, "Four rows of ones.", it.agrees("sentence")),
+    check(
+        5,
+        "Entry i turns together with entry i + head_dim / 2, and later pairs turn more slowly.",
+        it.agrees("values"),
+    ),
+    check(
+        2,
+        "The positions that are passed in are used, even if they do not start at 0.",
+        it.agrees("places"),
+    ),
+    check(1, "The base that is passed in is used.", it.agrees("base")),
+    check(1.5, "Gradients reach x.", it.agrees("gradients", only="gradient")),
+    check(
+        0.5,
+        "The arguments stay unchanged; they may have any dtype, and need not be contiguous.",
+        it.keeps_inputs("values", "places", "base"),
+        it.gives_the_same("same"),
+        it.keeps_dtype("same"),
+    ),
+]
 
 RATES = "base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)"
 TURN = "torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)"

@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise sinusoidal_positions."""
+"""Cases, checks and known mistakes of the exercise sinusoidal_positions."""
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, mistake, shown
+from tensorgrade.author import call, case, check, it, mistake, shown
 
 from ..sizes import LONG, WIDTH, Sizes
 
@@ -22,23 +21,11 @@ def cases(pick):
     ]
 
 
-@for_learners("sinusoidal_positions")
-def test_sinusoidal_positions_by_eye(attempt):
-    """Four positions, six columns."""
-    attempt.sinusoidal_positions.agrees("sentence")
-
-
-@exercise("sinusoidal_positions", points=1)
-def test_sinusoidal_positions_start(attempt):
-    """At position 0 all sines are 0 and all cosines 1."""
-    attempt.sinusoidal_positions.agrees("start")
-
-
-@exercise("sinusoidal_positions", points=5)
-def test_sinusoidal_positions_values(attempt):
-    """Sines and cosines of slower and slower clocks, side by side."""
-    attempt.sinusoidal_positions.agrees("values")
-
+CHECKS = [
+    check(0, "Four positions, six columns.", it.agrees("sentence")),
+    check(1, "At position 0 all sines are 0 and all cosines 1.", it.agrees("start")),
+    check(5, "Sines and cosines of slower and slower clocks, side by side.", it.agrees("values")),
+]
 
 RATES = "10000.0 ** (-torch.arange(0, d, 2) / d)"
 PAIRS = "torch.stack((angles.sin(), angles.cos()), dim=-1).reshape(num_tokens, d)"

@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise sliding_window_mask."""
+"""Cases, checks and known mistakes of the exercise sliding_window_mask."""
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, mistake, shown
+from tensorgrade.author import call, case, check, it, mistake, shown
 
 from ..sizes import LONG, SMALL, Sizes
 
@@ -30,29 +29,12 @@ def cases(pick):
     ]
 
 
-@for_learners("sliding_window_mask")
-def test_sliding_window_mask_by_eye(attempt):
-    """Six tokens and a window of three."""
-    attempt.sliding_window_mask.agrees("sentence")
-
-
-@exercise("sliding_window_mask", points=3)
-def test_sliding_window_mask_values(attempt):
-    """A token sees itself and the window - 1 tokens before it."""
-    attempt.sliding_window_mask.agrees("values")
-
-
-@exercise("sliding_window_mask", points=1)
-def test_sliding_window_mask_full(attempt):
-    """A window as long as the text gives chapter 3's mask."""
-    attempt.sliding_window_mask.agrees("full")
-
-
-@exercise("sliding_window_mask", points=1)
-def test_sliding_window_mask_dtype(attempt):
-    """The mask is boolean."""
-    attempt.sliding_window_mask.keeps_dtype("dtype")
-
+CHECKS = [
+    check(0, "Six tokens and a window of three.", it.agrees("sentence")),
+    check(3, "A token sees itself and the window - 1 tokens before it.", it.agrees("values")),
+    check(1, "A window as long as the text gives chapter 3's mask.", it.agrees("full")),
+    check(1, "The mask is boolean.", it.keeps_dtype("dtype")),
+]
 
 RULE = "(distance < 0) | (distance >= window)"
 

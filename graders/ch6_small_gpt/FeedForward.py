@@ -1,13 +1,14 @@
-"""Cases, tests and known mistakes of the exercise FeedForward."""
+"""Cases, checks and known mistakes of the exercise FeedForward."""
 
 import torch
 
-from tensorgrade import exercise
 from tensorgrade.author import (
     call,
     case,
+    check,
     computed,
     construct,
+    it,
     load,
     mistake,
     mode,
@@ -64,30 +65,19 @@ def used(*shape):
     return made, load(layers(shape[-1])), *at_work(made, x=normal(*shape))
 
 
-@exercise("FeedForward", points=3)
-def test_FeedForward_values(attempt):
-    """Four times the width, a GELU, and back."""
-    attempt.FeedForward.agrees("values")
-
-
-@exercise("FeedForward", points=1)
-def test_FeedForward_gradients(attempt):
-    """Gradients reach x and all weights."""
-    attempt.FeedForward.agrees("gradients", only="gradient")
-
-
-@exercise("FeedForward", points=0.5)
-def test_FeedForward_parameters(attempt):
-    """Two linear layers with their biases, and no other parameters."""
-    attempt.FeedForward.has_parameters("parameters")
-    attempt.FeedForward.starts_alive("start")
-
-
-@exercise("FeedForward", points=0.5)
-def test_FeedForward_copies(attempt):
-    """A copy, or a loaded `state_dict`, gives the same result."""
-    attempt.FeedForward.gives_the_same("same")
-
+CHECKS = [
+    check(3, "Four times the width, a GELU, and back.", it.agrees("values")),
+    check(1, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),
+    check(
+        0.5,
+        "Two linear layers with their biases, and no other parameters.",
+        it.has_parameters("parameters"),
+        it.starts_alive("start"),
+    ),
+    check(
+        0.5, "A copy, or a loaded `state_dict`, gives the same result.", it.gives_the_same("same")
+    ),
+]
 
 LAYERS = "nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))"
 

@@ -1,13 +1,14 @@
-"""Cases, tests and known mistakes of the exercise LayerNorm."""
+"""Cases, checks and known mistakes of the exercise LayerNorm."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
 from tensorgrade.author import (
     call,
     case,
+    check,
     computed,
     construct,
+    it,
     load,
     mistake,
     mode,
@@ -99,61 +100,33 @@ def used(*shape):
     return made, load(columns(shape[-1])), *at_work(made, x=10 * normal(*shape))
 
 
-@for_learners("LayerNorm")
-def test_LayerNorm_by_eye(attempt):
-    """Two rows of four."""
-    attempt.LayerNorm.agrees("sentence")
-
-
-@exercise("LayerNorm", points=2)
-def test_LayerNorm_plain(attempt):
-    """A new module gives rows of mean 0 and variance 1."""
-    attempt.LayerNorm.agrees("plain")
-
-
-@exercise("LayerNorm", points=3.5)
-def test_LayerNorm_values(attempt):
-    """Each column is scaled and shifted afterwards, in evaluation too."""
-    attempt.LayerNorm.agrees("values")
-
-
-@exercise("LayerNorm", points=1)
-def test_LayerNorm_spread(attempt):
-    """Rows of any spread are normalised."""
-    attempt.LayerNorm.agrees("spread")
-
-
-@exercise("LayerNorm", points=1)
-def test_LayerNorm_eps(attempt):
-    """The eps that is passed in is added to the variance."""
-    attempt.LayerNorm.agrees("eps")
-
-
-@exercise("LayerNorm", points=1.5)
-def test_LayerNorm_gradients(attempt):
-    """Gradients reach x, the scale and the shift, in training and in evaluation."""
-    attempt.LayerNorm.agrees("gradients", only="gradient")
-
-
-@exercise("LayerNorm", points=0.5)
-def test_LayerNorm_parameters(attempt):
-    """A scale and a shift, and no other parameters."""
-    attempt.LayerNorm.has_parameters("parameters")
-
-
-@exercise("LayerNorm", points=0.25)
-def test_LayerNorm_is_your_own(attempt):
-    """It is your own code and does not call torch's norm."""
-    attempt.LayerNorm.agrees("own")
-    attempt.LayerNorm.avoids_norms("own")
-
-
-@exercise("LayerNorm", points=0.25)
-def test_LayerNorm_inputs(attempt):
-    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
-    attempt.LayerNorm.keeps_inputs("values", "plain")
-    attempt.LayerNorm.gives_the_same("same")
-
+CHECKS = [
+    check(0, "Two rows of four.", it.agrees("sentence")),
+    check(2, "A new module gives rows of mean 0 and variance 1.", it.agrees("plain")),
+    check(
+        3.5, "Each column is scaled and shifted afterwards, in evaluation too.", it.agrees("values")
+    ),
+    check(1, "Rows of any spread are normalised.", it.agrees("spread")),
+    check(1, "The eps that is passed in is added to the variance.", it.agrees("eps")),
+    check(
+        1.5,
+        "Gradients reach x, the scale and the shift, in training and in evaluation.",
+        it.agrees("gradients", only="gradient"),
+    ),
+    check(0.5, "A scale and a shift, and no other parameters.", it.has_parameters("parameters")),
+    check(
+        0.25,
+        "It is your own code and does not call torch's norm.",
+        it.agrees("own"),
+        it.avoids_norms("own"),
+    ),
+    check(
+        0.25,
+        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
+        it.keeps_inputs("values", "plain"),
+        it.gives_the_same("same"),
+    ),
+]
 
 NORMED = "normed = (x - mean) / torch.sqrt(variance + self.eps)"
 MEAN = "mean = x.mean(dim=-1, keepdim=True)"

@@ -1,13 +1,14 @@
-"""Cases, tests and known mistakes of the exercise SmallGPT."""
+"""Cases, checks and known mistakes of the exercise SmallGPT."""
 
 import torch
 
-from tensorgrade import exercise
 from tensorgrade.author import (
     call,
     case,
+    check,
     computed,
     construct,
+    it,
     load,
     mistake,
     mode,
@@ -199,65 +200,43 @@ def in_training(p):
     )
 
 
-@exercise("SmallGPT", points=6)
-def test_SmallGPT_one_block(attempt):
-    """Token and position, one block, the last norm, the head."""
-    attempt.SmallGPT.agrees("one block")
-
-
-@exercise("SmallGPT", points=4)
-def test_SmallGPT_blocks(attempt):
-    """Several blocks, one after another."""
-    attempt.SmallGPT.agrees("blocks")
-
-
-@exercise("SmallGPT", points=3)
-def test_SmallGPT_short_texts(attempt):
-    """Texts shorter than context_length."""
-    attempt.SmallGPT.agrees("short")
-
-
-@exercise("SmallGPT", points=1)
-def test_SmallGPT_sees_no_future(attempt):
-    """Later tokens and other texts do not change earlier logits."""
-    attempt.SmallGPT.agrees("future")
-    attempt.SmallGPT.keeps_what_is_earlier("future in training")
-
-
-@exercise("SmallGPT", points=1)
-def test_SmallGPT_dropout(attempt):
-    """Dropout acts in the right places in training, and never in evaluation."""
-    attempt.SmallGPT.agrees("evaluation")
-    attempt.SmallGPT.agrees("dropout", only="plain")
-    attempt.SmallGPT.drops_sums("dropout")
-
-
-@exercise("SmallGPT", points=3)
-def test_SmallGPT_gradients(attempt):
-    """Gradients reach all weights, in training without dropout and in evaluation."""
-    attempt.SmallGPT.agrees("gradients", only="gradient")
-
-
-@exercise("SmallGPT", points=0.5, guard=True)
-def test_SmallGPT_moves_as_a_whole(attempt):
-    """It creates no tensors on another device after it has moved, for example to a GPU."""
-    attempt.SmallGPT.answered("one block")
-    attempt.SmallGPT.moves_as_a_whole("moved")
-
-
-@exercise("SmallGPT", points=1)
-def test_SmallGPT_parameters(attempt):
-    """Two tables, the blocks, a norm and a head without a bias; it stores its context_length."""
-    attempt.SmallGPT.has_parameters("parameters")
-    attempt.SmallGPT.starts_alive("start")
-    attempt.SmallGPT.agrees("parameters", only="context_length")
-
-
-@exercise("SmallGPT", points=0.5)
-def test_SmallGPT_inputs(attempt):
-    """The ids stay unchanged."""
-    attempt.SmallGPT.keeps_inputs("one block", "blocks", "short")
-
+CHECKS = [
+    check(6, "Token and position, one block, the last norm, the head.", it.agrees("one block")),
+    check(4, "Several blocks, one after another.", it.agrees("blocks")),
+    check(3, "Texts shorter than context_length.", it.agrees("short")),
+    check(
+        1,
+        "Later tokens and other texts do not change earlier logits.",
+        it.agrees("future"),
+        it.keeps_what_is_earlier("future in training"),
+    ),
+    check(
+        1,
+        "Dropout acts in the right places in training, and never in evaluation.",
+        it.agrees("evaluation"),
+        it.agrees("dropout", only="plain"),
+        it.drops_sums("dropout"),
+    ),
+    check(
+        3,
+        "Gradients reach all weights, in training without dropout and in evaluation.",
+        it.agrees("gradients", only="gradient"),
+    ),
+    check(
+        0.5,
+        "It creates no tensors on another device after it has moved, for example to a GPU.",
+        it.answered("one block"),
+        it.moves_as_a_whole("moved"),
+    ),
+    check(
+        1,
+        "Two tables, the blocks, a norm and a head without a bias; it stores its context_length.",
+        it.has_parameters("parameters"),
+        it.starts_alive("start"),
+        it.agrees("parameters", only="context_length"),
+    ),
+    check(0.5, "The ids stay unchanged.", it.keeps_inputs("one block", "blocks", "short")),
+]
 
 SUM = "self.token_embedding(ids) + self.position_embedding(places)"
 PLACES = "places = torch.arange(ids.shape[1], device=ids.device)"

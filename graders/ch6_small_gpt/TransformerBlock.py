@@ -1,13 +1,14 @@
-"""Cases, tests and known mistakes of the exercise TransformerBlock."""
+"""Cases, checks and known mistakes of the exercise TransformerBlock."""
 
 import torch
 
-from tensorgrade import exercise
 from tensorgrade.author import (
     call,
     case,
+    check,
     computed,
     construct,
+    it,
     load,
     mistake,
     mode,
@@ -139,44 +140,37 @@ def in_training(p, other, shape=(3, 10, 16), dtype="float64"):
     )
 
 
-@exercise("TransformerBlock", points=7.6)
-def test_TransformerBlock_values(attempt):
-    """Normalise, compute, add; twice."""
-    attempt.TransformerBlock.agrees("values")
-
-
-@exercise("TransformerBlock", points=2)
-def test_TransformerBlock_arguments(attempt):
-    """Attention gets the context_length, the dropout and the heads that are passed in."""
-    attempt.TransformerBlock.agrees("arguments")
-
-
-@exercise("TransformerBlock", points=2)
-def test_TransformerBlock_dropout(attempt):
-    """In training, entries of both parts' results are dropped; in evaluation none."""
-    attempt.TransformerBlock.agrees("dropout", only="plain")
-    attempt.TransformerBlock.drops_what_is_added("dropout")
-    attempt.TransformerBlock.drops_parts_apart("both")
-
-
-@exercise("TransformerBlock", points=2)
-def test_TransformerBlock_gradients(attempt):
-    """Gradients reach x and all weights, in training without dropout and in evaluation."""
-    attempt.TransformerBlock.agrees("gradients", only="gradient")
-
-
-@exercise("TransformerBlock", points=0.9)
-def test_TransformerBlock_parameters(attempt):
-    """Two norms, attention and a feed-forward part, and no other parameters."""
-    attempt.TransformerBlock.has_parameters("parameters")
-
-
-@exercise("TransformerBlock", points=0.5)
-def test_TransformerBlock_inputs(attempt):
-    """The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result."""
-    attempt.TransformerBlock.keeps_inputs("values", "arguments")
-    attempt.TransformerBlock.gives_the_same("same")
-
+CHECKS = [
+    check(7.6, "Normalise, compute, add; twice.", it.agrees("values")),
+    check(
+        2,
+        "Attention gets the context_length, the dropout and the heads that are passed in.",
+        it.agrees("arguments"),
+    ),
+    check(
+        2,
+        "In training, entries of both parts' results are dropped; in evaluation none.",
+        it.agrees("dropout", only="plain"),
+        it.drops_what_is_added("dropout"),
+        it.drops_parts_apart("both"),
+    ),
+    check(
+        2,
+        "Gradients reach x and all weights, in training without dropout and in evaluation.",
+        it.agrees("gradients", only="gradient"),
+    ),
+    check(
+        0.9,
+        "Two norms, attention and a feed-forward part, and no other parameters.",
+        it.has_parameters("parameters"),
+    ),
+    check(
+        0.5,
+        "The input stays unchanged; a copy, or a loaded `state_dict`, gives the same result.",
+        it.keeps_inputs("values", "arguments"),
+        it.gives_the_same("same"),
+    ),
+]
 
 FIRST = "x = x + self.dropout(self.attention(self.norm1(x)))"
 SECOND = "x = x + self.dropout(self.feed_forward(self.norm2(x)))"

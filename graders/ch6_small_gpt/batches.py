@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise batches."""
+"""Cases, checks and known mistakes of the exercise batches."""
 
 import torch
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, construct, mistake
+from tensorgrade.author import call, case, check, construct, it, mistake
 
 from ..sizes import BATCH, FEATURES, LONG, Sizes
 
@@ -50,31 +49,22 @@ def seeded():
     return *sources, *calls, call("batches", **asked, generator=sources[0], result="next")
 
 
-@exercise("batches", points=2.5)
-def test_batches_windows(attempt):
-    """Windows of the text, and the windows one token later."""
-    attempt.batches.cuts_windows("windows")
-
-
-@exercise("batches", points=0.5)
-def test_batches_inputs(attempt):
-    """The text stays unchanged, and the windows have the dtype of its ids."""
-    attempt.batches.keeps_inputs("windows")
-    attempt.batches.keeps_dtype("windows")
-
-
-@exercise("batches", points=1)
-def test_batches_everywhere(attempt):
-    """All possible starts are equally likely, even if there is only one."""
-    attempt.batches.cuts_windows("only place")
-    attempt.batches.cuts_everywhere("everywhere")
-
-
-@exercise("batches", points=1)
-def test_batches_chance(attempt):
-    """All randomness comes from the generator."""
-    attempt.batches.draws_from_the_generator("chance")
-
+CHECKS = [
+    check(2.5, "Windows of the text, and the windows one token later.", it.cuts_windows("windows")),
+    check(
+        0.5,
+        "The text stays unchanged, and the windows have the dtype of its ids.",
+        it.keeps_inputs("windows"),
+        it.keeps_dtype("windows"),
+    ),
+    check(
+        1,
+        "All possible starts are equally likely, even if there is only one.",
+        it.cuts_windows("only place"),
+        it.cuts_everywhere("everywhere"),
+    ),
+    check(1, "All randomness comes from the generator.", it.draws_from_the_generator("chance")),
+]
 
 STARTS = "torch.randint(0, last, (batch_size,), generator=generator)"
 RETURN = "return ids[windows], ids[windows + 1]"

@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise cross_entropy."""
+"""Cases, checks and known mistakes of the exercise cross_entropy."""
 
 import torch
 
-from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, computed, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..sizes import BATCH, LONG, TOKENS, Sizes
@@ -44,49 +43,25 @@ def asked(*shape, factor=1.0, offset=0.0, change=torch.clone):
     return {"logits": logits, "targets": ids(shape[-1], *shape[:-1])}
 
 
-@for_learners("cross_entropy")
-def test_cross_entropy_by_eye(attempt):
-    """Three rows of four logits."""
-    attempt.cross_entropy.agrees("sentence")
-
-
-@exercise("cross_entropy", points=3.2)
-def test_cross_entropy_values(attempt):
-    """The mean negative log probability of the right tokens."""
-    attempt.cross_entropy.agrees("values")
-
-
-@exercise("cross_entropy", points=1.5)
-def test_cross_entropy_leading_dimensions(attempt):
-    """It accepts batches of texts, and a single row."""
-    attempt.cross_entropy.agrees("leading")
-
-
-@exercise("cross_entropy", points=1.1)
-def test_cross_entropy_large_logits(attempt):
-    """Logits of a million do not overflow."""
-    attempt.cross_entropy.agrees("large")
-
-
-@exercise("cross_entropy", points=1.5)
-def test_cross_entropy_gradients(attempt):
-    """Gradients reach the logits."""
-    attempt.cross_entropy.agrees("gradients", only="gradient")
-
-
-@exercise("cross_entropy", points=0.35)
-def test_cross_entropy_is_your_own(attempt):
-    """It is your own code and does not call torch's loss."""
-    attempt.cross_entropy.agrees("own")
-    attempt.cross_entropy.avoids_losses("own")
-
-
-@exercise("cross_entropy", points=0.35)
-def test_cross_entropy_inputs(attempt):
-    """The arguments stay unchanged, and need not be contiguous in memory."""
-    attempt.cross_entropy.keeps_inputs("values", "leading")
-    attempt.cross_entropy.gives_the_same("same")
-
+CHECKS = [
+    check(0, "Three rows of four logits.", it.agrees("sentence")),
+    check(3.2, "The mean negative log probability of the right tokens.", it.agrees("values")),
+    check(1.5, "It accepts batches of texts, and a single row.", it.agrees("leading")),
+    check(1.1, "Logits of a million do not overflow.", it.agrees("large")),
+    check(1.5, "Gradients reach the logits.", it.agrees("gradients", only="gradient")),
+    check(
+        0.35,
+        "It is your own code and does not call torch's loss.",
+        it.agrees("own"),
+        it.avoids_losses("own"),
+    ),
+    check(
+        0.35,
+        "The arguments stay unchanged, and need not be contiguous in memory.",
+        it.keeps_inputs("values", "leading"),
+        it.gives_the_same("same"),
+    ),
+]
 
 RIGHT = "logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)"
 RETURN = "return (torch.logsumexp(logits, dim=-1) - right).mean()"

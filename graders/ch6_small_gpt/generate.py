@@ -1,11 +1,21 @@
-"""Cases, tests and known mistakes of the exercise generate."""
+"""Cases, checks and known mistakes of the exercise generate."""
 
 from functools import partial
 
 import torch
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, computed, construct, load, mistake, mode, normal
+from tensorgrade.author import (
+    call,
+    case,
+    check,
+    computed,
+    construct,
+    it,
+    load,
+    mistake,
+    mode,
+    normal,
+)
 
 from ..sizes import BATCH, LONG, Sizes
 from .SmallGPT import ids
@@ -113,44 +123,29 @@ def seeded():
     return made, table, mode(training=False, on=made), *sources, *calls, after
 
 
-@exercise("generate", points=3)
-def test_generate_the_likeliest(attempt):
-    """At temperature 0 it always appends the most likely token."""
-    attempt.generate.agrees("likeliest")
-    attempt.generate.keeps_dtype("likeliest")
-
-
-@exercise("generate", points=2)
-def test_generate_long_texts(attempt):
-    """The model sees its last context_length ids."""
-    attempt.generate.agrees("long")
-
-
-@exercise("generate", points=3)
-def test_generate_draws(attempt):
-    """Above 0 it draws from the top k, by temperature."""
-    attempt.generate.draws_by("drawn")
-
-
-@exercise("generate", points=0.25)
-def test_generate_chance(attempt):
-    """All randomness comes from the generator."""
-    attempt.generate.draws_from_the_generator("chance")
-
-
-@exercise("generate", points=0.25)
-def test_generate_without_gradients(attempt):
-    """The model is called inside `torch.no_grad()`."""
-    attempt.generate.agrees("without gradients")
-    attempt.generate.keeps_no_gradients("without gradients")
-
-
-@exercise("generate", points=0.5)
-def test_generate_inputs(attempt):
-    """The text and the model stay unchanged, and the model can continue to learn."""
-    attempt.generate.keeps_inputs("likeliest", "long", "chance", objects=True)
-    attempt.generate.can_learn_afterwards("chance")
-
+CHECKS = [
+    check(
+        3,
+        "At temperature 0 it always appends the most likely token.",
+        it.agrees("likeliest"),
+        it.keeps_dtype("likeliest"),
+    ),
+    check(2, "The model sees its last context_length ids.", it.agrees("long")),
+    check(3, "Above 0 it draws from the top k, by temperature.", it.draws_by("drawn")),
+    check(0.25, "All randomness comes from the generator.", it.draws_from_the_generator("chance")),
+    check(
+        0.25,
+        "The model is called inside `torch.no_grad()`.",
+        it.agrees("without gradients"),
+        it.keeps_no_gradients("without gradients"),
+    ),
+    check(
+        0.5,
+        "The text and the model stay unchanged, and the model can continue to learn.",
+        it.keeps_inputs("likeliest", "long", "chance", objects=True),
+        it.can_learn_afterwards("chance"),
+    ),
+]
 
 CUT = "ids[:, -model.context_length :]"
 TEMPERATURE = "logits = logits / temperature"

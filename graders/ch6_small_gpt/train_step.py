@@ -1,9 +1,8 @@
-"""Cases, tests and known mistakes of the exercise train_step."""
+"""Cases, checks and known mistakes of the exercise train_step."""
 
 from itertools import cycle
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, construct, describe, load, mistake, weights
+from tensorgrade.author import call, case, check, construct, describe, it, load, mistake, weights
 
 from ..sizes import BATCH, FEATURES, Sizes
 from .SmallGPT import ids
@@ -49,29 +48,22 @@ def trained(vocab, b, n, rate, steps, left=False):
     return model, values, optimizer, *before, *calls, describe(on=model, state=True)
 
 
-@exercise("train_step", points=2)
-def test_train_step_one(attempt):
-    """After one step, the model's parameters have the expected values."""
-    attempt.train_step.agrees("one step", only="module")
-
-
-@exercise("train_step", points=2)
-def test_train_step_loss(attempt):
-    """The loss before the step is returned as a float."""
-    attempt.train_step.agrees("one step", strict=True)
-
-
-@exercise("train_step", points=2.5)
-def test_train_step_more(attempt):
-    """Steps do not reuse earlier gradients; the optimizer's own state stays."""
-    attempt.train_step.agrees("steps")
-
-
-@exercise("train_step", points=0.5)
-def test_train_step_inputs(attempt):
-    """The arguments stay unchanged."""
-    attempt.train_step.keeps_inputs("one step", "steps")
-
+CHECKS = [
+    check(
+        2,
+        "After one step, the model's parameters have the expected values.",
+        it.agrees("one step", only="module"),
+    ),
+    check(
+        2, "The loss before the step is returned as a float.", it.agrees("one step", strict=True)
+    ),
+    check(
+        2.5,
+        "Steps do not reuse earlier gradients; the optimizer's own state stays.",
+        it.agrees("steps"),
+    ),
+    check(0.5, "The arguments stay unchanged.", it.keeps_inputs("one step", "steps")),
+]
 
 CLEAR, STEP = "optimizer.zero_grad()", "optimizer.step()"
 LOSS = "loss = cross_entropy(model(inputs), targets)"

@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise trained_loss."""
+"""Cases, checks and known mistakes of the exercise trained_loss."""
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, construct, load, mistake, mode, weights
+from tensorgrade.author import call, case, check, construct, it, load, mistake, mode, weights
 
 from ..sizes import FEATURES, LONG, Sizes
 from .SmallGPT import ids
@@ -38,25 +37,25 @@ def measured(size, training):
     )
 
 
-@exercise("trained_loss", points=3.5)
-def test_trained_loss_values(attempt):
-    """The mean loss at the last position, over all windows."""
-    attempt.trained_loss.agrees("values", only="result", strict=True)
-
-
-@exercise("trained_loss", points=1)
-def test_trained_loss_in_evaluation(attempt):
-    """The model runs in evaluation, whatever its mode was."""
-    attempt.trained_loss.agrees("training", only="result")
-
-
-@exercise("trained_loss", points=0.5)
-def test_trained_loss_inputs(attempt):
-    """Windows and model stay unchanged, and so does the model's mode."""
-    attempt.trained_loss.keeps_inputs("values", "training", objects=True)
-    attempt.trained_loss.agrees("values", only="next")
-    attempt.trained_loss.agrees("training", only="next")
-
+CHECKS = [
+    check(
+        3.5,
+        "The mean loss at the last position, over all windows.",
+        it.agrees("values", only="result", strict=True),
+    ),
+    check(
+        1,
+        "The model runs in evaluation, whatever its mode was.",
+        it.agrees("training", only="result"),
+    ),
+    check(
+        0.5,
+        "Windows and model stay unchanged, and so does the model's mode.",
+        it.keeps_inputs("values", "training", objects=True),
+        it.agrees("values", only="next"),
+        it.agrees("training", only="next"),
+    ),
+]
 
 LOGITS = "logits = model(windows[:, :-1])[:, -1]"
 RESULT = "return cross_entropy(logits, windows[:, -1]).item()"

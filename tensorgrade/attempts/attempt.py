@@ -1,7 +1,7 @@
-"""An attempt: one learner's version of a chapter's code, as the tests see it.
+"""An attempt: one learner's version of a chapter's code, as the checks see it.
 
-    attempt.run()                             # load the file, run the cases: once
-    attempt.normalise.agrees("values")        # a test reads what was seen
+    attempt.run()                                         # load the file, run the cases: once
+    attempt.exercises["normalise"].agrees("values")       # a check reads what was seen
 
 The other modules of this folder find out more about an exercise: mistakes, the first wrong value
 and a repair. Their functions take an `ExerciseAttempt`.
@@ -13,7 +13,7 @@ from functools import cached_property, wraps
 from itertools import chain
 from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
-from ..course import Chapter, Course, Tolerance
+from ..course import Chapter, Check, Course, Tolerance
 from ..exchange.cases import Case
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome, TextFacts
 from ..exchange.references import References, Seen
@@ -40,8 +40,6 @@ Found = TypeVar("Found")
 class Attempt:
     """A learner's code for one chapter, the lab that runs it, and the chapter's references.
 
-    `attempt.normalise` is that exercise's part of the attempt.
-
     own: the course's own checks and signatures. prints: returns the fingerprints, which take a
     while to read. public: returns the references of the public cases, or None if there are none.
     public_prints: returns the fingerprints of the public cases. pairs: returns the search for
@@ -66,12 +64,7 @@ class Attempt:
         self.own = own or CourseChecks()
         self.public = public if references.hidden else lambda: references
         self.public_prints = public_prints
-        # Runs an attempt's cases, and checks and scores some exercises. Set by pipeline.py, because
-        # that has the tests.
-        self.run_and_score: Callable[[Attempt, Collection[str]], list] = lambda attempt, names: []
-        # Returns the share of an exercise that its checks deduct for one known mistake alone, or
-        # None if there is no solution to try the mistake in. Set by pipeline.py too.
-        self.share_of_mistake: Callable[[str, str], float | None] = lambda exercise, mistake: None
+        self.for_learners = not references.hidden  # False: checks without points do not count
         self.chapter: Chapter = course.chapter(references.chapter)
         self.prints, self.pairs = prints, pairs
         # By find-the-bug exercise, the program with its definition alone. By program, a copy of it
@@ -85,12 +78,6 @@ class Attempt:
         self.orders: dict[str, Order] = {}
         self.decided: set[str] = set()
         self.exercises = {e.name: ExerciseAttempt(self, e.name) for e in self.chapter.exercises}
-
-    def __getattr__(self, name: str) -> "ExerciseAttempt":
-        exercises = self.__dict__.get("exercises", {})
-        if name not in exercises:
-            raise AttributeError(f"{self.__dict__.get('chapter', 'the chapter')} has no {name}")
-        return exercises[name]
 
     def run(self, names: Collection[str] = ()) -> None:
         """Load the file and run the cases of these exercises (default: all), each case once."""
@@ -154,6 +141,7 @@ class Attempt:
         program = replace(self.program, assigned={})
         other = Attempt(self.lab, program, self.course, public, self.public_prints, self.own)
         other.loaded, other.facts = self.loaded, self.facts
+        other.for_learners = False
         return other
 
     def run_all_cases(self, name: str, program: Program | None = None) -> list[Seen]:
@@ -304,6 +292,12 @@ class ExerciseAttempt(CheckedExercise):
         self.claimed, self.right_versions = claimed, right_versions or {}
         self.seen = [self.attempt.with_source_line(seen) for seen in claimed]
         self.results_cache.clear()
+
+    @property
+    def checks(self) -> list[Check]:
+        """The checks that judge the exercise; graders leave out those without points."""
+        own = self.attempt.chapter.exercise(self.name).checks
+        return [check for check in own if check.points or self.attempt.for_learners]
 
     @property
     def given_code(self) -> str:

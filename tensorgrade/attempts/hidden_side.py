@@ -9,11 +9,12 @@ from dataclasses import replace
 
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..messages.verdicts import OnHiddenInputs
-from .attempt import ExerciseAttempt
+from .attempt import ExerciseAttempt, cached_for_file
 from .details.in_text import plain_fact
-from .public_side import public_checks
+from .public_side import on_public_cases
 from .recognized import mistakes
 from .results import CheckResult, Topic, first_failure
+from .scoring import run_and_score
 from .where import where_mistakes_are
 
 
@@ -42,3 +43,13 @@ def says_all(part: ExerciseAttempt) -> bool:
         return False
     _, faulty_line = plain_fact(part) or (None, None)
     return faulty_line is None and where_mistakes_are(part) is not None
+
+
+@cached_for_file
+def public_checks(part: ExerciseAttempt) -> list[CheckResult]:
+    """Return the results of the checks on public cases; [] if these did not all give a result."""
+    if (public := on_public_cases(part)) is None:
+        return []
+    other = public.attempt
+    names = [*other.called_before(part.name), part.name]
+    return [one for one in run_and_score(other, *names) if one.exercise == part.name]

@@ -7,21 +7,19 @@ what it needs; the exercise that is judged and later ones are never in it.
 """
 
 import ast
-from collections.abc import Callable
 from dataclasses import replace
 
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..messages.verdicts import EarlierIsWrong
 from .attempt import Attempt, ExerciseAttempt
+from .checking import check_results
 from .points import never_made, sums, with_deduction
 from .recognized import mistakes
 from .results import CheckResult, Results, Rule, State, state_of
 
-Again = Callable[[str], list[CheckResult]]  # checks an exercise's current results
 
-
-def deduct_once(attempt: Attempt, results: Results, again: Again) -> Results:
-    """Return results in which a mistake costs points once; `again` repeats an exercise's checks.
+def deduct_once(attempt: Attempt, results: Results) -> Results:
+    """Return results in which a mistake costs points once.
 
     Without the solution, as in a self-check, only the message about the earlier exercise is added.
     """
@@ -38,7 +36,7 @@ def deduct_once(attempt: Attempt, results: Results, again: Again) -> Results:
             part.inherited = set()
         right = bool(mistakes(part)) and part.inherited.issuperset(mistakes(part))
         if not right and (sources := right_versions(attempt, wrong)):
-            checks, right = better_of_both(part, checks, sources, again)
+            checks, right = better_of_both(part, checks, sources)
         root = attempt.exercises[wrong[0]].excused_by or wrong[0]
         said = EarlierIsWrong(root, states.get(root) != State.TO_DO)
         part.excused_by = root if right else ""
@@ -110,7 +108,7 @@ def defined_by(node: ast.stmt) -> list[str]:
 
 
 def better_of_both(
-    part: ExerciseAttempt, checks: list[CheckResult], sources: dict[str, str], again: Again
+    part: ExerciseAttempt, checks: list[CheckResult], sources: dict[str, str]
 ) -> tuple[list[CheckResult], bool]:
     """Return the checks that count, and True if all checks pass beside right versions.
 
@@ -125,7 +123,7 @@ def better_of_both(
     finally:
         part.attempt.lab.end(program)
     part.inherited = set()
-    beside = again(part.name)
+    beside = check_results(part.attempt, part.name)[part.name]
     right = all(check.passed for check in beside)
     if right or sums(with_deduction(part, beside))[0] <= earned:
         part.judge_by(first[0])

@@ -6,16 +6,14 @@ blame. The steps are:
 
     load      the learner's file, in the process of its cases    attempt.py
     run       the cases of each exercise                         attempt.py
-    check     the hidden tests on the observed results           judging/checks/, testing/
-    score     the points that each check earns                   inherited_errors.py, points.py
+    check     the exercise's checks on the observed results      checking.py, judging/checks/
+    score     the points that each check earns                   scoring.py, points.py
     explain   the first explainer with an answer                 explainers/
 """
 
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Protocol
 
 from ..course import CourseError, Exercise
 from ..exchange.observation import Outcome
@@ -35,10 +33,9 @@ from .explainers import (
 from .explainers.evidence import Evidence, Explanation
 from .given_code import is_as_given, is_replaced
 from .hidden_side import as_told
-from .inherited_errors import deduct_once
-from .points import is_explained, scored, sums
 from .recognized import mistakes, same_answers
-from .results import CheckResult, Results, State, Topic, first_failure, is_wrong, state_of
+from .results import CheckResult, Topic, first_failure, is_wrong
+from .scoring import run_and_score
 from .verdict import Status, Verdict
 
 # Explainers in the order in which they are tried. The first answer counts; the last always has one.
@@ -55,57 +52,9 @@ EXPLAINERS: tuple[Callable[[Evidence], Explanation | None], ...] = (
 GROUPED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
 
 
-class Tests(Protocol):
-    """The tests of a folder, ready to be called (testing/collected.py).
-
-    shares: cached results of `share_of_mistake`, by chapter, exercise and mistake.
-    """
-
-    folder: Path
-    shares: dict[tuple[str, str, str], float]
-
-    def call(self, attempt: Attempt, *exercises: str) -> Results:
-        """Call the tests of these exercises (default: all) on the observed results."""
-
-
-def grade(student: str, attempt: Attempt, tests: Tests) -> list[Verdict]:
+def grade(student: str, attempt: Attempt) -> list[Verdict]:
     """Return the verdicts on one submission of a chapter."""
-    return verdicts_on(student, attempt, run_and_score(attempt, tests))
-
-
-def run_and_score(attempt: Attempt, tests: Tests, *exercises: str) -> list[CheckResult]:
-    """Load the file, run the cases of these exercises (default: all), check and score them."""
-    # Explanations ask for these: the checks on public cases, and what one mistake alone costs.
-    attempt.run_and_score = lambda other, names: run_and_score(other, tests, *names)
-    attempt.share_of_mistake = lambda name, mistake: share_of_mistake(attempt, tests, name, mistake)
-    attempt.run(exercises)
-    results = tests.call(attempt, *exercises)
-    if any(state_of(checks) != State.DONE for checks in results.values()):
-
-        def check_again(name: str) -> list[CheckResult]:
-            """Call an exercise's tests on its current results."""
-            return tests.call(attempt, name)[name]
-
-        results = deduct_once(attempt, results, check_again)
-    return [one for name in results for one in scored(attempt.exercises[name], results[name])]
-
-
-def share_of_mistake(attempt: Attempt, tests: Tests, exercise: str, mistake: str) -> float | None:
-    """Return the share of an exercise that its checks deduct for one known mistake alone.
-
-    None if there is no solution to make the mistake from.
-    """
-    pairs, key = attempt.pairs(), (attempt.chapter.name, exercise, mistake)
-    if pairs is not None and key not in tests.shares:
-        program = pairs.made(exercise, (mistake,))
-        alone = Attempt(pairs.lab, program, attempt.course, attempt.references, own=attempt.own)
-        alone.run([exercise])
-        pairs.lab.close()
-        checks = tests.call(alone, exercise)[exercise]
-        part = alone.exercises[exercise]
-        earned, most = sums([check for check in checks if is_explained(part, check)])
-        tests.shares[key] = 1 - earned / most if most else 0.0
-    return tests.shares.get(key)
+    return verdicts_on(student, attempt, run_and_score(attempt))
 
 
 def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:

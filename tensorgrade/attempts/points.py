@@ -16,7 +16,8 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.learner_names import ASKS, Names
 from ..messages.details import RewrittenCode
 from ..recognition.fingerprints import returns_only_inputs
-from .attempt import ExerciseAttempt
+from .attempt import Attempt, ExerciseAttempt
+from .checking import check_results
 from .given_code import MOST_CHANGED, is_as_given, is_rewritten
 from .public_side import own_names
 from .recognized import is_only_squeezed, mistake_sets, mistakes
@@ -152,11 +153,32 @@ def deductions(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> di
     own = [name for name in names if name not in part.inherited]
     if len(own) == 1:
         return {own[0]: deduction_for(part, own[0], cost)}
-    alone = {name: part.attempt.share_of_mistake(part.name, name) for name in own}
+    alone = {name: share_of_mistake(part, name) for name in own}
     return {
         name: deduction_for(part, name, cost if share is None else share)
         for name, share in alone.items()
     }
+
+
+def share_of_mistake(part: ExerciseAttempt, mistake: str) -> float | None:
+    """Return the share of an exercise that its checks deduct for one known mistake alone.
+
+    None if there is no solution to make the mistake from.
+    """
+    attempt, pairs = part.attempt, part.attempt.pairs()
+    if pairs is None:
+        return None
+    known, key = attempt.own.known, (attempt.chapter.name, part.name, mistake)
+    if key not in known:
+        program = pairs.made(part.name, (mistake,))
+        made = Attempt(pairs.lab, program, attempt.course, attempt.references, own=attempt.own)
+        made.run([part.name])
+        pairs.lab.close()
+        alone = made.exercises[part.name]
+        checks = check_results(made, part.name)[part.name]
+        earned, most = sums([check for check in checks if is_explained(alone, check)])
+        known[key] = 1 - earned / most if most else 0.0
+    return float(known[key])
 
 
 def deduction_for(part: ExerciseAttempt, mistake: str, cost: float) -> float:

@@ -25,16 +25,6 @@ def on_public_cases(part: ExerciseAttempt) -> ExerciseAttempt | None:
     return public if answered else None
 
 
-@cached_for_file
-def public_checks(part: ExerciseAttempt) -> list:
-    """Return the results of the checks on public cases; [] if these did not all give a result."""
-    if (public := on_public_cases(part)) is None:
-        return []
-    other = public.attempt
-    names = [*other.called_before(part.name), part.name]
-    return [one for one in part.attempt.run_and_score(other, names) if one.exercise == part.name]
-
-
 @cached_for_results
 def own_names(part: ExerciseAttempt) -> Names:
     """Return the learner's names that differ from the stub's.

@@ -1,11 +1,11 @@
-"""For authors: the functions with which a grader file describes its cases and mistakes."""
+"""For authors: the functions with which a grader file describes an exercise."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..recognition.mistakes import mistake, on
-    from .recording.casebook import case, shown
+    from .recording.casebook import case, check, it, shown
     from .recording.drawings import computed, normal, weights
     from .recording.steps import (
         call,
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 __all__ = [
     "call",
     "case",
+    "check",
     "computed",
     "construct",
     "describe",
     "duplicate",
+    "it",
     "load",
     "mistake",
     "mode",

@@ -14,7 +14,6 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
 from ..course import CourseError
-from ..grader_files import bug_in
 from ..project import Project
 from ..views.words import plural
 from .building.building import build, last_line
@@ -157,7 +156,6 @@ def concerned(project: Project, changed: Iterable[Path]) -> frozenset[str] | Non
         if not about or not about <= names:
             return None
         found |= about
-        if own:  # find-the-bug exercises use another exercise's cases and tests
-            files = path.parent.glob("*.py")
-            found |= {bug.stem for bug in files if bug_in(bug)[0] == path.stem}
+        if own and chapter:  # find-the-bug exercises use another exercise's cases and checks
+            found |= {one.name for one in chapter.exercises if one.like == path.stem}
     return frozenset(found)

@@ -388,14 +388,16 @@ UNKNOWN_OVERRIDES = "overrides are unknown without --out, so other points may co
 
 
 def bug_told(exercise: str) -> str:
-    """Describe the mistake in a find-the-bug exercise; empty for other exercises."""
-    from ..author.recording.bugs import mistake_given
+    """Describe the bug in a find-the-bug exercise; empty for other exercises."""
+    from ..author.building.script import BUG
     from ..project import find_project
+    from ..recognition.mistakes import place_of
 
     project = find_project()
-    chapter = project.course.exercise(exercise)[0].name
-    mistake = mistake_given(project, chapter, exercise)
-    return f"learners were given {mistake.name}: {mistake.message}" if mistake else ""
+    lesson = project.solution(project.course.exercise(exercise)[0].name).read_text("utf-8")
+    first, last = place_of(lesson, exercise)
+    bugs = BUG.findall("\n".join(lesson.splitlines()[first:last]))
+    return "; ".join(f"learners were given `{wrong}` for `{right}`" for _, right, wrong in bugs)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)

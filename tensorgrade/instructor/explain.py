@@ -15,6 +15,7 @@ from ..attempts.pipeline import verdicts_on
 from ..attempts.points import course_deduction, deduction, deductions, is_explained
 from ..attempts.recognized import mistake_sets
 from ..attempts.results import CheckResult, Rule, Topic, first_failure
+from ..attempts.scoring import run_and_score
 from ..attempts.verdict import Status, Verdict
 from ..course import CourseError
 from ..exchange.cases import spoken
@@ -76,7 +77,7 @@ def explain(
     chapter, _ = grader.maker.course.exercise(exercise)
     submitted_files = submission_of(grader, student, chapter.name, submitted)
     attempt = grader.attempt(submitted_files)
-    results = grader.collected.results(attempt)
+    results = run_and_score(attempt)
     checks = [result for result in results if result.exercise == exercise]
     verdict = next(v for v in verdicts_on(student, attempt, results) if v.exercise == exercise)
     part = attempt.exercises[exercise]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import torch
 
 from ..attempts.attempt import Attempt
+from ..attempts.checking import check_results
 from ..attempts.maker import AttemptMaker
 from ..attempts.pipeline import grade as grade_attempt
 from ..attempts.results import CheckResult
@@ -24,7 +25,6 @@ from ..messages.not_graded import (
 from ..sandbox.processes import NotStarted
 from ..sources.program import Source
 from ..sources.submitted_files import SubmittedFiles
-from ..testing.collected import CollectedTests
 
 NOTHING_PASSES = (
     "even the course's own solution cannot be graded on this machine now. Is memory short, or are "
@@ -41,14 +41,13 @@ class NotGraded(CourseError):
 
 
 class Grader:
-    """The collected tests and a fork server for learner code. Each worker has one.
+    """A course's checks and a fork server for learner code. Each worker has one.
 
-    Raises CourseError if the graders cannot be collected.
+    Raises CourseError if the graders cannot be read.
     """
 
     def __init__(self, setup: Setup):
         self.maker = AttemptMaker(setup)
-        self.collected = CollectedTests(setup.tests)
 
     def start(self) -> str:
         """Prepare for the first submission, and return the kind of isolation.
@@ -83,7 +82,7 @@ class Grader:
 
     def checks(self, attempt: Attempt, name: str) -> list[CheckResult]:
         """Return the results of the checks on one exercise."""
-        return self.collected.call(attempt, name)[name]
+        return check_results(attempt, name)[name]
 
     def grade(self, submitted_files: SubmittedFiles) -> list[Verdict]:
         """Return verdicts on all exercises of a chapter.
@@ -128,9 +127,9 @@ class Grader:
         return self.maker.attempt_from_source(submitted_files.chapter, submitted_files)
 
     def judge(self, student: str, attempt: Attempt) -> list[Verdict]:
-        """Run the cases and the tests on the results, and return the verdicts."""
+        """Run the cases and the checks on the results, and return the verdicts."""
         try:
-            return grade_attempt(student, attempt, self.collected)
+            return grade_attempt(student, attempt)
         finally:
             attempt.lab.close()
 

@@ -8,6 +8,7 @@ import runpy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..course import CourseError
 from ..marker import ADDED
@@ -26,14 +27,17 @@ TAKEN = {
 
 @dataclass(frozen=True)
 class CourseChecks:
-    """A course's own checks and signatures, by name.
+    """What a folder of graders adds to the engine: own checks and signatures, by name.
 
     prices: the share of an exercise that a mistake costs, by `mistake` or by `exercise.mistake`.
+    folder: of these graders. known: a cache of results that do not depend on a learner's file.
     """
 
     checks: dict[str, Callable] = field(default_factory=dict)
     signatures: dict[str, Signature] = field(default_factory=dict)
     prices: dict[str, float] = field(default_factory=dict)
+    folder: Path = Path()
+    known: dict[tuple, Any] = field(default_factory=dict, compare=False)
 
 
 def load_checks(tests: Path) -> CourseChecks:
@@ -50,4 +54,4 @@ def load_checks(tests: Path) -> CourseChecks:
         if name in TAKEN[kind]:
             raise CourseError(f"{path}: the engine has a {kind} {name!r}; choose another name")
         added[kind][name] = function
-    return CourseChecks(added["check"], added["signature"], there.get(PRICES, {}))
+    return CourseChecks(added["check"], added["signature"], there.get(PRICES, {}), tests)

@@ -19,12 +19,12 @@ from ..attempts.attempt import Attempt
 from ..attempts.lab import Lab
 from ..attempts.maker import AttemptMaker
 from ..attempts.results import State, state_of
+from ..attempts.scoring import run_and_score
 from ..attempts.setup import Setup
 from ..course import CourseError
 from ..exchange.text import printable
 from ..sources.finding import EXPECTED, find_submissions
 from ..sources.submitted_files import SubmittedFiles
-from ..testing.collected import CollectedTests
 from ..views.csv_cells import in_csv
 from .questions import Question, questions_on
 
@@ -84,7 +84,7 @@ def quizzes(
 
     Raises CourseError if nothing can be read.
     """
-    maker, tests = Sandboxed(Setup(exercises, isolation)), CollectedTests(exercises)
+    maker = Sandboxed(Setup(exercises, isolation))
     by_student: dict[str, list[SubmittedFiles]] = {}
     for submitted_files in find_submissions(submitted, maker.course)[0]:
         by_student.setdefault(submitted_files.student, []).append(submitted_files)
@@ -96,7 +96,7 @@ def quizzes(
             found = [
                 one
                 for submitted_files in submissions
-                for one in on_submission(maker, tests, submitted_files, most)
+                for one in on_submission(maker, submitted_files, most)
             ]
             yield Quiz(student, found)
     finally:
@@ -104,7 +104,7 @@ def quizzes(
 
 
 def on_submission(
-    maker: AttemptMaker, tests: CollectedTests, submitted_files: SubmittedFiles, most: int
+    maker: AttemptMaker, submitted_files: SubmittedFiles, most: int
 ) -> list[Question]:
     """Return the questions on one learner's chapter."""
     if submitted_files.reason or submitted_files.missing:
@@ -112,7 +112,7 @@ def on_submission(
     attempt = maker.attempt_from_source(submitted_files.chapter, submitted_files)
     chance = Random(sha256(submitted_files.content).digest())
     try:
-        passed = [name for name in attempt.exercises if is_passed(attempt, tests, name)]
+        passed = [name for name in attempt.exercises if is_passed(attempt, name)]
     finally:
         attempt.lab.close()
     found = []
@@ -124,11 +124,11 @@ def on_submission(
     return found
 
 
-def is_passed(attempt: Attempt, tests: CollectedTests, name: str) -> bool:
+def is_passed(attempt: Attempt, name: str) -> bool:
     """Return True if an exercise is written by the learner and passes its public checks."""
     if name in attempt.references.bugs:
         return False
-    results = [one for one in tests.results(attempt, name) if one.exercise == name]
+    results = [one for one in run_and_score(attempt, name) if one.exercise == name]
     return bool(results) and state_of(results) == State.DONE
 
 

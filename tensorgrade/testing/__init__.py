@@ -1,4 +1,4 @@
-"""The pytest plugin for public and hidden tests, and a way to call these tests as functions."""
+"""The pytest plugin that shows the checks of a course as tests."""
 
 from ..gc_settings import collect_garbage_rarely
 

@@ -1,45 +1,41 @@
 """The pytest plugin for `exercises/` and `graders/`.
 
-It collects grader files, adds the `attempt` fixture, and requires the `exercise` marker on every
-test that uses it. It converts failures to notes for learners, and ends a run with a summary of
-all exercises.
+It shows each check of an exercise as a test, under the learner's file `exercises/<chapter>.py` or
+the grader file. It converts failures to notes for learners, and ends a run with a summary of all
+exercises.
 """
 
 import gc
 from argparse import ArgumentTypeError
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
+from ..attempts.checking import must_hold, result_of
 from ..attempts.given_code import is_as_given, is_rewritten
 from ..attempts.maker import AttemptMaker, NoDevice
 from ..attempts.points import scored
 from ..attempts.public_side import own_names
 from ..attempts.results import CheckResult, Topic
+from ..attempts.scoring import settle
 from ..attempts.setup import Setup
-from ..course import CourseError
+from ..course import Chapter, Check, Course, CourseError
+from ..course_sources import load_course
 from ..history import remember
 from ..judging.diagnosis import Finding, Wrong
 from ..sandbox.holes import NotIsolated
 from ..sandbox.processes import NotStarted
 from ..views.note import Note
 from ..views.summary import group, print_nothing_found, print_summary, why_skipped
-from . import collecting
-from .collected import result_of
-from .collecting import TEST, judges, tests_folder
-from .settling import settle
 
+COURSES = pytest.StashKey[dict[Path, Course]]()  # by folder of checks
 EXERCISES = pytest.StashKey[list[str]]()  # the names that `-k` can select, in order
 MAKERS = pytest.StashKey[dict[Path, AttemptMaker]]()
-# Of an item: the result of its check, the finding that its report shows, and True if it is the
-# last selected test of its exercise.
-RESULT = pytest.StashKey[CheckResult]()
-SHOWN = pytest.StashKey[Finding | None]()
-IS_LAST = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -78,15 +74,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def tests_of(argument: str) -> str:
-    """Return the tests of a chapter if the argument is the chapter's own file."""
-    path = Path(argument)
-    if path.suffix != ".py":
-        return argument  # a folder such as `.` may have no name
-    tests = path.with_name(f"test_{path.name}")
-    return str(tests) if tests.exists() else argument
-
-
 def number_of_hints(text: str) -> int:
     """Return the N of `--hint N`. Raises ArgumentTypeError if a path was given instead."""
     if not text.isdigit():
@@ -97,11 +84,8 @@ def number_of_hints(text: str) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.args[:] = [tests_of(argument) for argument in config.args]
-    config.pluginmanager.register(collecting)
     config.pluginmanager.register(BareReports())
-    config.stash[MAKERS] = {}
-    config.stash[EXERCISES] = []
+    config.stash[COURSES], config.stash[MAKERS], config.stash[EXERCISES] = {}, {}, []
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -109,43 +93,162 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         maker.close()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Collect the checks that a file of a course shows, and never import it as a file of tests."""
+    collectors = yield
+    found = [
+        ChecksFile.from_parent(parent, path=path, folder=folder, chapter=chapter, names=names)
+        for path, folder, chapter, names in files_of_checks(parent.config, file_path)
+    ]
+    return list(found) or collectors
+
+
+def files_of_checks(
+    config: pytest.Config, path: Path
+) -> Iterator[tuple[Path, Path, Chapter, list[str]]]:
+    """Yield (file, folder of checks, chapter, exercises) for what a path shows.
+
+    A grader file shows the exercises that it judges, a learner's file its chapter. The file of a
+    chapter may be missing. Then `course.json` shows the chapter.
+    """
+    folder, graders = path.parent, path.parents[1]
+    if path.suffix in (".py", ".json") and (folder / "course.json").exists():
+        for chapter in course_in(config, folder).chapters:
+            file = folder / f"{chapter.name}.py"
+            shows = file if file.exists() else folder / "course.json"
+            if path == shows and not (folder / chapter.name).is_dir():  # else these are graders
+                yield file, folder, chapter, [one.name for one in chapter.exercises]
+    elif path.suffix == ".py" and has_course(graders):
+        for chapter in course_in(config, graders).chapters:
+            names = [one.name for one in chapter.exercises if path.stem in (one.name, one.like)]
+            if chapter.name == folder.name and names:
+                yield path, graders, chapter, names
+
+
+def has_course(folder: Path) -> bool:
+    """Return True if a folder of graders belongs to a course."""
+    config = folder.parent / "course_config.py"
+    return config.exists() or (folder / "course.json").exists()
+
+
+def course_in(config: pytest.Config, folder: Path) -> Course:
+    """Return the course of a folder of checks, read once. Raises UsageError if it is wrong."""
+    courses = config.stash[COURSES]
+    try:
+        if folder not in courses:
+            courses[folder] = load_course(folder)
+        return courses[folder]
+    except CourseError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+class ChecksFile(pytest.File):
+    """A file that shows checks: a learner's file of a chapter, or a grader file."""
+
+    def __init__(self, *, folder: Path, chapter: Chapter, names: list[str], **more: Any):
+        super().__init__(**more)
+        self.folder, self.chapter, self.names = folder, chapter, names
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield an item for each check; graders leave out those without points."""
+        is_learners = self.path.parent == self.folder
+        for exercise in map(self.chapter.exercise, self.names):
+            for check in exercise.checks:
+                if check.points or is_learners:
+                    name = f"{exercise.name}: {check.says}"
+                    yield CheckItem.from_parent(
+                        self, name=name, exercise=exercise.name, check=check
+                    )
+
+
+class CheckItem(pytest.Item):
+    """A check of an exercise as a test.
+
+    result: of the check, as soon as it ran. shown: the finding that the report shows. is_last: True
+    for the last selected check of its exercise.
+    """
+
+    def __init__(self, *, exercise: str, check: Check, **more: Any):
+        super().__init__(**more)
+        self.exercise, self.check = exercise, check
+        self.result: CheckResult | None = None
+        self.shown: Finding | None = None
+        self.is_last = False
+
+    @property
+    def file(self) -> ChecksFile:
+        """Return the file that shows the check."""
+        assert isinstance(self.parent, ChecksFile)
+        return self.parent
+
+    def setup(self) -> None:
+        """Run the exercise's cases, once for all of its checks."""
+        try:
+            maker = maker_for(self.config, self.file.folder)
+            self.attempt = attempt_in(self.config, maker, self.file.chapter.name)
+        except NoDevice as error:
+            pytest.skip(str(error))
+        except (NotIsolated, NotStarted) as error:
+            pytest.exit(str(error), returncode=2)
+        self.attempt.run([self.exercise])
+
+    def runtest(self) -> None:
+        """Check the exercise. Skip the check if the exercise is not started.
+
+        The last check of an exercise fails if names differ or given code was rewritten, because
+        that costs points although every check passes.
+        """
+        part, error = self.attempt.exercises[self.exercise], None
+        try:
+            must_hold(part, self.check)
+        except Wrong as caught:
+            error = caught
+        result = self.result = result_of(part, self.check, error)
+        self.shown = result.finding
+        if result.is_to_do or is_as_given(part):
+            raise pytest.skip.Exception(why_skipped(part, result), _use_item_location=True)
+        if error is not None:
+            raise error
+        if self.is_last and (finding := beyond_checks(part, result)):
+            self.shown = finding
+            raise Wrong(finding.diagnosis)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the place and the headline of an error."""
+        return self.path, 0, self.exercise
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Store the names of the exercises, and hide warnings of learner code."""
-    judging = [item for item in items if TEST in item.stash]
-    config.stash[EXERCISES] = list(dict.fromkeys(item.stash[TEST].exercise for item in judging))
-    for item in judging if config.pluginmanager.has_plugin("warnings") else ():
+    """Select the checks of one exercise, if `-k` names it, and hide warnings of learner code.
+
+    pytest matches a keyword with parts of names: `mean` also matches `mean_of_rows`.
+    """
+    checks = [item for item in items if isinstance(item, CheckItem)]
+    config.stash[EXERCISES] = list(dict.fromkeys(item.exercise for item in checks))
+    own = [item for item in checks if item.exercise == config.getoption("keyword")]
+    items[:] = own or items
+    for item in checks if config.pluginmanager.has_plugin("warnings") else ():
         # Warnings from learner code would distract learners from the summary.
         item.add_marker(pytest.mark.filterwarnings("ignore"))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Mark the last selected test of each exercise, which also reports `beyond_checks`.
+    """Mark the last selected check of each exercise, which also reports `beyond_checks`.
 
-    If all tests judge exercises, unregister plugins that are not needed.
+    If there are only checks, unregister plugins that are not needed.
     """
-    judging = (item for item in session.items if TEST in item.stash)
-    for last in {(item.path, item.stash[TEST].exercise): item for item in judging}.values():
-        last.stash[IS_LAST] = True
-    if session.items and all(map(judges, session.items)):
+    checks = [item for item in session.items if isinstance(item, CheckItem)]
+    for last in {(item.path, item.exercise): item for item in checks}.values():
+        last.is_last = True
+    if checks and len(checks) == len(session.items):
         # These plugins take time with each test, and learners do not see what they report.
         manager = session.config.pluginmanager
         for name in filter(manager.has_plugin, ("logging-plugin", "hypothesispytest")):
             manager.unregister(name=name)
-
-
-@pytest.fixture
-def attempt(request: pytest.FixtureRequest) -> Attempt:
-    """The learner's attempt at the chapter that this file tests, after its cases have run."""
-    test = request.node.stash[TEST]
-    try:
-        maker = maker_for(request.config, tests_folder(request.path))
-        made = attempt_in(request.config, maker, test.chapter)
-    except NoDevice as error:
-        pytest.skip(str(error))
-    except (NotIsolated, NotStarted) as error:
-        pytest.exit(str(error), returncode=2)
-    made.run([test.exercise])
-    return made
 
 
 def attempt_in(config: pytest.Config, maker: AttemptMaker, chapter: str) -> Attempt:
@@ -184,34 +287,6 @@ def debugs(config: pytest.Config) -> bool:
     return bool(config.getoption("capture") == "no" or config.getoption("usepdb"))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Store the result of a check. Skip its test if the exercise is not started.
-
-    The last test of an exercise fails if names differ or given code was rewritten, because that
-    costs points although every check passes.
-    """
-    if not judges(item):
-        return (yield)
-    made, error = item.funcargs["attempt"], None
-    assert isinstance(made, Attempt)
-    try:
-        yield
-    except Wrong as caught:
-        error = caught
-    test = item.stash[TEST]
-    part = made.exercises[test.exercise]
-    result = item.stash[RESULT] = result_of(test, made, error)
-    item.stash[SHOWN] = result.finding
-    if result.is_to_do or is_as_given(part):
-        raise pytest.skip.Exception(why_skipped(part, result), _use_item_location=True)
-    if error is not None:
-        raise error
-    if item.stash.get(IS_LAST, False) and (finding := beyond_checks(part, result)):
-        item.stash[SHOWN] = finding
-        raise Wrong(finding.diagnosis)
-
-
 def beyond_checks(part: ExerciseAttempt, result: CheckResult) -> Finding | None:
     """Return the finding on names that differ or on rewritten given code; None if there is none."""
     if not (own_names(part).differ or is_rewritten(part)):
@@ -226,15 +301,13 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Convert a failed check to a note, and attach the result of every check to its report."""
     report = yield
-    if judges(item) and (call.when == "call" or report.failed):
-        made, error = item.funcargs.get("attempt"), call.excinfo and call.excinfo.value
-        result = item.stash.get(RESULT, None) or result_of(
-            item.stash[TEST], made if isinstance(made, Attempt) else None, error
-        )
-        vars(report).update(tensorgrade=result, tests=tests_folder(item.path))
-        if report.failed and (shown := item.stash.get(SHOWN, result.finding)):
+    if isinstance(item, CheckItem) and (call.when == "call" or report.failed):
+        check = item.check
+        result = item.result or CheckResult(item.exercise, check.points, False, check.says)
+        vars(report).update(tensorgrade=result, tests=item.file.folder)
+        if report.failed and item.shown:
             # pytest prints any object that converts to text, but its types do not allow that.
-            report.longrepr = Note(shown)  # type: ignore[assignment]
+            report.longrepr = Note(item.shown)  # type: ignore[assignment]
     return report
 
 
@@ -300,18 +373,14 @@ def pytest_terminal_summary(
         if len(makers) > 1:
             terminalreporter.write_line(f"\nBy the tests in {tests.name}/", bold=True)
         folder = config.invocation_params.dir / (config.getoption("attempt") or tests)
-        try:
-            settled = settle(group(results[tests]), maker)
-        except CourseError as error:  # a file of tests that was not selected is broken
-            terminalreporter.write_line(f"\nThere is no summary: {error}")
-            continue
+        settled = settle(group(results[tests]), maker)
         print_summary(terminalreporter, settled, maker, config)
         remember(tests, folder, settled.whole)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Fail the run if an exercise is still to do, because pytest does not count skipped tests."""
-    results = (item.stash.get(RESULT, None) for item in session.items)
+    results = (item.result for item in session.items if isinstance(item, CheckItem))
     if exitstatus == pytest.ExitCode.OK and any(one and not one.passed for one in results):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -319,4 +388,4 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_timeout_set_timer(item: pytest.Item) -> bool | None:
     """Let pytest-timeout end no check of an exercise: learner code has time limits of its own."""
-    return True if judges(item) and not debugs(item.config) else None
+    return True if isinstance(item, CheckItem) and not debugs(item.config) else None

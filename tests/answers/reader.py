@@ -24,8 +24,9 @@ Edits = list[tuple[str, str]]  # pieces of the solution, each with its replaceme
 
 @cache
 def solution(chapter: str) -> str:
-    """Return the text of a chapter's solution."""
-    return (ROOT / "solutions" / f"{chapter}.py").read_text(encoding="utf-8")
+    """Return the text of a chapter's solution, without the marked wrong lines."""
+    text = (ROOT / "solutions" / f"{chapter}.py").read_text(encoding="utf-8")
+    return re.sub(r"  ### BUG: .*", "", text)
 
 
 def edited(source: str, exercise: str, edits: Edits) -> str:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tensorgrade.attempts import pipeline, points
+from tensorgrade.attempts import checking, pipeline, points
 from tensorgrade.attempts.results import CheckResult, Topic, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
 from tensorgrade.exchange.text import LONGEST_MESSAGE
@@ -15,7 +15,6 @@ from tensorgrade.messages.message import Plain, sentence
 from tensorgrade.messages.places import DifferEverywhere
 from tensorgrade.messages.results import GradientOf, Result, WeightName
 from tensorgrade.sources.submitted_files import SubmittedFiles
-from tensorgrade.testing import collected
 
 from ..answers.reader import solution
 
@@ -89,7 +88,7 @@ def test_nobody_looks_closer_at_the_result_of_a_known_mistake():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module, lost",
-    [(collected, "where"), (points, "is_only_squeezed"), (pipeline, "as_told")],
+    [(checking, "where"), (points, "is_only_squeezed"), (pipeline, "as_told")],
 )
 def test_an_answer_that_cannot_be_explained_costs_nothing(judge, monkeypatch, caplog, module, lost):
     """A fault of ours there takes no points, of that exercise or of another one."""

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from tensorgrade.attempts.attempt import Attempt
+from tensorgrade.attempts.checking import finding_on
 from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.pipeline import verdict
 from tensorgrade.attempts.results import CheckResult
@@ -11,7 +12,6 @@ from tensorgrade.judging.course_checks import load_checks
 from tensorgrade.judging.diagnosis import Diagnosis, Wrong
 from tensorgrade.project import Project
 from tensorgrade.recognition.fingerprints import Fingerprints
-from tensorgrade.testing.collected import finding_on
 
 from .small_course import build_exercise
 
@@ -40,7 +40,6 @@ from collections import OrderedDict
 
 import torch
 
-from tensorgrade import exercise
 from tensorgrade.author import *
 
 
@@ -48,10 +47,7 @@ def cases(pick):
     return [{cases}]
 
 
-@exercise("f", points=1)
-def test_f(attempt):
-    attempt.f.agrees("values")
-
+CHECKS = [check(1, "It agrees.", it.agrees("values"))]
 
 MISTAKES = [{mistakes}]
 """
@@ -94,7 +90,7 @@ class SmallCourse:
 
     def row(self, source: str, check, hidden: bool = True) -> str:
         """Return the row of a learner's text that a check judges, as JSON."""
-        part = self.attempt(source, hidden).f
+        part = self.attempt(source, hidden).exercises["f"]
         try:
             check(part)
             result = CheckResult("f", 1.0, True)
@@ -107,7 +103,7 @@ class SmallCourse:
     def diagnosis(self, source: str, check, hidden: bool = False) -> Diagnosis | None:
         """Return the message of a check for a learner's text; None if it passes."""
         try:
-            check(self.attempt(source, hidden).f)
+            check(self.attempt(source, hidden).exercises["f"])
         except Wrong as wrong:
             return wrong.diagnosis
         return None

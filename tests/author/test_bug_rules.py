@@ -10,9 +10,8 @@ from tensorgrade.attempts.results import CheckResult
 from tensorgrade.author.proofs import release
 from tensorgrade.exchange.observation import Outcome
 from tensorgrade.project import Project
-from tensorgrade.recognition.mistakes import Mistake
 
-from .bug_course import NAME, with_a_bug
+from .bug_course import ANSWER, NAME, with_a_bug
 from .small_course import build
 
 
@@ -23,11 +22,11 @@ def test_a_build_finds_what_is_no_bug_and_no_repair(tmp_path, monkeypatch):
     course = Project(root)
     assert list(release.unproved_bugs(course)) == []
     with monkeypatch.context() as patch:
-        patch.setattr(release, "rewritten", lambda project, right, *names: right)
+        patch.setattr(release, "rewritten", lambda right, exercise: right)
         said = list(release.unproved_bugs(course))
     assert len(said) == 2 and all("rewritten, is passed with 4 points" in one for one in said)
-    none = Mistake("none", "", {NAME: (("(entries, factors)", "(factors, entries)"),)})
-    monkeypatch.setattr(release, "mistake_given", lambda *names: none)
+    right = "import torch\n" + ANSWER.replace("(entries, factors)", "(factors, entries)")
+    monkeypatch.setattr(release, "given_code", lambda *names: right)
     said = list(release.unproved_bugs(course))
     assert len(said) == 2 and all("as it is given, is not_attempted with 1" in one for one in said)
 

@@ -8,7 +8,7 @@ import pytest
 from ..hidden import opened
 from ..kits import unpacked
 from ..support import grade, release
-from .bug_course import ANSWER, NAME, NEW, OLD, with_a_bug
+from .bug_course import ANSWER, LINE, MARK, NAME, NEW, OLD, with_a_bug
 from .small_course import CHAPTER, LESSON, build
 
 pytestmark = pytest.mark.slow
@@ -41,8 +41,7 @@ def test_learners_get_the_code_with_the_mistake_wherever_they_work(course):
         one for chapter in told["chapters"] for one in chapter["exercises"] if one["name"] == NAME
     ]
     assert bug["points"] == 4
-    checks = (course / "exercises" / f"test_{CHAPTER}.py").read_text("utf-8")
-    assert 'attempt.bug_scaled.agrees("values")' in checks and "find_the_bug" not in checks
+    assert bug["checks"][0]["calls"] == [["agrees", ["values"], {}]]
 
 
 def test_nothing_in_the_kit_tells_which_mistake_it_is(course, tmp_path):
@@ -57,6 +56,7 @@ def test_nothing_in_the_kit_tells_which_mistake_it_is(course, tmp_path):
     place = f"exercises/references/{CHAPTER}"  # the other exercise has all of them
     prints = f"{place}/scaled.safetensors!part|fingerprints"
     assert naming == {prints, f"{place}/messages.json"}
+    assert not [path for path, text in texts.items() if b"### BUG" in text]
     (right,) = [line.strip().encode() for line in RIGHT.splitlines() if OLD in line]
     assert not [path for path, text in texts.items() if right in text]
 
@@ -80,7 +80,9 @@ def test_only_what_was_fixed_earns_points(course, tmp_path):
     for student, (body, _, _) in own.items():
         place = tmp_path / "submitted" / student / CHAPTER
         place.mkdir(parents=True)
-        (place / f"{CHAPTER}.py").write_text(text.replace(ANSWER, body), encoding="utf-8")
+        (place / f"{CHAPTER}.py").write_text(
+            text.replace(ANSWER.replace(LINE, LINE + MARK), body), encoding="utf-8"
+        )
     options = ("--isolation", "none", "--jobs", "1")
     rows = grade(tmp_path / "submitted", tmp_path / "out", *options, cwd=course).rows
     found = {who: rows[who, CHAPTER, NAME] for who in own}

@@ -36,7 +36,7 @@ ALL = {f"{place}/{name}.safetensors" for place in PLACES.values()
 MESSAGES = {f"{place}/messages.json" for place in PLACES.values()}
 PAIRS = "graders/pairs/scaled.json.xz"
 NOTEBOOK, CHECKS = f"source/{CHAPTER}/{CHAPTER}.ipynb", f"source/{CHAPTER}/checks.zip"
-STUB, TESTS = f"exercises/{CHAPTER}.py", f"exercises/test_{CHAPTER}.py"
+STUB, JSON = f"exercises/{CHAPTER}.py", "exercises/course.json"
 NEGATED = '    mistake("negated", "Its sign is another one.", ("return ", "return -")),\n]'
 # An edit, and what a build writes then: a file, what is written there, what it becomes.
 EDITS = {
@@ -54,21 +54,21 @@ EDITS = {
         {PUBLIC, HIDDEN, PAIRS, CHECKS} | MESSAGES,
     ),
     "a hidden case": (GRADER, "hidden=[(5,),", "hidden=[(5,), (6,),", {HIDDEN}),
-    "a public case": (  # graders have the first effects of mistakes on it
+    "a public case": (
         GRADER,
         "public=[(4,),",
         "public=[(4,), (3,),",
-        {PUBLIC, HIDDEN, PAIRS, CHECKS},
+        {PUBLIC, PAIRS, CHECKS},
     ),
     "the lesson's text": (LESSON, "Explain what to write", "Say what to write", {STUB, NOTEBOOK}),
     "a docstring": (LESSON, '"""Return ', '"""Compute and return ', {STUB, NOTEBOOK}),
     "a comment": (LESSON, "    return x * factor", "    # So.\n    return x * factor", {NOTEBOOK}),
     "code of the same lesson": (LESSON, "x * factor", "factor * x", ALL | {NOTEBOOK, CHECKS}),
-    "a test's sentence": (
+    "a check's sentence": (
         GRADER,
         "Every entry is multiplied",
         "All are multiplied",
-        {TESTS, CHECKS},
+        {JSON, f"source/{OTHER}/checks.zip", CHECKS},
     ),
     "the other lesson": (
         f"solutions/{OTHER}.py",
@@ -192,7 +192,7 @@ def test_pairs_of_mistakes_are_for_learners_and_every_folder_gives_the_same_byte
     other = make_course(tmp_path / "another place" / "small")
     shutil.copy(course / "course_config.py", other)  # each new course has a seed of its own
     for root in (course, other):
-        edit(root, GRADER, "\n]\n", f"\n{NEGATED}\n")
+        edit(root, GRADER, LIST, LIST + NEGATED)
         build(root, "--pairs")
     assert derived(other) == derived(course)
     prints = [read_prints(read_part(course / path, "fingerprints")) for path in (PUBLIC, HIDDEN)]
@@ -219,10 +219,10 @@ def test_a_slip_that_shows_when_code_runs_is_a_sentence_with_its_file(course):
 
 
 def test_similar_mistakes_of_all_exercises_are_reported_at_once(course):
-    same = '    mistake("again", "It is added.", ("x * factor", "factor + x")),\n]'
-    edit(course, GRADER, "\n]\n", f"\n{same}\n")
-    nothing = '    mistake("none", "It is right.", ("return counts", "return counts # so")),\n]'
-    edit(course, COUNTS, "\n]\n", f"\n{nothing}\n")
+    same = 'mistake("again", "It is added.", ("x * factor", "factor + x")),\n'
+    edit(course, GRADER, '"x * 2.0")),\n', f'"x * 2.0")),\n{same}')
+    nothing = 'mistake("none", "It is right.", ("return counts", "return counts # so")),\n'
+    edit(course, COUNTS, LIST, LIST + nothing)
     said = refused(course)
     assert "again looks like scaled_factor_added" in said
     assert "none looks like a right answer" in said

@@ -9,58 +9,55 @@ from tensorgrade.course import CourseError
 from tensorgrade.grader_files import package_of
 from tensorgrade.project import Project
 
-from .bug_course import FILE, NAME, with_a_bug
+from .bug_course import LINE, MARK, NAME, OLD, with_a_bug
 from .small_course import CHAPTER, COUNTS, GRADER, LESSON, edit, make_course
 
 SHIFT = f"graders/{CHAPTER}/Shift.py"
-PARAMETRIZED = """@__import__("pytest").mark.parametrize("a", [1, 2])
-@exercise("scaled", points=4)"""
 # By file: what is written there, what it becomes, and what is said; `*` stands for the file.
 SLIPS = {
     GRADER: [
         (
             '("x * factor", "x + factor")',
             '("x * factro", "x")',
-            "*:26: scaled_factor_added in scaled",
+            "*:18: scaled_factor_added in scaled",
         ),
         ("def cases(", "def casees(", "*: there is no cases(pick), but casees"),
-        ("    shapes = pick(", "    shapes = pikc(", "*:9: NameError: name 'pikc'"),
+        ("    shapes = pick(", "    shapes = pikc(", "*:8: NameError: name 'pikc'"),
         (
             "    return [case(",
             "    return [] and [case(",
-            "*:7: cases(pick) returns no case for graders",
+            "*:6: cases(pick) returns no case for graders",
         ),
-        ("hidden=[(5,), (3, 4), (2, 3, 4)]", "hidden=[]", "*:7: cases(pick) returns no case for"),
-        ('f"values/{shape}"', '"values/same"', "*:7: 3 cases are named 'values/same'"),
+        ("hidden=[(5,), (3, 4), (2, 3, 4)]", "hidden=[]", "*:6: cases(pick) returns no case for"),
+        ('f"values/{shape}"', '"values/same"', "*:6: 3 cases are named 'values/same'"),
         ("factor=3.0)", "factor=3.0), signature='vlues'", "no signature is named 'vlues'"),
-        ('agrees("values")', 'agrees("valeus")', "asks for cases in the group 'valeus', and lear"),
-        ('.agrees("', '.agree("', "*:16: AttributeError: there is no check agree; is it agrees?"),
-        ("def test_scaled_values", "def tset_scaled_values", "*:13: tset_scaled_values is marked"),
-        ('@exercise("scaled", points=4)', PARAMETRIZED, "*:13: the points of test_scaled_values"),
-        ("def test_scaled_inputs", "def test_scaled_values", "*: the tests add up to 1 points"),
-        ("points=1,", "points=-1,", "*:19: write the marker as"),
+        ('agrees("values")', 'agrees("valeus")', "*:13: agrees asks for cases in the group 'v"),
+        ('.agrees("', '.agree("', "*:13: there is no check agree; is it agrees?"),
+        ('keeps_inputs("values")', 'keeps_inputs("valeus")', "*:14: keeps_inputs asks for cases"),
+        ('agrees("values")', "agrees()", "*:13: agrees: missing a required argument: 'group'"),
+        ('agrees("values")', "agrees({1})", "*:13: 'Every entry is multiplied.' has an argument"),
+        ("check(1,", "check(-1,", "*:14: a check is worth -1 points"),
+        ("check(4,", "check('4',", "*:13: a check is worth '4' points"),
+        ("CHECKS = [", "CHEKCS = [", "*: write CHECKS = [check(…), …]"),
         (
             '"scaled_factor_ignored"',
             '"scaled_factor_added"',
             "two mistakes are named scaled_factor_added",
         ),
-        ("from tensorgrade.author import", "from tensorgrade.author improt", "*:4: invalid syntax"),
-        ("normal\n", "nromal\n", "*:4: ImportError: cannot import name 'nromal'"),
-        ('attempt.scaled.agrees("values")', "pass", None),
-        ("attempt.scaled.agrees", "attempt.scalde.agrees", "*:16: AttributeError: scalde"),
-        ('@exercise("scaled", points=4)\n', "", "*:13: test_scaled_values has no marker"),
-        ('    """Every entry is multiplied."""\n', "", "_scaled_values has no docstring"),
-        ("values(attempt)", "values(attempt, x)", "_scaled_values takes `attempt`, and"),
+        ("from tensorgrade.author import", "from tensorgrade.author improt", "*:3: invalid syntax"),
+        ("normal\n", "nromal\n", "*:3: ImportError: cannot import name 'nromal'"),
+        (', it.agrees("values")', "", "*:13: 'Every entry is multiplied.' checks nothing; write"),
+        ('"Every entry is multiplied.", ', "", "*:13: a check has no sentence, the line that"),
         (
             "x=normal(*shape)",
             "x=__import__('torch').randn(shape)",
-            "*:7: cases(pick) uses random numbers that do not come from the course's seed",
+            "*:6: cases(pick) uses random numbers that do not come from the course's seed",
         ),
-        ("x=normal(*shape)", "x=normal(shape)", "*:10: normal((5,),): pass sizes as separate"),
+        ("x=normal(*shape)", "x=normal(shape)", "*:9: normal((5,),): pass sizes as separate"),
         (
             "x=normal(*shape)",
             "x=__import__('torch').eye(4, 4, 4)",
-            "*:10: TypeError: eye() received an invalid combination of arguments",
+            "*:9: TypeError: eye() received an invalid combination of arguments",
         ),
         ('("x * factor", "x + f', '("of any shape", "x + f', "there 0 times, between ### BEGIN"),
         ("    return [case", "    [case", "*: TypeError: 'NoneType' object is not iterable"),
@@ -114,19 +111,19 @@ SLIPS = {
 }
 # The same in a course with a find-the-bug exercise; None: no slip.
 SLIPS_OF_BUGS = [
-    (FILE, '"scaled_factor_added"', '"scaled_thrice"', "its bug, scaled_thrice, is not a known"),
-    (FILE, '("torch.mul("', '("torch.mull("', "'torch.mull(' is there 0 times"),
-    (FILE, "points=4", "points=2 + 2", f"{NAME}.py:5: write BUG = find_the_bug("),
-    (FILE, "BUG = find", "BUG = 7\nIT = find", f"{NAME}.py:5: write BUG = find_the_bug("),
-    (FILE, '"scaled",', '"scald",', "there is no scald.py whose tests could judge it"),
-    (FILE, '"torch.mul(", "torch.add("', '"products.reshape(x.shape)", "x"', None),
+    (LESSON, 'like="scaled"', 'like="scald"', "bug_scaled is like scald, which is no exercise of"),
+    (LESSON, 'like="scaled"', "", ":79: a find-the-bug exercise needs both, `like="),
+    (LESSON, "points=4", "", "a find-the-bug exercise needs both, `like="),
+    (LESSON, MARK, "", f"{NAME}: no line of its solution has `### BUG: the wrong line`"),
     (
-        FILE,
-        '"torch.mul(", "torch.add("',
-        '"products.", "scaled(x, factor)  # products."',
-        "and calls",
+        LESSON,
+        "x * factor\n",
+        "x * factor  ### BUG: x\n",
+        "scaled: only find-the-bug exercises have",
     ),
-    (LESSON, "products.reshape(x", "(1 + 1 + 1 - 1 - 1) * products.reshape(x", None),
+    (LESSON, MARK, MARK.replace("entries", "scaled(x, factor)"), "and calls scaled"),
+    (LESSON, LINE, f"    products = (1 + 1 + 1 - 1 - 1) * {OLD}entries, factors)", "at most"),
+    (LESSON, LINE, f"    products = 1 * {OLD}entries, factors)", None),
 ]
 
 

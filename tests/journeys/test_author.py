@@ -24,10 +24,9 @@ def center(x: torch.Tensor, dim: int = 0) -> torch.Tensor:
 # 1. What is the mean of each column of [[1, 2], [3, 6]]?
 # 2. `torch.mean` has an argument that keeps the dimension it averages over.
 '''
-GRADER = '''"""Cases, tests and known mistakes of center."""
+GRADER = '''"""Cases, checks and known mistakes of center."""
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, mistake, normal
+from tensorgrade.author import call, case, check, it, mistake, normal
 
 
 def cases(pick):
@@ -39,17 +38,10 @@ def cases(pick):
     ]
 
 
-@exercise("center", points=3)
-def test_center_columns(attempt):
-    """Without `dim`, the mean of each column becomes 0."""
-    attempt.center.agrees("columns")
-
-
-@exercise("center", points=2)
-def test_center_rows(attempt):
-    """With `dim=1`, the mean of each row becomes 0."""
-    attempt.center.agrees("rows")
-
+CHECKS = [
+    check(3, "Without `dim`, the mean of each column becomes 0.", it.agrees("columns")),
+    check(2, "With `dim=1`, the mean of each row becomes 0.", it.agrees("rows")),
+]
 
 MISTAKES = [
     mistake("one_mean", "One mean is subtracted.", ("x.mean(dim=dim, keepdim=True)", "x.mean()")),

@@ -30,7 +30,7 @@ EXAMPLES = [
     if block["kind"] == "python"
 ]
 LESSON = re.compile(r'# %% exercise="(\w+)"')
-GRADER = re.compile(r'"""Cases, tests and known mistakes of (\w+)')
+GRADER = re.compile(r'"""Cases, checks and known mistakes of (\w+)')
 ATTENTION = "ch1_simplified_attention"
 DAY = 1_790_000_000  # when the sample class submitted: 21 September 2026
 # What differs between two runs: speed, dates, the number of cores.
@@ -137,10 +137,11 @@ def test_the_guides_show_every_command_system_and_format():
 
 
 def test_all_complete_examples_for_authors_build_together(tmp_path):
-    """Write them into a new course: it builds, and its tests notice all mistakes."""
+    """Write them into a new course: it builds, and its checks notice all mistakes."""
     lessons = {found[1]: text for text in EXAMPLES if (found := LESSON.match(text))}
     graders = {found[1]: text for text in EXAMPLES if (found := GRADER.match(text))}
-    assert lessons.keys() == graders.keys() and len(lessons) > 5
+    bugs = {name for name, text in lessons.items() if "### BUG: " in text}
+    assert lessons.keys() - bugs == graders.keys() and bugs and len(lessons) > 5
     (checks,) = (text for text in EXAMPLES if "@signature(" in text)
     course = tmp_path / "course"
     assert cli("new", "course", course).returncode == 0
@@ -204,8 +205,8 @@ def edit(path: Path, body: str) -> None:
     elif body.startswith("        case("):
         start = re.escape(body.split(",")[0])
         text = re.sub(rf"^{start}.*\n", lambda _: body, text, count=1, flags=re.MULTILINE)
-    elif body.startswith("@exercise"):
-        text = text.replace("MISTAKES = [", f"{body}\n\nMISTAKES = [")
+    elif body.startswith("    check("):
+        text = text.replace("]\n\nMISTAKES = [", f"{body}]\n\nMISTAKES = [")
     else:
         text = "".join([*text.splitlines(keepends=True)[:-1], body])
     path.write_text(text, encoding="utf-8")

@@ -30,8 +30,8 @@ def with_parameters(chapter: str, text: str) -> list[str]:
 
     In find-the-bug exercises, every changed name counts.
     """
-    names = [one.name for one in PROJECT.course.chapter(chapter).exercises]
-    asked = {name for name in names if not PROJECT.bug(chapter, name)}
+    exercises = PROJECT.course.chapter(chapter).exercises
+    asked = {one.name for one in exercises if not one.like}
     there = [node for node in ast.parse(text).body if getattr(node, "name", "") in asked]
     return [node.name for node in there if any(map(parameters, functions_of(node)))]
 

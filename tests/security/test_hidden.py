@@ -16,6 +16,7 @@ import torch
 
 from tensorgrade.attempts import attempt, pipeline
 from tensorgrade.attempts.attempt import Attempt
+from tensorgrade.attempts.scoring import run_and_score
 from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, TextFacts
 from tensorgrade.exchange.references import load_references
@@ -155,7 +156,7 @@ def rows(project: Project, judge: Judge, monkeypatch):
             return [say(c, right[id(c)]) if id(c) in right else open_one(c) for c in cases]
 
         tried = hostile(grader.maker, chapter, run)
-        results = grader.collected.results(tried, exercise)
+        results = run_and_score(tried, exercise)
         asked = tried.chapter.exercise(exercise)
         row = pipeline.verdict("eve", asked, tried.exercises[exercise], results)
         told = row.points, row.status, row.message, row.line

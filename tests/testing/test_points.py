@@ -1,4 +1,4 @@
-"""Points are next to the tests; the settings may scale them, and each test keeps its share."""
+"""Points are next to the checks; the settings may scale them, and each check keeps its share."""
 
 import shutil
 
@@ -10,8 +10,8 @@ CHAPTER = "ch1_simplified_attention"
 
 
 @pytest.mark.slow
-def test_points_in_the_settings_scale_those_of_the_tests(tmp_path):
-    """Softmax is worth 12 points, and its tests say 10; only one of 1.5 notices the mistake."""
+def test_points_in_the_settings_scale_those_of_the_checks(tmp_path):
+    """Softmax is worth 12 points, and its checks say 10; only one of 1.5 notices the mistake."""
     for name in ("solutions", "graders", "exercises"):
         (tmp_path / name).symlink_to(ROOT / name)
     config = (ROOT / "course_config.py").read_text(encoding="utf-8")

@@ -72,7 +72,7 @@ def test_the_page_holds_every_exercise_and_no_answer(project, kit):
         lesson = project.solution(chapter.name).read_text(encoding="utf-8")
         cells = re.split(r"^# %%.*?(?: exercise=\"(\w+)\")?$", lesson, flags=re.MULTILINE)
         for name, cell in zip(cells[1::2], cells[2::2], strict=True):
-            if not name or project.bug(chapter.name, name):
+            if not name or chapter.exercise(name).like:
                 continue
             for answer in re.findall(r"### BEGIN SOLUTION\n(.+?)\s*### END", cell, re.DOTALL):
                 assert max(answer.splitlines(), key=len).strip() not in text

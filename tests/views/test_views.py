@@ -36,7 +36,7 @@ def with_mistakes(project, folder, chapter: str, exercise: str, *names: str):
 
 def run(chapter: str, folder) -> str:
     """Return the output of `pytest exercises/` on one chapter, with drawings."""
-    options = ("-q", "--no-plain", f"exercises/test_{chapter}.py", "--attempt", folder)
+    options = ("-q", "--no-plain", f"exercises/{chapter}.py", "--attempt", folder)
     return run_pytest(*options, COLUMNS="80").stdout
 
 

@@ -48,7 +48,7 @@ def build(project: Project, only: Collection[str], pairs: bool, tell: Tell, say:
         return wrong
     course, written = with_hints(project), Files(project, say)
     chapters = chapters_with(course, only)
-    written.write_all(learner_files(project, course, chapters))
+    written.write_all(learner_files(project, course))
     for chapter in chapters:
         written.write_stub(chapter.name, stub_of(project, chapter))
         written.write_all(messages_of(project, chapter))
@@ -219,7 +219,7 @@ def without_pairs(project: Project) -> list[str]:
 
 def solved_stubs(project: Project, chapter: Chapter) -> list[str]:
     """Return a message for each exercise whose stub does not raise NotImplementedError."""
-    names = [e.name for e in chapter.exercises if not project.bug(chapter.name, e.name)]
+    names = [e.name for e in chapter.exercises if not e.like]
     cases = [
         case for name in names for case in recorded_cases(project, chapter.name, name, hidden=False)
     ]

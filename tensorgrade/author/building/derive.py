@@ -9,8 +9,6 @@ from pathlib import Path
 from ...course import Chapter, Course
 from ...judging.course_checks import FILE
 from ...project import Project
-from ..recording.bugs import mistake_given, shown
-from .learner_checks import learner_checks
 from .notebooks import notebook_text
 from .script import Script, read_script, stub_text
 
@@ -23,19 +21,11 @@ def chapters_with(course: Course, only: Collection[str]) -> list[Chapter]:
     return [c for c in course.chapters if not only or any(e.name in only for e in c.exercises)]
 
 
-def learner_files(
-    project: Project, course: Course, chapters: list[Chapter]
-) -> Iterator[tuple[Path, bytes]]:
-    """Yield the learners' description of the course, and their checks of some chapters.
-
-    course: with hints.
-    """
+def learner_files(project: Project, course: Course) -> Iterator[tuple[Path, bytes]]:
+    """Yield the learners' description of the course, and its own checks. course: with hints."""
     yield project.exercises / "course.json", course.public_json().encode()
     if (own := project.graders / FILE).exists():
         yield project.exercises / FILE, own.read_bytes()
-    for chapter in chapters:
-        checks = learner_checks(project, project.course.chapter(chapter.name))
-        yield project.exercises / f"test_{chapter.name}.py", checks.encode()
 
 
 def stub_of(project: Project, chapter: Chapter) -> bytes:
@@ -44,13 +34,9 @@ def stub_of(project: Project, chapter: Chapter) -> bytes:
 
 
 def script_for_learners(project: Project, chapter: Chapter) -> Script:
-    """Return the chapter's source with active exercises only, and with the given code of bugs."""
+    """Return the chapter's source with active exercises only."""
     names = [exercise.name for exercise in chapter.exercises]
-    script = read_script(project.solution(chapter.name)).of(names)
-    bugs = {name: mistake_given(project, chapter.name, name) for name in names}
-    return script.given(
-        {n: shown(script.exercises[n].source, n, bug) for n, bug in bugs.items() if bug}
-    )
+    return read_script(project.solution(chapter.name)).of(names)
 
 
 def with_hints(project: Project) -> Course:
@@ -77,7 +63,7 @@ def handout_files(project: Project, chapter: Chapter) -> Iterator[tuple[Path, by
 
 def checks_of(exercises: Path, chapter: str) -> dict[str, bytes]:
     """Return the files that a chapter's public checks need, by path, without any learner's file."""
-    patterns = ("course.json", FILE, f"test_{chapter}.py", f"references/{chapter}/*")
+    patterns = ("course.json", FILE, f"references/{chapter}/*")
     found = [
         path for pattern in (*patterns, f"given/{chapter}/*.py") for path in exercises.glob(pattern)
     ]

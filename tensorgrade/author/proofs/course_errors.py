@@ -9,36 +9,29 @@ import random
 import traceback
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any, cast
+from types import ModuleType
 
-import pytest
 import torch
 from nbformat import NotebookNode
 
-from ...course import Chapter, CourseError, Exercise
+from ...course import Call, Chapter, CourseError, Exercise
 from ...course_sources import EXERCISE
 from ...exchange.cases import Case
-from ...exchange.references import Seen
 from ...exchange.text import LONGEST_MESSAGE
 from ...grader_files import grader_path, syntax_of
 from ...judging.checked import CheckedExercise
-from ...judging.checks import bind_checks
+from ...judging.checks import ENGINE_CHECKS
 from ...judging.course_checks import CourseChecks, load_checks
-from ...judging.diagnosis import Wrong
-from ...judging.protocols import JudgedAttempt
 from ...project import Project
 from ...recognition.mistakes import EditError, Mistake, make
 from ...recognition.signatures import signature_of
 from ...views.formulas import unknown_commands
 from ..building.derive import chapters_with, with_hints
-from ..building.script import REGION, Script, read_script
+from ..building.script import REGION, Script, given_code, read_script
 from ..reaching import bound_by, reached
-from ..recording.bugs import given_code, mistake_given
 from ..recording.casebook import recorded_cases
 
 FEWEST_HINTS = 2
@@ -142,7 +135,7 @@ def chapter_errors(project: Project, chapter: Chapter, script: Script) -> list[s
     found += [f"{path}: there are hints for {name}, which is not an exercise" for name in strange]
     for exercise in chapter.exercises:
         known = any(exercise.name in mistake.edits for mistake in project.mistakes)
-        known = known or bool(project.bug(chapter.name, exercise.name))
+        known = known or bool(exercise.like)
         said = exercise_errors(exercise, script.exercises.get(exercise.name), known)
         found += [f"{path}: {exercise.name}{one}" for one in said]
     return found
@@ -155,7 +148,7 @@ def exercise_errors(exercise: Exercise, cell: NotebookNode | None, known: bool) 
     if exercise.points <= 0:
         yield " has no points"
     if not known:
-        yield " has no known mistake, so nothing proves that its tests work"
+        yield " has no known mistake, so nothing proves that its checks work"
     body = ast.parse(cell.source).body if cell else []
     definitions = [one for one in body if getattr(one, "name", "") == exercise.name]
     if not definitions:
@@ -164,6 +157,11 @@ def exercise_errors(exercise: Exercise, cell: NotebookNode | None, known: bool) 
         yield " has no docstring"
     if cell and not REGION.search(cell.source):
         yield " has no ### BEGIN SOLUTION … ### END SOLUTION"
+    if cell and bool(exercise.like) != ("given" in cell.metadata):
+        which = (
+            "no line of its solution has" if exercise.like else "only find-the-bug exercises have"
+        )
+        yield f": {which} `### BUG: the wrong line`"
 
 
 def needed_but_off(project: Project, chapter: Chapter, script: Script) -> list[str]:
@@ -184,15 +182,14 @@ class ExerciseFile:
 
     def __init__(self, project: Project, chapter: str, exercise: Exercise, own: CourseChecks):
         self.project, self.chapter, self.exercise, self.own = project, chapter, exercise, own
-        self.path = grader_path(project.graders, chapter, exercise.name)
+        self.path = grader_path(project.graders, chapter, exercise.like or exercise.name)
 
     def errors(self) -> list[str]:
         """Return the problems in the file. If an error ends the checks early, return it as well."""
         found: list[str] = []
         looks: list[Callable[[], Iterator[str]]] = [
             self.wrong_cases,
-            self.wrong_tests,
-            self.missing_groups,
+            self.wrong_checks,
             self.wrong_mistakes,
         ]
         try:
@@ -241,76 +238,43 @@ class ExerciseFile:
         names = (self.chapter, self.exercise.name)
         return {hidden: recorded_cases(self.project, *names, hidden) for hidden in (True, False)}
 
-    def wrong_tests(self) -> Iterator[str]:
-        """Yield sentences about tests that are not written as the engine needs them.
+    def wrong_checks(self) -> Iterator[str]:
+        """Yield a sentence on each call of a check that cannot be made on the exercise's cases."""
+        for check in self.exercise.checks:
+            for call in check.calls:
+                for said in self.wrong_call(call, (True, False) if check.points else (False,)):
+                    yield f"{self.path}:{check.line}: {said}"
 
-        This includes tests that pytest would skip or count more than once, and shares that do not
-        add up.
+    def wrong_call(self, call: Call, sides: tuple[bool, ...]) -> Iterator[str]:
+        """Yield what is wrong with a call: its name, its arguments, or a group without cases.
+
+        sides: True for the graders' cases, False for the learners'.
         """
-        for owner in vars(self.module).values():
-            if inspect.isclass(owner) and owner.__module__ == self.module.__name__:
-                for test in filter(is_marked, vars(owner).values()):
-                    yield f"{self.place(test)}: {test.__name__} must not be in a class"
-        for name, test in vars(self.module).items():
-            own = inspect.isfunction(test) and test.__module__ == self.module.__name__
-            if own and name.startswith("test") and not is_marked(test):
-                yield f"{self.place(test)}: {name} has no marker with the exercise that it grades"
-        for name, test in self.tests.items():
-            if not name.startswith("test"):
-                yield f"{self.place(test)}: {name} is marked, but pytest runs only test_…"
-            if not inspect.getdoc(test):
-                yield f"{self.place(test)}: {name} has no docstring, the line that learners read"
-            if list(inspect.signature(test).parameters) != ["attempt"]:
-                yield f"{self.place(test)}: {name} takes `attempt`, and nothing else"
-            if any(mark.name == "parametrize" for mark in marks_of(test)):
-                yield (
-                    f"{self.place(test)}: the points of {name} would count once for each of its "
-                    "parameters; write a test for each"
-                )
-        shares = sum(map(worth, self.tests.values()))
-        if abs(shares - self.exercise.shares) > 1e-6:
-            yield (
-                f"{self.path}: the tests add up to {shares:g} points, and their markers say "
-                f"{self.exercise.shares:g}. Do two tests have the same name?"
+        checks = ENGINE_CHECKS | self.own.checks | {"answered": CheckedExercise.answered}
+        if call.name not in checks:
+            close = get_close_matches(call.name, checks, 1)
+            yield f"there is no check {call.name}" + (f"; is it {close[0]}?" if close else "")
+            return
+        try:
+            bound = inspect.signature(checks[call.name]).bind(
+                None, *call.arguments, **call.settings
             )
-
-    @property
-    def tests(self) -> dict[str, Callable]:
-        """Return the marked functions by name."""
-        return {name: test for name, test in vars(self.module).items() if is_marked(test)}
-
-    def place(self, function: Callable) -> str:
-        """Return `file:line` of a function."""
-        return f"{self.path}:{inspect.unwrap(function).__code__.co_firstlineno}"
-
-    def missing_groups(self) -> Iterator[str]:
-        """Yield a sentence on each group of cases that a test uses but graders or learners lack."""
-        for name, test in self.tests.items():
-            for_learners = any(mark.kwargs.get("learners_only") for mark in marks_of(test))
-            mine = (False,) if for_learners else (True, False)
-            for group in dict.fromkeys(self.asked_by(test)):
-                for hidden in mine:
-                    if group not in {case.group for case in self.cases[hidden]}:
-                        who = "graders" if hidden else "learners"
-                        yield (
-                            f"{self.place(test)}: {name} asks for cases in the group {group!r}, "
-                            f"and {who} have none"
-                        )
-
-    def asked_by(self, test: Callable) -> list[str]:
-        """Return the groups of cases that a test uses."""
-        asked = Asked(self.exercise.name, self.own)
-        with suppress(Wrong):  # raised because there is nothing to judge
-            test(OneExercise(**{self.exercise.name: asked}))
-        return asked.groups
+        except TypeError as error:
+            yield f"{call.name}: {error}"
+            return
+        bound.apply_defaults()
+        for group in (bound.arguments.get("group"), *bound.arguments.get("groups", ())):
+            for hidden in sides if group else ():
+                if group not in {case.group for case in self.cases[hidden]}:
+                    who = "graders" if hidden else "learners"
+                    yield f"{call.name} asks for cases in the group {group!r}, and {who} have none"
 
     def wrong_mistakes(self) -> Iterator[str]:
         """Yield sentences about edits that do not fit."""
         source = self.project.solution(self.chapter).read_text(encoding="utf-8")
         mistakes = [m for m in self.project.mistakes if self.exercise.name in m.edits]
-        if bug := mistake_given(self.project, self.chapter, self.exercise.name):
-            given_code(self.project, self.chapter, self.exercise.name, bug)
-            mistakes.append(bug)
+        if self.exercise.like:
+            given_code(self.project.solution(self.chapter), self.exercise.name)
         for one in mistakes:
             for said in self.wrong_with(one, source):
                 yield place_of_mistake(self.project, one.name) + said
@@ -326,50 +290,3 @@ class ExerciseFile:
 def chance() -> tuple:
     """Return the states of torch's and Python's random generators, which change with each draw."""
     return torch.get_rng_state().tolist(), random.getstate()
-
-
-class OneExercise(SimpleNamespace):
-    """A substitute for an attempt. A test may use only the exercise that it judges."""
-
-    def __getattr__(self, name: str) -> Any:
-        (own,) = vars(self)
-        raise AttributeError(f"{name} is not the exercise {own}, which the test judges")
-
-
-class Asked(CheckedExercise):
-    """A substitute for an exercise that records the groups of cases that its tests ask for.
-
-    own: the course's checks.
-    """
-
-    def __init__(self, name: str, own: CourseChecks):
-        self.name = name
-        self.groups: list[str] = []
-        self.seen: list[Seen] = []
-        self.attempt = cast(JudgedAttempt, SimpleNamespace(names={}))  # no text
-        bind_checks(self, own.checks)
-
-    def __getattr__(self, name: str) -> Any:
-        close = get_close_matches(name, dir(self), 1)
-        meant = f"; is it {close[0]}?" if close else ""
-        raise AttributeError(f"there is no check {name}{meant}")
-
-    def group(self, group: str) -> list:
-        """Record the group and return no cases, so that there is nothing to judge."""
-        self.groups.append(group)
-        return []
-
-
-def marks_of(function: object) -> list[pytest.Mark]:
-    """Return the pytest markers of a function."""
-    return list(getattr(function, "pytestmark", ()))
-
-
-def is_marked(function: object) -> bool:
-    """Return True if the object is a test with a marker for the exercise that it judges."""
-    return any(mark.name == "exercise" for mark in marks_of(function))
-
-
-def worth(test: Callable) -> float:
-    """Return the points in a test's marker."""
-    return sum(mark.kwargs.get("points", 0) for mark in marks_of(test) if mark.name == "exercise")

@@ -16,11 +16,11 @@ from ...attempts.attempt import Attempt
 from ...attempts.points import LEAST, MOST, sums
 from ...attempts.recognized import mistakes as mistakes_of
 from ...attempts.results import CheckResult
+from ...attempts.scoring import run_and_score
 from ...processes import side_by_side
 from ...project import Project
 from ...recognition.mistakes import Mistake
 from ...sandbox.processes import ENVIRONMENT
-from ...testing.collected import CollectedTests
 from .made_attempts import MadeAttempts
 
 NO_COMPILER = "TORCHDYNAMO_DISABLE"
@@ -94,25 +94,25 @@ def names_of_right_answers(made: MadeAttempts, chapter: str, folder: Path) -> tu
         for name, attempt, exercises in right_attempts(made, chapter, folder):
             attempt.run(exercises)
             parts += [
-                (name, exercise, mistakes_of(getattr(attempt, exercise))) for exercise in exercises
+                (name, exercise, mistakes_of(attempt.exercises[exercise])) for exercise in exercises
             ]
     return len(parts), [f"{name}: {exercise}: {found}" for name, exercise, found in parts if found]
 
 
 class Bench:
-    """The tests of one folder, and the factory of the attempts that they judge."""
+    """The factory of the attempts that the checks of one folder judge."""
 
     def __init__(self, project: Project, tests: Path):
-        self.collected, self.made = CollectedTests(tests), MadeAttempts(project, tests)
+        self.made = MadeAttempts(project, tests)
 
     def try_out(self, chapter: str, exercise: str, mistake: Mistake) -> Trial:
         """Make a mistake and return whether it is caught and which names it gets."""
         attempt = self.made.wrong(chapter, exercise, [mistake])
         if not attempt.references.hidden:
             attempt.public = lambda: None  # no references, so no search for the wrong line
-        results = self.collected.results(attempt, exercise)
+        results = run_and_score(attempt, exercise)
         caught = not all(result.passed for result in results)
-        named = mistakes_of(getattr(attempt, exercise))
+        named = mistakes_of(attempt.exercises[exercise])
         hidden = attempt.references.hidden
         return Trial(exercise, mistake.name, hidden, caught, named, *costs(results))
 

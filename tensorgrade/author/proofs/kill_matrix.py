@@ -1,7 +1,6 @@
-"""The kill matrix: every known mistake against every hidden test of its exercise.
+"""The kill matrix: every known mistake against every check of its exercise on hidden cases.
 
-It proves the graders. A mistake that no test notices would earn full points. A test that notices no
-mistake gives its points away.
+It proves the graders: a mistake that no check notices would earn full points.
 """
 
 import warnings
@@ -11,41 +10,37 @@ from pathlib import Path
 import torch
 
 from ...attempts.results import CheckResult
+from ...attempts.scoring import run_and_score
 from ...judging.diagnosis import NO_RESULT
 from ...processes import side_by_side
 from ...project import Project
-from ...testing.collected import CollectedTests
 from ...views.words import plural
-from ..recording.bugs import mistake_given
 from .made_attempts import MadeAttempts
 
 SURVIVED, JUDGED, BROKEN = "", "●", "○"
 
 
 @dataclass(frozen=True)
-class HiddenTest:
-    """A test's name, and True if it is marked as a guard."""
-
-    name: str
-    guard: bool
-
-
-@dataclass(frozen=True)
 class ExerciseMatrix:
     """The matrix of one exercise.
 
-    rows: for each mistake, one of SURVIVED, JUDGED and BROKEN for each test. borrowed: True if its
-    tests belong to another exercise, whose matrix proves them.
+    checks: their sentences. rows: for each mistake, one of SURVIVED, JUDGED and BROKEN for each
+    check.
     """
 
     exercise: str
-    tests: tuple[HiddenTest, ...]
+    checks: tuple[str, ...]
     rows: dict[str, tuple[str, ...]]
-    borrowed: bool = False
 
-    def kills(self, column: int) -> int:
-        """Return the number of mistakes that the test in this column judges wrong."""
-        return sum(row[column] == JUDGED for row in self.rows.values())
+    @property
+    def idle(self) -> list[str]:
+        """Return the checks that judge no mistake wrong."""
+        rows = self.rows.values()
+        return [
+            says
+            for column, says in enumerate(self.checks)
+            if all(row[column] != JUDGED for row in rows)
+        ]
 
 
 def kill_matrix(project: Project) -> list[ExerciseMatrix]:
@@ -64,27 +59,23 @@ def chapter_matrix(root: str, chapter: str) -> list[ExerciseMatrix]:
     """Return the matrices of one chapter's exercises, on one thread."""
     torch.set_num_threads(1)
     project = Project(Path(root))
-    collected, made = CollectedTests(project.graders), MadeAttempts(project, project.graders)
-    exercises = project.course.chapter(chapter).exercises
-    return [exercise_matrix(project, collected, made, chapter, e.name) for e in exercises]
+    made = MadeAttempts(project, project.graders)
+    exercises = [one for one in project.course.chapter(chapter).exercises if not one.like]
+    return [exercise_matrix(made, chapter, exercise.name) for exercise in exercises]
 
 
-def exercise_matrix(
-    project: Project, collected: CollectedTests, made: MadeAttempts, chapter: str, exercise: str
-) -> ExerciseMatrix:
-    """Run every mistake of one exercise against each of its hidden tests."""
-    rows, bug = {}, mistake_given(project, chapter, exercise)
-    for mistake in [*project.mistakes, *([bug] if bug else [])]:
-        if exercise in mistake.edits:
-            attempt = made.wrong(chapter, exercise, [mistake])
-            rows[mistake.name] = tuple(map(mark, collected.results(attempt, exercise)))
-    found = collected.of(chapter, exercise)
-    tests = tuple(HiddenTest(test.name, test.guard) for test in found)
-    return ExerciseMatrix(exercise, tests, rows, borrowed=bug is not None)
+def exercise_matrix(made: MadeAttempts, chapter: str, exercise: str) -> ExerciseMatrix:
+    """Run every mistake of one exercise against each of its checks."""
+    rows = {}
+    for mistake in [one for one in made.project.mistakes if exercise in one.edits]:
+        attempt = made.wrong(chapter, exercise, [mistake])
+        rows[mistake.name] = tuple(map(mark, run_and_score(attempt, exercise)))
+    checks = made.right(chapter).exercises[exercise].checks
+    return ExerciseMatrix(exercise, tuple(check.says for check in checks), rows)
 
 
 def mark(result: CheckResult) -> str:
-    """Return SURVIVED if the test passed, BROKEN if it got no result to judge, or else JUDGED."""
+    """Return SURVIVED if the check passed, BROKEN if it got no result to judge, or else JUDGED."""
     if result.passed:
         return SURVIVED
     finding = result.finding
@@ -92,33 +83,18 @@ def mark(result: CheckResult) -> str:
 
 
 def unproved(matrices: list[ExerciseMatrix]) -> list[str]:
-    """Return a sentence for each unnoticed mistake, idle test, and guard that notices a mistake."""
-    gaps: list[str] = []
-    for matrix in matrices:
-        survivors = [name for name, row in matrix.rows.items() if not any(row)]
-        gaps += [f"{matrix.exercise}: no hidden test notices {name}" for name in survivors]
-        gaps += idle_tests(matrix)
-    return gaps
-
-
-def idle_tests(matrix: ExerciseMatrix) -> list[str]:
-    """Return a sentence for each test that judges no mistake wrong, and each guard that does."""
-    found: list[str] = []
-    for column, test in enumerate(() if matrix.borrowed else matrix.tests):
-        kills = matrix.kills(column)
-        if not kills and not test.guard:
-            found.append(f"{test.name} notices no mistake; add one, or mark the test guard=True")
-        if kills and test.guard:
-            names = [name for name, row in matrix.rows.items() if row[column] == JUDGED]
-            told = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
-            noticed = f"{plural(kills, 'mistake')} of {matrix.exercise} ({told})"
-            found.append(f"{test.name} is marked as a guard but notices {noticed}")
-    return found
+    """Return a sentence for each mistake that no check notices."""
+    return [
+        f"{matrix.exercise}: no check notices {name}"
+        for matrix in matrices
+        for name, row in matrix.rows.items()
+        if not any(row)
+    ]
 
 
 def totals(matrices: list[ExerciseMatrix]) -> str:
-    """Return the numbers of mistakes, of hidden tests and of guards."""
+    """Return the numbers of mistakes and of checks, and the checks that notice no mistake."""
     mistakes = plural(sum(len(matrix.rows) for matrix in matrices), "mistake")
-    tests = [test for matrix in matrices for test in matrix.tests]
-    guards = plural(sum(test.guard for test in tests), "guard")
-    return f"{mistakes}, {plural(len(tests), 'hidden test')} ({guards})"
+    checks = plural(sum(len(matrix.checks) for matrix in matrices), "check")
+    idle = [f"{one.exercise} notices no mistake: {says}" for one in matrices for says in one.idle]
+    return "\n".join([f"{mistakes}, {checks} on hidden cases", *idle])

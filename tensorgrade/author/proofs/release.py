@@ -1,4 +1,4 @@
-"""Proofs of a release: the solutions pass their own tests, and bugs are graded as expected."""
+"""Proofs of a release: the solutions pass their own checks, and bugs are graded as expected."""
 
 import re
 import subprocess
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from ...attempts.pipeline import verdict
 from ...attempts.points import SMALL
+from ...attempts.scoring import run_and_score
 from ...attempts.verdict import Status
 from ...course import Chapter, Exercise
 from ...project import Project
 from ...recognition.mistakes import place_of
-from ...testing.collected import CollectedTests
 from ..building.building import without_pairs
-from ..recording.bugs import given_code, mistake_given
+from ..building.script import given_code
 from .made_attempts import MadeAttempts
 
 
@@ -27,7 +27,7 @@ def unproved_release(project: Project) -> list[str]:
 
 
 def failing_solutions(project: Project) -> list[str]:
-    """Return a message if the solutions fail the hidden tests or the learner's own checks."""
+    """Return a message if the solutions fail the hidden checks or the learner's own checks."""
     command = [
         sys.executable,
         "-m",
@@ -48,31 +48,27 @@ def unproved_bugs(project: Project) -> Iterator[str]:
         (chapter, exercise)
         for chapter in project.course.chapters
         for exercise in chapter.exercises
-        if project.bug(chapter.name, exercise.name)
+        if exercise.like
     ]
     for tests in (project.graders, project.exercises) if asked else ():
-        collected, made = CollectedTests(tests), MadeAttempts(project, tests)
+        made = MadeAttempts(project, tests)
         for chapter, exercise in asked:
-            for said in judged_otherwise(collected, made, chapter, exercise):
+            for said in judged_otherwise(made, chapter, exercise):
                 yield f"{tests.name}: {said}"
 
 
-def judged_otherwise(
-    collected: CollectedTests, made: MadeAttempts, chapter: Chapter, exercise: Exercise
-) -> Iterator[str]:
+def judged_otherwise(made: MadeAttempts, chapter: Chapter, exercise: Exercise) -> Iterator[str]:
     """Yield a sentence for each wrong verdict on code with a bug: as given, fixed or rewritten."""
     name, most, right = exercise.name, exercise.points, made.source(chapter.name)
-    anew = rewritten(made.project, right, chapter.name, name)
-    mistake = mistake_given(made.project, chapter.name, name)
-    assert mistake is not None, "others are not given with a bug"
-    given = given_code(made.project, chapter.name, name, mistake)
+    anew = rewritten(right, exercise)
+    given = given_code(made.project.solution(chapter.name), name)
     for how, source, status, points in (
         ("as it is given", given, Status.NOT_ATTEMPTED, 0.0),
         ("repaired", right, Status.PASSED, most),
         ("rewritten", anew, Status.PARTIAL, most * (1 - SMALL)),
     ):
         attempt = made.attempt(chapter.name, source, {name: given})
-        results = collected.results(attempt, name)
+        results = run_and_score(attempt, name)
         got = verdict("", exercise, attempt.exercises[name], results)
         if (got.status, got.points) != (status, points):
             yield (
@@ -81,13 +77,11 @@ def judged_otherwise(
             )
 
 
-def rewritten(project: Project, text: str, chapter: str, name: str) -> str:
+def rewritten(text: str, exercise: Exercise) -> str:
     """Return a solution in which a find-the-bug exercise is rewritten instead of fixed.
 
-    The new definition is a copy of the exercise whose tests judge it.
+    The new definition is a copy of the exercise whose checks judge it.
     """
-    bug = project.bug(chapter, name)
-    assert bug is not None, "others are not given with a bug"
-    first, last = place_of(text, bug.of)
+    first, last = place_of(text, exercise.like)
     definition = "\n".join(text.splitlines()[first:last])
-    return f"{text}\n\n" + re.sub(rf"\b{bug.of}\b", name, definition) + "\n"
+    return f"{text}\n\n" + re.sub(rf"\b{exercise.like}\b", exercise.name, definition) + "\n"

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from ...project import Project
 from ...recognition.mistakes import EditError, make, place_of
-from ..building.script import read_script, without_solutions
-from ..recording.bugs import MARKS
+from ..building.script import MARKS, read_script, without_solutions
 
 HEADER = (
     "# An invented learner of the sample class, generated from solutions and known mistakes.\n\n"

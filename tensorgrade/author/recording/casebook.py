@@ -1,11 +1,15 @@
-"""Cases of an exercise: written once as data, and drawn twice, for learners and for graders."""
+"""Cases and checks of an exercise, as data. Cases are drawn twice: for learners and for graders."""
 
-from dataclasses import dataclass, field
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, TypeVar
 
 import torch
 
+from ...course import Call, Check, CourseError
 from ...exchange.cases import Case, record
 from ...project import Project
 from ...runner.step import Step
@@ -57,6 +61,42 @@ def shown(name: str, *steps: Step, **settings: Any) -> WrittenCase:
     return WrittenCase(name, steps, torch.float32, settings | {"shown": True})
 
 
+def check(points: float, says: str, *calls: Call) -> Check:
+    """Return a check of the exercise: its points, the sentence for learners, and what must hold.
+
+    A check that is worth 0 points is for learners only; their exercise is done only when it passes.
+
+        check(2.5, "It runs along the `dim` that is passed in.", it.agrees("dim"))
+
+    Raise CourseError if a value cannot be part of a check.
+    """
+    if isinstance(points, bool) or not isinstance(points, int | float) or not points >= 0:
+        raise CourseError(f"a check is worth {points!r} points; give it a number, 0 or more")
+    if not isinstance(says, str) or not says.strip():
+        raise CourseError("a check has no sentence, the line that learners read")
+    if not calls or not all(isinstance(one, Call) for one in calls):
+        raise CourseError(f'{says!r} checks nothing; write what must hold, as it.agrees("values")')
+    try:
+        json.dumps([[one.arguments, one.settings] for one in calls])
+    except TypeError as error:
+        raise CourseError(
+            f"{says!r} has an argument that course.json cannot hold: {error}"
+        ) from None
+    return Check(points, says, calls, sys._getframe(1).f_lineno)
+
+
+class It:
+    """The exercise in a check. It records calls by name: `it.agrees("values")`."""
+
+    def __getattr__(self, name: str) -> Callable[..., Call]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return lambda *arguments, **settings: Call(name, arguments, settings)
+
+
+it = It()
+
+
 @dataclass(frozen=True)
 class Pick:
     """The choice of sizes, so that learners never see the shapes of hidden cases.
@@ -93,4 +133,11 @@ def drawn_cases(project: Project, chapter: str, exercise: str, hidden: bool) -> 
     seed = (project.course.seed if hidden else None) or PUBLIC_SEED
     written = project.grader(chapter, exercise).cases(Pick(hidden, seed))
     kept = [one for one in written if not (hidden and one.settings.get("shown"))]
-    return [one.recorded(exercise, seed, hidden) for one in kept]
+    like = project.course.chapter(chapter).exercise(exercise).like
+    return [about(one.recorded(exercise, seed, hidden), exercise, like) for one in kept]
+
+
+def about(case: Case, exercise: str, like: str) -> Case:
+    """Return a case whose steps name an exercise, in place of the one whose cases it uses."""
+    steps = (replace(one, name=exercise) if one.name == like else one for one in case.steps)
+    return replace(case, steps=tuple(steps)) if like else case

@@ -20,7 +20,7 @@ from ...grader_files import parsed, text_in
 from ...judging.course_checks import FILE
 from ...project import Project
 from ...runner.wire import pack
-from .bugs import bug_of
+from ..building.script import bugs_of
 from .pairs_files import pairs_path
 from .references import Recording, recordings_of
 
@@ -45,7 +45,7 @@ def texts_of(recording: Recording) -> Iterator[str]:
     project, chapter, name = recording.project, recording.chapter, recording.exercise
     yield code_in(project.solution(chapter))
     yield repr([(one.name, one.edits[name]) for one in recording.mistakes.values()])
-    yield repr(bug_of(project, chapter, name))
+    yield repr(bugs_of(project, chapter, name))
     for path in sorted((project.exercises / "given" / chapter).glob("*.py")):
         yield f"{path.name} {code_in(path)}"
     if any(case.signature in recording.own for case in recording.cases):

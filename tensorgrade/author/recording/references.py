@@ -24,7 +24,7 @@ from ...recognition.mistakes import EditError, Mistake, make, place_of
 from ...recognition.signatures import UNSEEN, Signature, imprint
 from ...runner.serve import seconds
 from ...sources.program import Program, Source
-from .bugs import bug_of
+from ..building.script import bugs_of
 from .casebook import recorded_cases
 
 Names = tuple[str, ...]  # a version of an exercise: the names of its mistakes
@@ -76,7 +76,7 @@ def build_references(project: Project, chapter: str, exercise: str, hidden: bool
             raise CourseError(f"{case.exercise}, case {case.name}: {problem}")
     entries = tuple(zip(cases, seen, strict=True))
     traces = {} if hidden else traces_of(project, chapter, exercise, source, cases)
-    return References(chapter, hidden, entries, traces, bug_of(project, chapter, exercise))
+    return References(chapter, hidden, entries, traces, bugs_of(project, chapter, exercise))
 
 
 def failure(case: Case, error: CaughtError) -> str:
@@ -99,7 +99,9 @@ def traces_of(
 
     The result is empty for a find-the-bug exercise.
     """
-    if project.bug(chapter, exercise):  # the point of divergence is what learners are asked to find
+    if (
+        project.course.chapter(chapter).exercise(exercise).like
+    ):  # the point of divergence is what learners are asked to find
         return {}
     # Stages are useful for a case that is one call, judged by its values.
     told = [case for case in cases if len(case.calls) == 1 and case.has_right_values]

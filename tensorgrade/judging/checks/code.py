@@ -12,10 +12,10 @@ from ..result_names import result_name
 
 
 @check
-def avoids(exercise: CheckedExercise, group: str, calls: set[str], problem: str) -> None:
+def avoids(exercise: CheckedExercise, group: str, calls: Collection[str], problem: str) -> None:
     """Check that a watched call used none of these operations."""
     for case, _, observed in exercise.answered(group):
-        if observed.uses(calls):
+        if observed.uses(set(calls)):
             names = frozenset(name.removeprefix("call:") for name in calls)
             exercise.wrong("fact", problem, case=case, forbidden=names)
 

@@ -13,6 +13,7 @@ from itertools import chain, islice
 
 from ...attempts.attempt import Attempt
 from ...attempts.results import State, state_of
+from ...attempts.scoring import run_and_score
 from ...course import CourseError
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
@@ -134,7 +135,7 @@ class Workshop:
         """Run the checks of one exercise on a version of the chapter."""
         attempt = self.attempt(chapter, text)
         try:
-            return group(self.checker.collected.results(attempt, exercise))
+            return group(run_and_score(attempt, exercise))
         finally:
             attempt.lab.close()
 

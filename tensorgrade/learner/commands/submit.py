@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ...attempts.results import State, state_of
+from ...attempts.scoring import run_and_score
 from ...course import Chapter, CourseError
 from ...sources.submitted_files import SubmittedFiles
 from ...views.points import earned, standing
@@ -129,7 +130,7 @@ def checks(checker: Checker, chapter: str, path: Path) -> Results:
     submitted_files = SubmittedFiles("you", chapter, path.name, path.read_bytes())
     attempt = checker.maker.attempt_from_source(chapter, submitted_files)
     try:
-        return group(checker.collected.results(attempt))
+        return group(run_and_score(attempt))
     finally:
         attempt.lab.close()
 

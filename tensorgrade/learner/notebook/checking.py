@@ -11,6 +11,7 @@ import torch
 
 from ...attempts.maker import AttemptMaker
 from ...attempts.results import CheckResult, State, first_failure, state_of
+from ...attempts.scoring import results_on
 from ...attempts.setup import Setup
 from ...course import CourseError, Exercise
 from ...judging.diagnosis import Finding
@@ -18,8 +19,6 @@ from ...runner.reading import Cell, extract
 from ...runner.source import Source
 from ...runner.syntax import bound_by
 from ...sandbox.own_code import own_forks
-from ...testing.collected import CollectedTests
-from ...testing.settling import results_on
 from ...views.note import Note
 from ...views.points import earned
 from ...views.summary import OF_THE_TEST
@@ -90,23 +89,16 @@ def check(exercises: Path, name: str, source: Source) -> Checked:
     maker.unlocked = own_forks(maker.course.limits, functools.partial(as_in_grading, Path.cwd()))
     chapter, exercise = maker.course.exercise(name)
     attempt = maker.attempt_from_source(chapter.name, source)
-    tests = tests_in(exercises)
     try:
         with torch.random.fork_rng(devices=[]):  # the given code of an exercise may run here
             attempt.run([name])
             begins = next(iter(attempt.exercises[name].own_lines), (None,))[0]
-            found = Checked(exercise, results_on(attempt, name, tests), begins)
+            found = Checked(exercise, results_on(attempt, name), begins)
             if found.note:
                 found.note.sections  # noqa: B018 - runs the code again, while there is a process
         return found
     finally:
         attempt.lab.close()
-
-
-@functools.lru_cache(maxsize=2)
-def tests_in(exercises: Path) -> CollectedTests:
-    """Return the tests of a folder, collected once for all checks of a notebook."""
-    return CollectedTests(exercises)
 
 
 def as_in_grading(folder: Path) -> None:

@@ -13,6 +13,7 @@ from ...attempts.attempt import Attempt
 from ...attempts.lab import Lab
 from ...attempts.maker import AttemptMaker
 from ...attempts.results import CheckResult, Results
+from ...attempts.scoring import run_and_score
 from ...attempts.setup import Setup
 from ...course import Course, Limits
 from ...history import remember
@@ -20,7 +21,6 @@ from ...judging.diagnosis import Kind
 from ...runner.facts import parts
 from ...sandbox.own_code import fork_server
 from ...sandbox.processes import ForkServer
-from ...testing.collected import CollectedTests
 from ...views.summary import State, group, left_out, state_of
 
 PATIENCE = 3.0  # time limit in seconds for loading a file, and for each call
@@ -138,7 +138,7 @@ def cut_short(checks: list[CheckResult]) -> bool:
 
 
 class Checker:
-    """The tests of a folder, kept in memory. `folder` holds the learner's files."""
+    """The checks of a course, kept in memory. `folder` holds the learner's files."""
 
     def __init__(self, tests: Path, folder: Path):
         torch.set_num_threads(1)
@@ -146,7 +146,6 @@ class Checker:
         self.course = self.maker.course
         self.maker.warm_up()  # before this process has threads, which make forking unsafe
         self.before: dict[str, tuple[Pieces, Results]] = {}  # by chapter: the last check
-        self.collected = CollectedTests(tests)
 
     def path(self, chapter: str) -> Path:
         """Return the path of the learner's file for a chapter."""
@@ -163,9 +162,9 @@ class Checker:
             known = self.still_known(attempt, now)
             left = [name for name in attempt.exercises if name not in known]
             left = left or list(attempt.exercises)[:1]  # the file may fail to load by now
-            checked = group(self.collected.results(attempt, *left))
+            checked = group(run_and_score(attempt, *left))
             self.before[chapter] = now, known | checked
-            remember(self.collected.folder, self.folder, known | checked)
+            remember(self.maker.tests, self.folder, known | checked)
             return known | checked, left_out(attempt)
         finally:
             attempt.lab.close()

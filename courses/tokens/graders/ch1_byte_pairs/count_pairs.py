@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise count_pairs."""
+"""Cases, checks and known mistakes of the exercise count_pairs."""
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, mistake, shown
+from tensorgrade.author import call, case, check, it, mistake, shown
 
 from ..texts import some_ids
 
@@ -20,29 +19,12 @@ def cases(pick):
     ]
 
 
-@exercise("count_pairs", points=4)
-def test_count_pairs_values(attempt):
-    """Each pair of neighbours, with its number of occurrences."""
-    attempt.count_pairs.agrees("values")
-
-
-@exercise("count_pairs", points=2)
-def test_count_pairs_overlap(attempt):
-    """Overlapping pairs are counted separately."""
-    attempt.count_pairs.agrees("overlap")
-
-
-@exercise("count_pairs", points=1)
-def test_count_pairs_short(attempt):
-    """A list with one id or none has no pairs, and raises no error."""
-    attempt.count_pairs.agrees("short")
-
-
-@exercise("count_pairs", points=1)
-def test_count_pairs_order(attempt):
-    """Pairs are in the order of their first occurrence."""
-    attempt.count_pairs.keeps_order("values")
-
+CHECKS = [
+    check(4, "Each pair of neighbours, with its number of occurrences.", it.agrees("values")),
+    check(2, "Overlapping pairs are counted separately.", it.agrees("overlap")),
+    check(1, "A list with one id or none has no pairs, and raises no error.", it.agrees("short")),
+    check(1, "Pairs are in the order of their first occurrence.", it.keeps_order("values")),
+]
 
 MISTAKES = [
     mistake(

@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise decode."""
+"""Cases, checks and known mistakes of the exercise decode."""
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, mistake, shown
+from tensorgrade.author import call, case, check, it, mistake, shown
 
 from ..texts import some_merges, some_text
 
@@ -28,35 +27,19 @@ def cases(pick):
     ]
 
 
-@exercise("decode", points=4)
-def test_decode_values(attempt):
-    """The text of the ids, whatever they were merged from."""
-    attempt.decode.agrees("values")
-
-
-@exercise("decode", points=2)
-def test_decode_bytes(attempt):
-    """Bytes are joined first and decoded as UTF-8 afterwards."""
-    attempt.decode.agrees("bytes")
-
-
-@exercise("decode", points=1)
-def test_decode_halves(attempt):
-    """An incomplete letter becomes the replacement character and raises no error."""
-    attempt.decode.agrees("halves")
-
-
-@exercise("decode", points=1)
-def test_decode_short(attempt):
-    """An empty list gives an empty text."""
-    attempt.decode.agrees("short")
-
-
-@exercise("decode", points=2)
-def test_decode_strange(attempt):
-    """An unknown id raises an error."""
-    attempt.decode.refuses("strange", "an unknown id raises no error")
-
+CHECKS = [
+    check(4, "The text of the ids, whatever they were merged from.", it.agrees("values")),
+    check(2, "Bytes are joined first and decoded as UTF-8 afterwards.", it.agrees("bytes")),
+    check(
+        1,
+        "An incomplete letter becomes the replacement character and raises no error.",
+        it.agrees("halves"),
+    ),
+    check(1, "An empty list gives an empty text.", it.agrees("short")),
+    check(
+        2, "An unknown id raises an error.", it.refuses("strange", "an unknown id raises no error")
+    ),
+]
 
 MISTAKES = [
     mistake(

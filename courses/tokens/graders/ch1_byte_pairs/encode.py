@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise encode."""
+"""Cases, checks and known mistakes of the exercise encode."""
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, mistake, shown
+from tensorgrade.author import call, case, check, it, mistake, shown
 
 from ..texts import some_merges, some_text
 
@@ -31,35 +30,17 @@ def cases(pick):
     ]
 
 
-@exercise("encode", points=4)
-def test_encode_values(attempt):
-    """The bytes of a text, with all merges applied."""
-    attempt.encode.agrees("values")
-
-
-@exercise("encode", points=2)
-def test_encode_order(attempt):
-    """Merges are applied in the order in which they were learned, each once."""
-    attempt.encode.agrees("order")
-
-
-@exercise("encode", points=1)
-def test_encode_bytes(attempt):
-    """A letter that UTF-8 writes in two bytes begins as two ids."""
-    attempt.encode.agrees("bytes")
-
-
-@exercise("encode", points=1)
-def test_encode_short(attempt):
-    """Without merges the ids are the bytes; an empty text has no ids."""
-    attempt.encode.agrees("short")
-
-
-@exercise("encode", points=1, guard=True)
-def test_encode_inputs(attempt):
-    """The merges that are passed in stay unchanged."""
-    attempt.encode.keeps_inputs("values")
-
+CHECKS = [
+    check(4, "The bytes of a text, with all merges applied.", it.agrees("values")),
+    check(
+        2,
+        "Merges are applied in the order in which they were learned, each once.",
+        it.agrees("order"),
+    ),
+    check(1, "A letter that UTF-8 writes in two bytes begins as two ids.", it.agrees("bytes")),
+    check(1, "Without merges the ids are the bytes; an empty text has no ids.", it.agrees("short")),
+    check(1, "The merges that are passed in stay unchanged.", it.keeps_inputs("values")),
+]
 
 MISTAKES = [
     mistake(

@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise merge_pair."""
+"""Cases, checks and known mistakes of the exercise merge_pair."""
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, mistake, shown
+from tensorgrade.author import call, case, check, it, mistake, shown
 
 from ..texts import some_ids
 
@@ -28,29 +27,16 @@ def cases(pick):
     ]
 
 
-@exercise("merge_pair", points=4)
-def test_merge_pair_values(attempt):
-    """The new id replaces each pair, and all other ids stay."""
-    attempt.merge_pair.agrees("values")
-
-
-@exercise("merge_pair", points=2)
-def test_merge_pair_runs(attempt):
-    """In a run of one id, pairs are merged from the left, and no id is used twice."""
-    attempt.merge_pair.agrees("runs")
-
-
-@exercise("merge_pair", points=1)
-def test_merge_pair_short(attempt):
-    """Without the pair, nothing changes."""
-    attempt.merge_pair.agrees("short")
-
-
-@exercise("merge_pair", points=1)
-def test_merge_pair_inputs(attempt):
-    """The list that is passed in stays unchanged."""
-    attempt.merge_pair.keeps_inputs("values", "runs")
-
+CHECKS = [
+    check(4, "The new id replaces each pair, and all other ids stay.", it.agrees("values")),
+    check(
+        2,
+        "In a run of one id, pairs are merged from the left, and no id is used twice.",
+        it.agrees("runs"),
+    ),
+    check(1, "Without the pair, nothing changes.", it.agrees("short")),
+    check(1, "The list that is passed in stays unchanged.", it.keeps_inputs("values", "runs")),
+]
 
 MISTAKES = [
     mistake(

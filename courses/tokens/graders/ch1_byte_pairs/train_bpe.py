@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise train_bpe."""
+"""Cases, checks and known mistakes of the exercise train_bpe."""
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, mistake, shown
+from tensorgrade.author import call, case, check, it, mistake, shown
 
 from ..texts import some_text
 
@@ -24,29 +23,12 @@ def cases(pick):
     ]
 
 
-@exercise("train_bpe", points=6)
-def test_train_bpe_values(attempt):
-    """The merges of a text, with the id of each one."""
-    attempt.train_bpe.agrees("values")
-
-
-@exercise("train_bpe", points=2)
-def test_train_bpe_bytes(attempt):
-    """A letter that UTF-8 writes in two bytes begins as two ids."""
-    attempt.train_bpe.agrees("bytes")
-
-
-@exercise("train_bpe", points=2)
-def test_train_bpe_ties(attempt):
-    """Of equally frequent pairs, the one that occurs first is merged."""
-    attempt.train_bpe.agrees("ties")
-
-
-@exercise("train_bpe", points=2)
-def test_train_bpe_early(attempt):
-    """It stops early if no pair occurs twice."""
-    attempt.train_bpe.agrees("early")
-
+CHECKS = [
+    check(6, "The merges of a text, with the id of each one.", it.agrees("values")),
+    check(2, "A letter that UTF-8 writes in two bytes begins as two ids.", it.agrees("bytes")),
+    check(2, "Of equally frequent pairs, the one that occurs first is merged.", it.agrees("ties")),
+    check(2, "It stops early if no pair occurs twice.", it.agrees("early")),
+]
 
 MISTAKES = [
     mistake(

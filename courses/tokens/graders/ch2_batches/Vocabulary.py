@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise Vocabulary."""
+"""Cases, checks and known mistakes of the exercise Vocabulary."""
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, construct, mistake, read, shown
+from tensorgrade.author import call, case, check, construct, it, mistake, read, shown
 
 from ..texts import some_words
 
@@ -33,42 +32,23 @@ def cases(pick):
     ]
 
 
-@exercise("Vocabulary", points=4)
-def test_vocabulary_ids(attempt):
-    """Sorted words from 0 on, followed by the special tokens."""
-    attempt.Vocabulary.agrees("ids")
-
-
-@exercise("Vocabulary", points=2)
-def test_vocabulary_encode(attempt):
-    """The ids of a text, including its special tokens."""
-    attempt.Vocabulary.agrees("encode")
-
-
-@exercise("Vocabulary", points=2)
-def test_vocabulary_unknown(attempt):
-    """An unknown word gets the id of `<unk>`."""
-    attempt.Vocabulary.agrees("unknown")
-
-
-@exercise("Vocabulary", points=1)
-def test_vocabulary_refused(attempt):
-    """Without `<unk>`, an unknown word raises an error."""
-    attempt.Vocabulary.refuses("refused", "an unknown word raises no error")
-
-
-@exercise("Vocabulary", points=2)
-def test_vocabulary_decode(attempt):
-    """Ids become tokens again, separated by one space."""
-    attempt.Vocabulary.agrees("decode")
-
-
-@exercise("Vocabulary", points=1)
-def test_vocabulary_stays(attempt):
-    """Encoding does not change the vocabulary."""
-    attempt.Vocabulary.agrees("same")
-    attempt.Vocabulary.keeps_inputs("same", objects=True)
-
+CHECKS = [
+    check(4, "Sorted words from 0 on, followed by the special tokens.", it.agrees("ids")),
+    check(2, "The ids of a text, including its special tokens.", it.agrees("encode")),
+    check(2, "An unknown word gets the id of `<unk>`.", it.agrees("unknown")),
+    check(
+        1,
+        "Without `<unk>`, an unknown word raises an error.",
+        it.refuses("refused", "an unknown word raises no error"),
+    ),
+    check(2, "Ids become tokens again, separated by one space.", it.agrees("decode")),
+    check(
+        1,
+        "Encoding does not change the vocabulary.",
+        it.agrees("same"),
+        it.keeps_inputs("same", objects=True),
+    ),
+]
 
 MISTAKES = [
     mistake(

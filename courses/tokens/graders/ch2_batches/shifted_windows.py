@@ -1,7 +1,6 @@
-"""Cases, tests and known mistakes of the exercise shifted_windows."""
+"""Cases, checks and known mistakes of the exercise shifted_windows."""
 
-from tensorgrade import exercise
-from tensorgrade.author import call, case, mistake, shown
+from tensorgrade.author import call, case, check, it, mistake, shown
 
 from ..texts import some_ids
 
@@ -26,35 +25,13 @@ def cases(pick):
     ]
 
 
-@exercise("shifted_windows", points=5)
-def test_shifted_windows_values(attempt):
-    """Windows, and the windows one position later."""
-    attempt.shifted_windows.agrees("values")
-
-
-@exercise("shifted_windows", points=2)
-def test_shifted_windows_fit(attempt):
-    """A window is included only if its last target exists."""
-    attempt.shifted_windows.agrees("fit")
-
-
-@exercise("shifted_windows", points=1)
-def test_shifted_windows_none(attempt):
-    """Without any window, the tensors have the shape (0, length)."""
-    attempt.shifted_windows.agrees("none")
-
-
-@exercise("shifted_windows", points=1)
-def test_shifted_windows_dtype(attempt):
-    """Ids are integers: dtype int64."""
-    attempt.shifted_windows.keeps_dtype("dtype")
-
-
-@exercise("shifted_windows", points=1)
-def test_shifted_windows_inputs(attempt):
-    """The list that is passed in stays unchanged."""
-    attempt.shifted_windows.keeps_inputs("values")
-
+CHECKS = [
+    check(5, "Windows, and the windows one position later.", it.agrees("values")),
+    check(2, "A window is included only if its last target exists.", it.agrees("fit")),
+    check(1, "Without any window, the tensors have the shape (0, length).", it.agrees("none")),
+    check(1, "Ids are integers: dtype int64.", it.keeps_dtype("dtype")),
+    check(1, "The list that is passed in stays unchanged.", it.keeps_inputs("values")),
+]
 
 MISTAKES = [
     mistake(
