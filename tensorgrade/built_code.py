@@ -59,7 +59,7 @@ def is_about(name: str, chapters: Collection[str]) -> bool:
     (True, True)
     """
     folder, *inner = Path(name).with_suffix("").parts
-    is_shared = folder != "solutions" and (len(inner) == 1 or inner[0] == "mistakes")
+    is_shared = folder != "solutions" and len(inner) == 1
     return is_shared or inner[0] in chapters
 
 

@@ -45,7 +45,7 @@ def take_over(path: Path, module: ModuleType) -> None:
     """Give a find-the-bug module the cases and tests of the exercise that judges it."""
     code = compile(tests_text(path), str(path.with_name(f"{bug_in(path)[0]}.py")), "exec")
     exec(code, vars(module))
-    vars(module)["MISTAKES"] = []
+    vars(module)["MISTAKES"] = ""
 
 
 def bug_in(path: Path) -> tuple[str, float]:

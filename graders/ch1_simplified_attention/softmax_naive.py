@@ -3,7 +3,7 @@
 import torch
 
 from tensorgrade import exercise, for_learners
-from tensorgrade.author import call, case, computed, mistake, normal, shown
+from tensorgrade.author import call, case, computed, normal, shown
 
 from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
@@ -62,19 +62,10 @@ def test_softmax_naive_is_your_own(attempt):
     attempt.softmax_naive.avoids_softmax("own")
 
 
-RETURN_NAIVE = "exponentials / exponentials.sum()"
-EXP_NAIVE = "torch.exp(x)"
-
-MISTAKES = [
-    mistake(
-        "divided_by_max",
-        "The largest entry is 1: either the exponentials are divided by the largest one, or the "
-        "maximum is subtracted but nothing is divided by the sum. The entries should sum to 1.",
-        (RETURN_NAIVE, "exponentials / exponentials.max()"),
-    ),
-    mistake(
-        "exponential_in_place",
-        "The scores that were passed in are overwritten. The caller still needs them.",
-        (EXP_NAIVE, "x.exp_()"),
-    ),
-]
+MISTAKES = """
+divided_by_max: The largest entry is 1: either the exponentials are divided by the largest one, or
+  the maximum is subtracted but nothing is divided by the sum. The entries should sum to 1.
+    exponentials / exponentials.sum() -> exponentials / exponentials.max()
+exponential_in_place: The scores that were passed in are overwritten. The caller still needs them.
+    torch.exp(x) -> x.exp_()
+"""

@@ -25,7 +25,7 @@ from ..judging.right_values import close, tells
 from ..judging.submitted_text import SubmittedText
 from ..judging.trace_comparison import Comparison
 from ..messages.divergence import ShouldComeBack
-from ..recognition.mistakes import place_of
+from ..recognition.edits import place_of
 from .divergence import without_weights
 
 CALL = re.compile(r"([\w.]+)\(")

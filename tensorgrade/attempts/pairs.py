@@ -21,6 +21,7 @@ from ..exchange.cases import Case
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
 from ..folders import SOURCES
+from ..recognition.edits import EditError, Edits, make
 from ..recognition.fingerprints import (
     ENOUGH,
     Fingerprint,
@@ -33,7 +34,6 @@ from ..recognition.fingerprints import (
     right_imprints,
 )
 from ..recognition.imprints import Imprint
-from ..recognition.mistakes import EditError, Edits, Mistake, make
 from ..recognition.signatures import UNSEEN, Signature, imprint
 from ..sources.program import Program
 from .lab import Lab
@@ -62,12 +62,11 @@ class Sources:
         """
         known = self.edits[exercise]
         ordered = [name for name in known if name in names]
-        made = [Mistake(name, "", {exercise: known[name]}) for name in ordered]
-        *others, last = permutations(made)
+        *others, last = permutations(known[name] for name in ordered)
         for order in others:
             with suppress(EditError):
-                return make(self.text, exercise, [*order])
-        return make(self.text, exercise, [*last])
+                return make(self.text, exercise, chain(*order))
+        return make(self.text, exercise, chain(*last))
 
 
 def sources_path(references: Path, chapter: str) -> Path:

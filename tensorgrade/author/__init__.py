@@ -1,10 +1,9 @@
-"""For authors: the functions with which a grader file describes its cases and mistakes."""
+"""For authors: the functions with which a grader file describes its cases."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..recognition.mistakes import mistake, on
     from .recording.casebook import case, shown
     from .recording.drawings import computed, normal, weights
     from .recording.steps import (
@@ -28,11 +27,9 @@ __all__ = [
     "describe",
     "duplicate",
     "load",
-    "mistake",
     "mode",
     "moved",
     "normal",
-    "on",
     "part",
     "read",
     "restore",
@@ -41,7 +38,6 @@ __all__ = [
 ]
 
 WHERE = (
-    "..recognition.mistakes",
     ".recording.casebook",
     ".recording.drawings",
     ".recording.steps",

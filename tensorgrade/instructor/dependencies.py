@@ -17,7 +17,7 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
     """
     root = graders.parent
     # Files next to the chapters' folders are shared, because grader files import them. Grading does
-    # not read `mistakes/`.
+    # not read `mistakes.py`.
     patterns = {
         graders: (
             f"{chapter}/*.py",
@@ -35,7 +35,7 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
     return {
         str(path.relative_to(root)): path
         for path in sorted(paths)
-        if path.is_file() and path.parent.name != "mistakes"
+        if path.is_file() and path.name != "mistakes.py"
     }
 
 

@@ -16,7 +16,6 @@ from .checked import CheckedExercise
 from .checks import ENGINE_CHECKS
 
 FILE = "checks.py"
-PRICES = "PRICES"  # a table in that file
 # The engine's names of each kind. A course may add to them, but may not replace any.
 TAKEN = {
     "check": {*ENGINE_CHECKS, *dir(CheckedExercise), *CheckedExercise.__annotations__},
@@ -26,14 +25,10 @@ TAKEN = {
 
 @dataclass(frozen=True)
 class CourseChecks:
-    """A course's own checks and signatures, by name.
-
-    prices: the share of an exercise that a mistake costs, by `mistake` or by `exercise.mistake`.
-    """
+    """A course's own checks and signatures, by name."""
 
     checks: dict[str, Callable] = field(default_factory=dict)
     signatures: dict[str, Signature] = field(default_factory=dict)
-    prices: dict[str, float] = field(default_factory=dict)
 
 
 def load_checks(tests: Path) -> CourseChecks:
@@ -50,4 +45,4 @@ def load_checks(tests: Path) -> CourseChecks:
         if name in TAKEN[kind]:
             raise CourseError(f"{path}: the engine has a {kind} {name!r}; choose another name")
         added[kind][name] = function
-    return CourseChecks(added["check"], added["signature"], there.get(PRICES, {}))
+    return CourseChecks(added["check"], added["signature"])

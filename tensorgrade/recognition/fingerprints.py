@@ -37,11 +37,13 @@ class Fingerprints:
     """All fingerprints of a chapter by exercise, and the mistakes' messages by name.
 
     pairs: by exercise, a digest of the input from which its pairs of mistakes were computed.
+    prices: by exercise, the share of it that a mistake costs, if its author sets one.
     """
 
     by_exercise: Mapping[str, list[Fingerprint]] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
     pairs: dict[str, str] = field(default_factory=dict)
+    prices: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def form_of(self, exercise: str) -> dict:
         """Return an exercise's fingerprints in their stored form.
@@ -86,7 +88,7 @@ def as_text(fingerprints: Fingerprints) -> str:
     """Return fingerprints as JSON."""
     exercises = {name: fingerprints.form_of(name) for name in fingerprints.by_exercise}
     header: dict[str, dict] = {"messages": fingerprints.messages, "pairs": fingerprints.pairs}
-    header |= {"exercises": exercises}
+    header |= {"prices": fingerprints.prices, "exercises": exercises}
     return json.dumps(header, separators=(",", ":")) + "\n"
 
 
@@ -120,7 +122,7 @@ def load_fingerprints(path: Path) -> Fingerprints:
     stored = json.loads(read_text(path))
     try:
         exercises = LazyFingerprints(stored["exercises"])
-        return Fingerprints(exercises, stored["messages"], stored["pairs"])
+        return Fingerprints(exercises, stored["messages"], stored["pairs"], stored["prices"])
     except KeyError:
         raise CourseError(f"{path} has an older format; run `tensorgrade build`") from None
 

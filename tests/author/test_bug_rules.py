@@ -7,10 +7,10 @@ import pytest
 
 from tensorgrade.attempts.points import repaired
 from tensorgrade.attempts.results import CheckResult
+from tensorgrade.author.mistakes import Mistake
 from tensorgrade.author.proofs import build_checks
 from tensorgrade.exchange.observation import Outcome
 from tensorgrade.project import Project
-from tensorgrade.recognition.mistakes import Mistake
 
 from .bug_course import NAME, with_a_bug
 from .small_course import build
@@ -26,7 +26,7 @@ def test_a_build_finds_what_is_no_bug_and_no_repair(tmp_path, monkeypatch):
         patch.setattr(build_checks, "rewritten", lambda project, right, *names: right)
         said = list(build_checks.unproved_bugs(course))
     assert len(said) == 2 and all("rewritten, is passed with 4 points" in one for one in said)
-    none = Mistake("none", "", {NAME: (("(entries, factors)", "(factors, entries)"),)})
+    none = Mistake("none", "", (("(entries, factors)", "(factors, entries)"),))
     monkeypatch.setattr(build_checks, "mistake_given", lambda *names: none)
     said = list(build_checks.unproved_bugs(course))
     assert len(said) == 2 and all("as it is given, is not_attempted with 1" in one for one in said)

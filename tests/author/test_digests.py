@@ -22,7 +22,7 @@ EDITS = [
     (LESSON, "return x * factor", "return factor * x", {False, True}, False),  # after a build
     (GRADER, "hidden=[(5,),", "hidden=[(6,),", {True}, True),
     (GRADER, "points=4", "points=3.5", set(), True),
-    (GRADER, '"scaled_factor_added"', '"added"', {False, True}, True),
+    (GRADER, "scaled_factor_added:", "added:", {False, True}, True),
     ("course_config.py", "seed=", "seed=1", {True}, True),
     ("tensorgrade/views/note.py", '"""', '"""New. ', set(), False),
     ("tensorgrade/runner/serve.py", "\nimport ", "\nA_NEW_NAME = 1\nimport ", {False, True}, True),

@@ -158,7 +158,7 @@ FILES = {  # changed files, and whether the grades of chapter a and of b depend 
     "graders/a/first.py": (True, False),
     "graders/references/b.safetensors": (False, True),
     "graders/shared.py": (True, True),
-    "graders/mistakes/family.py": (False, False),
+    "graders/mistakes.py": (False, False),
     "graders/references/made_from.json": (False, False),
     "exercises/given/a/substitute.py": (True, False),
     "graders/checks.py": (True, True),

@@ -27,7 +27,7 @@ def center(x: torch.Tensor, dim: int = 0) -> torch.Tensor:
 GRADER = '''"""Cases, tests and known mistakes of center."""
 
 from tensorgrade import exercise
-from tensorgrade.author import call, case, mistake, normal
+from tensorgrade.author import call, case, normal
 
 
 def cases(pick):
@@ -51,11 +51,14 @@ def test_center_rows(attempt):
     attempt.center.agrees("rows")
 
 
-MISTAKES = [
-    mistake("one_mean", "One mean is subtracted.", ("x.mean(dim=dim, keepdim=True)", "x.mean()")),
-    mistake("always_columns", "The `dim` is ignored.", ("dim=dim", "dim=0")),
-    mistake("mean_detached", "No gradient flows.", ("keepdim=True)", "keepdim=True).detach()")),
-]
+MISTAKES = """
+one_mean: One mean is subtracted.
+    x.mean(dim=dim, keepdim=True) -> x.mean()
+always_columns: The `dim` is ignored.
+    dim=dim -> dim=0
+mean_detached: No gradient flows.
+    keepdim=True) -> keepdim=True).detach()
+"""
 '''
 
 

@@ -28,9 +28,10 @@ from ...recognition.fingerprints import (
     read_text,
     write_text,
 )
+from ..mistakes import known
 from ..recording.bugs import bugs_of
 from ..recording.digests import part_digest
-from ..recording.references import Recording, known
+from ..recording.references import Recording
 from .derived import Derived, text_file
 from .parts import BuildOptions, Part, Prints, Tell, make_parts
 from .same import as_json, same_fingerprints, same_references, same_values
@@ -94,6 +95,7 @@ class Side:
             LazyFingerprints({name: one.form for name, one in prints.items()}),
             self.messages(list(parts)),
             {} if self.hidden else {name: one.pairs for name, one in prints.items()},
+            {name: priced for name in parts if (priced := prices(self.project, name))},
         )
         ids, before = ([case.id for case, _ in e] for e in (entries, self.references.entries))
         is_taken = not made and ids == before and bugs == self.references.bugs
@@ -106,6 +108,11 @@ class Side:
     def messages(self, exercises: list[str]) -> dict[str, str]:
         """Return the messages of the mistakes in some exercises, by the mistakes' names."""
         return {one.name: one.message for name in exercises for one in known(self.project, name)}
+
+
+def prices(project: Project, exercise: str) -> dict[str, float]:
+    """Return the share of an exercise that each mistake costs for which its author sets one."""
+    return {one.name: one.price for one in known(project, exercise) if one.price is not None}
 
 
 def reference_files(project: Project, options: BuildOptions, tell: Tell) -> Iterator[Derived]:
@@ -281,7 +288,7 @@ def sources_file(project: Project, chapter: str, prints: dict[str, Prints]) -> D
     Grading makes pairs of mistakes from it, and finds the lines of mistakes.
     """
     edits = {
-        exercise.name: {one.name: one.edits[exercise.name] for one in known(project, exercise.name)}
+        exercise.name: {one.name: one.edits for one in known(project, exercise.name)}
         for exercise in project.course.chapter(chapter).exercises
     }
     text = project.solution(chapter).read_text(encoding="utf-8")

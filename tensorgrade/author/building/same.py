@@ -94,7 +94,9 @@ def same_tensor(stored: torch.Tensor, built: torch.Tensor, pattern: bool = False
 
 def same_fingerprints(stored: Fingerprints, built: Fingerprints) -> bool:
     """Return True if mistakes, messages and origins are the same, and the imprints match."""
-    if (stored.messages, stored.pairs) != (built.messages, built.pairs):
+    if stored.messages != built.messages or stored.prices != built.prices:
+        return False
+    if stored.pairs != built.pairs:
         return False
     if stored.by_exercise.keys() != built.by_exercise.keys():
         return False

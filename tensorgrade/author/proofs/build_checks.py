@@ -24,7 +24,7 @@ from ...built_code import read_built, record_built
 from ...course import Chapter, CourseError, Exercise
 from ...originals import keep_answers, store_original
 from ...project import Project, made_from
-from ...recognition.mistakes import place_of
+from ...recognition.edits import place_of
 from ...testing.collected import CollectedTests
 from ...views.words import plural
 from ..building.derive import CHECKS, derive
@@ -32,9 +32,10 @@ from ..building.derived import Derived
 from ..building.parts import BuildOptions, Tell
 from ..building.reference_files import without_pairs
 from ..cache import BUILT, BUILT_WITH_PAIRS, cache, contents, contents_of, key_of
+from ..mistakes import Mistake, known, told_apart
 from ..recording.bugs import given_code, mistake_given
 from ..recording.casebook import recorded_cases
-from .course_errors import course_errors, place_of_mistake
+from .course_errors import course_errors
 from .made_attempts import MadeAttempts
 
 
@@ -74,6 +75,7 @@ def rebuild(
             store_original(project.root, file.path)
     record_built(project, before, options.exercises)
     wrong = wrong_files(project, paths, options)
+    wrong += [] if options.exercises else left_out_everywhere(project)
     said = last_line(project, options.exercises)
     if not wrong and not options.exercises:
         key = key_of(found | contents_of(project.root, paths))
@@ -108,13 +110,12 @@ def derived(project: Project, options: BuildOptions, tell: Tell) -> Iterator[Der
 
 
 def with_place(project: Project, line: str) -> str:
-    """Prefix a message about an exercise, or about a mistake in one, with its file."""
-    exercise, *words = re.findall(r"\w+", line) or [""]
+    """Prefix a message about an exercise with the file of its lesson."""
+    exercise = re.split(r"\W", line, maxsplit=1)[0]
     lessons = {one.name: c.name for c in project.course.chapters for one in c.exercises}
     if exercise not in lessons or not line.startswith((f"{exercise}:", f"{exercise},")):
         return line
-    place = place_of_mistake(project, words[0]) if words else ""
-    return (place or f"{project.solution(lessons[exercise])}: ") + line
+    return f"{project.solution(lessons[exercise])}: {line}"
 
 
 def exercises_of(project: Project, names: list[str]) -> frozenset[str]:
@@ -174,6 +175,21 @@ def wrong_files(project: Project, derived: list[Path], options: BuildOptions) ->
     chapters = filter(options.is_about, project.course.chapters)
     found = [line for chapter in chapters for line in solved_stubs(project, chapter)]
     return found if options.exercises else found + strays(project, derived)
+
+
+def left_out_everywhere(project: Project) -> list[str]:
+    """Return a sentence for each shared mistake that the hidden cases of no exercise tell apart."""
+    fitted: dict[str, Mistake] = {}
+    kept: set[str] = set()
+    for name in project.course.exercise_names:
+        fitted |= {one.name: one for one in known(project, name) if one.shared}
+        kept |= {one.name for one in told_apart(project, name)}
+    return [
+        f"{one.place}: {one.name} is left out everywhere: in each exercise it changes nothing, or "
+        "looks like an earlier mistake"
+        for one in fitted.values()
+        if one.name not in kept
+    ]
 
 
 def proofs_of_a_release(project: Project, only: frozenset[str] = frozenset()) -> list[str]:

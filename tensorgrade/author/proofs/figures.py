@@ -18,9 +18,9 @@ from ...attempts.recognized import mistakes as mistakes_of
 from ...attempts.results import CheckResult
 from ...processes import side_by_side
 from ...project import Project
-from ...recognition.mistakes import Mistake
 from ...sandbox.processes import ENVIRONMENT
 from ...testing.collected import CollectedTests
+from ..mistakes import Mistake, told_apart
 from .made_attempts import MadeAttempts
 
 NO_COMPILER = "TORCHDYNAMO_DISABLE"
@@ -107,7 +107,7 @@ class Bench:
 
     def try_out(self, chapter: str, exercise: str, mistake: Mistake) -> Trial:
         """Make a mistake and return whether it is caught and which names it gets."""
-        attempt = self.made.wrong(chapter, exercise, [mistake])
+        attempt = self.made.wrong(chapter, exercise, mistake)
         if not attempt.references.hidden:
             attempt.public = lambda: None  # no references, so no search for the wrong line
         results = self.collected.results(attempt, exercise)
@@ -127,7 +127,7 @@ def costs(results: list[CheckResult]) -> tuple[float, float]:
 def all_mistakes(project: Project, chapter: str) -> Iterator[tuple[str, Mistake]]:
     """Yield (exercise, mistake) for every known mistake of a chapter."""
     for exercise in project.course.chapter(chapter).exercises:
-        yield from ((exercise.name, m) for m in project.mistakes if exercise.name in m.edits)
+        yield from ((exercise.name, one) for one in told_apart(project, exercise.name))
 
 
 def right_attempts(

@@ -16,6 +16,7 @@ from ...processes import side_by_side
 from ...project import Project
 from ...testing.collected import CollectedTests
 from ...views.words import plural
+from ..mistakes import told_apart
 from ..recording.bugs import mistake_given
 from .made_attempts import MadeAttempts
 
@@ -74,10 +75,9 @@ def exercise_matrix(
 ) -> ExerciseMatrix:
     """Run every mistake of one exercise against each of its hidden tests."""
     rows, bug = {}, mistake_given(project, chapter, exercise)
-    for mistake in [*project.mistakes, *([bug] if bug else [])]:
-        if exercise in mistake.edits:
-            attempt = made.wrong(chapter, exercise, [mistake])
-            rows[mistake.name] = tuple(map(mark, collected.results(attempt, exercise)))
+    for mistake in [bug] if bug else told_apart(project, exercise):
+        attempt = made.wrong(chapter, exercise, mistake)
+        rows[mistake.name] = tuple(map(mark, collected.results(attempt, exercise)))
     found = collected.of(chapter, exercise)
     tests = tuple(HiddenTest(test.name, test.guard) for test in found)
     return ExerciseMatrix(exercise, tests, rows, borrowed=bug is not None)

@@ -10,8 +10,9 @@ from ...attempts.given_code import MOST_CHANGED
 from ...course import CourseError
 from ...course_sources import EXERCISE
 from ...project import Project
-from ...recognition.mistakes import Mistake, make
+from ...recognition.edits import make
 from ...runner.facts import changes
+from ..mistakes import Mistake, every_mistake
 from ..reaching import bound_by, reached
 
 MARKS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)
@@ -34,9 +35,9 @@ def mistake_given(project: Project, chapter: str, exercise: str) -> Mistake | No
     bug = project.bug(chapter, exercise)
     if bug is None:
         return None
-    for known in project.mistakes:
+    for known in every_mistake(project):
         if known.name == bug.mistake:
-            return Mistake(known.name, known.message, {exercise: (bug.edit,)})
+            return Mistake(known.name, known.message, (bug.edit,))
     raise CourseError(f"{exercise}: its bug, {bug.mistake}, is not a known mistake")
 
 
@@ -46,7 +47,7 @@ def given_code(project: Project, chapter: str, exercise: str, mistake: Mistake) 
     Raise CourseError if it needs another exercise, or if even the shortest repair is a rewrite.
     """
     right = project.solution(chapter).read_text(encoding="utf-8")
-    needed = reached(ast.parse(make(right, exercise, [mistake])), [exercise])
+    needed = reached(ast.parse(make(right, exercise, mistake.edits)), [exercise])
     others = set().union(*map(bound_by, needed)) & set(EXERCISE.findall(right)) - {exercise}
     if others:
         raise CourseError(f"{chapter}: {exercise} is given with a bug, and calls {min(others)}")
@@ -61,4 +62,4 @@ def given_code(project: Project, chapter: str, exercise: str, mistake: Mistake) 
 
 def shown(cell: str, exercise: str, mistake: Mistake) -> str:
     """Return an exercise's cell as learners get it, with a mistake in it."""
-    return MARKS.sub("", make(cell, exercise, [mistake]) + "\n").rstrip("\n")
+    return MARKS.sub("", make(cell, exercise, mistake.edits) + "\n").rstrip("\n")

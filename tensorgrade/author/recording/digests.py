@@ -50,10 +50,7 @@ def pairs_digest(recording: Recording) -> str:
     Stored pairs are handed from one machine to another, so the numbers of the cases are not part of
     it: processors differ in the last digit of a random number.
     """
-    name = recording.exercise
-    mistakes = digest(
-        *(repr((m.name, m.edits[name])) for m in recording.mistakes.values()),
-    )
+    mistakes = digest(*(repr((one.name, one.edits)) for one in recording.mistakes.values()))
     cases = (json.dumps(case_to_json(case)) for case in recording.cases)
     return digest(code_digest(recording), digest(*cases, mistakes))
 

@@ -1,7 +1,7 @@
 """Cases, tests and known mistakes of the exercise merge_pair."""
 
 from tensorgrade import exercise
-from tensorgrade.author import call, case, mistake, shown
+from tensorgrade.author import call, case, shown
 
 from ..texts import some_ids
 
@@ -52,40 +52,21 @@ def test_merge_pair_inputs(attempt):
     attempt.merge_pair.keeps_inputs("values", "runs")
 
 
-MISTAKES = [
-    mistake(
-        "steps_over_one",
-        "After a merge it continues with the pair's second id. Skip both ids.",
-        ("place += 2", "place += 1"),
-    ),
-    mistake(
-        "last_id_lost",
-        "The last id is lost if it does not belong to a pair.",
-        ("while place < len(ids)", "while place < len(ids) - 1"),
-    ),
-    mistake(
-        "pair_either_way_round",
-        "The reversed pair is merged too. (5, 6) is not (6, 5).",
-        ("== pair", "in (pair, pair[::-1])"),
-    ),
-    mistake(
-        "first_id_alone",
-        "It merges at each first id of the pair, whatever comes next.",
-        ("tuple(ids[place : place + 2]) == pair", "ids[place] == pair[0]"),
-    ),
-    mistake(
-        "only_once",
-        "Only the first occurrence is merged. The pair may occur several times.",
-        ("place += 2", "return [*merged, *ids[place + 2 :]]"),
-    ),
-    mistake(
-        "pair_kept",
-        "The new id is inserted, but the pair stays too.",
-        ("merged.append(new_id)", "merged += [*pair, new_id]"),
-    ),
-    mistake(
-        "merged_in_place",
-        "The list that is passed in is emptied. The caller still needs it.",
-        ("return merged", "ids.clear()\n    return merged"),
-    ),
-]
+MISTAKES = """
+steps_over_one: After a merge it continues with the pair's second id. Skip both ids.
+    place += 2 -> place += 1
+last_id_lost: The last id is lost if it does not belong to a pair.
+    while place < len(ids) -> while place < len(ids) - 1
+pair_either_way_round: The reversed pair is merged too. (5, 6) is not (6, 5).
+    == pair -> in (pair, pair[::-1])
+first_id_alone: It merges at each first id of the pair, whatever comes next.
+    tuple(ids[place : place + 2]) == pair -> ids[place] == pair[0]
+only_once: Only the first occurrence is merged. The pair may occur several times.
+    place += 2 -> return [*merged, *ids[place + 2 :]]
+pair_kept: The new id is inserted, but the pair stays too.
+    merged.append(new_id) -> merged += [*pair, new_id]
+merged_in_place: The list that is passed in is emptied. The caller still needs it.
+    - return merged
+    + ids.clear()
+    + return merged
+"""
