@@ -69,9 +69,9 @@ def solution(chapter: str) -> str:
 
 def edited(chapter: str, exercise: str, edits: list) -> str:
     """Return a chapter's solution with edits of one exercise."""
-    from tensorgrade.recognition.mistakes import make, mistake
+    from tensorgrade.recognition.edits import make
 
-    return make(solution(chapter), exercise, [mistake("one", "", {exercise: tuple(edits)})])
+    return make(solution(chapter), exercise, edits)
 
 
 def changed_lines(before: str, after: str) -> tuple[int, ...]:
@@ -215,8 +215,9 @@ def installed(folder: Path, places: str, kind: str) -> Iterator[Case]:
 
 def wrong(mutants_wanted: int) -> Iterator[Case]:
     """Yield wrong implementations."""
+    from tensorgrade.author.mistakes import told_apart
     from tensorgrade.project import Project
-    from tensorgrade.recognition.mistakes import make
+    from tensorgrade.recognition.edits import make
 
     project = Project(ROOT)
     for path, name, text in public_code():
@@ -224,10 +225,10 @@ def wrong(mutants_wanted: int) -> Iterator[Case]:
             yield Case("public code", path.stem, text, name, lines_with(text, path.stem))
     for chapter, names in ALL.items():
         before = solution(chapter)
-        for one in project.mistakes:
-            for exercise in names:
-                if exercise in one.edits and one.name not in RIGHT_ELSEWHERE:
-                    text = make(before, exercise, [one])
+        for exercise in names:
+            for one in told_apart(project, exercise):
+                if one.name not in RIGHT_ELSEWHERE:
+                    text = make(before, exercise, one.edits)
                     lines = changed_lines(before, text)
                     yield Case("known mistakes", f"{exercise} {one.name}", text, exercise, lines)
         path = ROOT / "tests" / "answers" / "wrong_edits" / f"{chapter}.py"

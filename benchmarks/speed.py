@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tensorgrade.attempts.setup import Setup  # noqa: E402
+from tensorgrade.author.mistakes import told_apart  # noqa: E402
 from tensorgrade.author.proofs.sample_class import TROUBLE, assemble, choose  # noqa: E402
 from tensorgrade.course import CourseError  # noqa: E402
 from tensorgrade.instructor.channels import write_channel  # noqa: E402
@@ -40,7 +41,7 @@ from tensorgrade.instructor.grader import Grader  # noqa: E402
 from tensorgrade.instructor.store import Store  # noqa: E402
 from tensorgrade.learner.watch.loop import Watch  # noqa: E402
 from tensorgrade.project import Project  # noqa: E402
-from tensorgrade.recognition.mistakes import make  # noqa: E402
+from tensorgrade.recognition.edits import make  # noqa: E402
 from tensorgrade.sources.submitted_files import SubmittedFiles  # noqa: E402
 
 PROJECT = Project(ROOT)
@@ -110,7 +111,7 @@ def watch(asked: argparse.Namespace) -> None:
         (chapter.name, exercise.name, known)
         for chapter in PROJECT.course.chapters
         for exercise in chapter.exercises
-        if len(known := [m for m in PROJECT.mistakes if exercise.name in m.edits]) > asked.rounds
+        if len(known := told_apart(PROJECT, exercise.name)) > asked.rounds
     ]
     chapter, exercise, known = mistakes[-1]
     source = PROJECT.solution(chapter).read_text("utf-8")
@@ -124,7 +125,7 @@ def watch(asked: argparse.Namespace) -> None:
 
         def save(number: int) -> float:
             begun = time.perf_counter()
-            path.write_text(make(source, exercise, [known[number]]), "utf-8")
+            path.write_text(make(source, exercise, known[number].edits), "utf-8")
             while not session.look():
                 session.saved(next(saves))
             return time.perf_counter() - begun

@@ -1,6 +1,6 @@
 """Find the files in a course's repository."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .course import Course, CourseError
 from .course_sources import load_config
-from .grader_files import grader_path, import_from
+from .grader_files import import_from
 
 if TYPE_CHECKING:  # which imports torch
     from .sources.program import Program
@@ -63,39 +63,6 @@ class Project:
         """Import the file with the cases and checks that judge an exercise, and its mistakes."""
         like = self.course.chapter(chapter).exercise(exercise).like
         return import_from(self.graders, f"{chapter}.{like or exercise}")
-
-    @cached_property
-    def mistakes(self) -> list:
-        """Return all known mistakes: first those of several exercises, then each exercise's own.
-
-        Raises CourseError if two have the same name, because names identify mistakes everywhere.
-        """
-        shared = list(import_from(self.graders, "mistakes").MISTAKES)
-        found = [("graders/mistakes", one) for one in shared]
-        for chapter in self.course.chapters:
-            for name in (one.name for one in chapter.exercises if not one.like):
-                place = f"graders/{chapter.name}/{name}.py"
-                found += [(place, one) for one in self.own_mistakes(chapter.name, name)]
-        names = [one.name for _, one in found]
-        if twice := next((name for name in names if names.count(name) > 1), None):
-            places = " and ".join({place: "" for place, one in found if one.name == twice})
-            raise CourseError(
-                f"two mistakes are named {twice}, in {places}; put one that happens in several "
-                "exercises into graders/mistakes, once, with the names of the exercises"
-            )
-        return [one for _, one in found]
-
-    def own_mistakes(self, chapter: str, exercise: str) -> list:
-        """Return the mistakes in an exercise's file. Raises CourseError if one is elsewhere too."""
-        path, mistakes = grader_path(self.graders, chapter, exercise), []
-        for one in getattr(self.grader(chapter, exercise), "MISTAKES", []):
-            if not {"", exercise} >= one.edits.keys():
-                raise CourseError(f"{path}: {one.name} happens elsewhere too: see graders/mistakes")
-            if not one.edits or not isinstance(one.message, str):
-                raise CourseError(f"{path}: {one.name} needs a name, a message and an edit or more")
-            (edits,) = one.edits.values()
-            mistakes.append(replace(one, edits={exercise: edits}))
-        return mistakes
 
 
 def find_project(start: Path | None = None) -> Project:

@@ -11,6 +11,7 @@ from safetensors.torch import load
 
 from tensorgrade.author.building.derive import script_for_learners
 from tensorgrade.author.building.script import read_script
+from tensorgrade.author.mistakes import every_mistake
 from tensorgrade.exchange.stored import PART, SUFFIX, unpacked_part
 from tensorgrade.project import Project
 
@@ -44,7 +45,7 @@ def solution_lines(project: Project) -> set[str]:
 
 def grader_lines(project: Project) -> set[str]:
     """Return telling lines of code of the graders. Learners get their checks and `checks.py`."""
-    messages = [mistake.message for mistake in project.mistakes]
+    messages = [mistake.message for mistake in every_mistake(project)]
     paths = [path for path in project.graders.rglob("*.py") if path.name != "checks.py"]
     lines = {line.strip() for path in paths for line in path.read_text("utf-8").splitlines()}
     return {
@@ -60,8 +61,9 @@ def grader_lines(project: Project) -> set[str]:
 
 def edits_of_mistakes(project: Project) -> set[str]:
     """Return the code of known mistakes, if it is more than a name or a number."""
-    made = (new for m in project.mistakes for edits in m.edits.values() for _, new in edits)
-    return {new for new in made if len(new) > 30 and any(sign in new for sign in ".=@")}
+    made = (new for one in every_mistake(project) for _, new in one.edits)
+    lines = (line.strip() for new in made for line in new.splitlines())
+    return {line for line in lines if len(line) > 30 and any(sign in line for sign in ".=@")}
 
 
 def hidden_numbers(project: Project) -> Iterator[bytes]:

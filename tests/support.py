@@ -27,6 +27,7 @@ from tensorgrade.attempts.pipeline import unexplained_verdict, verdict
 from tensorgrade.attempts.recognized import mistakes
 from tensorgrade.attempts.scoring import run_and_score
 from tensorgrade.attempts.setup import Setup
+from tensorgrade.author.mistakes import known, told_apart
 from tensorgrade.course import CourseError as CourseError  # for tests that import no engine
 from tensorgrade.course import Limits
 from tensorgrade.course_sources import load_course as load_course
@@ -35,7 +36,7 @@ from tensorgrade.exchange.observation import Loaded, Looked, Observation, TextFa
 from tensorgrade.exchange.references import References, load_references
 from tensorgrade.instructor.grader import Grader, forget
 from tensorgrade.project import Project
-from tensorgrade.recognition.mistakes import Mistake, make, mistake, on
+from tensorgrade.recognition.edits import Edits, make
 from tensorgrade.sandbox.holes import examine
 from tensorgrade.sources.program import Program
 from tensorgrade.sources.submitted_files import SubmittedFiles
@@ -285,11 +286,13 @@ class Judge:
 def known_mistakes(project: Project) -> list[tuple[str, str, str]]:
     """Return (chapter, exercise, name) of each known mistake in each exercise that can have it."""
     return [
-        (chapter.name, exercise.name, known.name)
+        (chapter.name, exercise.name, name)
         for chapter in project.course.chapters
         for exercise in chapter.exercises
-        for known in every_mistake(project)
-        if exercise.name in known.edits
+        for name in [
+            *(one.name for one in told_apart(project, exercise.name)),
+            *merged(exercise.name),
+        ]
     ]
 
 
@@ -300,17 +303,18 @@ def stored_references(project: Project, chapter: str, hidden: bool = True) -> Re
     return load_references(folder, chapter, names)
 
 
-def every_mistake(project: Project) -> list[Mistake]:
-    """Return the known mistakes, and those that were merged with one of them."""
-    merged = [mistake(name, "", on(where, *edits)) for (name, where), edits in MERGED.items()]
-    return [*project.mistakes, *merged]
+def merged(exercise: str) -> dict[str, Edits]:
+    """Return the edits of an exercise's mistakes that were merged with another one, by name."""
+    return {
+        name: tuple(edits) for (name, where), edits in MERGED.items() if exercise in where.split()
+    }
 
 
 def with_mistakes(project: Project, chapter: str, exercise: str, *names: str) -> str:
     """Return the solution of a chapter with known mistakes in one exercise."""
     source = project.solution(chapter).read_text(encoding="utf-8")
-    known = {one.name: one for one in every_mistake(project)}
-    return make(source, exercise, [known[name] for name in names])
+    edits = {one.name: one.edits for one in known(project, exercise)} | merged(exercise)
+    return make(source, exercise, [edit for name in names for edit in edits[name]])
 
 
 def verdict_of(row: dict) -> Verdict:

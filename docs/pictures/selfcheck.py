@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME, MONOKAI
 from rich.text import Text
 
+from tensorgrade.author.mistakes import known
 from tensorgrade.project import find_project
-from tensorgrade.recognition.mistakes import make
+from tensorgrade.recognition.edits import make
 
 CHAPTER = "ch3_causal_attention"
 MISTAKES = {"mask_and_renormalize": "masked_without_renormalizing", "CausalAttention": "no_scale"}
@@ -38,10 +39,10 @@ def main(browser: str) -> None:
 
 def self_check(project) -> str:
     """What a terminal shows, with its colours."""
-    known = {mistake.name: mistake for mistake in project.mistakes}
     source = project.solution(CHAPTER).read_text(encoding="utf-8")
     for exercise, name in MISTAKES.items():
-        source = make(source, exercise, [known[name]])
+        edits = next(one.edits for one in known(project, exercise) if one.name == name)
+        source = make(source, exercise, edits)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{CHAPTER}.py").write_text(source, encoding="utf-8")
         command = [

@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, it, normal, shown
 
 from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
@@ -42,73 +42,32 @@ CHECKS = [
     ),
 ]
 
-DOT = "inputs @ query"
 
-
-def scores(name, message, new):
-    """Return a mistake that computes something else instead of the dot products."""
-    return mistake(name, message, (DOT, new))
-
-
-MISTAKES = [
-    scores(
-        "scores_scaled",
-        "The scores are scaled; this exercise uses plain dot products.",
-        f"{DOT} / query.shape[-1] ** 0.5",
-    ),
-    scores(
-        "scores_softmaxed",
-        "Weights are returned instead of the scores before the softmax.",
-        f"torch.softmax({DOT}, dim=-1)",
-    ),
-    scores(
-        "products_not_summed",
-        "The products are not added up; a dot product is one number for each row.",
-        "inputs * query",
-    ),
-    scores(
-        "summed_over_tokens",
-        "The products are added over the tokens; a dot product adds over the features.",
-        "(inputs * query).sum(dim=0)",
-    ),
-    scores(
-        "products_averaged",
-        "The products are averaged; a dot product is their sum.",
-        "(inputs * query).mean(dim=-1)",
-    ),
-    scores(
-        "all_pairs",
-        "Scores of all pairs are returned, not only the query's.",
-        "inputs @ inputs.T",
-    ),
-    scores(
-        "cosine",
-        "The scores are divided by the lengths of the vectors (cosine). Use the plain dot product.",
-        "torch.cosine_similarity(inputs, query[None], dim=-1)",
-    ),
-    scores(
-        "distance",
-        "The result contains distances. Unlike a distance, a dot product grows with similarity.",
-        "(inputs - query).norm(dim=-1)",
-    ),
-    scores(
-        "first_token_as_query",
-        "The first row of the inputs is used as the query instead of the query passed in.",
-        "inputs @ inputs[0]",
-    ),
-    scores(
-        "six_tokens",
-        "The code assumes six tokens, as in the example.",
-        "torch.stack([inputs[i] @ query for i in range(6)])",
-    ),
-    scores(
-        "scores_detached",
-        "No gradient flows back through the scores (detach, no_grad, .item() or a new tensor).",
-        f"({DOT}).detach()",
-    ),
-    scores(
-        "scores_as_column",
-        "The scores are returned as a column; their shape should be (n,).",
-        f"({DOT})[:, None]",
-    ),
-]
+MISTAKES = """
+scores_scaled 30%: The scores are scaled; this exercise uses plain dot products.
+    inputs @ query -> inputs @ query / query.shape[-1] ** 0.5
+scores_softmaxed: Weights are returned instead of the scores before the softmax.
+    inputs @ query -> torch.softmax(inputs @ query, dim=-1)
+products_not_summed: The products are not added up; a dot product is one number for each row.
+    inputs @ query -> inputs * query
+summed_over_tokens: The products are added over the tokens; a dot product adds over the features.
+    inputs @ query -> (inputs * query).sum(dim=0)
+products_averaged 30%: The products are averaged; a dot product is their sum.
+    inputs @ query -> (inputs * query).mean(dim=-1)
+all_pairs: Scores of all pairs are returned, not only the query's.
+    inputs @ query -> inputs @ inputs.T
+cosine: The scores are divided by the lengths of the vectors (cosine). Use the plain dot product.
+    inputs @ query -> torch.cosine_similarity(inputs, query[None], dim=-1)
+distance: The result contains distances. Unlike a distance, a dot product grows with similarity.
+    inputs @ query -> (inputs - query).norm(dim=-1)
+first_token_as_query: The first row of the inputs is used as the query instead of the query passed
+  in.
+    inputs @ query -> inputs @ inputs[0]
+six_tokens: The code assumes six tokens, as in the example.
+    inputs @ query -> torch.stack([inputs[i] @ query for i in range(6)])
+scores_detached: No gradient flows back through the scores (detach, no_grad, .item() or a new
+  tensor).
+    inputs @ query -> (inputs @ query).detach()
+scores_as_column: The scores are returned as a column; their shape should be (n,).
+    inputs @ query -> (inputs @ query)[:, None]
+"""

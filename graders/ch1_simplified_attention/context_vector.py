@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, it, normal, shown
 
 from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
@@ -47,79 +47,47 @@ CHECKS = [
     ),
 ]
 
-MIX = "attn_weights @ inputs"
-WEIGHTS = "torch.softmax(attn_scores, dim=-1)"
-NAIVE = "torch.exp(attn_scores) / torch.exp(attn_scores).sum()"
 
-MISTAKES = [
-    mistake(
-        "summed_over_features",
-        "The sum runs over the query's features instead of the tokens: no rows of the inputs are "
-        "mixed, and the result has n numbers instead of d.",
-        (
-            f"return {MIX}",
-            "total = torch.zeros(len(inputs))\n    for i, part in enumerate(query):\n        "
-            "total += attn_weights[i] * part\n    return total",
-        ),
-    ),
-    mistake(
-        "summed_over_query_features",
-        "The sum runs over the query's features instead of the tokens. Each weight belongs to one "
-        "row of the inputs.",
-        (
-            f"return {MIX}",
-            "total = torch.zeros_like(query)\n    for i, part in enumerate(query):\n        total "
-            "+= attn_weights[i] * part\n    return total",
-        ),
-    ),
-    mistake(
-        "summed_over_query_features_and_overflowing",
-        "The sum runs over the query's features instead of over the tokens. One row of the inputs "
-        "belongs to each weight. And the softmax overflows for large scores: `torch.softmax` does "
-        "not.",
-        (WEIGHTS, NAIVE),
-        (
-            f"return {MIX}",
-            "total = torch.zeros_like(query)\n    for i, part in enumerate(query):\n        total "
-            "+= attn_weights[i] * part\n    return total",
-        ),
-    ),
-    mistake(
-        "weights_overflow",
-        "The exponentials of large scores overflow, so their weights are NaN. `torch.softmax` "
-        "subtracts the largest score first.",
-        (WEIGHTS, NAIVE),
-    ),
-    mistake(
-        "query_repeated",
-        "The weights multiply the query itself instead of the rows of the inputs.",
-        (MIX, "attn_weights.sum() * query"),
-    ),
-    mistake(
-        "rows_not_summed",
-        "The weighted rows are not added up; the result should be one vector.",
-        (MIX, "attn_weights[:, None] * inputs"),
-    ),
-    mistake(
-        "rows_unweighted",
-        "The rows are added up unweighted: every weight multiplies every row, or none does. "
-        "Weight j belongs to row j alone.",
-        (MIX, "inputs.sum(dim=0)"),
-    ),
-    mistake(
-        "rows_averaged",
-        "The weighted rows are averaged; the weights already sum to 1.",
-        (MIX, "(attn_weights[:, None] * inputs).mean(dim=0)"),
-    ),
-    mistake(
-        "weights_returned",
-        "The weights are returned instead of the weighted sum.",
-        (MIX, "attn_weights"),
-    ),
-    mistake(
-        "best_row_only",
-        "Only the most similar row is returned; every row should count, each by its weight.",
-        (MIX, "inputs[attn_weights.argmax()]"),
-    ),
-    mistake("query_added", "The query is added to the weighted sum.", (MIX, f"{MIX} + query")),
-]
+MISTAKES = """
+summed_over_features: The sum runs over the query's features instead of the tokens: no rows of the
+  inputs are mixed, and the result has n numbers instead of d.
+    - return attn_weights @ inputs
+    + total = torch.zeros(len(inputs))
+    + for i, part in enumerate(query):
+    +     total += attn_weights[i] * part
+    + return total
+summed_over_query_features: The sum runs over the query's features instead of the tokens. Each
+  weight belongs to one row of the inputs.
+    - return attn_weights @ inputs
+    + total = torch.zeros_like(query)
+    + for i, part in enumerate(query):
+    +     total += attn_weights[i] * part
+    + return total
+summed_over_query_features_and_overflowing: The sum runs over the query's features instead of over
+  the tokens. One row of the inputs belongs to each weight. And the softmax overflows for large
+  scores: `torch.softmax` does not.
+    torch.softmax(attn_scores, dim=-1) -> torch.exp(attn_scores) / torch.exp(attn_scores).sum()
+    - return attn_weights @ inputs
+    + total = torch.zeros_like(query)
+    + for i, part in enumerate(query):
+    +     total += attn_weights[i] * part
+    + return total
+weights_overflow: The exponentials of large scores overflow, so their weights are NaN.
+  `torch.softmax` subtracts the largest score first.
+    torch.softmax(attn_scores, dim=-1) -> torch.exp(attn_scores) / torch.exp(attn_scores).sum()
+query_repeated 100%: The weights multiply the query itself instead of the rows of the inputs.
+    attn_weights @ inputs -> attn_weights.sum() * query
+rows_not_summed: The weighted rows are not added up; the result should be one vector.
+    attn_weights @ inputs -> attn_weights[:, None] * inputs
+rows_unweighted: The rows are added up unweighted: every weight multiplies every row, or none does.
+  Weight j belongs to row j alone.
+    attn_weights @ inputs -> inputs.sum(dim=0)
+rows_averaged 30%: The weighted rows are averaged; the weights already sum to 1.
+    attn_weights @ inputs -> (attn_weights[:, None] * inputs).mean(dim=0)
+weights_returned: The weights are returned instead of the weighted sum.
+    attn_weights @ inputs -> attn_weights
+best_row_only: Only the most similar row is returned; every row should count, each by its weight.
+    attn_weights @ inputs -> inputs[attn_weights.argmax()]
+query_added: The query is added to the weighted sum.
+    attn_weights @ inputs -> attn_weights @ inputs + query
+"""

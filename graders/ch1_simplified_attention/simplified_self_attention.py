@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..relations import one_after_another, scattered, with_an_equal_row
 from ..shared import SENTENCE
@@ -63,43 +63,22 @@ CHECKS = [
     ),
 ]
 
-MIX = "attn_weights @ inputs"
 
-MISTAKES = [
-    mistake(
-        "results_swapped",
-        "The two results are in the wrong order: return the context vectors first.",
-        ("return context_vecs, attn_weights", "return attn_weights, context_vecs"),
-    ),
-    mistake(
-        "weights_not_returned",
-        "Only the context vectors are returned; return the weights too.",
-        ("return context_vecs, attn_weights", "return context_vecs"),
-    ),
-    mistake(
-        "scores_returned",
-        "The scores are returned instead of the weights.",
-        ("return context_vecs, attn_weights", "return context_vecs, attn_scores"),
-    ),
-    mistake(
-        "later_tokens_hidden",
-        "Later tokens are hidden, as a language model needs it. Here every token attends to all of "
-        "them.",
-        (
-            "torch.softmax(attn_scores, dim=-1)",
-            "torch.softmax(attn_scores - torch.full_like(attn_scores, torch.inf).triu(1), dim=-1)",
-        ),
-    ),
-    mistake(
-        "features_compared",
-        "The scores compare features with features instead of tokens with tokens.",
-        ("inputs @ inputs.T", "(inputs.T @ inputs)"),
-        (MIX, "inputs @ attn_weights"),
-    ),
-    mistake(
-        "loop_over_tokens",
-        "A Python loop runs over the tokens. One product gives all scores at once, one softmax "
-        "all weights, and one more product all results.",
-        ("inputs @ inputs.T", "torch.stack([inputs @ row for row in inputs])"),
-    ),
-]
+MISTAKES = """
+results_swapped: The two results are in the wrong order: return the context vectors first.
+    return context_vecs, attn_weights -> return attn_weights, context_vecs
+weights_not_returned: Only the context vectors are returned; return the weights too.
+    return context_vecs, attn_weights -> return context_vecs
+scores_returned: The scores are returned instead of the weights.
+    return context_vecs, attn_weights -> return context_vecs, attn_scores
+later_tokens_hidden: Later tokens are hidden, as a language model needs it. Here every token attends
+  to all of them.
+    - torch.softmax(attn_scores, dim=-1)
+    + torch.softmax(attn_scores - torch.full_like(attn_scores, torch.inf).triu(1), dim=-1)
+features_compared: The scores compare features with features instead of tokens with tokens.
+    inputs @ inputs.T -> (inputs.T @ inputs)
+    attn_weights @ inputs -> inputs @ attn_weights
+loop_over_tokens: A Python loop runs over the tokens. One product gives all scores at once, one
+  softmax all weights, and one more product all results.
+    inputs @ inputs.T -> torch.stack([inputs @ row for row in inputs])
+"""

@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..relations import one_after_another, scattered, with_an_equal_row
 from ..shared import SENTENCE
@@ -120,76 +120,45 @@ CHECKS = [
     ),
 ]
 
-SHIFT = "x - x.amax(dim=dim, keepdim=True)"
-RETURN = "exponentials / exponentials.sum(dim=dim, keepdim=True)"
-# Short fragments, so that two mistakes can be combined.
-LARGEST, SUM = ".amax(dim=dim", "exponentials.sum(dim=dim"
 
-MISTAKES = [
-    mistake(
-        "no_maximum_subtracted",
-        "Large scores overflow: the exponential of 10,000 is infinite. Subtracting the same "
-        "number from all scores would not change the result.",
-        (SHIFT, "x"),
-    ),
-    mistake(
-        "one_maximum_for_all",
-        "One maximum is subtracted from all slices, so a slice far below it becomes 0 / 0.",
-        (SHIFT, "x - x.max()"),
-    ),
-    mistake(
-        "mean_subtracted",
-        "The mean is subtracted; a value far above it still overflows.",
-        (SHIFT, "x - x.mean(dim=dim, keepdim=True)"),
-    ),
-    mistake(
-        "minimum_subtracted",
-        "The minimum is subtracted, so the largest number can still be far above 0 and overflow. "
-        "Subtract the maximum: then no number is above 0.",
-        (SHIFT, "x - x.amin(dim=dim, keepdim=True)"),
-    ),
-    mistake(
-        "dim_ignored",
-        "The `dim` that is passed in is ignored: the softmax always runs over the last dimension.",
-        (LARGEST, ".amax(dim=-1"),
-        (SUM, "exponentials.sum(dim=-1"),
-    ),
-    mistake(
-        "dim_ignored_in_sum",
-        "The sum always runs over the last dimension; like the maximum, it should run over the "
-        "`dim` that is passed in.",
-        (SUM, "exponentials.sum(dim=-1"),
-    ),
-    mistake(
-        "always_dim_zero",
-        "The `dim` that is passed in is ignored: the softmax always runs over the first dimension.",
-        (LARGEST, ".amax(dim=0"),
-        (SUM, "exponentials.sum(dim=0"),
-    ),
-    mistake(
-        "all_entries_share_one_sum",
-        "All entries together sum to 1; each slice along `dim` should.",
-        (RETURN, "exponentials / exponentials.sum()"),
-    ),
-    mistake(
-        "keepdim_forgotten",
-        "A sum or a maximum loses its dimension (`keepdim=True` keeps it), so it no longer lines "
-        "up with its slices.",
-        (RETURN, "exponentials / exponentials.sum(dim=dim)"),
-    ),
-    mistake(
-        "default_is_dim_zero",
-        "Without a `dim`, the softmax runs over the first dimension; it should run over the last.",
-        ("shifted = x - x", "dim = 0 if dim == -1 else dim\n    shifted = x - x"),
-    ),
-    mistake(
-        "float32_inside",
-        "The result is float32; it should have the dtype of the input.",
-        ("torch.exp(shifted)", "torch.exp(shifted.float())"),
-    ),
-    mistake(
-        "softmax_in_place",
-        "The input is overwritten. The caller still needs its old values.",
-        ("shifted = x - x", "shifted = x\n    shifted -= x.detach().clone()"),
-    ),
-]
+MISTAKES = """
+no_maximum_subtracted: Large scores overflow: the exponential of 10,000 is infinite. Subtracting the
+  same number from all scores would not change the result.
+    x - x.amax(dim=dim, keepdim=True) -> x
+one_maximum_for_all: One maximum is subtracted from all slices, so a slice far below it becomes 0 /
+  0.
+    x - x.amax(dim=dim, keepdim=True) -> x - x.max()
+mean_subtracted: The mean is subtracted; a value far above it still overflows.
+    x - x.amax(dim=dim, keepdim=True) -> x - x.mean(dim=dim, keepdim=True)
+minimum_subtracted: The minimum is subtracted, so the largest number can still be far above 0 and
+  overflow. Subtract the maximum: then no number is above 0.
+    x - x.amax(dim=dim, keepdim=True) -> x - x.amin(dim=dim, keepdim=True)
+dim_ignored 30%: The `dim` that is passed in is ignored: the softmax always runs over the last
+  dimension.
+    .amax(dim=dim -> .amax(dim=-1
+    exponentials.sum(dim=dim -> exponentials.sum(dim=-1
+dim_ignored_in_sum: The sum always runs over the last dimension; like the maximum, it should run
+  over the `dim` that is passed in.
+    exponentials.sum(dim=dim -> exponentials.sum(dim=-1
+always_dim_zero 40%: The `dim` that is passed in is ignored: the softmax always runs over the first
+  dimension.
+    .amax(dim=dim -> .amax(dim=0
+    exponentials.sum(dim=dim -> exponentials.sum(dim=0
+all_entries_share_one_sum 40%: All entries together sum to 1; each slice along `dim` should.
+    exponentials / exponentials.sum(dim=dim, keepdim=True) -> exponentials / exponentials.sum()
+keepdim_forgotten: A sum or a maximum loses its dimension (`keepdim=True` keeps it), so it no longer
+  lines up with its slices.
+    - exponentials / exponentials.sum(dim=dim, keepdim=True)
+    + exponentials / exponentials.sum(dim=dim)
+default_is_dim_zero: Without a `dim`, the softmax runs over the first dimension; it should run over
+  the last.
+    - shifted = x - x
+    + dim = 0 if dim == -1 else dim
+    + shifted = x - x
+float32_inside: The result is float32; it should have the dtype of the input.
+    torch.exp(shifted) -> torch.exp(shifted.float())
+softmax_in_place: The input is overwritten. The caller still needs its old values.
+    - shifted = x - x
+    + shifted = x
+    + shifted -= x.detach().clone()
+"""

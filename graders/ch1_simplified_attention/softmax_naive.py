@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..relations import one_after_another, scattered
 from ..shared import SENTENCE
@@ -49,19 +49,11 @@ CHECKS = [
     ),
 ]
 
-RETURN_NAIVE = "exponentials / exponentials.sum()"
-EXP_NAIVE = "torch.exp(x)"
 
-MISTAKES = [
-    mistake(
-        "divided_by_max",
-        "The largest entry is 1: either the exponentials are divided by the largest one, or the "
-        "maximum is subtracted but nothing is divided by the sum. The entries should sum to 1.",
-        (RETURN_NAIVE, "exponentials / exponentials.max()"),
-    ),
-    mistake(
-        "exponential_in_place",
-        "The scores that were passed in are overwritten. The caller still needs them.",
-        (EXP_NAIVE, "x.exp_()"),
-    ),
-]
+MISTAKES = """
+divided_by_max: The largest entry is 1: either the exponentials are divided by the largest one, or
+  the maximum is subtracted but nothing is divided by the sum. The entries should sum to 1.
+    exponentials / exponentials.sum() -> exponentials / exponentials.max()
+exponential_in_place: The scores that were passed in are overwritten. The caller still needs them.
+    torch.exp(x) -> x.exp_()
+"""

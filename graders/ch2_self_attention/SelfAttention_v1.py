@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, construct, it, load, mistake, normal, shown
+from tensorgrade.author import call, case, check, construct, it, load, normal, shown
 
 from ..modules import called, large_scores, matrices, mixed, structure, twice
 from ..relations import copied
@@ -76,66 +76,66 @@ CHECKS = [
     ),
 ]
 
-QKV = ("W_query", "W_key", "W_value")
-MADE_V1 = "self.{} = nn.Parameter(torch.rand(d_in, d_out))"
 
-
-def each(template: str, new: str) -> tuple[tuple[str, str], ...]:
-    """Return the same edit for query, key and value."""
-    return tuple((template.format(name), new.format(name)) for name in QKV)
-
-
-MISTAKES = [
-    mistake(
-        "randn_for_rand",
-        "The weights start from another distribution than uniform on [0, 1).",
-        *each(MADE_V1, "self.{} = nn.Parameter(torch.randn(d_in, d_out))"),
-    ),
-    mistake(
-        "weights_start_at_zero",
-        "All weights start at zero, so all tokens give the same result and cannot be "
-        "distinguished.",
-        *each(MADE_V1, "self.{} = nn.Parameter(torch.zeros(d_in, d_out))"),
-    ),
-    mistake(
-        "not_parameters",
-        "The weights are plain tensors. An optimizer only finds an nn.Parameter.",
-        *each(MADE_V1, "self.{} = torch.rand(d_in, d_out)"),
-    ),
-    mistake(
-        "weights_of_linear_shape",
-        "The weights have the shape (d_out, d_in), as in nn.Linear. Here x is multiplied by them "
-        "from the right, so they need (d_in, d_out).",
-        *each(MADE_V1, "self.{} = nn.Parameter(torch.rand(d_out, d_in))"),
-    ),
-    mistake(
-        "created_in_another_order",
-        "The three matrices are not created in the order query, key, value, so a seed gives other "
-        "weights.",
-        (MADE_V1.format("W_query"), MADE_V1.format("W_key_")),
-        (MADE_V1.format("W_key"), MADE_V1.format("W_query")),
-        ("self.W_key_ =", "self.W_key ="),
-    ),
-    mistake(
-        "created_the_other_way_round",
-        "The three matrices are created in the order value, key, query, so a seed gives other "
-        "weights.",
-        (MADE_V1.format("W_query"), MADE_V1.format("W_value_")),
-        (MADE_V1.format("W_value"), MADE_V1.format("W_query")),
-        ("self.W_value_ =", "self.W_value ="),
-    ),
-    mistake(
-        "linear_layers_for_matrices",
-        "The projections are nn.Linear layers without a bias. Each should be an nn.Parameter of "
-        "shape (d_in, d_out), and x is multiplied by it.",
-        *each(MADE_V1, "self.{} = nn.Linear(d_in, d_out, bias=False)"),
-        *each("x @ self.{}", "self.{}(x)"),
-    ),
-    mistake(
-        "linear_layers_with_biases_for_matrices",
-        "The projections are nn.Linear layers with a bias. Each should be an nn.Parameter of "
-        "shape (d_in, d_out) without a bias, and x is multiplied by it.",
-        *each(MADE_V1, "self.{} = nn.Linear(d_in, d_out)"),
-        *each("x @ self.{}", "self.{}(x)"),
-    ),
-]
+MISTAKES = """
+randn_for_rand: The weights start from another distribution than uniform on [0, 1).
+    - self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_query = nn.Parameter(torch.randn(d_in, d_out))
+    - self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_key = nn.Parameter(torch.randn(d_in, d_out))
+    - self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_value = nn.Parameter(torch.randn(d_in, d_out))
+weights_start_at_zero: All weights start at zero, so all tokens give the same result and cannot be
+  distinguished.
+    - self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_query = nn.Parameter(torch.zeros(d_in, d_out))
+    - self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_key = nn.Parameter(torch.zeros(d_in, d_out))
+    - self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_value = nn.Parameter(torch.zeros(d_in, d_out))
+not_parameters: The weights are plain tensors. An optimizer only finds an nn.Parameter.
+    self.W_query = nn.Parameter(torch.rand(d_in, d_out)) -> self.W_query = torch.rand(d_in, d_out)
+    self.W_key = nn.Parameter(torch.rand(d_in, d_out)) -> self.W_key = torch.rand(d_in, d_out)
+    self.W_value = nn.Parameter(torch.rand(d_in, d_out)) -> self.W_value = torch.rand(d_in, d_out)
+weights_of_linear_shape: The weights have the shape (d_out, d_in), as in nn.Linear. Here x is
+  multiplied by them from the right, so they need (d_in, d_out).
+    - self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_query = nn.Parameter(torch.rand(d_out, d_in))
+    - self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_key = nn.Parameter(torch.rand(d_out, d_in))
+    - self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_value = nn.Parameter(torch.rand(d_out, d_in))
+created_in_another_order: The three matrices are not created in the order query, key, value, so a
+  seed gives other weights.
+    - self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_key_ = nn.Parameter(torch.rand(d_in, d_out))
+    - self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+    self.W_key_ = -> self.W_key =
+created_the_other_way_round: The three matrices are created in the order value, key, query, so a
+  seed gives other weights.
+    - self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_value_ = nn.Parameter(torch.rand(d_in, d_out))
+    - self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+    self.W_value_ = -> self.W_value =
+linear_layers_for_matrices 30%: The projections are nn.Linear layers without a bias. Each should be
+  an nn.Parameter of shape (d_in, d_out), and x is multiplied by it.
+    - self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_query = nn.Linear(d_in, d_out, bias=False)
+    - self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_key = nn.Linear(d_in, d_out, bias=False)
+    - self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+    + self.W_value = nn.Linear(d_in, d_out, bias=False)
+    x @ self.W_query -> self.W_query(x)
+    x @ self.W_key -> self.W_key(x)
+    x @ self.W_value -> self.W_value(x)
+linear_layers_with_biases_for_matrices 40%: The projections are nn.Linear layers with a bias. Each
+  should be an nn.Parameter of shape (d_in, d_out) without a bias, and x is multiplied by it.
+    self.W_query = nn.Parameter(torch.rand(d_in, d_out)) -> self.W_query = nn.Linear(d_in, d_out)
+    self.W_key = nn.Parameter(torch.rand(d_in, d_out)) -> self.W_key = nn.Linear(d_in, d_out)
+    self.W_value = nn.Parameter(torch.rand(d_in, d_out)) -> self.W_value = nn.Linear(d_in, d_out)
+    x @ self.W_query -> self.W_query(x)
+    x @ self.W_key -> self.W_key(x)
+    x @ self.W_value -> self.W_value(x)
+"""

@@ -1,6 +1,6 @@
 """Cases, checks and known mistakes of the exercise copy_v2_into_v1."""
 
-from tensorgrade.author import call, case, check, construct, describe, it, load, mistake
+from tensorgrade.author import call, case, check, construct, describe, it, load
 
 from ..modules import linear_layers
 from ..sizes import FEATURES, WIDTH, Sizes
@@ -45,96 +45,73 @@ CHECKS = [
     ),
 ]
 
-QKV = ("W_query", "W_key", "W_value")
-COPY = "v1.{0}.copy_(v2.{0}.weight.T)"
 
-
-def each(template: str, new: str) -> tuple[tuple[str, str], ...]:
-    """Return the same edit for query, key and value."""
-    return tuple((template.format(name), new.format(name)) for name in QKV)
-
-
-MISTAKES = [
-    mistake(
-        "copied_without_transpose",
-        "The weights are copied unchanged. How does nn.Linear store its matrix?",
-        *each(COPY, "v1.{0}.data = v2.{0}.weight.data.clone()"),
-    ),
-    mistake(
-        "copied_in_untransposed",
-        "The weights are copied unchanged. How does nn.Linear store its matrix?",
-        *each(COPY, "v1.{0}.copy_(v2.{0}.weight)"),
-    ),
-    mistake(
-        "weights_put_in",
-        "The weights of `v2` themselves are put into `v1`. nn.Linear stores its matrix transposed, "
-        "and both modules now share the same memory. Copy the numbers.",
-        *each(COPY, "v1.{0} = v2.{0}.weight"),
-    ),
-    mistake(
-        "copied_reshaped",
-        "The weights are reshaped to fit. A reshape keeps the order of the numbers; a transpose "
-        "changes it.",
-        *each(COPY, "v1.{0}.copy_(v2.{0}.weight.reshape(v1.{0}.shape))"),
-    ),
-    mistake(
-        "copied_query_into_key",
-        "Query and key are swapped in the copy.",
-        ("v1.W_query.copy_(v2.W_query", "v1.W_query.copy_(v2.W_key"),
-        ("v1.W_key.copy_(v2.W_key", "v1.W_key.copy_(v2.W_query"),
-    ),
-    mistake(
-        "copied_key_into_value",
-        "Key and value are swapped in the copy.",
-        ("v1.W_key.copy_(v2.W_key", "v1.W_key.copy_(v2.W_value"),
-        ("v1.W_value.copy_(v2.W_value", "v1.W_value.copy_(v2.W_key"),
-    ),
-    mistake(
-        "value_not_copied", "The values' weights are not copied.", (COPY.format("W_value"), "pass")
-    ),
-    mistake(
-        "only_query_copied",
-        "Only the queries' weights are copied.",
-        (COPY.format("W_key"), "pass"),
-        (COPY.format("W_value"), "pass"),
-    ),
-    mistake(
-        "copied_nowhere",
-        "Nothing is copied into `v1`: it keeps its old weights. Does the code fill a new variable "
-        "or a copy? Write into the existing parameter.",
-        *each(COPY, "{0} = v2.{0}.weight.T"),
-    ),
-    mistake(
-        "copied_the_other_way",
-        "The copy goes from `v1` to `v2`.",
-        *each(COPY, "v2.{0}.weight.copy_(v1.{0}.T)"),
-    ),
-    mistake(
-        "linear_put_in",
-        "The layer itself is put into `v1`, which should hold matrices.",
-        *each(COPY, "v1.{0} = v2.{0}"),
-    ),
-    mistake(
-        "query_copied_thrice",
-        "The queries' weights are copied into all three places.",
-        ("v1.W_key.copy_(v2.W_key", "v1.W_key.copy_(v2.W_query"),
-        ("v1.W_value.copy_(v2.W_value", "v1.W_value.copy_(v2.W_query"),
-    ),
-    mistake(
-        "copied_by_halves",
-        "Half of each weight arrives in `v1`. Are the weights halved, or averaged with the old "
-        "ones? They should replace the old ones unchanged.",
-        *each(COPY, "v1.{0}.copy_(v2.{0}.weight.T / 2)"),
-    ),
-    mistake(
-        "memory_shared",
-        "Both modules share the same memory: when `v2` continues to learn, `v1` changes with it. "
-        "Copy the numbers.",
-        *each(COPY, "v1.{0}.data = v2.{0}.weight.data.T"),
-    ),
-    mistake(
-        "copy_returned",
-        "Something is returned; the function should only copy and return None.",
-        (COPY.format("W_value"), COPY.format("W_value") + "\n    return v1"),
-    ),
-]
+MISTAKES = """
+copied_without_transpose 40%: The weights are copied unchanged. How does nn.Linear store its matrix?
+    v1.W_query.copy_(v2.W_query.weight.T) -> v1.W_query.data = v2.W_query.weight.data.clone()
+    v1.W_key.copy_(v2.W_key.weight.T) -> v1.W_key.data = v2.W_key.weight.data.clone()
+    v1.W_value.copy_(v2.W_value.weight.T) -> v1.W_value.data = v2.W_value.weight.data.clone()
+copied_in_untransposed: The weights are copied unchanged. How does nn.Linear store its matrix?
+    v1.W_query.copy_(v2.W_query.weight.T) -> v1.W_query.copy_(v2.W_query.weight)
+    v1.W_key.copy_(v2.W_key.weight.T) -> v1.W_key.copy_(v2.W_key.weight)
+    v1.W_value.copy_(v2.W_value.weight.T) -> v1.W_value.copy_(v2.W_value.weight)
+weights_put_in 50%: The weights of `v2` themselves are put into `v1`. nn.Linear stores its matrix
+  transposed, and both modules now share the same memory. Copy the numbers.
+    v1.W_query.copy_(v2.W_query.weight.T) -> v1.W_query = v2.W_query.weight
+    v1.W_key.copy_(v2.W_key.weight.T) -> v1.W_key = v2.W_key.weight
+    v1.W_value.copy_(v2.W_value.weight.T) -> v1.W_value = v2.W_value.weight
+copied_reshaped: The weights are reshaped to fit. A reshape keeps the order of the numbers; a
+  transpose changes it.
+    - v1.W_query.copy_(v2.W_query.weight.T)
+    + v1.W_query.copy_(v2.W_query.weight.reshape(v1.W_query.shape))
+    v1.W_key.copy_(v2.W_key.weight.T) -> v1.W_key.copy_(v2.W_key.weight.reshape(v1.W_key.shape))
+    - v1.W_value.copy_(v2.W_value.weight.T)
+    + v1.W_value.copy_(v2.W_value.weight.reshape(v1.W_value.shape))
+copied_query_into_key: Query and key are swapped in the copy.
+    v1.W_query.copy_(v2.W_query -> v1.W_query.copy_(v2.W_key
+    v1.W_key.copy_(v2.W_key -> v1.W_key.copy_(v2.W_query
+copied_key_into_value: Key and value are swapped in the copy.
+    v1.W_key.copy_(v2.W_key -> v1.W_key.copy_(v2.W_value
+    v1.W_value.copy_(v2.W_value -> v1.W_value.copy_(v2.W_key
+value_not_copied: The values' weights are not copied.
+    v1.W_value.copy_(v2.W_value.weight.T) -> pass
+only_query_copied: Only the queries' weights are copied.
+    v1.W_key.copy_(v2.W_key.weight.T) -> pass
+    v1.W_value.copy_(v2.W_value.weight.T) -> pass
+copied_nowhere 100%: Nothing is copied into `v1`: it keeps its old weights. Does the code fill a new
+  variable or a copy? Write into the existing parameter.
+    v1.W_query.copy_(v2.W_query.weight.T) -> W_query = v2.W_query.weight.T
+    v1.W_key.copy_(v2.W_key.weight.T) -> W_key = v2.W_key.weight.T
+    v1.W_value.copy_(v2.W_value.weight.T) -> W_value = v2.W_value.weight.T
+copied_the_other_way: The copy goes from `v1` to `v2`.
+    v1.W_query.copy_(v2.W_query.weight.T) -> v2.W_query.weight.copy_(v1.W_query.T)
+    v1.W_key.copy_(v2.W_key.weight.T) -> v2.W_key.weight.copy_(v1.W_key.T)
+    v1.W_value.copy_(v2.W_value.weight.T) -> v2.W_value.weight.copy_(v1.W_value.T)
+linear_put_in: The layer itself is put into `v1`, which should hold matrices.
+    v1.W_query.copy_(v2.W_query.weight.T) -> v1.W_query = v2.W_query
+    v1.W_key.copy_(v2.W_key.weight.T) -> v1.W_key = v2.W_key
+    v1.W_value.copy_(v2.W_value.weight.T) -> v1.W_value = v2.W_value
+query_copied_thrice: The queries' weights are copied into all three places.
+    v1.W_key.copy_(v2.W_key -> v1.W_key.copy_(v2.W_query
+    v1.W_value.copy_(v2.W_value -> v1.W_value.copy_(v2.W_query
+copied_by_halves: Half of each weight arrives in `v1`. Are the weights halved, or averaged with the
+  old ones? They should replace the old ones unchanged.
+    v1.W_query.copy_(v2.W_query.weight.T) -> v1.W_query.copy_(v2.W_query.weight.T / 2)
+    v1.W_key.copy_(v2.W_key.weight.T) -> v1.W_key.copy_(v2.W_key.weight.T / 2)
+    v1.W_value.copy_(v2.W_value.weight.T) -> v1.W_value.copy_(v2.W_value.weight.T / 2)
+memory_shared: Both modules share the same memory: when `v2` continues to learn, `v1` changes with
+  it. Copy the numbers.
+    v1.W_query.copy_(v2.W_query.weight.T) -> v1.W_query.data = v2.W_query.weight.data.T
+    v1.W_key.copy_(v2.W_key.weight.T) -> v1.W_key.data = v2.W_key.weight.data.T
+    v1.W_value.copy_(v2.W_value.weight.T) -> v1.W_value.data = v2.W_value.weight.data.T
+copy_returned: Something is returned; the function should only copy and return None.
+    - with torch.no_grad():
+    -     v1.W_query.copy_(v2.W_query.weight.T)
+    -     v1.W_key.copy_(v2.W_key.weight.T)
+    -     v1.W_value.copy_(v2.W_value.weight.T)
+    + with torch.no_grad():
+    +     v1.W_query.copy_(v2.W_query.weight.T)
+    +     v1.W_key.copy_(v2.W_key.weight.T)
+    +     v1.W_value.copy_(v2.W_value.weight.T)
+    + return v1
+"""

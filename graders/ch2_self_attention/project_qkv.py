@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..modules import matrices
 from ..relations import one_after_another, scattered, with_an_equal_row
@@ -63,71 +63,37 @@ CHECKS = [
     ),
 ]
 
-MISTAKES = [
-    mistake(
-        "projections_in_another_order",
-        "Queries and keys are swapped, in what is returned or in the matrices that they "
-        "are made with.",
-        ("return queries, keys, values", "return keys, queries, values"),
-    ),
-    mistake(
-        "values_first",
-        "Queries and values are swapped, in what is returned or in the matrices that they are "
-        "made with.",
-        ("return queries, keys, values", "return values, keys, queries"),
-    ),
-    mistake(
-        "keys_and_values_exchanged",
-        "Keys and values are swapped; the order should be queries, keys, values.",
-        ("return queries, keys, values", "return queries, values, keys"),
-    ),
-    mistake(
-        "one_matrix_for_all",
-        "One matrix is used for all three; each role should have its own.",
-        ("x @ W_key", "x @ W_query"),
-        ("x @ W_value", "x @ W_query"),
-    ),
-    mistake(
-        "keys_from_W_query",
-        "Queries and keys come from the same matrix.",
-        ("x @ W_key", "x @ W_query"),
-    ),
-    mistake(
-        "values_from_W_key",
-        "Values and keys come from the same matrix.",
-        ("x @ W_value", "x @ W_key"),
-    ),
-    mistake(
-        "matrix_on_the_left",
-        "The matrix is on the left of x. The rows of x are tokens, so x belongs on the left.",
-        ("x @ W_query", "W_query @ x"),
-        ("x @ W_key", "W_key @ x"),
-        ("x @ W_value", "W_value @ x"),
-    ),
-    mistake(
-        "matrix_transposed",
-        "The matrices are transposed; here they already have the shape (d_in, d_out) and need no "
-        "transpose.",
-        ("x @ W_query", "x @ W_query.T"),
-        ("x @ W_key", "x @ W_key.T"),
-        ("x @ W_value", "x @ W_value.T"),
-    ),
-    mistake(
-        "queries_scaled_already",
-        "The queries are scaled here. Leave them as they are: the scores are scaled later.",
-        ("x @ W_query", "x @ W_query / W_query.shape[-1] ** 0.5"),
-    ),
-    mistake(
-        "projections_detached",
-        "No gradient flows back through the results, so the matrices cannot learn.",
-        (
-            "return queries, keys, values",
-            "return queries.detach(), keys.detach(), values.detach()",
-        ),
-    ),
-    mistake(
-        "projections_stacked",
-        "One tensor is returned instead of a tuple of three tensors.",
-        ("return queries, keys, values", "return torch.cat((queries, keys, values), dim=-1)"),
-    ),
-]
+MISTAKES = """
+projections_in_another_order: Queries and keys are swapped, in what is returned or in the matrices
+  that they are made with.
+    return queries, keys, values -> return keys, queries, values
+values_first: Queries and values are swapped, in what is returned or in the matrices that they are
+  made with.
+    return queries, keys, values -> return values, keys, queries
+keys_and_values_exchanged: Keys and values are swapped; the order should be queries, keys, values.
+    return queries, keys, values -> return queries, values, keys
+one_matrix_for_all: One matrix is used for all three; each role should have its own.
+    x @ W_key -> x @ W_query
+    x @ W_value -> x @ W_query
+keys_from_W_query: Queries and keys come from the same matrix.
+    x @ W_key -> x @ W_query
+values_from_W_key: Values and keys come from the same matrix.
+    x @ W_value -> x @ W_key
+matrix_on_the_left: The matrix is on the left of x. The rows of x are tokens, so x belongs on the
+  left.
+    x @ W_query -> W_query @ x
+    x @ W_key -> W_key @ x
+    x @ W_value -> W_value @ x
+matrix_transposed: The matrices are transposed; here they already have the shape (d_in, d_out) and
+  need no transpose.
+    x @ W_query -> x @ W_query.T
+    x @ W_key -> x @ W_key.T
+    x @ W_value -> x @ W_value.T
+queries_scaled_already 30%: The queries are scaled here. Leave them as they are: the scores are
+  scaled later.
+    x @ W_query -> x @ W_query / W_query.shape[-1] ** 0.5
+projections_detached: No gradient flows back through the results, so the matrices cannot learn.
+    return queries, keys, values -> return queries.detach(), keys.detach(), values.detach()
+projections_stacked: One tensor is returned instead of a tuple of three tensors.
+    return queries, keys, values -> return torch.cat((queries, keys, values), dim=-1)
+"""

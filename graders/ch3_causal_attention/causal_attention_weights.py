@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..shared import SENTENCE
@@ -101,43 +101,25 @@ CHECKS = [
     ),
 ]
 
-WEIGHTS = "return torch.softmax(masked_scores / d_k**0.5, dim=-1)"
 
-MISTAKES = [
-    mistake(
-        "mask_as_long_as_the_first_dimension",
-        "The mask has the length of the first dimension. The tokens are always in the last two "
-        "dimensions.",
-        (
-            "torch.triu(torch.ones_like(attn_scores), diagonal=1)",
-            "torch.triu(torch.ones(len(attn_scores), len(attn_scores)), diagonal=1)",
-        ),
-    ),
-    mistake(
-        "softmax_over_dimension_1_of_scores",
-        "The softmax runs over dimension 1, which is the keys' dimension only if there are no "
-        "leading dimensions. Counted from the end, the keys are always in the same place.",
-        (", dim=-1)", ", dim=1)"),
-    ),
-    mistake(
-        "no_maximum_before_the_exponential",
-        "The exponentials use unshifted scores: large scores overflow, and if all are "
-        "far below 0, 0 is divided by 0. Subtract each row's maximum first, or call "
-        "torch.softmax.",
-        (
-            WEIGHTS,
-            "exponentials = torch.exp(masked_scores / d_k**0.5)\n    "
-            "return exponentials / exponentials.sum(dim=-1, keepdim=True)",
-        ),
-    ),
-    mistake(
-        "no_maximum_and_masked_afterwards",
-        "The exponentials use unshifted scores, hidden ones included: large scores "
-        "overflow. Hide the future and subtract each row's maximum first, or call torch.softmax.",
-        (
-            WEIGHTS,
-            "exponentials = torch.exp(attn_scores / d_k**0.5) * ~future\n    "
-            "return exponentials / exponentials.sum(dim=-1, keepdim=True)",
-        ),
-    ),
-]
+MISTAKES = """
+mask_as_long_as_the_first_dimension: The mask has the length of the first dimension. The tokens are
+  always in the last two dimensions.
+    - torch.triu(torch.ones_like(attn_scores), diagonal=1)
+    + torch.triu(torch.ones(len(attn_scores), len(attn_scores)), diagonal=1)
+softmax_over_dimension_1_of_scores: The softmax runs over dimension 1, which is the keys' dimension
+  only if there are no leading dimensions. Counted from the end, the keys are always in the same
+  place.
+    , dim=-1) -> , dim=1)
+no_maximum_before_the_exponential: The exponentials use unshifted scores: large scores overflow, and
+  if all are far below 0, 0 is divided by 0. Subtract each row's maximum first, or call
+  torch.softmax.
+    - return torch.softmax(masked_scores / d_k**0.5, dim=-1)
+    + exponentials = torch.exp(masked_scores / d_k**0.5)
+    + return exponentials / exponentials.sum(dim=-1, keepdim=True)
+no_maximum_and_masked_afterwards: The exponentials use unshifted scores, hidden ones included: large
+  scores overflow. Hide the future and subtract each row's maximum first, or call torch.softmax.
+    - return torch.softmax(masked_scores / d_k**0.5, dim=-1)
+    + exponentials = torch.exp(attn_scores / d_k**0.5) * ~future
+    + return exponentials / exponentials.sum(dim=-1, keepdim=True)
+"""

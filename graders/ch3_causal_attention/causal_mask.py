@@ -1,6 +1,6 @@
 """Cases, checks and known mistakes of the exercise causal_mask."""
 
-from tensorgrade.author import call, case, check, it, mistake, shown
+from tensorgrade.author import call, case, check, it, shown
 
 from ..sizes import LONG, Sizes
 
@@ -25,45 +25,22 @@ CHECKS = [
     check(1, "The mask is boolean.", it.keeps_dtype("dtype")),
 ]
 
-RULE = "torch.triu(ones, diagonal=1).bool()"
 
-MISTAKES = [
-    mistake(
-        "mask_of_numbers",
-        "The mask contains numbers instead of True and False.",
-        (".bool()", ""),
-    ),
-    mistake(
-        "mask_of_minus_inf",
-        "The mask contains -inf, to be added to scores. It should be boolean: True for each hidden "
-        "token.",
-        (RULE, "torch.full((context_length, context_length), -torch.inf).triu(1)"),
-    ),
-    mistake(
-        "mask_hides_nothing",
-        "Nothing is hidden: the mask is False everywhere.",
-        (RULE, "torch.zeros(context_length, context_length).bool()"),
-    ),
-    mistake(
-        "mask_hides_all_others",
-        "All other tokens are hidden; the past should stay visible.",
-        (RULE, "~torch.eye(context_length).bool()"),
-    ),
-    mistake(
-        "mask_cut_from_six_tokens",
-        "The mask is cut from one for six tokens, so longer texts get a mask that is too small. It "
-        "needs as many rows and columns as `context_length` says.",
-        (
-            RULE,
-            "torch.triu(torch.ones(6, 6), diagonal=1).bool()[:context_length, :context_length]",
-        ),
-    ),
-    mistake(
-        "mask_one_too_large",
-        "The mask has one row and one column too many.",
-        (
-            "torch.ones(context_length, context_length)",
-            "torch.ones(context_length + 1, context_length + 1)",
-        ),
-    ),
-]
+MISTAKES = """
+mask_of_numbers: The mask contains numbers instead of True and False.
+    .bool() ->
+mask_of_minus_inf: The mask contains -inf, to be added to scores. It should be boolean: True for
+  each hidden token.
+    - torch.triu(ones, diagonal=1).bool()
+    + torch.full((context_length, context_length), -torch.inf).triu(1)
+mask_hides_nothing 100%: Nothing is hidden: the mask is False everywhere.
+    torch.triu(ones, diagonal=1).bool() -> torch.zeros(context_length, context_length).bool()
+mask_hides_all_others: All other tokens are hidden; the past should stay visible.
+    torch.triu(ones, diagonal=1).bool() -> ~torch.eye(context_length).bool()
+mask_cut_from_six_tokens: The mask is cut from one for six tokens, so longer texts get a mask that
+  is too small. It needs as many rows and columns as `context_length` says.
+    - torch.triu(ones, diagonal=1).bool()
+    + torch.triu(torch.ones(6, 6), diagonal=1).bool()[:context_length, :context_length]
+mask_one_too_large: The mask has one row and one column too many.
+    torch.ones(context_length, context_length) -> torch.ones(context_length + 1, context_length + 1)
+"""

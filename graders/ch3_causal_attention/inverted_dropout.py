@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, computed, it, mistake, normal
+from tensorgrade.author import call, case, check, computed, it, normal
 
 from ..relations import with_an_equal_row
 
@@ -143,52 +143,30 @@ CHECKS = [
     ),
 ]
 
-SCALE = "attn_weights * keep / (1 - p)"
-KEEP = "keep = torch.rand_like(attn_weights) >= p"
 
-MISTAKES = [
-    mistake(
-        "dropout_detached",
-        "No gradient flows back through the result, so nothing before it can learn.",
-        (SCALE, f"({SCALE}).detach()"),
-    ),
-    mistake(
-        "scaled_by_one_over_p",
-        "The kept entries are divided by p. Which share survives? The kept entries must make up "
-        "for the rest.",
-        (SCALE, "attn_weights * keep / p"),
-    ),
-    mistake(
-        "scaled_down",
-        "The kept entries are made smaller instead of larger, so the expected value shrinks twice.",
-        (SCALE, "attn_weights * keep * (1 - p)"),
-    ),
-    mistake(
-        "mask_kept_by_p_alone",
-        "The share that is dropped and the share that is kept are mixed up: with p = 0.2 four "
-        "fifths vanish.",
-        (KEEP, "keep = torch.rand_like(attn_weights) < p"),
-    ),
-    mistake(
-        "training_turned_around",
-        "Dropout acts in evaluation but not in training.",
-        ("if not training:", "if training:"),
-    ),
-    mistake(
-        "scaled_in_evaluation",
-        "The scaling happens in evaluation. Inverted dropout scales in training, so that "
-        "evaluation needs no change.",
-        ("return attn_weights\n", "return attn_weights * (1 - p)\n"),
-        (SCALE, "attn_weights * keep"),
-    ),
-    mistake(
-        "library_dropout",
-        "It calls torch's own dropout; the exercise is to write it yourself.",
-        (SCALE, "nn.functional.dropout(attn_weights, p, training=True)"),
-    ),
-    mistake(
-        "not_zero_but_nan",
-        "Dropped entries become NaN: something is divided by zero.",
-        (SCALE, "attn_weights * keep / (keep * (1 - p))"),
-    ),
-]
+MISTAKES = """
+dropout_detached: No gradient flows back through the result, so nothing before it can learn.
+    attn_weights * keep / (1 - p) -> (attn_weights * keep / (1 - p)).detach()
+scaled_by_one_over_p: The kept entries are divided by p. Which share survives? The kept entries must
+  make up for the rest.
+    attn_weights * keep / (1 - p) -> attn_weights * keep / p
+scaled_down: The kept entries are made smaller instead of larger, so the expected value shrinks
+  twice.
+    attn_weights * keep / (1 - p) -> attn_weights * keep * (1 - p)
+mask_kept_by_p_alone: The share that is dropped and the share that is kept are mixed up: with p =
+  0.2 four fifths vanish.
+    keep = torch.rand_like(attn_weights) >= p -> keep = torch.rand_like(attn_weights) < p
+training_turned_around: Dropout acts in evaluation but not in training.
+    if not training: -> if training:
+scaled_in_evaluation: The scaling happens in evaluation. Inverted dropout scales in training, so
+  that evaluation needs no change.
+    - if not training:
+    -     return attn_weights
+    + if not training:
+    +     return attn_weights * (1 - p)
+    attn_weights * keep / (1 - p) -> attn_weights * keep
+library_dropout: It calls torch's own dropout; the exercise is to write it yourself.
+    attn_weights * keep / (1 - p) -> nn.functional.dropout(attn_weights, p, training=True)
+not_zero_but_nan: Dropped entries become NaN: something is divided by zero.
+    attn_weights * keep / (1 - p) -> attn_weights * keep / (keep * (1 - p))
+"""

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..shared import SENTENCE
@@ -59,41 +59,24 @@ CHECKS = [
     ),
 ]
 
-MISTAKES = [
-    mistake(
-        "renormalized_over_columns",
-        "The columns are normalised to a sum of 1 instead of the rows.",
-        ("masked.sum(dim=-1, keepdim=True)", "masked.sum(dim=-2, keepdim=True)"),
-    ),
-    mistake(
-        "renormalized_over_everything",
-        "All entries together are normalised to a sum of 1; each row should be.",
-        ("masked.sum(dim=-1, keepdim=True)", "masked.sum()"),
-    ),
-    mistake(
-        "renormalized_before_masking",
-        "The sums are taken before masking, so they are already 1 and change nothing.",
-        ("masked.sum(dim=-1, keepdim=True)", "attn_weights.sum(dim=-1, keepdim=True)"),
-    ),
-    mistake(
-        "softmax_again",
-        "A second softmax makes the rows sum to 1, but it also gives the hidden zeros some weight.",
-        ("masked / masked.sum(dim=-1, keepdim=True)", "torch.softmax(masked, dim=-1)"),
-    ),
-    mistake(
-        "divided_by_number_visible",
-        "The rows are divided by how many tokens are visible; divide by what their weights add up "
-        "to.",
-        ("masked.sum(dim=-1, keepdim=True)", "visible.sum(dim=-1, keepdim=True)"),
-    ),
-    mistake(
-        "keepdim_forgotten_in_rows",
-        "The row sums lose their dimension and line up with the columns instead.",
-        ("masked.sum(dim=-1, keepdim=True)", "masked.sum(dim=-1)"),
-    ),
-    mistake(
-        "renormalized_detached",
-        "No gradient flows back through the result.",
-        ("return masked /", "masked = masked.detach()\n    return masked /"),
-    ),
-]
+MISTAKES = """
+renormalized_over_columns: The columns are normalised to a sum of 1 instead of the rows.
+    masked.sum(dim=-1, keepdim=True) -> masked.sum(dim=-2, keepdim=True)
+renormalized_over_everything: All entries together are normalised to a sum of 1; each row should be.
+    masked.sum(dim=-1, keepdim=True) -> masked.sum()
+renormalized_before_masking 40%: The sums are taken before masking, so they are already 1 and change
+  nothing.
+    masked.sum(dim=-1, keepdim=True) -> attn_weights.sum(dim=-1, keepdim=True)
+softmax_again: A second softmax makes the rows sum to 1, but it also gives the hidden zeros some
+  weight.
+    masked / masked.sum(dim=-1, keepdim=True) -> torch.softmax(masked, dim=-1)
+divided_by_number_visible: The rows are divided by how many tokens are visible; divide by what their
+  weights add up to.
+    masked.sum(dim=-1, keepdim=True) -> visible.sum(dim=-1, keepdim=True)
+keepdim_forgotten_in_rows: The row sums lose their dimension and line up with the columns instead.
+    masked.sum(dim=-1, keepdim=True) -> masked.sum(dim=-1)
+renormalized_detached: No gradient flows back through the result.
+    - return masked /
+    + masked = masked.detach()
+    + return masked /
+"""

@@ -9,7 +9,6 @@ from tensorgrade.author import (
     construct,
     it,
     load,
-    mistake,
     normal,
     shown,
     weights,
@@ -258,98 +257,46 @@ CHECKS = [
 ]
 
 SOFTMAX = "torch.softmax(attn_scores / d_k**0.5, dim=-1)"
-SCORES = "queries @ keys.transpose(2, 3)"
-APPLY = "attn_weights = self.dropout(attn_weights)"
-SPLIT = "{0} = {0}.reshape(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)"
 
-MISTAKES = [
-    mistake(
-        "softmax_over_heads",
-        "The softmax runs over the heads, so the heads compete for each pair of tokens instead of "
-        "each distributing its own attention.",
-        (", dim=-1)", ", dim=1)"),
-    ),
-    mistake(
-        "dropout_on_output_too",
-        "Dropout acts on the weights, and then again on the values or the output. It should "
-        "act on the weights only.",
-        (
-            "return self.out_proj(context_vec)",
-            "return self.dropout(self.out_proj(context_vec))",
-        ),
-    ),
-    mistake(
-        "dropout_pattern_shared_by_heads",
-        "All heads drop the same entries. Drop each weight of each head independently.",
-        (
-            APPLY,
-            "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))",
-        ),
-    ),
-    mistake(
-        "no_output_projection",
-        "The heads are joined but not mixed: the output projection is not applied.",
-        ("return self.out_proj(context_vec)", "return context_vec"),
-    ),
-    mistake(
-        "output_projection_twice",
-        "The output projection is applied twice.",
-        (
-            "return self.out_proj(context_vec)",
-            "return self.out_proj(self.out_proj(context_vec))",
-        ),
-    ),
-    mistake(
-        "output_projection_from_d_in",
-        "The output projection expects d_in features, but the joined heads have d_out.",
-        ("nn.Linear(d_out, d_out)", "nn.Linear(d_in, d_out)"),
-    ),
-    mistake(
-        "output_projection_without_bias",
-        "The output projection has no bias; it should always have one.",
-        ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=False)"),
-    ),
-    mistake(
-        "output_bias_tied_to_qkv_bias",
-        "The output projection's bias follows `qkv_bias`, which is about queries, keys and values "
-        "only.",
-        ("nn.Linear(d_out, d_out)", "nn.Linear(d_out, d_out, bias=qkv_bias)"),
-    ),
-    mistake(
-        "keys_split_differently",
-        "Queries and keys are split in different ways, so a head compares features that do not "
-        "belong together.",
-        (
-            SPLIT.format("keys"),
-            "keys = keys.reshape(b, self.num_heads, num_tokens, self.head_dim)",
-        ),
-    ),
-    mistake(
-        "values_split_differently",
-        "Values are split differently from queries and keys.",
-        (
-            SPLIT.format("values"),
-            "values = values.reshape(b, self.num_heads, num_tokens, self.head_dim)",
-        ),
-    ),
-    mistake(
-        "heads_in_a_loop",
-        "The heads are computed one after another; compute them all at once.",
-        (
-            SCORES,
-            "torch.stack([queries[:, i] @ keys[:, i].transpose(1, 2) for i in "
-            "range(self.num_heads)], dim=1)",
-        ),
-    ),
-    mistake(
-        "num_heads_unchecked",
-        "A d_out that is not divisible by num_heads is accepted; it should be refused with a clear "
-        "error.",
-        ("if d_out % num_heads != 0:", "if False:"),
-    ),
-    mistake(
-        "head_dim_from_d_in",
-        "head_dim is computed from d_in. The heads divide the projections' features, d_out.",
-        ("self.head_dim = d_out // num_heads", "self.head_dim = d_in // num_heads"),
-    ),
-]
+MISTAKES = """
+softmax_over_heads 40%: The softmax runs over the heads, so the heads compete for each pair of
+  tokens instead of each distributing its own attention.
+    , dim=-1) -> , dim=1)
+dropout_on_output_too: Dropout acts on the weights, and then again on the values or the output. It
+  should act on the weights only.
+    return self.out_proj(context_vec) -> return self.dropout(self.out_proj(context_vec))
+dropout_pattern_shared_by_heads: All heads drop the same entries. Drop each weight of each head
+  independently.
+    - attn_weights = self.dropout(attn_weights)
+    + attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))
+no_output_projection: The heads are joined but not mixed: the output projection is not applied.
+    return self.out_proj(context_vec) -> return context_vec
+output_projection_twice 30%: The output projection is applied twice.
+    return self.out_proj(context_vec) -> return self.out_proj(self.out_proj(context_vec))
+output_projection_from_d_in: The output projection expects d_in features, but the joined heads have
+  d_out.
+    nn.Linear(d_out, d_out) -> nn.Linear(d_in, d_out)
+output_projection_without_bias 20%: The output projection has no bias; it should always have one.
+    nn.Linear(d_out, d_out) -> nn.Linear(d_out, d_out, bias=False)
+output_bias_tied_to_qkv_bias 20%: The output projection's bias follows `qkv_bias`, which is about
+  queries, keys and values only.
+    nn.Linear(d_out, d_out) -> nn.Linear(d_out, d_out, bias=qkv_bias)
+keys_split_differently 40%: Queries and keys are split in different ways, so a head compares
+  features that do not belong together.
+    - keys = keys.reshape(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)
+    + keys = keys.reshape(b, self.num_heads, num_tokens, self.head_dim)
+values_split_differently 40%: Values are split differently from queries and keys.
+    - values = values.reshape(b, num_tokens, self.num_heads, self.head_dim).transpose(1, 2)
+    + values = values.reshape(b, self.num_heads, num_tokens, self.head_dim)
+heads_in_a_loop: The heads are computed one after another; compute them all at once.
+    - queries @ keys.transpose(2, 3)
+    + torch.stack(
+    +     [queries[:, i] @ keys[:, i].transpose(1, 2) for i in range(self.num_heads)], dim=1
+    + )
+num_heads_unchecked: A d_out that is not divisible by num_heads is accepted; it should be refused
+  with a clear error.
+    if d_out % num_heads != 0: -> if False:
+head_dim_from_d_in: head_dim is computed from d_in. The heads divide the projections' features,
+  d_out.
+    self.head_dim = d_out // num_heads -> self.head_dim = d_in // num_heads
+"""

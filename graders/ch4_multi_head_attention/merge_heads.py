@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..shared import counted
@@ -59,34 +59,21 @@ CHECKS = [
     ),
 ]
 
-MERGE_FUNCTION = "x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)"
 
-MISTAKES = [
-    mistake(
-        "merged_along_tokens",
-        "The heads are placed one after another along the tokens; they belong side by side in the "
-        "features.",
-        (MERGE_FUNCTION, "x.reshape(b, num_heads * num_tokens, head_dim)"),
-    ),
-    mistake(
-        "merged_summed",
-        "The heads are added up. Each should keep its own part of the output.",
-        (MERGE_FUNCTION, "x.sum(dim=1)"),
-    ),
-    mistake(
-        "merge_forgotten",
-        "Tokens and heads are swapped, but the heads are not joined: one dimension too many "
-        "remains.",
-        (MERGE_FUNCTION, "x.transpose(1, 2)"),
-    ),
-    mistake(
-        "merged_last_two_swapped",
-        "The wrong two dimensions are swapped before the heads are joined.",
-        (MERGE_FUNCTION, "x.transpose(2, 3).reshape(b, num_tokens, num_heads * head_dim)"),
-    ),
-    mistake(
-        "merged_batch_too",
-        "The batch is flattened as well; it should stay the first dimension.",
-        (MERGE_FUNCTION, "x.transpose(1, 2).reshape(b * num_tokens, num_heads * head_dim)"),
-    ),
-]
+MISTAKES = """
+merged_along_tokens: The heads are placed one after another along the tokens; they belong side by
+  side in the features.
+    - x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
+    + x.reshape(b, num_heads * num_tokens, head_dim)
+merged_summed: The heads are added up. Each should keep its own part of the output.
+    x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim) -> x.sum(dim=1)
+merge_forgotten: Tokens and heads are swapped, but the heads are not joined: one dimension too many
+  remains.
+    x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim) -> x.transpose(1, 2)
+merged_last_two_swapped: The wrong two dimensions are swapped before the heads are joined.
+    - x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
+    + x.transpose(2, 3).reshape(b, num_tokens, num_heads * head_dim)
+merged_batch_too: The batch is flattened as well; it should stay the first dimension.
+    - x.transpose(1, 2).reshape(b, num_tokens, num_heads * head_dim)
+    + x.transpose(1, 2).reshape(b * num_tokens, num_heads * head_dim)
+"""

@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..shared import counted
@@ -64,36 +64,23 @@ CHECKS = [
     ),
 ]
 
-SPLIT_FUNCTION = "x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)"
 
-MISTAKES = [
-    mistake(
-        "heads_and_features_swapped",
-        "The last two dimensions are swapped: they should be (tokens, features of a head).",
-        (SPLIT_FUNCTION, "x.reshape(b, num_tokens, num_heads, head_dim).permute(0, 2, 3, 1)"),
-    ),
-    mistake(
-        "num_heads_taken_for_head_dim",
-        "num_heads is used as the width of a head.",
-        (SPLIT_FUNCTION, "x.reshape(b, num_tokens, head_dim, num_heads).transpose(1, 2)"),
-    ),
-    mistake(
-        "heads_in_the_batch",
-        "Batch and heads are merged into one dimension; the result needs four dimensions.",
-        (SPLIT_FUNCTION, f"{SPLIT_FUNCTION}.reshape(b * num_heads, num_tokens, head_dim)"),
-    ),
-    mistake(
-        "split_in_reverse",
-        "The heads are in reverse order: head 0 gets the last block of features instead of the "
-        "first.",
-        (
-            SPLIT_FUNCTION,
-            "x.transpose(1, 2).reshape(b, num_heads, head_dim, num_tokens).transpose(2, 3).flip(1)",
-        ),
-    ),
-    mistake(
-        "heads_last",
-        "The heads come last; they belong right after the batch.",
-        (SPLIT_FUNCTION, "x.reshape(b, num_tokens, num_heads, head_dim).transpose(2, 3)"),
-    ),
-]
+MISTAKES = """
+heads_and_features_swapped: The last two dimensions are swapped: they should be (tokens, features of
+  a head).
+    - x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)
+    + x.reshape(b, num_tokens, num_heads, head_dim).permute(0, 2, 3, 1)
+num_heads_taken_for_head_dim: num_heads is used as the width of a head.
+    - x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)
+    + x.reshape(b, num_tokens, head_dim, num_heads).transpose(1, 2)
+heads_in_the_batch: Batch and heads are merged into one dimension; the result needs four dimensions.
+    - .transpose(1, 2)
+    + .transpose(1, 2).reshape(b * num_heads, num_tokens, head_dim)
+split_in_reverse: The heads are in reverse order: head 0 gets the last block of features instead of
+  the first.
+    - x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)
+    + x.transpose(1, 2).reshape(b, num_heads, head_dim, num_tokens).transpose(2, 3).flip(1)
+heads_last: The heads come last; they belong right after the batch.
+    - x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)
+    + x.reshape(b, num_tokens, num_heads, head_dim).transpose(2, 3)
+"""

@@ -1,6 +1,6 @@
 """Cases, checks and known mistakes of the exercise trace_shapes."""
 
-from tensorgrade.author import call, case, check, it, mistake
+from tensorgrade.author import call, case, check, it
 
 from ..sizes import FEATURES, Sizes
 
@@ -44,82 +44,41 @@ CHECKS = [
     check(0.5, "The steps are in the order in which they happen.", it.keeps_order("values")),
 ]
 
-TRACE = "(b, num_heads, num_tokens, head_dim)"
 
-MISTAKES = [
-    mistake(
-        "head_dim_not_whole",
-        "The width of a head is a float: `/` always returns one. A size is an integer.",
-        ("head_dim = d_out // num_heads", "head_dim = d_out / num_heads"),
-    ),
-    mistake(
-        "trace_head_dim_is_d_out",
-        "A head is as wide as all heads together. What does num_heads do with d_out?",
-        ("head_dim = d_out // num_heads", "head_dim = d_out"),
-    ),
-    mistake(
-        "trace_head_dim_from_d_in",
-        "head_dim is computed from d_in. The heads divide the projections' features.",
-        ("head_dim = d_out // num_heads", "head_dim = d_in // num_heads"),
-    ),
-    mistake(
-        "trace_heads_after_tokens",
-        "In the heads' shapes, tokens come before heads; the transpose is missing.",
-        (f'"queries_heads": {TRACE}', '"queries_heads": (b, num_tokens, num_heads, head_dim)'),
-        (f'"context_heads": {TRACE}', '"context_heads": (b, num_tokens, num_heads, head_dim)'),
-    ),
-    mistake(
-        "trace_scores_with_head_dim",
-        "The shape of the scores ends in head_dim. A score compares two tokens.",
-        ("(b, num_heads, num_tokens, num_tokens)", TRACE),
-    ),
-    mistake(
-        "trace_scores_without_heads",
-        "The scores have no dimension for the heads; each head should have its own scores.",
-        ("(b, num_heads, num_tokens, num_tokens)", "(b, num_tokens, num_tokens)"),
-    ),
-    mistake(
-        "trace_output_is_d_in",
-        "The output has d_in features; the output projection should give d_out.",
-        ('"output": (b, num_tokens, d_out)', '"output": (b, num_tokens, d_in)'),
-    ),
-    mistake(
-        "trace_queries_are_d_in",
-        "The queries have d_in features; the projection should give d_out.",
-        ('"queries": (b, num_tokens, d_out)', '"queries": (b, num_tokens, d_in)'),
-    ),
-    mistake(
-        "trace_merged_is_head_dim",
-        "After merging, only one head's features remain; the heads belong side by side.",
-        (
-            '"context_merged": (b, num_tokens, d_out)',
-            '"context_merged": (b, num_tokens, head_dim)',
-        ),
-    ),
-    mistake(
-        "trace_merged_grows",
-        "After merging there are num_heads times d_out features; splitting does not make more of "
-        "them.",
-        (
-            '"context_merged": (b, num_tokens, d_out)',
-            '"context_merged": (b, num_tokens, num_heads * d_out)',
-        ),
-    ),
-    mistake(
-        "trace_without_batch",
-        "The batch dimension is missing in x and in the output.",
-        ('"x": (b, num_tokens, d_in)', '"x": (num_tokens, d_in)'),
-        ('"output": (b, num_tokens, d_out)', '"output": (num_tokens, d_out)'),
-    ),
-    mistake(
-        "trace_step_left_out",
-        "A step is missing from the trace, or has another name.",
-        ('        "context_heads": (b, num_heads, num_tokens, head_dim),\n', ""),
-    ),
-    mistake(
-        "trace_tokens_before_batch",
-        "Tokens come before the batch; the batch should be first.",
-        ('"x": (b, num_tokens, d_in)', '"x": (num_tokens, b, d_in)'),
-        ('"output": (b, num_tokens, d_out)', '"output": (num_tokens, b, d_out)'),
-    ),
-]
+MISTAKES = """
+head_dim_not_whole: The width of a head is a float: `/` always returns one. A size is an integer.
+    head_dim = d_out // num_heads -> head_dim = d_out / num_heads
+trace_head_dim_is_d_out: A head is as wide as all heads together. What does num_heads do with d_out?
+    head_dim = d_out // num_heads -> head_dim = d_out
+trace_head_dim_from_d_in: head_dim is computed from d_in. The heads divide the projections'
+  features.
+    head_dim = d_out // num_heads -> head_dim = d_in // num_heads
+trace_heads_after_tokens: In the heads' shapes, tokens come before heads; the transpose is missing.
+    - "queries_heads": (b, num_heads, num_tokens, head_dim)
+    + "queries_heads": (b, num_tokens, num_heads, head_dim)
+    - "context_heads": (b, num_heads, num_tokens, head_dim)
+    + "context_heads": (b, num_tokens, num_heads, head_dim)
+trace_scores_with_head_dim: The shape of the scores ends in head_dim. A score compares two tokens.
+    (b, num_heads, num_tokens, num_tokens) -> (b, num_heads, num_tokens, head_dim)
+trace_scores_without_heads: The scores have no dimension for the heads; each head should have its
+  own scores.
+    (b, num_heads, num_tokens, num_tokens) -> (b, num_tokens, num_tokens)
+trace_output_is_d_in: The output has d_in features; the output projection should give d_out.
+    "output": (b, num_tokens, d_out) -> "output": (b, num_tokens, d_in)
+trace_queries_are_d_in: The queries have d_in features; the projection should give d_out.
+    "queries": (b, num_tokens, d_out) -> "queries": (b, num_tokens, d_in)
+trace_merged_is_head_dim: After merging, only one head's features remain; the heads belong side by
+  side.
+    "context_merged": (b, num_tokens, d_out) -> "context_merged": (b, num_tokens, head_dim)
+trace_merged_grows: After merging there are num_heads times d_out features; splitting does not make
+  more of them.
+    "context_merged": (b, num_tokens, d_out) -> "context_merged": (b, num_tokens, num_heads * d_out)
+trace_without_batch: The batch dimension is missing in x and in the output.
+    "x": (b, num_tokens, d_in) -> "x": (num_tokens, d_in)
+    "output": (b, num_tokens, d_out) -> "output": (num_tokens, d_out)
+trace_step_left_out: A step is missing from the trace, or has another name.
+    "context_heads": (b, num_heads, num_tokens, head_dim), ->
+trace_tokens_before_batch: Tokens come before the batch; the batch should be first.
+    "x": (b, num_tokens, d_in) -> "x": (num_tokens, b, d_in)
+    "output": (b, num_tokens, d_out) -> "output": (num_tokens, b, d_out)
+"""

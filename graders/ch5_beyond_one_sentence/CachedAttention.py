@@ -10,7 +10,6 @@ from tensorgrade.author import (
     construct,
     it,
     load,
-    mistake,
     mode,
     moved,
     normal,
@@ -250,98 +249,57 @@ CHECKS = [
     ),
 ]
 
-FUTURE = "future = self.mask[num_tokens - n : num_tokens, :num_tokens]"
-JOIN_KEYS = "keys = torch.cat((cache[0], keys), dim=2)"
-JOIN_VALUES = "values = torch.cat((cache[1], values), dim=2)"
-RETURN = "return output, (keys, values)"
-
-MISTAKES = [
-    mistake(
-        "cache_ignored",
-        "The cache is never used: each chunk attends only to itself.",
-        (JOIN_KEYS, "pass"),
-        (JOIN_VALUES, "pass"),
-    ),
-    mistake(
-        "new_before_cache",
-        "The new keys and values are placed before the old ones. Later tokens belong at the end.",
-        (JOIN_KEYS, "keys = torch.cat((keys, cache[0]), dim=2)"),
-        (JOIN_VALUES, "values = torch.cat((values, cache[1]), dim=2)"),
-    ),
-    mistake(
-        "only_keys_cached",
-        "Only the keys of the old tokens come from the cache; their values are missing.",
-        (JOIN_VALUES, "pass"),
-    ),
-    mistake(
-        "cache_joined_along_heads",
-        "Old and new are joined along the heads. Which dimension of (b, heads, tokens, head_dim) "
-        "grows with the text?",
-        (JOIN_KEYS, "keys = torch.cat((cache[0], keys), dim=1)"),
-        (JOIN_VALUES, "values = torch.cat((cache[1], values), dim=1)"),
-    ),
-    mistake(
-        "first_rows_of_the_mask",
-        "The new tokens get the first rows of the mask. They come after the t old tokens, so "
-        "their rows begin at row t.",
-        (FUTURE, "future = self.mask[:n, :num_tokens]"),
-    ),
-    mistake(
-        "new_tokens_unmasked",
-        "Nothing is hidden if there is a cache. A new token must not see later tokens of the "
-        "same chunk.",
-        (FUTURE, f"{FUTURE} & (cache is None)"),
-    ),
-    mistake(
-        "unmasked_without_a_cache",
-        "Nothing is hidden without a cache, so each token sees the future. A token should see "
-        "only itself and earlier tokens, with or without a cache.",
-        (FUTURE, f"{FUTURE} & (cache is not None)"),
-    ),
-    mistake(
-        "cached_nothing_hidden",
-        "Nothing is hidden, with or without a cache. A token must not see later tokens of the "
-        "same chunk.",
-        ("attn_scores = attn_scores.masked_fill(future, -torch.inf)", "pass"),
-    ),
-    mistake(
-        "cache_of_new_tokens_only",
-        "Only the new tokens' keys and values are returned; return the old ones too.",
-        (RETURN, "return output, (keys[:, :, -n:], values[:, :, -n:])"),
-    ),
-    mistake(
-        "cache_without_heads",
-        "The returned cache is not split into heads.",
-        (
-            RETURN,
-            "return output, (keys.transpose(1, 2).flatten(2), values.transpose(1, 2).flatten(2))",
-        ),
-    ),
-    mistake(
-        "cache_exchanged",
-        "Keys and values are swapped in the cache.",
-        (RETURN, "return output, (values, keys)"),
-    ),
-    mistake(
-        "no_cache_returned",
-        "Only the output is returned; return output and cache.",
-        (RETURN, "return output"),
-    ),
-    mistake(
-        "cache_kept_in_the_module",
-        "The module stores its own cache, so one call changes the next one's result. Pass the "
-        "cache in and out as an argument instead.",
-        (
-            JOIN_KEYS,
-            "cache = self.kept = getattr(self, 'kept', cache)\n            " + JOIN_KEYS,
-        ),
-    ),
-    mistake(
-        "cache_of_the_last_call",
-        "The module continues from the keys and values of its last call and ignores the cache that "
-        "is passed in. Two texts may take turns: continue from the argument.",
-        (JOIN_KEYS, JOIN_KEYS.replace("cache[0]", "getattr(self, 'kept', cache)[0]")),
-        (JOIN_VALUES, JOIN_VALUES.replace("cache[1]", "getattr(self, 'kept', cache)[1]")),
-        (RETURN, f"self.kept = keys, values\n        {RETURN}"),
-    ),
-]
+MISTAKES = """
+cache_ignored: The cache is never used: each chunk attends only to itself.
+    keys = torch.cat((cache[0], keys), dim=2) -> pass
+    values = torch.cat((cache[1], values), dim=2) -> pass
+new_before_cache: The new keys and values are placed before the old ones. Later tokens belong at the
+  end.
+    keys = torch.cat((cache[0], keys), dim=2) -> keys = torch.cat((keys, cache[0]), dim=2)
+    values = torch.cat((cache[1], values), dim=2) -> values = torch.cat((values, cache[1]), dim=2)
+only_keys_cached: Only the keys of the old tokens come from the cache; their values are missing.
+    values = torch.cat((cache[1], values), dim=2) -> pass
+cache_joined_along_heads: Old and new are joined along the heads. Which dimension of (b, heads,
+  tokens, head_dim) grows with the text?
+    keys = torch.cat((cache[0], keys), dim=2) -> keys = torch.cat((cache[0], keys), dim=1)
+    values = torch.cat((cache[1], values), dim=2) -> values = torch.cat((cache[1], values), dim=1)
+first_rows_of_the_mask: The new tokens get the first rows of the mask. They come after the t old
+  tokens, so their rows begin at row t.
+    - future = self.mask[num_tokens - n : num_tokens, :num_tokens]
+    + future = self.mask[:n, :num_tokens]
+new_tokens_unmasked: Nothing is hidden if there is a cache. A new token must not see later tokens of
+  the same chunk.
+    - future = self.mask[num_tokens - n : num_tokens, :num_tokens]
+    + future = self.mask[num_tokens - n : num_tokens, :num_tokens] & (cache is None)
+unmasked_without_a_cache: Nothing is hidden without a cache, so each token sees the future. A token
+  should see only itself and earlier tokens, with or without a cache.
+    - future = self.mask[num_tokens - n : num_tokens, :num_tokens]
+    + future = self.mask[num_tokens - n : num_tokens, :num_tokens] & (cache is not None)
+cached_nothing_hidden: Nothing is hidden, with or without a cache. A token must not see later tokens
+  of the same chunk.
+    attn_scores = attn_scores.masked_fill(future, -torch.inf) -> pass
+cache_of_new_tokens_only: Only the new tokens' keys and values are returned; return the old ones
+  too.
+    return output, (keys, values) -> return output, (keys[:, :, -n:], values[:, :, -n:])
+cache_without_heads: The returned cache is not split into heads.
+    - return output, (keys, values)
+    + return output, (keys.transpose(1, 2).flatten(2), values.transpose(1, 2).flatten(2))
+cache_exchanged: Keys and values are swapped in the cache.
+    return output, (keys, values) -> return output, (values, keys)
+no_cache_returned: Only the output is returned; return output and cache.
+    return output, (keys, values) -> return output
+cache_kept_in_the_module: The module stores its own cache, so one call changes the next one's
+  result. Pass the cache in and out as an argument instead.
+    - keys = torch.cat((cache[0], keys), dim=2)
+    + cache = self.kept = getattr(self, 'kept', cache)
+    + keys = torch.cat((cache[0], keys), dim=2)
+cache_of_the_last_call 30%: The module continues from the keys and values of its last call and
+  ignores the cache that is passed in. Two texts may take turns: continue from the argument.
+    - keys = torch.cat((cache[0], keys), dim=2)
+    + keys = torch.cat((getattr(self, 'kept', cache)[0], keys), dim=2)
+    - values = torch.cat((cache[1], values), dim=2)
+    + values = torch.cat((getattr(self, 'kept', cache)[1], values), dim=2)
+    - return output, (keys, values)
+    + self.kept = keys, values
+    + return output, (keys, values)
+"""

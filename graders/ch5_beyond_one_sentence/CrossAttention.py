@@ -10,7 +10,6 @@ from tensorgrade.author import (
     construct,
     it,
     load,
-    mistake,
     mode,
     normal,
     shown,
@@ -249,74 +248,41 @@ CHECKS = [
     ),
 ]
 
-EXPAND = "hidden = mask.expand(b, n, m).unsqueeze(1)"
-FILL = "attn_scores = attn_scores.masked_fill(hidden, -torch.inf)"
-
-MISTAKES = [
-    mistake(
-        "context_for_queries",
-        "x and the context are swapped: make queries from x, keys and values from the context.",
-        ("queries = self.W_query(x)", "queries = self.W_key(context)"),
-        ("keys = self.W_key(context)", "keys = self.W_query(x)"),
-    ),
-    mistake(
-        "keys_from_x",
-        "The keys come from x, but should come from the context.",
-        ("keys = self.W_key(context)", "keys = self.W_key(x)"),
-    ),
-    mistake(
-        "values_from_x",
-        "The values come from x, but should come from the context.",
-        ("values = self.W_value(context)", "values = self.W_value(x)"),
-    ),
-    mistake(
-        "context_ignored",
-        "The context is never used: x attends to itself.",
-        ("keys = self.W_key(context)", "keys = self.W_key(x)"),
-        ("values = self.W_value(context)", "values = self.W_value(x)"),
-        ("m = context.shape[1]", "m = n"),
-    ),
-    mistake(
-        "cross_mask_ignored",
-        "The mask is never applied.",
-        (FILL, "pass"),
-    ),
-    mistake(
-        "cross_mask_shows",
-        "True in the mask is treated as visible. In this course True means hidden.",
-        (FILL, FILL.replace("hidden,", "~hidden,")),
-    ),
-    mistake(
-        "mask_meets_the_heads",
-        "In a mask with one row for each text, the batch lines up with the heads. Add a dimension "
-        "for the heads right after the batch.",
-        (EXPAND, "hidden = mask"),
-    ),
-    mistake(
-        "mask_filled_too_high",
-        "Hidden scores are set to 0 or nearly 0. The softmax gives a score of 0 a weight like any "
-        "other.",
-        (FILL, FILL.replace("-torch.inf", "0.0")),
-    ),
-    mistake(
-        "mask_needed",
-        "It fails without a mask. The mask may be None; then nothing is hidden.",
-        ("if mask is not None:", "if True:"),
-    ),
-    mistake(
-        "causal_here_too",
-        "The future is hidden, as in causal attention. All of the context is known from the start.",
-        (
-            "d_k = keys.shape[-1]",
-            "future = torch.ones(n, m, device=x.device).triu(1).bool()\n        "
-            "attn_scores = attn_scores.masked_fill(future, -torch.inf)\n        "
-            "d_k = keys.shape[-1]",
-        ),
-    ),
-    mistake(
-        "context_width_is_d_in",
-        "Keys and values are projected from d_in features, but the context has d_context.",
-        ("self.W_key = nn.Linear(d_context,", "self.W_key = nn.Linear(d_in,"),
-        ("self.W_value = nn.Linear(d_context,", "self.W_value = nn.Linear(d_in,"),
-    ),
-]
+MISTAKES = """
+context_for_queries: x and the context are swapped: make queries from x, keys and values from the
+  context.
+    queries = self.W_query(x) -> queries = self.W_key(context)
+    keys = self.W_key(context) -> keys = self.W_query(x)
+keys_from_x: The keys come from x, but should come from the context.
+    keys = self.W_key(context) -> keys = self.W_key(x)
+values_from_x: The values come from x, but should come from the context.
+    values = self.W_value(context) -> values = self.W_value(x)
+context_ignored: The context is never used: x attends to itself.
+    keys = self.W_key(context) -> keys = self.W_key(x)
+    values = self.W_value(context) -> values = self.W_value(x)
+    m = context.shape[1] -> m = n
+cross_mask_ignored: The mask is never applied.
+    attn_scores = attn_scores.masked_fill(hidden, -torch.inf) -> pass
+cross_mask_shows: True in the mask is treated as visible. In this course True means hidden.
+    - attn_scores = attn_scores.masked_fill(hidden, -torch.inf)
+    + attn_scores = attn_scores.masked_fill(~hidden, -torch.inf)
+mask_meets_the_heads: In a mask with one row for each text, the batch lines up with the heads. Add a
+  dimension for the heads right after the batch.
+    hidden = mask.expand(b, n, m).unsqueeze(1) -> hidden = mask
+mask_filled_too_high: Hidden scores are set to 0 or nearly 0. The softmax gives a score of 0 a
+  weight like any other.
+    - attn_scores = attn_scores.masked_fill(hidden, -torch.inf)
+    + attn_scores = attn_scores.masked_fill(hidden, 0.0)
+mask_needed: It fails without a mask. The mask may be None; then nothing is hidden.
+    if mask is not None: -> if True:
+causal_here_too: The future is hidden, as in causal attention. All of the context is known from the
+  start.
+    - d_k = keys.shape[-1]
+    + future = torch.ones(n, m, device=x.device).triu(1).bool()
+    + attn_scores = attn_scores.masked_fill(future, -torch.inf)
+    + d_k = keys.shape[-1]
+context_width_is_d_in: Keys and values are projected from d_in features, but the context has
+  d_context.
+    self.W_key = nn.Linear(d_context, -> self.W_key = nn.Linear(d_in,
+    self.W_value = nn.Linear(d_context, -> self.W_value = nn.Linear(d_in,
+"""

@@ -9,7 +9,6 @@ from tensorgrade.author import (
     construct,
     it,
     load,
-    mistake,
     normal,
     shown,
     weights,
@@ -257,79 +256,44 @@ CHECKS = [
     ),
 ]
 
-KEYS = "keys = keys.repeat_interleave(group, dim=1)"
-VALUES = "values = values.repeat_interleave(group, dim=1)"
-APPLY = "attn_weights = self.dropout(attn_weights)"
 
-MISTAKES = [
-    mistake(
-        "groups_dealt_out",
-        "Query heads are assigned to the key heads in turn (0 1 0 1). A group should be a block "
-        "of neighbours.",
-        (KEYS, "keys = keys.repeat(1, group, 1, 1)"),
-        (VALUES, "values = values.repeat(1, group, 1, 1)"),
-    ),
-    mistake(
-        "values_grouped_differently",
-        "Keys and values are repeated differently, so a query head reads other values than those "
-        "of its keys.",
-        (VALUES, "values = values.repeat(1, group, 1, 1)"),
-    ),
-    mistake(
-        "keys_not_repeated",
-        "Keys, values or both are not repeated, so they have fewer heads than the queries.",
-        (KEYS, "pass"),
-        (VALUES, "pass"),
-    ),
-    mistake(
-        "first_key_head_for_all",
-        "All query heads use the first key head; each group should use its own.",
-        (KEYS, "keys = keys[:, :1].expand(-1, self.num_heads, -1, -1)"),
-        (VALUES, "values = values[:, :1].expand(-1, self.num_heads, -1, -1)"),
-    ),
-    mistake(
-        "keys_as_wide_as_queries",
-        "The projections of keys and values are as wide as those of the queries, which saves "
-        "nothing.",
-        ("kv_width = num_kv_heads * self.head_dim", "kv_width = d_out"),
-        (
-            "keys = keys.reshape(b, num_tokens, self.num_kv_heads,",
-            "keys = keys.reshape(b, num_tokens, self.num_heads,",
-        ),
-        (
-            "values = values.reshape(b, num_tokens, self.num_kv_heads,",
-            "values = values.reshape(b, num_tokens, self.num_heads,",
-        ),
-        (KEYS, "pass"),
-        (VALUES, "pass"),
-    ),
-    mistake(
-        "group_size_for_kv_heads",
-        "num_kv_heads is used as the number of query heads in a group.",
-        (
-            "self.num_heads, self.num_kv_heads = num_heads, num_kv_heads",
-            "self.num_heads, self.num_kv_heads = num_heads, num_heads // num_kv_heads",
-        ),
-        ("kv_width = num_kv_heads * self.head_dim", "kv_width = self.num_kv_heads * self.head_dim"),
-    ),
-    mistake(
-        "dropout_pattern_shared_by_query_heads",
-        "All query heads drop the same entries. Drop each weight of each head independently.",
-        (
-            APPLY,
-            "attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))",
-        ),
-    ),
-    mistake(
-        "groups_unchecked",
-        "A num_heads that is not divisible by num_kv_heads is accepted; it should be refused with "
-        "a clear error.",
-        ("if num_heads % num_kv_heads != 0:", "if False:"),
-    ),
-    mistake(
-        "gqa_heads_unchecked",
-        "A d_out that is not divisible by num_heads is accepted; it should be refused with a clear "
-        "error.",
-        ("if d_out % num_heads != 0:", "if False:"),
-    ),
-]
+MISTAKES = """
+groups_dealt_out: Query heads are assigned to the key heads in turn (0 1 0 1). A group should be a
+  block of neighbours.
+    keys = keys.repeat_interleave(group, dim=1) -> keys = keys.repeat(1, group, 1, 1)
+    values = values.repeat_interleave(group, dim=1) -> values = values.repeat(1, group, 1, 1)
+values_grouped_differently: Keys and values are repeated differently, so a query head reads other
+  values than those of its keys.
+    values = values.repeat_interleave(group, dim=1) -> values = values.repeat(1, group, 1, 1)
+keys_not_repeated: Keys, values or both are not repeated, so they have fewer heads than the queries.
+    keys = keys.repeat_interleave(group, dim=1) -> pass
+    values = values.repeat_interleave(group, dim=1) -> pass
+first_key_head_for_all: All query heads use the first key head; each group should use its own.
+    - keys = keys.repeat_interleave(group, dim=1)
+    + keys = keys[:, :1].expand(-1, self.num_heads, -1, -1)
+    - values = values.repeat_interleave(group, dim=1)
+    + values = values[:, :1].expand(-1, self.num_heads, -1, -1)
+keys_as_wide_as_queries: The projections of keys and values are as wide as those of the queries,
+  which saves nothing.
+    kv_width = num_kv_heads * self.head_dim -> kv_width = d_out
+    - keys = keys.reshape(b, num_tokens, self.num_kv_heads,
+    + keys = keys.reshape(b, num_tokens, self.num_heads,
+    - values = values.reshape(b, num_tokens, self.num_kv_heads,
+    + values = values.reshape(b, num_tokens, self.num_heads,
+    keys = keys.repeat_interleave(group, dim=1) -> pass
+    values = values.repeat_interleave(group, dim=1) -> pass
+group_size_for_kv_heads: num_kv_heads is used as the number of query heads in a group.
+    - self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
+    + self.num_heads, self.num_kv_heads = num_heads, num_heads // num_kv_heads
+    kv_width = num_kv_heads * self.head_dim -> kv_width = self.num_kv_heads * self.head_dim
+dropout_pattern_shared_by_query_heads: All query heads drop the same entries. Drop each weight of
+  each head independently.
+    - attn_weights = self.dropout(attn_weights)
+    + attn_weights = attn_weights * self.dropout(torch.ones_like(attn_weights[:, :1]))
+groups_unchecked: A num_heads that is not divisible by num_kv_heads is accepted; it should be
+  refused with a clear error.
+    if num_heads % num_kv_heads != 0: -> if False:
+gqa_heads_unchecked: A d_out that is not divisible by num_heads is accepted; it should be refused
+  with a clear error.
+    if d_out % num_heads != 0: -> if False:
+"""

@@ -10,7 +10,6 @@ from tensorgrade.author import (
     construct,
     it,
     load,
-    mistake,
     mode,
     moved,
     normal,
@@ -138,66 +137,33 @@ CHECKS = [
     ),
 ]
 
-MADE = (
-    ("W_query", "d_in, d_out"),
-    ("W_down", "d_in, d_latent"),
-    ("W_key_up", "d_latent, d_out"),
-    ("W_value_up", "d_latent, d_out"),
-)
-
-MISTAKES = [
-    mistake(
-        "queries_from_the_latent",
-        "The queries come from the latent too. They need not be cached, so they are projected from "
-        "x.",
-        ("self.W_query = nn.Linear(d_in,", "self.W_query = nn.Linear(d_latent,"),
-        ("queries = self.W_query(x)", "queries = self.W_query(latent)"),
-    ),
-    mistake(
-        "two_latents",
-        "Keys and values have separate latents; one should serve both.",
-        (
-            "self.W_key_up =",
-            "self.W_down_value = nn.Linear(d_in, d_latent, bias=False)\n        self.W_key_up =",
-        ),
-        ("self.W_value_up(latent)", "self.W_value_up(self.W_down_value(x))"),
-    ),
-    mistake(
-        "latent_scale",
-        "The scale comes from the latent. The dot products run over head_dim numbers.",
-        ("d_k = keys.shape[-1]", "d_k = latent.shape[-1]"),
-    ),
-    mistake(
-        "key_and_value_up_exchanged",
-        "Keys and values are swapped, in the projections up or after them.",
-        ("keys = self.W_key_up(latent)", "keys = self.W_value_up(latent)"),
-        ("values = self.W_value_up(latent)", "values = self.W_key_up(latent)"),
-    ),
-    mistake(
-        "values_are_keys",
-        "The weights mix the keys. Are the values projected like the keys, or not used? Values "
-        "have their own projection, and the weights mix them.",
-        ("values = self.W_value_up(latent)", "values = self.W_key_up(latent)"),
-    ),
-    mistake(
-        "latent_activated",
-        "The latent goes through an activation; there should be none.",
-        ("latent = self.W_down(x)", "latent = torch.relu(self.W_down(x))"),
-    ),
-    mistake(
-        "all_with_a_bias",
-        "The projections have biases; only the output projection should have one.",
-        *(
-            (f"self.{name} = nn.Linear({sizes}, bias=False)", f"self.{name} = nn.Linear({sizes})")
-            for name, sizes in MADE
-        ),
-    ),
-    mistake(
-        "down_with_a_bias",
-        "The projection down has a bias; only the output projection should have one.",
-        (
-            "self.W_down = nn.Linear(d_in, d_latent, bias=False)",
-            "self.W_down = nn.Linear(d_in, d_latent)",
-        ),
-    ),
-]
+MISTAKES = """
+queries_from_the_latent: The queries come from the latent too. They need not be cached, so they are
+  projected from x.
+    self.W_query = nn.Linear(d_in, -> self.W_query = nn.Linear(d_latent,
+    queries = self.W_query(x) -> queries = self.W_query(latent)
+two_latents: Keys and values have separate latents; one should serve both.
+    - self.W_key_up =
+    + self.W_down_value = nn.Linear(d_in, d_latent, bias=False)
+    + self.W_key_up =
+    self.W_value_up(latent) -> self.W_value_up(self.W_down_value(x))
+latent_scale: The scale comes from the latent. The dot products run over head_dim numbers.
+    d_k = keys.shape[-1] -> d_k = latent.shape[-1]
+key_and_value_up_exchanged: Keys and values are swapped, in the projections up or after them.
+    keys = self.W_key_up(latent) -> keys = self.W_value_up(latent)
+    values = self.W_value_up(latent) -> values = self.W_key_up(latent)
+values_are_keys: The weights mix the keys. Are the values projected like the keys, or not used?
+  Values have their own projection, and the weights mix them.
+    values = self.W_value_up(latent) -> values = self.W_key_up(latent)
+latent_activated: The latent goes through an activation; there should be none.
+    latent = self.W_down(x) -> latent = torch.relu(self.W_down(x))
+all_with_a_bias 20%: The projections have biases; only the output projection should have one.
+    self.W_query = nn.Linear(d_in, d_out, bias=False) -> self.W_query = nn.Linear(d_in, d_out)
+    self.W_down = nn.Linear(d_in, d_latent, bias=False) -> self.W_down = nn.Linear(d_in, d_latent)
+    - self.W_key_up = nn.Linear(d_latent, d_out, bias=False)
+    + self.W_key_up = nn.Linear(d_latent, d_out)
+    - self.W_value_up = nn.Linear(d_latent, d_out, bias=False)
+    + self.W_value_up = nn.Linear(d_latent, d_out)
+down_with_a_bias 20%: The projection down has a bias; only the output projection should have one.
+    self.W_down = nn.Linear(d_in, d_latent, bias=False) -> self.W_down = nn.Linear(d_in, d_latent)
+"""

@@ -1,6 +1,6 @@
 """Cases, checks and known mistakes of the exercise append_to_window."""
 
-from tensorgrade.author import call, case, check, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, it, normal, shown
 
 from ..relations import scattered
 from ..shared import counted
@@ -72,103 +72,62 @@ CHECKS = [
     ),
 ]
 
-RETURN = "return all_keys[..., -window:, :], all_values[..., -window:, :]"
-KEYS = "torch.cat((keys, new_keys), dim=-2)"
-VALUES = "torch.cat((values, new_values), dim=-2)"
 
-MISTAKES = [
-    mistake(
-        "oldest_kept",
-        "The first tokens are kept and the new ones dropped. A window looks back from the newest.",
-        (RETURN, "return all_keys[..., :window, :], all_values[..., :window, :]"),
-    ),
-    mistake(
-        "window_never_full",
-        "Nothing is dropped, so the cache grows without limit.",
-        (RETURN, "return all_keys, all_values"),
-    ),
-    mistake(
-        "only_the_new_kept",
-        "Only the new tokens are returned; the old ones that still fit belong before them.",
-        (KEYS, "new_keys"),
-        (VALUES, "new_values"),
-    ),
-    mistake(
-        "new_before_old",
-        "The new tokens are placed before the old ones. The newest token should come last.",
-        (KEYS, "torch.cat((new_keys, keys), dim=-2)"),
-        (VALUES, "torch.cat((new_values, values), dim=-2)"),
-    ),
-    mistake(
-        "cut_before_joining",
-        "The old tokens are cut to the window before the new ones are added, so too many remain.",
-        (KEYS, "torch.cat((keys[..., -window:, :], new_keys), dim=-2)"),
-        (VALUES, "torch.cat((values[..., -window:, :], new_values), dim=-2)"),
-        (RETURN, "return all_keys, all_values"),
-    ),
-    mistake(
-        "old_cut_to_what_is_left",
-        "The old tokens are cut to the space that the new ones leave. If that is 0 or negative, "
-        "the slice keeps tokens that should go.",
-        (KEYS, "torch.cat((keys[..., -(window - new_keys.shape[-2]):, :], new_keys), dim=-2)"),
-        (
-            VALUES,
-            "torch.cat((values[..., -(window - new_keys.shape[-2]):, :], new_values), dim=-2)",
-        ),
-        (RETURN, "return all_keys, all_values"),
-    ),
-    mistake(
-        "window_one_larger",
-        "One token more than the window is kept.",
-        (RETURN, "return all_keys[..., -window - 1 :, :], all_values[..., -window - 1 :, :]"),
-    ),
-    mistake(
-        "values_cut_like_nothing",
-        "Only the keys are cut. Drop the values together with their keys.",
-        (RETURN, "return all_keys[..., -window:, :], all_values"),
-    ),
-    mistake(
-        "window_over_features",
-        "The features are cut. The window limits the tokens.",
-        (RETURN, "return all_keys[..., -window:], all_values[..., -window:]"),
-    ),
-    mistake(
-        "window_along_dimension_1",
-        "Dimension 1 is cut, but that is the tokens' dimension only if exactly one comes before "
-        "it. The tokens are always the second-to-last dimension.",
-        (RETURN, "return all_keys[:, -window:], all_values[:, -window:]"),
-    ),
-    mistake(
-        "window_along_dimension_0",
-        "The first dimension is cut, which counts the tokens only if nothing comes before them. "
-        "The tokens are always the second-to-last dimension.",
-        (RETURN, "return all_keys[-window:], all_values[-window:]"),
-    ),
-    mistake(
-        "joined_along_dimension_1",
-        "Old and new are joined in dimension 1, which counts the tokens only if one dimension "
-        "comes before them. The tokens are always the second-to-last dimension.",
-        (KEYS, KEYS.replace("-2", "1")),
-        (VALUES, VALUES.replace("-2", "1")),
-    ),
-    mistake(
-        "joined_along_dimension_0",
-        "Old and new are joined in the first dimension, which counts the tokens only if nothing "
-        "comes before them. The tokens are always the second-to-last dimension.",
-        (KEYS, KEYS.replace("-2", "0")),
-        (VALUES, VALUES.replace("-2", "0")),
-    ),
-    mistake(
-        "window_pair_exchanged",
-        "Keys and values are swapped in the result.",
-        (RETURN, "return all_values[..., -window:, :], all_keys[..., -window:, :]"),
-    ),
-    mistake(
-        "window_detached",
-        "No gradient flows back through the result.",
-        (
-            RETURN,
-            "return all_keys[..., -window:, :].detach(), all_values[..., -window:, :].detach()",
-        ),
-    ),
-]
+MISTAKES = """
+oldest_kept: The first tokens are kept and the new ones dropped. A window looks back from the
+  newest.
+    - return all_keys[..., -window:, :], all_values[..., -window:, :]
+    + return all_keys[..., :window, :], all_values[..., :window, :]
+window_never_full: Nothing is dropped, so the cache grows without limit.
+    return all_keys[..., -window:, :], all_values[..., -window:, :] -> return all_keys, all_values
+only_the_new_kept: Only the new tokens are returned; the old ones that still fit belong before them.
+    torch.cat((keys, new_keys), dim=-2) -> new_keys
+    torch.cat((values, new_values), dim=-2) -> new_values
+new_before_old: The new tokens are placed before the old ones. The newest token should come last.
+    torch.cat((keys, new_keys), dim=-2) -> torch.cat((new_keys, keys), dim=-2)
+    torch.cat((values, new_values), dim=-2) -> torch.cat((new_values, values), dim=-2)
+cut_before_joining: The old tokens are cut to the window before the new ones are added, so too many
+  remain.
+    torch.cat((keys, new_keys), dim=-2) -> torch.cat((keys[..., -window:, :], new_keys), dim=-2)
+    - torch.cat((values, new_values), dim=-2)
+    + torch.cat((values[..., -window:, :], new_values), dim=-2)
+    return all_keys[..., -window:, :], all_values[..., -window:, :] -> return all_keys, all_values
+old_cut_to_what_is_left: The old tokens are cut to the space that the new ones leave. If that is 0
+  or negative, the slice keeps tokens that should go.
+    - torch.cat((keys, new_keys), dim=-2)
+    + torch.cat((keys[..., -(window - new_keys.shape[-2]):, :], new_keys), dim=-2)
+    - torch.cat((values, new_values), dim=-2)
+    + torch.cat((values[..., -(window - new_keys.shape[-2]):, :], new_values), dim=-2)
+    return all_keys[..., -window:, :], all_values[..., -window:, :] -> return all_keys, all_values
+window_one_larger: One token more than the window is kept.
+    - return all_keys[..., -window:, :], all_values[..., -window:, :]
+    + return all_keys[..., -window - 1 :, :], all_values[..., -window - 1 :, :]
+values_cut_like_nothing: Only the keys are cut. Drop the values together with their keys.
+    - return all_keys[..., -window:, :], all_values[..., -window:, :]
+    + return all_keys[..., -window:, :], all_values
+window_over_features: The features are cut. The window limits the tokens.
+    - return all_keys[..., -window:, :], all_values[..., -window:, :]
+    + return all_keys[..., -window:], all_values[..., -window:]
+window_along_dimension_1: Dimension 1 is cut, but that is the tokens' dimension only if exactly one
+  comes before it. The tokens are always the second-to-last dimension.
+    - return all_keys[..., -window:, :], all_values[..., -window:, :]
+    + return all_keys[:, -window:], all_values[:, -window:]
+window_along_dimension_0: The first dimension is cut, which counts the tokens only if nothing comes
+  before them. The tokens are always the second-to-last dimension.
+    - return all_keys[..., -window:, :], all_values[..., -window:, :]
+    + return all_keys[-window:], all_values[-window:]
+joined_along_dimension_1: Old and new are joined in dimension 1, which counts the tokens only if one
+  dimension comes before them. The tokens are always the second-to-last dimension.
+    torch.cat((keys, new_keys), dim=-2) -> torch.cat((keys, new_keys), dim=1)
+    torch.cat((values, new_values), dim=-2) -> torch.cat((values, new_values), dim=1)
+joined_along_dimension_0: Old and new are joined in the first dimension, which counts the tokens
+  only if nothing comes before them. The tokens are always the second-to-last dimension.
+    torch.cat((keys, new_keys), dim=-2) -> torch.cat((keys, new_keys), dim=0)
+    torch.cat((values, new_values), dim=-2) -> torch.cat((values, new_values), dim=0)
+window_pair_exchanged: Keys and values are swapped in the result.
+    - return all_keys[..., -window:, :], all_values[..., -window:, :]
+    + return all_values[..., -window:, :], all_keys[..., -window:, :]
+window_detached: No gradient flows back through the result.
+    - return all_keys[..., -window:, :], all_values[..., -window:, :]
+    + return all_keys[..., -window:, :].detach(), all_values[..., -window:, :].detach()
+"""

@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..sizes import TOKENS, Sizes
@@ -121,110 +121,58 @@ CHECKS = [
     ),
 ]
 
-SCORES = "queries @ keys[block].T / d_k**0.5"
-TOTAL = "total = total * factor + exponentials.sum(dim=-1, keepdim=True)"
-CONTEXT = "context = context * factor + exponentials @ values[block]"
-FACTOR = "torch.exp(largest - new_largest)"
-LARGEST = "torch.maximum(largest, attn_scores.amax(dim=-1, keepdim=True))"
 
-MISTAKES = [
-    mistake(
-        "one_maximum_for_all_queries",
-        "One maximum is subtracted from the scores of all queries, so a query whose scores are far "
-        "below it loses all its weights.",
-        ("attn_scores.amax(dim=-1, keepdim=True)", "attn_scores.max()"),
-    ),
-    mistake(
-        "largest_never_replaced",
-        "The new maximum is never stored, so each block compares with the very first one. It has "
-        "to be replaced after each block.",
-        ("largest = new_largest\n", "pass\n"),
-    ),
-    mistake(
-        "total_not_brought_up_to_date",
-        "When a larger score appears, the sum of exponentials so far is not rescaled.",
-        (TOTAL, TOTAL.replace("total * factor", "total")),
-    ),
-    mistake(
-        "context_not_brought_up_to_date",
-        "When a larger score appears, the sum of values so far is not rescaled.",
-        (CONTEXT, CONTEXT.replace("context * factor", "context")),
-    ),
-    mistake(
-        "nothing_brought_up_to_date",
-        "When a larger score appears, the sums so far, of exponentials and of values, are not "
-        "rescaled.",
-        (FACTOR, "torch.ones_like(new_largest)"),
-    ),
-    mistake(
-        "factor_turned_round",
-        "The factor is inverted: from the old maximum to a larger new one, the sums so far must "
-        "shrink.",
-        (FACTOR, "torch.exp(new_largest - largest).nan_to_num(posinf=0.0)"),
-    ),
-    mistake(
-        "blocks_averaged",
-        "Each block is divided by its own sum before the blocks are added. A softmax has one sum "
-        "for all keys.",
-        (TOTAL, "total = torch.ones_like(new_largest)"),
-        (
-            CONTEXT,
-            "context = context + exponentials / exponentials.sum(-1, keepdim=True) @ values[block]",
-        ),
-    ),
-    mistake(
-        "never_divided",
-        "The sum of values is not divided by the sum of exponentials.",
-        ("return context / total", "return context"),
-    ),
-    mistake(
-        "without_a_maximum",
-        "The exponentials are taken without a maximum, so large scores overflow.",
-        (LARGEST, "torch.zeros_like(total)"),
-        (FACTOR, "torch.ones_like(new_largest)"),
-    ),
-    mistake(
-        "maximum_starts_at_zero",
-        "The maximum starts at a number such as 0. If all scores are far below that, every "
-        "exponential vanishes. It has to start below every score.",
-        ("queries.new_full((n, 1), -torch.inf)", "queries.new_zeros(n, 1)"),
-    ),
-    mistake(
-        "last_block_left_out",
-        "The keys after the last full block are left out.",
-        ("range(0, len(keys), block_size)", "range(0, len(keys) - block_size + 1, block_size)"),
-    ),
-    mistake(
-        "last_block_always_left_out",
-        "The loop ends before the last block, whole or not. A block has to start at every "
-        "multiple of block_size below `len(keys)`.",
-        ("range(0, len(keys), block_size)", "range(0, len(keys) - block_size, block_size)"),
-    ),
-    mistake(
-        "keys_counted_by_queries",
-        "The loop runs over as many keys as there are queries. There may be more keys, or fewer.",
-        ("range(0, len(keys), block_size)", "range(0, n, block_size)"),
-    ),
-    mistake(
-        "online_no_scale",
-        "The scores are not scaled. Divide by the root of the number of features.",
-        (SCORES, "queries @ keys[block].T"),
-    ),
-    mistake(
-        "online_scaled_by_d",
-        "The scores are divided by d itself. The spread of a dot product grows more slowly than "
-        "its number of terms.",
-        (SCORES, "queries @ keys[block].T / d_k"),
-    ),
-    mistake(
-        "whole_table_made",
-        "A tensor is larger than one block of scores (queries × block_size): for example all "
-        "scores at once, or a block with one more dimension.",
-        (SCORES, "(queries @ keys.T)[:, block] / d_k**0.5"),
-    ),
-    mistake(
-        "online_detached",
-        "No gradient flows back through the result.",
-        ("return context / total", "return (context / total).detach()"),
-    ),
-]
+MISTAKES = """
+one_maximum_for_all_queries: One maximum is subtracted from the scores of all queries, so a query
+  whose scores are far below it loses all its weights.
+    attn_scores.amax(dim=-1, keepdim=True) -> attn_scores.max()
+largest_never_replaced: The new maximum is never stored, so each block compares with the very first
+  one. It has to be replaced after each block.
+    largest = new_largest -> pass
+total_not_brought_up_to_date: When a larger score appears, the sum of exponentials so far is not
+  rescaled.
+    - total = total * factor + exponentials.sum(dim=-1, keepdim=True)
+    + total = total + exponentials.sum(dim=-1, keepdim=True)
+context_not_brought_up_to_date: When a larger score appears, the sum of values so far is not
+  rescaled.
+    - context = context * factor + exponentials @ values[block]
+    + context = context + exponentials @ values[block]
+nothing_brought_up_to_date: When a larger score appears, the sums so far, of exponentials and of
+  values, are not rescaled.
+    torch.exp(largest - new_largest) -> torch.ones_like(new_largest)
+factor_turned_round: The factor is inverted: from the old maximum to a larger new one, the sums so
+  far must shrink.
+    torch.exp(largest - new_largest) -> torch.exp(new_largest - largest).nan_to_num(posinf=0.0)
+blocks_averaged: Each block is divided by its own sum before the blocks are added. A softmax has one
+  sum for all keys.
+    - total = total * factor + exponentials.sum(dim=-1, keepdim=True)
+    + total = torch.ones_like(new_largest)
+    - context = context * factor + exponentials @ values[block]
+    + context = context + exponentials / exponentials.sum(-1, keepdim=True) @ values[block]
+never_divided: The sum of values is not divided by the sum of exponentials.
+    return context / total -> return context
+without_a_maximum: The exponentials are taken without a maximum, so large scores overflow.
+    torch.maximum(largest, attn_scores.amax(dim=-1, keepdim=True)) -> torch.zeros_like(total)
+    torch.exp(largest - new_largest) -> torch.ones_like(new_largest)
+maximum_starts_at_zero: The maximum starts at a number such as 0. If all scores are far below that,
+  every exponential vanishes. It has to start below every score.
+    queries.new_full((n, 1), -torch.inf) -> queries.new_zeros(n, 1)
+last_block_left_out: The keys after the last full block are left out.
+    range(0, len(keys), block_size) -> range(0, len(keys) - block_size + 1, block_size)
+last_block_always_left_out: The loop ends before the last block, whole or not. A block has to start
+  at every multiple of block_size below `len(keys)`.
+    range(0, len(keys), block_size) -> range(0, len(keys) - block_size, block_size)
+keys_counted_by_queries: The loop runs over as many keys as there are queries. There may be more
+  keys, or fewer.
+    range(0, len(keys), block_size) -> range(0, n, block_size)
+online_no_scale: The scores are not scaled. Divide by the root of the number of features.
+    queries @ keys[block].T / d_k**0.5 -> queries @ keys[block].T
+online_scaled_by_d: The scores are divided by d itself. The spread of a dot product grows more
+  slowly than its number of terms.
+    queries @ keys[block].T / d_k**0.5 -> queries @ keys[block].T / d_k
+whole_table_made: A tensor is larger than one block of scores (queries × block_size): for example
+  all scores at once, or a block with one more dimension.
+    queries @ keys[block].T / d_k**0.5 -> (queries @ keys.T)[:, block] / d_k**0.5
+online_detached: No gradient flows back through the result.
+    return context / total -> return (context / total).detach()
+"""

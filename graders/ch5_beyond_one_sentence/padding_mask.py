@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, it, mistake, shown
+from tensorgrade.author import call, case, check, it, shown
 
 from ..sizes import BATCH, LONG, Sizes
 
@@ -51,56 +51,32 @@ CHECKS = [
     check(0.5, "The lengths stay unchanged.", it.keeps_inputs("values")),
 ]
 
-RULE = "positions >= lengths[:, None, None]"
 
-MISTAKES = [
-    mistake(
-        "padding_shown_text_hidden",
-        "The mask is True for the text. In this course True means hidden, and the padding should "
-        "be hidden.",
-        (RULE, "positions < lengths[:, None, None]"),
-    ),
-    mistake(
-        "padding_one_too_late",
-        "The first token of the padding stays visible. Positions are counted from 0, so the last "
-        "token of a text is at length - 1.",
-        (RULE, "positions > lengths[:, None, None]"),
-    ),
-    mistake(
-        "padding_one_too_early",
-        "The last token of each text is hidden too. Positions are counted from 0, so it is at "
-        "length - 1.",
-        (RULE, "positions >= lengths[:, None, None] - 1"),
-    ),
-    mistake(
-        "padding_in_front",
-        "The start of each text is hidden. The padding is at the end.",
-        (RULE, "positions < num_tokens - lengths[:, None, None]"),
-    ),
-    mistake(
-        "padding_mask_without_queries",
-        "The dimension of the queries is missing. A mask of shape (b, 1, num_tokens) fits scores "
-        "of shape (b, n, num_tokens); a mask of shape (b, num_tokens) does not.",
-        (RULE, "positions >= lengths[:, None]"),
-    ),
-    mistake(
-        "padding_mask_for_every_query",
-        "The mask has a row for each query. One row is enough, because it broadcasts.",
-        (RULE, f"({RULE}).expand(-1, num_tokens, -1)"),
-    ),
-    mistake(
-        "padding_mask_of_queries",
-        "The queries of the padding are hidden instead of the keys: the mask is transposed.",
-        (RULE, f"({RULE}).transpose(1, 2)"),
-    ),
-    mistake(
-        "one_length_for_all",
-        "All texts get the length of the longest. Use each text's own.",
-        (RULE, "positions >= lengths.max().expand(len(lengths))[:, None, None]"),
-    ),
-    mistake(
-        "padding_mask_of_numbers",
-        "The mask contains numbers instead of True and False.",
-        (RULE, f"({RULE}).float()"),
-    ),
-]
+MISTAKES = """
+padding_shown_text_hidden: The mask is True for the text. In this course True means hidden, and the
+  padding should be hidden.
+    positions >= lengths[:, None, None] -> positions < lengths[:, None, None]
+padding_one_too_late: The first token of the padding stays visible. Positions are counted from 0, so
+  the last token of a text is at length - 1.
+    positions >= lengths[:, None, None] -> positions > lengths[:, None, None]
+padding_one_too_early: The last token of each text is hidden too. Positions are counted from 0, so
+  it is at length - 1.
+    positions >= lengths[:, None, None] -> positions >= lengths[:, None, None] - 1
+padding_in_front: The start of each text is hidden. The padding is at the end.
+    positions >= lengths[:, None, None] -> positions < num_tokens - lengths[:, None, None]
+padding_mask_without_queries: The dimension of the queries is missing. A mask of shape (b, 1,
+  num_tokens) fits scores of shape (b, n, num_tokens); a mask of shape (b, num_tokens) does not.
+    positions >= lengths[:, None, None] -> positions >= lengths[:, None]
+padding_mask_for_every_query: The mask has a row for each query. One row is enough, because it
+  broadcasts.
+    - positions >= lengths[:, None, None]
+    + (positions >= lengths[:, None, None]).expand(-1, num_tokens, -1)
+padding_mask_of_queries: The queries of the padding are hidden instead of the keys: the mask is
+  transposed.
+    positions >= lengths[:, None, None] -> (positions >= lengths[:, None, None]).transpose(1, 2)
+one_length_for_all: All texts get the length of the longest. Use each text's own.
+    - positions >= lengths[:, None, None]
+    + positions >= lengths.max().expand(len(lengths))[:, None, None]
+padding_mask_of_numbers: The mask contains numbers instead of True and False.
+    positions >= lengths[:, None, None] -> (positions >= lengths[:, None, None]).float()
+"""

@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..sizes import TOKENS, WIDTH, Sizes
@@ -75,105 +75,68 @@ CHECKS = [
     ),
 ]
 
-RATES = "base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)"
-TURN = "torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)"
-HALVES = "first, second = x[..., :half], x[..., half:]"
-MIXED = "x * cos.{0} + torch.{1}((-{2}, {3}), dim=-1){4} * sin.{0}"
 
-MISTAKES = [
-    mistake(
-        "neighbours_paired",
-        "Neighbouring entries are rotated together. Entry i should be paired with entry i + "
-        "head_dim / 2.",
-        (HALVES, "first, second = x[..., 0::2], x[..., 1::2]"),
-        (TURN, TURN.replace("cat(", "stack(") + ".flatten(-2)"),
-    ),
-    mistake(
-        "angles_of_neighbours",
-        "Two conventions are mixed: the angles are for neighbours (a a b b), but the rotation is "
-        "for halves. Entry i and entry i + head_dim / 2 need the same angle (a b a b).",
-        (TURN, MIXED.format("repeat_interleave(2, dim=-1)", "cat", "second", "first", "")),
-    ),
-    mistake(
-        "angles_of_halves_for_neighbours",
-        "Two conventions are mixed: the angles are for halves (a b a b), but the rotation is for "
-        "neighbours. Rotate halves: entry i is paired with entry i + head_dim / 2.",
-        (
-            TURN,
-            MIXED.format("repeat(1, 2)", "stack", "x[..., 1::2]", "x[..., 0::2]", ".flatten(-2)"),
-        ),
-    ),
-    mistake(
-        "neighbours_split_halves_joined",
-        "Two conventions are mixed: the rows are split into even and odd entries but joined as "
-        "halves. Split them into halves too: entry i is paired with entry i + head_dim / 2.",
-        (HALVES, "first, second = x[..., 0::2], x[..., 1::2]"),
-    ),
-    mistake(
-        "halves_split_neighbours_joined",
-        "Two conventions are mixed: the rows are split into halves but joined alternately. Join "
-        "them as halves.",
-        (TURN, TURN.replace("cat(", "stack(") + ".flatten(-2)"),
-    ),
-    mistake(
-        "turned_backwards",
-        "The rotation goes in the opposite direction: the sine has the wrong sign.",
-        ("cos, sin = angles.cos(), angles.sin()", "cos, sin = angles.cos(), -angles.sin()"),
-    ),
-    mistake(
-        "both_signs_plus",
-        "Both halves add the sine's part. The first half should subtract it.",
-        (TURN, TURN.replace("cos - second", "cos + second")),
-    ),
-    mistake(
-        "second_half_subtracts",
-        "In the second half the sine's part is subtracted. It should be added there.",
-        (TURN, TURN.replace("cos + first", "cos - first")),
-    ),
-    mistake(
-        "halves_exchanged",
-        "The halves of the result are swapped.",
-        (TURN, "torch.cat((second * cos + first * sin, first * cos - second * sin), dim=-1)"),
-    ),
-    mistake(
-        "rate_over_head_dim",
-        "Your exponent is i / head_dim; for pair i it should be i / (head_dim / 2).",
-        (RATES, RATES.replace("/ half", "/ x.shape[-1]")),
-    ),
-    mistake(
-        "rotation_rates_grow",
-        "Later pairs turn faster. They should turn more slowly: divide the position by the power.",
-        (RATES, RATES.replace("(-torch", "(torch")),
-    ),
-    mistake(
-        "one_rate_for_all",
-        "All pairs turn at the same rate.",
-        (RATES, "torch.ones(half, dtype=x.dtype, device=x.device)"),
-    ),
-    mistake(
-        "base_fixed",
-        "The base is always 10000; the one that was passed in is ignored.",
-        (RATES, RATES.replace("base **", "10000.0 **")),
-    ),
-    mistake(
-        "positions_ignored",
-        "The positions are counted from 0, and those that were passed in are ignored. With a "
-        "cache, every chunk would start at 0 again.",
-        ("angles = positions[:, None]", "angles = torch.arange(len(positions))[:, None]"),
-    ),
-    mistake(
-        "half_left_as_it_is",
-        "Only the first half of each row is rotated; both halves should change.",
-        (TURN, "torch.cat((first * cos - second * sin, second), dim=-1)"),
-    ),
-    mistake(
-        "positions_added",
-        "Sines and cosines are added to the rows. A rotation multiplies the rows by them instead.",
-        (TURN, "torch.cat((first + sin, second + cos), dim=-1)"),
-    ),
-    mistake(
-        "rotation_detached",
-        "No gradient flows back through the result.",
-        (TURN, f"{TURN}.detach()"),
-    ),
-]
+MISTAKES = """
+neighbours_paired: Neighbouring entries are rotated together. Entry i should be paired with entry i
+  + head_dim / 2.
+    first, second = x[..., :half], x[..., half:] -> first, second = x[..., 0::2], x[..., 1::2]
+    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    + torch.stack((first * cos - second * sin, second * cos + first * sin), dim=-1).flatten(-2)
+angles_of_neighbours: Two conventions are mixed: the angles are for neighbours (a a b b), but the
+  rotation is for halves. Entry i and entry i + head_dim / 2 need the same angle (a b a b).
+    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    + x * cos.repeat_interleave(2, dim=-1) + (
+    +     torch.cat((-second, first), dim=-1) * sin.repeat_interleave(2, dim=-1)
+    + )
+angles_of_halves_for_neighbours: Two conventions are mixed: the angles are for halves (a b a b), but
+  the rotation is for neighbours. Rotate halves: entry i is paired with entry i + head_dim / 2.
+    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    + x * cos.repeat(1, 2) + (
+    +     torch.stack((-x[..., 1::2], x[..., 0::2]), dim=-1).flatten(-2) * sin.repeat(1, 2)
+    + )
+neighbours_split_halves_joined: Two conventions are mixed: the rows are split into even and odd
+  entries but joined as halves. Split them into halves too: entry i is paired with entry i +
+  head_dim / 2.
+    first, second = x[..., :half], x[..., half:] -> first, second = x[..., 0::2], x[..., 1::2]
+halves_split_neighbours_joined: Two conventions are mixed: the rows are split into halves but joined
+  alternately. Join them as halves.
+    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    + torch.stack((first * cos - second * sin, second * cos + first * sin), dim=-1).flatten(-2)
+turned_backwards: The rotation goes in the opposite direction: the sine has the wrong sign.
+    cos, sin = angles.cos(), angles.sin() -> cos, sin = angles.cos(), -angles.sin()
+both_signs_plus: Both halves add the sine's part. The first half should subtract it.
+    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    + torch.cat((first * cos + second * sin, second * cos + first * sin), dim=-1)
+second_half_subtracts: In the second half the sine's part is subtracted. It should be added there.
+    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    + torch.cat((first * cos - second * sin, second * cos - first * sin), dim=-1)
+halves_exchanged: The halves of the result are swapped.
+    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    + torch.cat((second * cos + first * sin, first * cos - second * sin), dim=-1)
+rate_over_head_dim: Your exponent is i / head_dim; for pair i it should be i / (head_dim / 2).
+    - base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)
+    + base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / x.shape[-1])
+rotation_rates_grow: Later pairs turn faster. They should turn more slowly: divide the position by
+  the power.
+    - base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)
+    + base ** (torch.arange(half, dtype=x.dtype, device=x.device) / half)
+one_rate_for_all: All pairs turn at the same rate.
+    - base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)
+    + torch.ones(half, dtype=x.dtype, device=x.device)
+base_fixed: The base is always 10000; the one that was passed in is ignored.
+    - base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)
+    + 10000.0 ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)
+positions_ignored: The positions are counted from 0, and those that were passed in are ignored. With
+  a cache, every chunk would start at 0 again.
+    angles = positions[:, None] -> angles = torch.arange(len(positions))[:, None]
+half_left_as_it_is: Only the first half of each row is rotated; both halves should change.
+    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    + torch.cat((first * cos - second * sin, second), dim=-1)
+positions_added: Sines and cosines are added to the rows. A rotation multiplies the rows by them
+  instead.
+    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    + torch.cat((first + sin, second + cos), dim=-1)
+rotation_detached: No gradient flows back through the result.
+    - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
+    + torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1).detach()
+"""

@@ -1,6 +1,6 @@
 """Cases, checks and known mistakes of the exercise sliding_window_mask."""
 
-from tensorgrade.author import call, case, check, it, mistake, shown
+from tensorgrade.author import call, case, check, it, shown
 
 from ..sizes import LONG, SMALL, Sizes
 
@@ -36,68 +36,33 @@ CHECKS = [
     check(1, "The mask is boolean.", it.keeps_dtype("dtype")),
 ]
 
-RULE = "(distance < 0) | (distance >= window)"
 
-MISTAKES = [
-    mistake(
-        "window_one_too_wide",
-        "The window is one token too wide: the token itself is part of the window.",
-        (RULE, "(distance < 0) | (distance > window)"),
-    ),
-    mistake(
-        "window_one_too_narrow",
-        "The window is one token too narrow.",
-        (RULE, "(distance < 0) | (distance >= window - 1)"),
-    ),
-    mistake(
-        "window_shows_the_future",
-        "Only tokens that are too old are hidden; the future must be hidden too.",
-        (RULE, "distance >= window"),
-    ),
-    mistake(
-        "window_on_both_sides",
-        "The window reaches as far ahead as back. A token must not see anything after itself.",
-        (RULE, "distance.abs() >= window"),
-    ),
-    mistake(
-        "window_without_end",
-        "Only the future is hidden; tokens older than the window stay visible.",
-        (RULE, "distance < 0"),
-    ),
-    mistake(
-        "window_into_the_future",
-        "The window is ahead of each token. It should be behind it.",
-        (RULE, "(distance > 0) | (distance <= -window)"),
-    ),
-    mistake(
-        "window_hides_nothing",
-        "Nothing is hidden, because no token is both in the future and too old. Either condition "
-        "is enough to hide it.",
-        (RULE, "(distance < 0) & (distance >= window)"),
-    ),
-    mistake(
-        "window_in_blocks",
-        "The tokens are cut into blocks that see only themselves. The window should move along "
-        "with each token.",
-        (
-            RULE,
-            "(distance < 0) | (positions[:, None] // window != positions // window)",
-        ),
-    ),
-    mistake(
-        "window_of_the_last_tokens",
-        "All tokens share one window at the end of the text. Each token should look back from "
-        "itself.",
-        (RULE, "(distance < 0) | (positions < num_tokens - window)"),
-    ),
-    mistake(
-        "window_mask_shows",
-        "True means visible in this mask. In this course True means hidden.",
-        (RULE, "(distance >= 0) & (distance < window)"),
-    ),
-    mistake(
-        "window_mask_of_numbers",
-        "The mask contains numbers instead of True and False.",
-        (RULE, f"({RULE}).float()"),
-    ),
-]
+MISTAKES = """
+window_one_too_wide: The window is one token too wide: the token itself is part of the window.
+    (distance < 0) | (distance >= window) -> (distance < 0) | (distance > window)
+window_one_too_narrow: The window is one token too narrow.
+    (distance < 0) | (distance >= window) -> (distance < 0) | (distance >= window - 1)
+window_shows_the_future: Only tokens that are too old are hidden; the future must be hidden too.
+    (distance < 0) | (distance >= window) -> distance >= window
+window_on_both_sides: The window reaches as far ahead as back. A token must not see anything after
+  itself.
+    (distance < 0) | (distance >= window) -> distance.abs() >= window
+window_without_end: Only the future is hidden; tokens older than the window stay visible.
+    (distance < 0) | (distance >= window) -> distance < 0
+window_into_the_future: The window is ahead of each token. It should be behind it.
+    (distance < 0) | (distance >= window) -> (distance > 0) | (distance <= -window)
+window_hides_nothing: Nothing is hidden, because no token is both in the future and too old. Either
+  condition is enough to hide it.
+    (distance < 0) | (distance >= window) -> (distance < 0) & (distance >= window)
+window_in_blocks: The tokens are cut into blocks that see only themselves. The window should move
+  along with each token.
+    - (distance < 0) | (distance >= window)
+    + (distance < 0) | (positions[:, None] // window != positions // window)
+window_of_the_last_tokens: All tokens share one window at the end of the text. Each token should
+  look back from itself.
+    (distance < 0) | (distance >= window) -> (distance < 0) | (positions < num_tokens - window)
+window_mask_shows: True means visible in this mask. In this course True means hidden.
+    (distance < 0) | (distance >= window) -> (distance >= 0) & (distance < window)
+window_mask_of_numbers: The mask contains numbers instead of True and False.
+    (distance < 0) | (distance >= window) -> ((distance < 0) | (distance >= window)).float()
+"""

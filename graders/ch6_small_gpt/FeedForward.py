@@ -10,7 +10,6 @@ from tensorgrade.author import (
     construct,
     it,
     load,
-    mistake,
     mode,
     normal,
     weights,
@@ -79,102 +78,59 @@ CHECKS = [
     ),
 ]
 
-LAYERS = "nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))"
-
-MISTAKES = [
-    mistake(
-        "relu_for_gelu",
-        "There is a ReLU between the layers instead of a GELU.",
-        (LAYERS, LAYERS.replace("nn.GELU()", "nn.ReLU()")),
-    ),
-    mistake(
-        "gelu_by_tanh",
-        "The GELU is the one approximated by tanh; use the exact one, nn.GELU().",
-        (LAYERS, LAYERS.replace("nn.GELU()", 'nn.GELU(approximate="tanh")')),
-    ),
-    mistake(
-        "gelu_by_sigmoid",
-        "The GELU is the one approximated by a sigmoid; use the exact one, nn.GELU().",
-        (
-            "return self.layers(x)",
-            "first, _, second = self.layers\n        x = first(x)\n"
-            "        return second(x * torch.sigmoid(1.702 * x))",
-        ),
-    ),
-    mistake(
-        "silu_for_gelu",
-        "There is a SiLU between the layers instead of a GELU.",
-        (LAYERS, LAYERS.replace("nn.GELU()", "nn.SiLU()")),
-    ),
-    mistake(
-        "no_bend",
-        "There is no activation between the two layers, so together they are one linear layer.",
-        (LAYERS, LAYERS.replace("nn.GELU()", "nn.Identity()")),
-    ),
-    mistake(
-        "not_four_times_as_wide",
-        "The hidden layer is not four times as wide.",
-        (LAYERS, "nn.Sequential(nn.Linear(d, d), nn.GELU(), nn.Linear(d, d))"),
-    ),
-    mistake(
-        "gelu_at_the_end_too",
-        "There is another GELU after the second layer. The result should be free to be negative.",
-        (LAYERS, LAYERS.replace("nn.Linear(4 * d, d))", "nn.Linear(4 * d, d), nn.GELU())")),
-    ),
-    mistake(
-        "gelu_before_the_layers",
-        "The GELU is before the first layer; it belongs between the two.",
-        (LAYERS, "nn.Sequential(nn.Linear(d, 4 * d), nn.Identity(), nn.Linear(4 * d, d))"),
-        ("return self.layers(x)", "return self.layers(nn.functional.gelu(x))"),
-    ),
-    mistake(
-        "added_already",
-        "The input is added to the result here. The block does that, in the next exercise.",
-        ("return self.layers(x)", "return x + self.layers(x)"),
-    ),
-    mistake(
-        "feed_forward_without_bias",
-        "The layers have no biases; both should have one.",
-        (
-            LAYERS,
-            LAYERS.replace("d), nn.GELU", "d, bias=False), nn.GELU").replace(
-                "d, d))", "d, d, bias=False))"
-            ),
-        ),
-    ),
-    mistake(
-        "first_layer_without_bias",
-        "The first layer has no bias; both layers should have one.",
-        (LAYERS, LAYERS.replace("d), nn.GELU", "d, bias=False), nn.GELU")),
-    ),
-    mistake(
-        "twice_as_wide",
-        "The hidden layer is twice as wide as d instead of four times.",
-        (LAYERS, LAYERS.replace("4 * d", "2 * d")),
-    ),
-    mistake(
-        "three_times_as_wide",
-        "The hidden layer is three times as wide as d instead of four times.",
-        (LAYERS, LAYERS.replace("4 * d", "3 * d")),
-    ),
-    mistake(
-        "layers_in_a_plain_list",
-        "Torch does not find the layers' parameters. Are the layers in a Python list, or created "
-        "in each call? Create them once, in an nn.Sequential.",
-        (LAYERS, LAYERS.replace("nn.Sequential(", "[").replace("4 * d, d))", "4 * d, d)]")),
-        (
-            "return self.layers(x)",
-            "for layer in self.layers:\n            x = layer(x)\n        return x",
-        ),
-    ),
-    mistake(
-        "layers_called_twice",
-        "The layers are applied a second time, to their own result.",
-        ("return self.layers(x)", "return self.layers(self.layers(x))"),
-    ),
-    mistake(
-        "first_layer_alone",
-        "Only some of the layers are applied.",
-        ("return self.layers(x)", "return self.layers[:2](x)"),
-    ),
-]
+MISTAKES = """
+relu_for_gelu: There is a ReLU between the layers instead of a GELU.
+    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+    + nn.Sequential(nn.Linear(d, 4 * d), nn.ReLU(), nn.Linear(4 * d, d))
+gelu_by_tanh 10%: The GELU is the one approximated by tanh; use the exact one, nn.GELU().
+    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+    + nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(approximate="tanh"), nn.Linear(4 * d, d))
+gelu_by_sigmoid 10%: The GELU is the one approximated by a sigmoid; use the exact one, nn.GELU().
+    - return self.layers(x)
+    + first, _, second = self.layers
+    + x = first(x)
+    + return second(x * torch.sigmoid(1.702 * x))
+silu_for_gelu: There is a SiLU between the layers instead of a GELU.
+    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+    + nn.Sequential(nn.Linear(d, 4 * d), nn.SiLU(), nn.Linear(4 * d, d))
+no_bend: There is no activation between the two layers, so together they are one linear layer.
+    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+    + nn.Sequential(nn.Linear(d, 4 * d), nn.Identity(), nn.Linear(4 * d, d))
+not_four_times_as_wide: The hidden layer is not four times as wide.
+    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+    + nn.Sequential(nn.Linear(d, d), nn.GELU(), nn.Linear(d, d))
+gelu_at_the_end_too: There is another GELU after the second layer. The result should be free to be
+  negative.
+    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+    + nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d), nn.GELU())
+gelu_before_the_layers: The GELU is before the first layer; it belongs between the two.
+    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+    + nn.Sequential(nn.Linear(d, 4 * d), nn.Identity(), nn.Linear(4 * d, d))
+    return self.layers(x) -> return self.layers(nn.functional.gelu(x))
+added_already: The input is added to the result here. The block does that, in the next exercise.
+    return self.layers(x) -> return x + self.layers(x)
+feed_forward_without_bias 20%: The layers have no biases; both should have one.
+    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+    + nn.Sequential(nn.Linear(d, 4 * d, bias=False), nn.GELU(), nn.Linear(4 * d, d, bias=False))
+first_layer_without_bias 20%: The first layer has no bias; both layers should have one.
+    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+    + nn.Sequential(nn.Linear(d, 4 * d, bias=False), nn.GELU(), nn.Linear(4 * d, d))
+twice_as_wide: The hidden layer is twice as wide as d instead of four times.
+    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+    + nn.Sequential(nn.Linear(d, 2 * d), nn.GELU(), nn.Linear(2 * d, d))
+three_times_as_wide: The hidden layer is three times as wide as d instead of four times.
+    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+    + nn.Sequential(nn.Linear(d, 3 * d), nn.GELU(), nn.Linear(3 * d, d))
+layers_in_a_plain_list: Torch does not find the layers' parameters. Are the layers in a Python list,
+  or created in each call? Create them once, in an nn.Sequential.
+    - nn.Sequential(nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d))
+    + [nn.Linear(d, 4 * d), nn.GELU(), nn.Linear(4 * d, d)]
+    - return self.layers(x)
+    + for layer in self.layers:
+    +     x = layer(x)
+    + return x
+layers_called_twice: The layers are applied a second time, to their own result.
+    return self.layers(x) -> return self.layers(self.layers(x))
+first_layer_alone: Only some of the layers are applied.
+    return self.layers(x) -> return self.layers[:2](x)
+"""

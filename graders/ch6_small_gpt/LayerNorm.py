@@ -10,7 +10,6 @@ from tensorgrade.author import (
     construct,
     it,
     load,
-    mistake,
     mode,
     normal,
     shown,
@@ -128,123 +127,82 @@ CHECKS = [
     ),
 ]
 
-NORMED = "normed = (x - mean) / torch.sqrt(variance + self.eps)"
-MEAN = "mean = x.mean(dim=-1, keepdim=True)"
-VARIANCE = "x.var(dim=-1, keepdim=True, unbiased=False)"
-RETURN = "return self.scale * normed + self.shift"
-
-MISTAKES = [
-    mistake(
-        "unbiased_variance",
-        "The sum of the squares is divided by d - 1; it should be divided by d.",
-        (VARIANCE, "x.var(dim=-1, keepdim=True)"),
-    ),
-    mistake(
-        "divided_by_variance",
-        "The rows are divided by their variance. Divide by its root, the standard deviation.",
-        ("torch.sqrt(variance + self.eps)", "(variance + self.eps)"),
-    ),
-    mistake(
-        "eps_outside_the_root",
-        "eps is added to the root. It belongs to the variance, under the root.",
-        ("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)"),
-    ),
-    mistake(
-        "without_eps",
-        "eps is missing, so a row of equal numbers is divided by 0.",
-        ("variance + self.eps", "variance"),
-    ),
-    mistake(
-        "eps_fixed",
-        "eps is a fixed number; the one that was passed in is ignored.",
-        ("self.eps = eps", "self.eps = 1e-5"),
-    ),
-    mistake(
-        "default_eps",
-        "The default of eps is not 1e-5.",
-        (RETURN, f"{RETURN}\n\n    __init__.__defaults__ = (1e-6,)"),
-    ),
-    mistake(
-        "larger_default_eps",
-        "The default of eps is larger than 1e-5.",
-        (RETURN, f"{RETURN}\n\n    __init__.__defaults__ = (1e-3,)"),
-    ),
-    mistake(
-        "mean_not_subtracted",
-        "The mean is not subtracted.",
-        ("(x - mean)", "x"),
-    ),
-    mistake(
-        "rms_norm",
-        "This is RMSNorm: the mean is not subtracted, and the mean of the squares takes the place "
-        "of the variance.",
-        (MEAN, "mean = 0.0"),
-        (VARIANCE, "x.pow(2).mean(dim=-1, keepdim=True)"),
-    ),
-    mistake(
-        "library_norm",
-        "It calls torch's own norm; the exercise is to write it yourself.",
-        (NORMED, "normed = nn.functional.layer_norm(x, x.shape[-1:], eps=self.eps)"),
-    ),
-    mistake(
-        "variance_not_divided_out",
-        "The rows are not divided by their spread.",
-        (NORMED, "normed = x - mean"),
-    ),
-    mistake(
-        "normed_along_dimension_0",
-        "Mean and variance run along the first dimension, over tokens or whole texts. They should "
-        "run over each token's row, along the last dimension.",
-        (MEAN, "mean = x.mean(dim=0, keepdim=True)"),
-        (VARIANCE, "x.var(dim=0, keepdim=True, unbiased=False)"),
-    ),
-    mistake(
-        "normed_along_dimension_1",
-        "Mean and variance run along dimension 1, which is the last only if x has two dimensions. "
-        "Use the last dimension.",
-        (MEAN, MEAN.replace("-1", "1")),
-        (VARIANCE, VARIANCE.replace("-1", "1")),
-    ),
-    mistake(
-        "normed_over_everything",
-        "All rows share one mean and one variance; each row should have its own.",
-        (MEAN, "mean = x.mean()"),
-        (VARIANCE, "x.var(unbiased=False)"),
-    ),
-    mistake(
-        "scale_left_out",
-        "The learned scale is never applied.",
-        (RETURN, "return normed + self.shift"),
-    ),
-    mistake(
-        "shift_left_out",
-        "The learned shift is never added.",
-        (RETURN, "return self.scale * normed"),
-    ),
-    mistake(
-        "shift_before_scale",
-        "The shift is scaled too. Scale first, then shift.",
-        (RETURN, "return self.scale * (normed + self.shift)"),
-    ),
-    mistake(
-        "scale_not_learned",
-        "Scale and shift are plain tensors. Only as nn.Parameters can they be learned.",
-        ("nn.Parameter(torch.ones(d))", "torch.ones(d)"),
-        ("nn.Parameter(torch.zeros(d))", "torch.zeros(d)"),
-    ),
-    mistake(
-        "scale_starts_at_zero",
-        "The scale starts with zeros, so only the shift is left. It should start with ones.",
-        ("nn.Parameter(torch.ones(d))", "nn.Parameter(torch.zeros(d))"),
-    ),
-    mistake(
-        "statistics_detached",
-        "No gradient flows through mean and variance; it should.",
-        (NORMED, "normed = (x - mean.detach()) / torch.sqrt(variance.detach() + self.eps)"),
-    ),
-    mistake(
-        "normed_in_place",
-        "A tensor that was passed in is overwritten. The caller still needs its old values.",
-        (NORMED, "normed = x.copy_((x - mean) / torch.sqrt(variance + self.eps)).clone()"),
-    ),
-]
+MISTAKES = """
+unbiased_variance: The sum of the squares is divided by d - 1; it should be divided by d.
+    x.var(dim=-1, keepdim=True, unbiased=False) -> x.var(dim=-1, keepdim=True)
+divided_by_variance: The rows are divided by their variance. Divide by its root, the standard
+  deviation.
+    torch.sqrt(variance + self.eps) -> (variance + self.eps)
+eps_outside_the_root: eps is added to the root. It belongs to the variance, under the root.
+    torch.sqrt(variance + self.eps) -> (torch.sqrt(variance) + self.eps)
+without_eps: eps is missing, so a row of equal numbers is divided by 0.
+    variance + self.eps -> variance
+eps_fixed: eps is a fixed number; the one that was passed in is ignored.
+    self.eps = eps -> self.eps = 1e-5
+default_eps 10%: The default of eps is not 1e-5.
+    - ### BEGIN SOLUTION
+    -         mean = x.mean(dim=-1, keepdim=True)
+    -         variance = x.var(dim=-1, keepdim=True, unbiased=False)
+    -         normed = (x - mean) / torch.sqrt(variance + self.eps)
+    -         return self.scale * normed + self.shift
+    + ### BEGIN SOLUTION
+    +         mean = x.mean(dim=-1, keepdim=True)
+    +         variance = x.var(dim=-1, keepdim=True, unbiased=False)
+    +         normed = (x - mean) / torch.sqrt(variance + self.eps)
+    +         return self.scale * normed + self.shift
+    +
+    +     __init__.__defaults__ = (1e-6,)
+larger_default_eps 10%: The default of eps is larger than 1e-5.
+    - ### BEGIN SOLUTION
+    -         mean = x.mean(dim=-1, keepdim=True)
+    -         variance = x.var(dim=-1, keepdim=True, unbiased=False)
+    -         normed = (x - mean) / torch.sqrt(variance + self.eps)
+    -         return self.scale * normed + self.shift
+    + ### BEGIN SOLUTION
+    +         mean = x.mean(dim=-1, keepdim=True)
+    +         variance = x.var(dim=-1, keepdim=True, unbiased=False)
+    +         normed = (x - mean) / torch.sqrt(variance + self.eps)
+    +         return self.scale * normed + self.shift
+    +
+    +     __init__.__defaults__ = (1e-3,)
+mean_not_subtracted: The mean is not subtracted.
+    (x - mean) -> x
+rms_norm: This is RMSNorm: the mean is not subtracted, and the mean of the squares takes the place
+  of the variance.
+    mean = x.mean(dim=-1, keepdim=True) -> mean = 0.0
+    x.var(dim=-1, keepdim=True, unbiased=False) -> x.pow(2).mean(dim=-1, keepdim=True)
+library_norm: It calls torch's own norm; the exercise is to write it yourself.
+    - normed = (x - mean) / torch.sqrt(variance + self.eps)
+    + normed = nn.functional.layer_norm(x, x.shape[-1:], eps=self.eps)
+variance_not_divided_out: The rows are not divided by their spread.
+    normed = (x - mean) / torch.sqrt(variance + self.eps) -> normed = x - mean
+normed_along_dimension_0: Mean and variance run along the first dimension, over tokens or whole
+  texts. They should run over each token's row, along the last dimension.
+    mean = x.mean(dim=-1, keepdim=True) -> mean = x.mean(dim=0, keepdim=True)
+    x.var(dim=-1, keepdim=True, unbiased=False) -> x.var(dim=0, keepdim=True, unbiased=False)
+normed_along_dimension_1: Mean and variance run along dimension 1, which is the last only if x has
+  two dimensions. Use the last dimension.
+    mean = x.mean(dim=-1, keepdim=True) -> mean = x.mean(dim=1, keepdim=True)
+    x.var(dim=-1, keepdim=True, unbiased=False) -> x.var(dim=1, keepdim=True, unbiased=False)
+normed_over_everything: All rows share one mean and one variance; each row should have its own.
+    mean = x.mean(dim=-1, keepdim=True) -> mean = x.mean()
+    x.var(dim=-1, keepdim=True, unbiased=False) -> x.var(unbiased=False)
+scale_left_out: The learned scale is never applied.
+    return self.scale * normed + self.shift -> return normed + self.shift
+shift_left_out: The learned shift is never added.
+    return self.scale * normed + self.shift -> return self.scale * normed
+shift_before_scale: The shift is scaled too. Scale first, then shift.
+    return self.scale * normed + self.shift -> return self.scale * (normed + self.shift)
+scale_not_learned: Scale and shift are plain tensors. Only as nn.Parameters can they be learned.
+    nn.Parameter(torch.ones(d)) -> torch.ones(d)
+    nn.Parameter(torch.zeros(d)) -> torch.zeros(d)
+scale_starts_at_zero: The scale starts with zeros, so only the shift is left. It should start with
+  ones.
+    nn.Parameter(torch.ones(d)) -> nn.Parameter(torch.zeros(d))
+statistics_detached: No gradient flows through mean and variance; it should.
+    - normed = (x - mean) / torch.sqrt(variance + self.eps)
+    + normed = (x - mean.detach()) / torch.sqrt(variance.detach() + self.eps)
+normed_in_place: A tensor that was passed in is overwritten. The caller still needs its old values.
+    - normed = (x - mean) / torch.sqrt(variance + self.eps)
+    + normed = x.copy_((x - mean) / torch.sqrt(variance + self.eps)).clone()
+"""

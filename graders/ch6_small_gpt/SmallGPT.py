@@ -10,7 +10,6 @@ from tensorgrade.author import (
     construct,
     it,
     load,
-    mistake,
     mode,
     moved,
     normal,
@@ -238,144 +237,83 @@ CHECKS = [
     check(0.5, "The ids stay unchanged.", it.keeps_inputs("one block", "blocks", "short")),
 ]
 
-SUM = "self.token_embedding(ids) + self.position_embedding(places)"
-PLACES = "places = torch.arange(ids.shape[1], device=ids.device)"
-HEAD = "self.head = nn.Linear(d, vocab_size, bias=False)"
-LOOP = "for block in self.blocks:\n            x = block(x)"
-RETURN = "return self.head(self.final_norm(x))"
-BLOCKS = "TransformerBlock(d, context_length, dropout, num_heads) for _ in range(num_layers)"
-
-MISTAKES = [
-    mistake(
-        "no_positions",
-        "The positions are never added, so the model is not told the order of its tokens.",
-        (SUM, "self.token_embedding(ids)"),
-    ),
-    mistake(
-        "positions_multiplied",
-        "The position vectors are multiplied by the token vectors; they should be added.",
-        (SUM, SUM.replace(" + ", " * ")),
-    ),
-    mistake(
-        "token_vectors_scaled",
-        "The token vectors are multiplied by the root of d, as in the first Transformer. Add the "
-        "positions to them unscaled.",
-        (SUM, f"self.token_embedding.embedding_dim**0.5 * {SUM}"),
-    ),
-    mistake(
-        "places_of_ids",
-        "The ids are looked up in the table of positions. A position says where a token is, not "
-        "which one it is.",
-        (PLACES, "places = ids % self.context_length"),
-    ),
-    mistake(
-        "gpt_places_from_one",
-        "The positions start at 1; they should start at 0.",
-        (
-            PLACES,
-            "places = torch.arange(1, ids.shape[1] + 1, device=ids.device) % self.context_length",
-        ),
-    ),
-    mistake(
-        "places_always_all",
-        "The positions of a full context are added, whatever the length of the text.",
-        (PLACES, "places = torch.arange(self.context_length, device=ids.device)"),
-    ),
-    mistake(
-        "final_norm_left_out",
-        "The last norm is not applied.",
-        (RETURN, "return self.head(x)"),
-    ),
-    mistake(
-        "log_probabilities_returned",
-        "The result contains log probabilities instead of logits. The loss and `generate` apply "
-        "the softmax.",
-        (RETURN, "return self.head(self.final_norm(x)).log_softmax(dim=-1)"),
-    ),
-    mistake(
-        "probabilities_returned",
-        "The result contains probabilities instead of logits. The loss and `generate` apply the "
-        "softmax.",
-        (RETURN, "return self.head(self.final_norm(x)).softmax(dim=-1)"),
-    ),
-    mistake(
-        "one_block_again_and_again",
-        "The first block is applied repeatedly; each block should be applied once.",
-        (LOOP, LOOP.replace("block(x)", "self.blocks[0](x)")),
-    ),
-    mistake(
-        "first_block_only",
-        "Only the first block is applied.",
-        (LOOP, "x = self.blocks[0](x)"),
-    ),
-    mistake(
-        "blocks_in_reverse",
-        "The blocks are applied from the last to the first.",
-        ("for block in self.blocks:", "for block in reversed(self.blocks):"),
-    ),
-    mistake(
-        "blocks_not_chained",
-        "All blocks get the same x, so only the last one counts. Each should get the previous "
-        "block's result.",
-        (LOOP, "start = x\n        " + LOOP.replace("block(x)", "block(start)")),
-    ),
-    mistake(
-        "block_input_added_again",
-        "A block's input is added to its result. The block has already added it.",
-        (LOOP, LOOP.replace("x = block(x)", "x = x + block(x)")),
-    ),
-    mistake(
-        "blocks_share_weights",
-        "All blocks are the same object, so they can never learn to differ.",
-        (
-            f"nn.ModuleList(\n            {BLOCKS}\n        )",
-            "nn.ModuleList([TransformerBlock(d, context_length, dropout, num_heads)] * num_layers)",
-        ),
-    ),
-    mistake(
-        "blocks_in_a_plain_list",
-        "The blocks are in a Python list, where torch does not find their parameters.",
-        ("self.blocks = nn.ModuleList(", "self.blocks = list("),
-    ),
-    mistake(
-        "head_with_a_bias",
-        "The head has a bias; it should have none.",
-        (HEAD, "self.head = nn.Linear(d, vocab_size)"),
-    ),
-    mistake(
-        "head_is_the_table_of_tokens",
-        "The head shares the weights of the token table; it should have its own.",
-        (HEAD, f"{HEAD}\n        self.head.weight = self.token_embedding.weight"),
-    ),
-    mistake(
-        "sums_not_dropped",
-        "Dropout never acts on the sum of token and position; it should in training.",
-        ("x = self.dropout(x)", "pass"),
-    ),
-    mistake(
-        "last_place_only",
-        "Only the last position's logits are returned; return those of all positions.",
-        (RETURN, "return self.head(self.final_norm(x[:, -1]))"),
-    ),
-    mistake(
-        "gpt_dropout_not_passed_on",
-        "The dropout rate is not passed on to the blocks.",
-        (BLOCKS, BLOCKS.replace("dropout,", "0.0,")),
-    ),
-    mistake(
-        "heads_for_layers",
-        "There are as many blocks as heads; num_layers is the number of blocks.",
-        ("for _ in range(num_layers)", "for _ in range(num_heads)"),
-    ),
-    mistake(
-        "context_length_not_kept",
-        "The model does not store its context_length. `generate` needs it to cut the text to the "
-        "length that the model can see.",
-        ("self.context_length = context_length\n", "pass\n"),
-    ),
-    mistake(
-        "logits_in_a_tuple",
-        "The result is a tuple of the logits and None. Return only the logits.",
-        (RETURN, f"{RETURN}, None"),
-    ),
-]
+MISTAKES = """
+no_positions: The positions are never added, so the model is not told the order of its tokens.
+    self.token_embedding(ids) + self.position_embedding(places) -> self.token_embedding(ids)
+positions_multiplied: The position vectors are multiplied by the token vectors; they should be
+  added.
+    - self.token_embedding(ids) + self.position_embedding(places)
+    + self.token_embedding(ids) * self.position_embedding(places)
+token_vectors_scaled: The token vectors are multiplied by the root of d, as in the first
+  Transformer. Add the positions to them unscaled.
+    - self.token_embedding(ids) +
+    + self.token_embedding.embedding_dim**0.5 * self.token_embedding(ids) +
+places_of_ids: The ids are looked up in the table of positions. A position says where a token is,
+  not which one it is.
+    places = torch.arange(ids.shape[1], device=ids.device) -> places = ids % self.context_length
+gpt_places_from_one: The positions start at 1; they should start at 0.
+    - places = torch.arange(ids.shape[1], device=ids.device)
+    + places = torch.arange(1, ids.shape[1] + 1, device=ids.device) % self.context_length
+places_always_all: The positions of a full context are added, whatever the length of the text.
+    - places = torch.arange(ids.shape[1], device=ids.device)
+    + places = torch.arange(self.context_length, device=ids.device)
+final_norm_left_out: The last norm is not applied.
+    return self.head(self.final_norm(x)) -> return self.head(x)
+log_probabilities_returned: The result contains log probabilities instead of logits. The loss and
+  `generate` apply the softmax.
+    return self.head(self.final_norm(x)) -> return self.head(self.final_norm(x)).log_softmax(dim=-1)
+probabilities_returned: The result contains probabilities instead of logits. The loss and `generate`
+  apply the softmax.
+    return self.head(self.final_norm(x)) -> return self.head(self.final_norm(x)).softmax(dim=-1)
+one_block_again_and_again: The first block is applied repeatedly; each block should be applied once.
+    - for block in self.blocks:
+    -     x = block(x)
+    + for block in self.blocks:
+    +     x = self.blocks[0](x)
+first_block_only: Only the first block is applied.
+    - for block in self.blocks:
+    -     x = block(x)
+    + x = self.blocks[0](x)
+blocks_in_reverse: The blocks are applied from the last to the first.
+    for block in self.blocks: -> for block in reversed(self.blocks):
+blocks_not_chained: All blocks get the same x, so only the last one counts. Each should get the
+  previous block's result.
+    - for block in self.blocks:
+    -     x = block(x)
+    + start = x
+    + for block in self.blocks:
+    +     x = block(start)
+block_input_added_again: A block's input is added to its result. The block has already added it.
+    - for block in self.blocks:
+    -     x = block(x)
+    + for block in self.blocks:
+    +     x = x + block(x)
+blocks_share_weights: All blocks are the same object, so they can never learn to differ.
+    - nn.ModuleList(
+    -     TransformerBlock(d, context_length, dropout, num_heads) for _ in range(num_layers)
+    - )
+    + nn.ModuleList([TransformerBlock(d, context_length, dropout, num_heads)] * num_layers)
+blocks_in_a_plain_list: The blocks are in a Python list, where torch does not find their parameters.
+    self.blocks = nn.ModuleList( -> self.blocks = list(
+head_with_a_bias 20%: The head has a bias; it should have none.
+    self.head = nn.Linear(d, vocab_size, bias=False) -> self.head = nn.Linear(d, vocab_size)
+head_is_the_table_of_tokens 30%: The head shares the weights of the token table; it should have its
+  own.
+    - self.head = nn.Linear(d, vocab_size, bias=False)
+    + self.head = nn.Linear(d, vocab_size, bias=False)
+    + self.head.weight = self.token_embedding.weight
+sums_not_dropped: Dropout never acts on the sum of token and position; it should in training.
+    x = self.dropout(x) -> pass
+last_place_only: Only the last position's logits are returned; return those of all positions.
+    return self.head(self.final_norm(x)) -> return self.head(self.final_norm(x[:, -1]))
+gpt_dropout_not_passed_on: The dropout rate is not passed on to the blocks.
+    - TransformerBlock(d, context_length, dropout, num_heads) for _ in range(num_layers)
+    + TransformerBlock(d, context_length, 0.0, num_heads) for _ in range(num_layers)
+heads_for_layers: There are as many blocks as heads; num_layers is the number of blocks.
+    for _ in range(num_layers) -> for _ in range(num_heads)
+context_length_not_kept: The model does not store its context_length. `generate` needs it to cut the
+  text to the length that the model can see.
+    self.context_length = context_length -> pass
+logits_in_a_tuple 30%: The result is a tuple of the logits and None. Return only the logits.
+    return self.head(self.final_norm(x)) -> return self.head(self.final_norm(x)), None
+"""

@@ -10,7 +10,6 @@ from tensorgrade.author import (
     construct,
     it,
     load,
-    mistake,
     mode,
     normal,
     weights,
@@ -172,158 +171,142 @@ CHECKS = [
     ),
 ]
 
-FIRST = "x = x + self.dropout(self.attention(self.norm1(x)))"
-SECOND = "x = x + self.dropout(self.feed_forward(self.norm2(x)))"
-# Short pieces of these lines, so that two mistakes can be made at once.
-START, NEXT, END = (
-    "### BEGIN SOLUTION\n        x = x + ",
-    "))\n        x = x + ",
-    "))\n        return",
-)
-# Keeps the block's input; composes with edits of the first sum.
-SAVED = (START.removesuffix("x + "), START.replace("x = x + ", "start = x\n        x = "))
-NORM1, NORM2 = ("self.norm1(x)", "x"), ("self.norm2(x)", "x")
-MAKE = "MultiHeadAttention(d, d, context_length, dropout, num_heads)"
-
-MISTAKES = [
-    mistake(
-        "nothing_added",
-        "The input is not added to the results of the parts.",
-        (START, START.removesuffix("x + ")),
-        (NEXT, NEXT.removesuffix("x + ")),
-    ),
-    mistake(
-        "attention_not_added",
-        "The input is not added to the result of attention.",
-        (START, START.removesuffix("x + ")),
-    ),
-    mistake(
-        "feed_forward_not_added",
-        "The input of the feed-forward part is not added to its result.",
-        (NEXT, NEXT.removesuffix("x + ")),
-    ),
-    mistake(
-        "norm_after_the_sum",
-        "The norms come after the sums. Each norm should come before its part.",
-        NORM1,
-        NORM2,
-        (START, START.replace("x + ", "self.norm1(x + ")),
-        (NEXT, f"){NEXT.replace('x + ', 'self.norm2(x + ')}"),
-        (END, f"){END}"),
-    ),
-    mistake(
-        "results_normed",
-        "The norms are applied to the results of the parts. Each norm should come before its part.",
-        (FIRST, "x = x + self.dropout(self.norm1(self.attention(x)))"),
-        (SECOND, "x = x + self.dropout(self.norm2(self.feed_forward(x)))"),
-    ),
-    mistake(
-        "normed_input_added",
-        "The normalised x is added. Add x from before the norm instead.",
-        NORM1,
-        NORM2,
-        (NEXT, NEXT.replace("x = x", "x = self.norm2(x)\n        x = x")),
-        (START, START.replace("x = x", "x = self.norm1(x)\n        x = x")),
-    ),
-    mistake(
-        "one_norm_for_both",
-        "One norm is used for both parts; each should have its own.",
-        ("self.norm2(x)", "self.norm1(x)"),
-    ),
-    mistake(
-        "norms_are_one_object",
-        "Both norms are the same object, so they can never learn to differ.",
-        ("self.norm2 = LayerNorm(d)", "self.norm2 = self.norm1"),
-    ),
-    mistake(
-        "feed_forward_without_norm",
-        "The feed-forward part gets x without its norm.",
-        NORM2,
-    ),
-    mistake(
-        "attention_without_norm",
-        "Attention gets x without its norm.",
-        NORM1,
-    ),
-    mistake(
-        "parts_in_the_other_order",
-        "Feed-forward comes before attention.",
-        (FIRST, "x = x + self.dropout(self.feed_forward(self.norm1(x)))"),
-        (SECOND, "x = x + self.dropout(self.attention(self.norm2(x)))"),
-    ),
-    mistake(
-        "parts_side_by_side",
-        "Both parts start from the block's input. The second should start from the first sum.",
-        SAVED,
-        (NORM2[0], "self.norm2(start)"),
-    ),
-    mistake(
-        "first_input_added_twice",
-        "The second sum adds the block's input instead of x after attention.",
-        (FIRST, "start = x\n        " + FIRST),
-        (SECOND, SECOND.replace("x = x +", "x = start +")),
-    ),
-    mistake(
-        "one_sum_around_both",
-        "The block's input is added only once, after both parts. Each part needs its own sum.",
-        (START, SAVED[1]),
-        (NEXT, NEXT.replace("x + ", "start + ")),
-    ),
-    mistake(
-        "first_sum_lost",
-        "The result of attention is never used: the second part starts from the block's input and "
-        "is added to it.",
-        (FIRST, FIRST.replace("x = ", "y = ", 1)),
-    ),
-    mistake(
-        "block_dropout_left_out",
-        "Dropout never acts on the results of the parts in training.",
-        ("self.dropout(self.attention(", "(self.attention("),
-        ("self.dropout(self.feed_forward(", "(self.feed_forward("),
-    ),
-    mistake(
-        "attention_dropout_left_out",
-        "Dropout never acts on the result of attention in training.",
-        ("self.dropout(self.attention(", "(self.attention("),
-    ),
-    mistake(
-        "feed_forward_dropout_left_out",
-        "Dropout never acts on the result of the feed-forward part in training.",
-        ("self.dropout(self.feed_forward(", "(self.feed_forward("),
-    ),
-    mistake(
-        "dropout_on_the_sum",
-        "Dropout acts on too much or too early: on a sum, on x, or on the input of a part. It "
-        "should act on a part's result, before that is added.",
-        (FIRST, "x = self.dropout(x + self.attention(self.norm1(x)))"),
-        (SECOND, "x = self.dropout(x + self.feed_forward(self.norm2(x)))"),
-    ),
-    mistake(
-        "block_dropout_not_passed_on",
-        "Attention does not get the dropout rate that was passed in.",
-        (MAKE, "MultiHeadAttention(d, d, context_length, 0.0, num_heads)"),
-    ),
-    mistake(
-        "one_head_only",
-        "Attention does not get the number of heads that was passed in.",
-        (MAKE, "MultiHeadAttention(d, d, context_length, dropout, 1)"),
-    ),
-    mistake(
-        "block_input_overwritten",
-        "A tensor that was passed in is overwritten. The caller still needs its old values.",
-        (START, START.replace("x = x +", "x +=")),
-    ),
-    mistake(
-        "normed_input_added_to_attention",
-        "The normalised x is added to the result of attention. Add x from before the norm instead.",
-        NORM1,
-        (START, START.replace("x = x", "x = self.norm1(x)\n        x = x")),
-    ),
-    mistake(
-        "normed_input_added_to_feed_forward",
-        "The normalised x is added to the result of the feed-forward part. Add x from before the "
-        "norm instead.",
-        NORM2,
-        (NEXT, NEXT.replace("x = x", "x = self.norm2(x)\n        x = x")),
-    ),
-]
+MISTAKES = """
+nothing_added: The input is not added to the results of the parts.
+    - ### BEGIN SOLUTION
+    -         x = x +
+    + ### BEGIN SOLUTION
+    +         x =
+    - ))
+    - x = x +
+    + ))
+    + x =
+attention_not_added: The input is not added to the result of attention.
+    - ### BEGIN SOLUTION
+    -         x = x +
+    + ### BEGIN SOLUTION
+    +         x =
+feed_forward_not_added: The input of the feed-forward part is not added to its result.
+    - ))
+    - x = x +
+    + ))
+    + x =
+norm_after_the_sum: The norms come after the sums. Each norm should come before its part.
+    self.norm1(x) -> x
+    self.norm2(x) -> x
+    - ### BEGIN SOLUTION
+    -         x = x +
+    + ### BEGIN SOLUTION
+    +         x = self.norm1(x +
+    - ))
+    - x = x +
+    + )))
+    + x = self.norm2(x +
+    - ))
+    - return
+    + )))
+    + return
+results_normed: The norms are applied to the results of the parts. Each norm should come before its
+  part.
+    - x = x + self.dropout(self.attention(self.norm1(x)))
+    + x = x + self.dropout(self.norm1(self.attention(x)))
+    - x = x + self.dropout(self.feed_forward(self.norm2(x)))
+    + x = x + self.dropout(self.norm2(self.feed_forward(x)))
+normed_input_added: The normalised x is added. Add x from before the norm instead.
+    self.norm1(x) -> x
+    self.norm2(x) -> x
+    - ))
+    - x = x +
+    + ))
+    + x = self.norm2(x)
+    + x = x +
+    - ### BEGIN SOLUTION
+    -         x = x +
+    + ### BEGIN SOLUTION
+    +         x = self.norm1(x)
+    +         x = x +
+one_norm_for_both: One norm is used for both parts; each should have its own.
+    self.norm2(x) -> self.norm1(x)
+norms_are_one_object: Both norms are the same object, so they can never learn to differ.
+    self.norm2 = LayerNorm(d) -> self.norm2 = self.norm1
+feed_forward_without_norm: The feed-forward part gets x without its norm.
+    self.norm2(x) -> x
+attention_without_norm: Attention gets x without its norm.
+    self.norm1(x) -> x
+parts_in_the_other_order: Feed-forward comes before attention.
+    - x = x + self.dropout(self.attention(self.norm1(x)))
+    + x = x + self.dropout(self.feed_forward(self.norm1(x)))
+    - x = x + self.dropout(self.feed_forward(self.norm2(x)))
+    + x = x + self.dropout(self.attention(self.norm2(x)))
+parts_side_by_side: Both parts start from the block's input. The second should start from the first
+  sum.
+    - ### BEGIN SOLUTION
+    -         x =
+    + ### BEGIN SOLUTION
+    +         start = x
+    +         x =
+    self.norm2(x) -> self.norm2(start)
+first_input_added_twice: The second sum adds the block's input instead of x after attention.
+    - x = x + self.dropout(self.attention(self.norm1(x)))
+    + start = x
+    + x = x + self.dropout(self.attention(self.norm1(x)))
+    - x = x + self.dropout(self.feed_forward(self.norm2(x)))
+    + x = start + self.dropout(self.feed_forward(self.norm2(x)))
+one_sum_around_both: The block's input is added only once, after both parts. Each part needs its own
+  sum.
+    - ### BEGIN SOLUTION
+    -         x = x +
+    + ### BEGIN SOLUTION
+    +         start = x
+    +         x =
+    - ))
+    - x = x +
+    + ))
+    + x = start +
+first_sum_lost: The result of attention is never used: the second part starts from the block's input
+  and is added to it.
+    - x = x + self.dropout(self.attention(self.norm1(x)))
+    + y = x + self.dropout(self.attention(self.norm1(x)))
+block_dropout_left_out: Dropout never acts on the results of the parts in training.
+    self.dropout(self.attention( -> (self.attention(
+    self.dropout(self.feed_forward( -> (self.feed_forward(
+attention_dropout_left_out: Dropout never acts on the result of attention in training.
+    self.dropout(self.attention( -> (self.attention(
+feed_forward_dropout_left_out: Dropout never acts on the result of the feed-forward part in
+  training.
+    self.dropout(self.feed_forward( -> (self.feed_forward(
+dropout_on_the_sum: Dropout acts on too much or too early: on a sum, on x, or on the input of a
+  part. It should act on a part's result, before that is added.
+    - x = x + self.dropout(self.attention(self.norm1(x)))
+    + x = self.dropout(x + self.attention(self.norm1(x)))
+    - x = x + self.dropout(self.feed_forward(self.norm2(x)))
+    + x = self.dropout(x + self.feed_forward(self.norm2(x)))
+block_dropout_not_passed_on: Attention does not get the dropout rate that was passed in.
+    - MultiHeadAttention(d, d, context_length, dropout, num_heads)
+    + MultiHeadAttention(d, d, context_length, 0.0, num_heads)
+one_head_only: Attention does not get the number of heads that was passed in.
+    - MultiHeadAttention(d, d, context_length, dropout, num_heads)
+    + MultiHeadAttention(d, d, context_length, dropout, 1)
+block_input_overwritten: A tensor that was passed in is overwritten. The caller still needs its old
+  values.
+    - ### BEGIN SOLUTION
+    -         x = x +
+    + ### BEGIN SOLUTION
+    +         x +=
+normed_input_added_to_attention 40%: The normalised x is added to the result of attention. Add x
+  from before the norm instead.
+    self.norm1(x) -> x
+    - ### BEGIN SOLUTION
+    -         x = x +
+    + ### BEGIN SOLUTION
+    +         x = self.norm1(x)
+    +         x = x +
+normed_input_added_to_feed_forward 40%: The normalised x is added to the result of the feed-forward
+  part. Add x from before the norm instead.
+    self.norm2(x) -> x
+    - ))
+    - x = x +
+    + ))
+    + x = self.norm2(x)
+    + x = x +
+"""

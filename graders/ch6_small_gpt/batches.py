@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, construct, it, mistake
+from tensorgrade.author import call, case, check, construct, it
 
 from ..sizes import BATCH, FEATURES, LONG, Sizes
 
@@ -66,65 +66,36 @@ CHECKS = [
     check(1, "All randomness comes from the generator.", it.draws_from_the_generator("chance")),
 ]
 
-STARTS = "torch.randint(0, last, (batch_size,), generator=generator)"
-RETURN = "return ids[windows], ids[windows + 1]"
 
-MISTAKES = [
-    mistake(
-        "targets_not_moved",
-        "Inputs and targets are the same windows. The targets should be one token later.",
-        (RETURN, "return ids[windows], ids[windows]"),
-    ),
-    mistake(
-        "targets_moved_back",
-        "The targets are one token earlier. The model should predict the next token.",
-        (RETURN, "return ids[windows + 1], ids[windows]"),
-    ),
-    mistake(
-        "targets_two_on",
-        "The targets are two tokens later instead of one.",
-        (RETURN, "return ids[windows], ids[(windows + 2).clamp(max=len(ids) - 1)]"),
-    ),
-    mistake(
-        "targets_one_short",
-        "The targets have one token less than the inputs. The slice of a target ends one token "
-        "after that of its input.",
-        (RETURN, "return ids[windows], ids[windows[:, 1:]]"),
-    ),
-    mistake(
-        "last_token_as_target",
-        "Each window has only one target. Each position should have its own: the next token.",
-        (RETURN, "return ids[windows], ids[windows[:, -1] + 1]"),
-    ),
-    mistake(
-        "last_window_never_drawn",
-        "The last window that fits is never drawn: `torch.randint` already excludes its upper end.",
-        ("last = len(ids) - context_length", "last = len(ids) - context_length - 1"),
-    ),
-    mistake(
-        "first_window_never_drawn",
-        "The first window is never drawn.",
-        (STARTS, STARTS.replace("randint(0,", "randint(min(1, last - 1),")),
-    ),
-    mistake(
-        "cut_in_order",
-        "The windows are taken in order from the start. Draw them at random.",
-        (STARTS, "torch.arange(batch_size) % last"),
-    ),
-    mistake(
-        "one_start_for_all",
-        "All windows of a batch start at the same place.",
-        (STARTS, "torch.randint(0, last, (1,), generator=generator).expand(batch_size)"),
-    ),
-    mistake(
-        "generator_ignored",
-        "`generator` is not used: the random numbers come from torch's own generator. Pass it on "
-        "to the function that draws.",
-        (STARTS, "torch.randint(0, last, (batch_size,))"),
-    ),
-    mistake(
-        "windows_in_columns",
-        "The windows are columns; each window should be a row.",
-        (RETURN, "return ids[windows].T, ids[windows + 1].T"),
-    ),
-]
+MISTAKES = """
+targets_not_moved: Inputs and targets are the same windows. The targets should be one token later.
+    return ids[windows], ids[windows + 1] -> return ids[windows], ids[windows]
+targets_moved_back: The targets are one token earlier. The model should predict the next token.
+    return ids[windows], ids[windows + 1] -> return ids[windows + 1], ids[windows]
+targets_two_on: The targets are two tokens later instead of one.
+    - return ids[windows], ids[windows + 1]
+    + return ids[windows], ids[(windows + 2).clamp(max=len(ids) - 1)]
+targets_one_short: The targets have one token less than the inputs. The slice of a target ends one
+  token after that of its input.
+    return ids[windows], ids[windows + 1] -> return ids[windows], ids[windows[:, 1:]]
+last_token_as_target: Each window has only one target. Each position should have its own: the next
+  token.
+    return ids[windows], ids[windows + 1] -> return ids[windows], ids[windows[:, -1] + 1]
+last_window_never_drawn: The last window that fits is never drawn: `torch.randint` already excludes
+  its upper end.
+    last = len(ids) - context_length -> last = len(ids) - context_length - 1
+first_window_never_drawn: The first window is never drawn.
+    - torch.randint(0, last, (batch_size,), generator=generator)
+    + torch.randint(min(1, last - 1), last, (batch_size,), generator=generator)
+cut_in_order: The windows are taken in order from the start. Draw them at random.
+    torch.randint(0, last, (batch_size,), generator=generator) -> torch.arange(batch_size) % last
+one_start_for_all: All windows of a batch start at the same place.
+    - torch.randint(0, last, (batch_size,), generator=generator)
+    + torch.randint(0, last, (1,), generator=generator).expand(batch_size)
+generator_ignored: `generator` is not used: the random numbers come from torch's own generator. Pass
+  it on to the function that draws.
+    - torch.randint(0, last, (batch_size,), generator=generator)
+    + torch.randint(0, last, (batch_size,))
+windows_in_columns: The windows are columns; each window should be a row.
+    return ids[windows], ids[windows + 1] -> return ids[windows].T, ids[windows + 1].T
+"""

@@ -2,7 +2,7 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, computed, it, mistake, normal, shown
+from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..relations import scattered, with_an_equal_row
 from ..sizes import BATCH, LONG, TOKENS, Sizes
@@ -63,91 +63,56 @@ CHECKS = [
     ),
 ]
 
-RIGHT = "logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)"
-RETURN = "return (torch.logsumexp(logits, dim=-1) - right).mean()"
 
-MISTAKES = [
-    mistake(
-        "loss_of_each_row",
-        "A loss for each row is returned instead of their mean.",
-        (RETURN, RETURN.replace(".mean()", "")),
-    ),
-    mistake(
-        "all_targets_of_each_row",
-        "`logits[..., targets]` takes the entries of all targets from each row. Each row needs "
-        "only the entry of its own target.",
-        (RIGHT, "logits[..., targets]"),
-    ),
-    mistake(
-        "target_zero_left_out",
-        "Rows with target 0 are left out, as if 0 stood for padding. Here 0 is a token like any "
-        "other.",
-        (RETURN, RETURN.replace(".mean()", "[targets != 0].mean()")),
-    ),
-    mistake(
-        "loss_negative",
-        "The sign is reversed: the better the model, the larger the result.",
-        (RETURN, "return (right - torch.logsumexp(logits, dim=-1)).mean()"),
-    ),
-    mistake(
-        "probability_without_logarithm",
-        "The probability itself is used instead of its logarithm.",
-        (RETURN, "return -(right - torch.logsumexp(logits, dim=-1)).exp().mean()"),
-    ),
-    mistake(
-        "logarithm_of_the_mean",
-        "The logarithm is taken of the mean probability. Take it of each row's probability, and "
-        "then the mean.",
-        (RETURN, "return -(right - torch.logsumexp(logits, dim=-1)).exp().mean().log()"),
-    ),
-    mistake(
-        "logit_of_the_right_token_alone",
-        "Only the right token's logit is used; the others belong in the sum of the softmax.",
-        (RETURN, "return -right.mean()"),
-    ),
-    mistake(
-        "loss_overflows",
-        "The exponentials are taken without subtracting a maximum, so large logits overflow.",
-        (RETURN, "return (logits.exp().sum(dim=-1).log() - right).mean()"),
-    ),
-    mistake(
-        "probability_rounds_to_zero",
-        "The logarithm is taken of the softmax's result, which rounds to 0 if a logit is far "
-        "below the others. The lesson's formula takes no logarithm of 0.",
-        (RETURN, "return -(right - torch.logsumexp(logits, dim=-1)).exp().log().mean()"),
-    ),
-    mistake(
-        "logarithm_to_base_two",
-        "The logarithm has base 2; use the natural one.",
-        (RETURN, RETURN.replace(".mean()", ".mean() / 0.6931471805599453")),
-    ),
-    mistake(
-        "softmax_before_the_loss",
-        "The logits go through a softmax first, and again in the loss.",
-        ("right = logits.gather", "logits = logits.softmax(dim=-1)\n    right = logits.gather"),
-    ),
-    mistake(
-        "loss_detached",
-        "No gradient flows back through the result, so nothing can learn from it.",
-        (RETURN, f"{RETURN}.detach()"),
-    ),
-    mistake(
-        "library_loss",
-        "It calls torch's own loss; the exercise is to write it yourself.",
-        (
-            RETURN,
-            "rows = logits.reshape(-1, logits.shape[-1])\n    "
-            "return nn.functional.cross_entropy(rows, targets.flatten())",
-        ),
-    ),
-    mistake(
-        "logits_overwritten",
-        "A tensor that was passed in is overwritten. The caller still needs its old values.",
-        (
-            RETURN,
-            "logits.sub_(logits.amax(dim=-1, keepdim=True))\n    right = logits.gather(-1, "
-            "targets.unsqueeze(-1)).squeeze(-1)\n    "
-            "return (logits.exp().sum(dim=-1).log() - right).mean()",
-        ),
-    ),
-]
+MISTAKES = """
+loss_of_each_row: A loss for each row is returned instead of their mean.
+    - return (torch.logsumexp(logits, dim=-1) - right).mean()
+    + return (torch.logsumexp(logits, dim=-1) - right)
+all_targets_of_each_row: `logits[..., targets]` takes the entries of all targets from each row. Each
+  row needs only the entry of its own target.
+    logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1) -> logits[..., targets]
+target_zero_left_out: Rows with target 0 are left out, as if 0 stood for padding. Here 0 is a token
+  like any other.
+    - return (torch.logsumexp(logits, dim=-1) - right).mean()
+    + return (torch.logsumexp(logits, dim=-1) - right)[targets != 0].mean()
+loss_negative: The sign is reversed: the better the model, the larger the result.
+    - return (torch.logsumexp(logits, dim=-1) - right).mean()
+    + return (right - torch.logsumexp(logits, dim=-1)).mean()
+probability_without_logarithm: The probability itself is used instead of its logarithm.
+    - return (torch.logsumexp(logits, dim=-1) - right).mean()
+    + return -(right - torch.logsumexp(logits, dim=-1)).exp().mean()
+logarithm_of_the_mean: The logarithm is taken of the mean probability. Take it of each row's
+  probability, and then the mean.
+    - return (torch.logsumexp(logits, dim=-1) - right).mean()
+    + return -(right - torch.logsumexp(logits, dim=-1)).exp().mean().log()
+logit_of_the_right_token_alone: Only the right token's logit is used; the others belong in the sum
+  of the softmax.
+    return (torch.logsumexp(logits, dim=-1) - right).mean() -> return -right.mean()
+loss_overflows: The exponentials are taken without subtracting a maximum, so large logits overflow.
+    - return (torch.logsumexp(logits, dim=-1) - right).mean()
+    + return (logits.exp().sum(dim=-1).log() - right).mean()
+probability_rounds_to_zero: The logarithm is taken of the softmax's result, which rounds to 0 if a
+  logit is far below the others. The lesson's formula takes no logarithm of 0.
+    - return (torch.logsumexp(logits, dim=-1) - right).mean()
+    + return -(right - torch.logsumexp(logits, dim=-1)).exp().log().mean()
+logarithm_to_base_two: The logarithm has base 2; use the natural one.
+    - return (torch.logsumexp(logits, dim=-1) - right).mean()
+    + return (torch.logsumexp(logits, dim=-1) - right).mean() / 0.6931471805599453
+softmax_before_the_loss: The logits go through a softmax first, and again in the loss.
+    - right = logits.gather
+    + logits = logits.softmax(dim=-1)
+    + right = logits.gather
+loss_detached: No gradient flows back through the result, so nothing can learn from it.
+    - return (torch.logsumexp(logits, dim=-1) - right).mean()
+    + return (torch.logsumexp(logits, dim=-1) - right).mean().detach()
+library_loss: It calls torch's own loss; the exercise is to write it yourself.
+    - return (torch.logsumexp(logits, dim=-1) - right).mean()
+    + rows = logits.reshape(-1, logits.shape[-1])
+    + return nn.functional.cross_entropy(rows, targets.flatten())
+logits_overwritten: A tensor that was passed in is overwritten. The caller still needs its old
+  values.
+    - return (torch.logsumexp(logits, dim=-1) - right).mean()
+    + logits.sub_(logits.amax(dim=-1, keepdim=True))
+    + right = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    + return (logits.exp().sum(dim=-1).log() - right).mean()
+"""

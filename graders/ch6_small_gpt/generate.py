@@ -12,7 +12,6 @@ from tensorgrade.author import (
     construct,
     it,
     load,
-    mistake,
     mode,
     normal,
 )
@@ -147,112 +146,56 @@ CHECKS = [
     ),
 ]
 
-CUT = "ids[:, -model.context_length :]"
-TEMPERATURE = "logits = logits / temperature"
-DRAW = "chosen = torch.multinomial(probabilities, 1, generator=generator)"
-HIDE = "logits = logits.masked_fill(logits < last_kept, -torch.inf)"
 
-MISTAKES = [
-    mistake(
-        "text_not_cut",
-        "The model gets the whole text; give it only the last context_length ids.",
-        (CUT, "ids"),
-    ),
-    mistake(
-        "start_of_the_text_kept",
-        "The model gets the start of the text; give it the end.",
-        (CUT, "ids[:, : model.context_length]"),
-    ),
-    mistake(
-        "first_places_logits",
-        "The logits of the first position are used; those of the last one predict the next token.",
-        ("[:, -1]\n", "[:, 0]\n"),
-    ),
-    mistake(
-        "only_the_new_tokens",
-        "Only the new tokens are returned; the text belongs before them.",
-        ("return ids", "return ids[:, ids.shape[1] - max_new_tokens :]"),
-    ),
-    mistake(
-        "one_token_too_few",
-        "There is one new token too few.",
-        ("range(max_new_tokens)", "range(max_new_tokens - 1)"),
-    ),
-    mistake(
-        "written_text_never_seen",
-        "The model never sees the tokens that it has generated.",
-        ("for _ in range(max_new_tokens):", "start = ids\n    for _ in range(max_new_tokens):"),
-        (CUT, "start[:, -model.context_length :]"),
-    ),
-    mistake(
-        "one_token_more",
-        "There is one new token too many.",
-        ("range(max_new_tokens)", "range(max_new_tokens + 1)"),
-    ),
-    mistake(
-        "new_tokens_in_front",
-        "The new tokens are placed before the text.",
-        ("torch.cat((ids, chosen), dim=1)", "torch.cat((chosen, ids), dim=1)"),
-    ),
-    mistake(
-        "temperature_multiplied",
-        "The logits are multiplied by the temperature; divide them by it.",
-        (TEMPERATURE, "logits = logits * temperature"),
-    ),
-    mistake(
-        "divided_by_temperature_zero",
-        "At temperature 0 the logits are divided by 0. Use the most likely token there, without a "
-        "softmax.",
-        ("if temperature == 0:", "if False:"),
-    ),
-    mistake(
-        "temperature_ignored",
-        "The temperature has no effect.",
-        (TEMPERATURE, "pass"),
-    ),
-    mistake(
-        "top_k_ignored",
-        "Every token may be drawn; only the k most likely ones should be.",
-        (HIDE, "pass"),
-    ),
-    mistake(
-        "place_in_the_top_k_as_token",
-        "With top_k, a place among the k largest logits is drawn and used as a token. Keep all "
-        "logits in their places and hide the others.",
-        (HIDE, "logits = logits.topk(top_k, dim=-1).values"),
-    ),
-    mistake(
-        "top_k_one_too_many",
-        "One token more than k may be drawn.",
-        ("logits.topk(top_k, dim=-1)", "logits.topk(min(top_k + 1, logits.shape[-1]), dim=-1)"),
-    ),
-    mistake(
-        "top_k_one_too_few",
-        "The least likely of the top k is hidden too. Hide only what is below it.",
-        ("logits < last_kept", "logits <= last_kept"),
-    ),
-    mistake(
-        "hidden_with_zero",
-        "All but the top k logits are set to 0, and the softmax gives 0 a weight too.",
-        (HIDE, "logits = logits.masked_fill(logits < last_kept, 0.0)"),
-    ),
-    mistake(
-        "always_the_likeliest",
-        "The most likely token is used at every temperature. Above 0, draw a token.",
-        (DRAW, "chosen = probabilities.argmax(dim=-1, keepdim=True)"),
-    ),
-    mistake(
-        "drawn_evenly",
-        "All tokens are equally likely to be drawn, whatever the model's logits are.",
-        (
-            DRAW,
-            "chosen = torch.multinomial(torch.ones_like(probabilities), 1, generator=generator)",
-        ),
-    ),
-    mistake(
-        "drawn_without_generator",
-        "`generator` is not used: the random numbers come from torch's own generator. Pass it on "
-        "to the function that draws.",
-        (DRAW, "chosen = torch.multinomial(probabilities, 1)"),
-    ),
-]
+MISTAKES = """
+text_not_cut: The model gets the whole text; give it only the last context_length ids.
+    ids[:, -model.context_length :] -> ids
+start_of_the_text_kept: The model gets the start of the text; give it the end.
+    ids[:, -model.context_length :] -> ids[:, : model.context_length]
+first_places_logits: The logits of the first position are used; those of the last one predict the
+  next token.
+    [:, -1] -> [:, 0]
+only_the_new_tokens: Only the new tokens are returned; the text belongs before them.
+    return ids -> return ids[:, ids.shape[1] - max_new_tokens :]
+one_token_too_few: There is one new token too few.
+    range(max_new_tokens) -> range(max_new_tokens - 1)
+written_text_never_seen: The model never sees the tokens that it has generated.
+    - for _ in range(max_new_tokens):
+    + start = ids
+    + for _ in range(max_new_tokens):
+    ids[:, -model.context_length :] -> start[:, -model.context_length :]
+one_token_more: There is one new token too many.
+    range(max_new_tokens) -> range(max_new_tokens + 1)
+new_tokens_in_front: The new tokens are placed before the text.
+    torch.cat((ids, chosen), dim=1) -> torch.cat((chosen, ids), dim=1)
+temperature_multiplied: The logits are multiplied by the temperature; divide them by it.
+    logits = logits / temperature -> logits = logits * temperature
+divided_by_temperature_zero: At temperature 0 the logits are divided by 0. Use the most likely token
+  there, without a softmax.
+    if temperature == 0: -> if False:
+temperature_ignored: The temperature has no effect.
+    logits = logits / temperature -> pass
+top_k_ignored: Every token may be drawn; only the k most likely ones should be.
+    logits = logits.masked_fill(logits < last_kept, -torch.inf) -> pass
+place_in_the_top_k_as_token: With top_k, a place among the k largest logits is drawn and used as a
+  token. Keep all logits in their places and hide the others.
+    - logits = logits.masked_fill(logits < last_kept, -torch.inf)
+    + logits = logits.topk(top_k, dim=-1).values
+top_k_one_too_many: One token more than k may be drawn.
+    logits.topk(top_k, dim=-1) -> logits.topk(min(top_k + 1, logits.shape[-1]), dim=-1)
+top_k_one_too_few: The least likely of the top k is hidden too. Hide only what is below it.
+    logits < last_kept -> logits <= last_kept
+hidden_with_zero: All but the top k logits are set to 0, and the softmax gives 0 a weight too.
+    - logits = logits.masked_fill(logits < last_kept, -torch.inf)
+    + logits = logits.masked_fill(logits < last_kept, 0.0)
+always_the_likeliest: The most likely token is used at every temperature. Above 0, draw a token.
+    - chosen = torch.multinomial(probabilities, 1, generator=generator)
+    + chosen = probabilities.argmax(dim=-1, keepdim=True)
+drawn_evenly: All tokens are equally likely to be drawn, whatever the model's logits are.
+    - chosen = torch.multinomial(probabilities, 1, generator=generator)
+    + chosen = torch.multinomial(torch.ones_like(probabilities), 1, generator=generator)
+drawn_without_generator: `generator` is not used: the random numbers come from torch's own
+  generator. Pass it on to the function that draws.
+    - chosen = torch.multinomial(probabilities, 1, generator=generator)
+    + chosen = torch.multinomial(probabilities, 1)
+"""

@@ -2,7 +2,7 @@
 
 from itertools import cycle
 
-from tensorgrade.author import call, case, check, construct, describe, it, load, mistake, weights
+from tensorgrade.author import call, case, check, construct, describe, it, load, weights
 
 from ..sizes import BATCH, FEATURES, Sizes
 from .SmallGPT import ids
@@ -65,57 +65,35 @@ CHECKS = [
     check(0.5, "The arguments stay unchanged.", it.keeps_inputs("one step", "steps")),
 ]
 
-CLEAR, STEP = "optimizer.zero_grad()", "optimizer.step()"
-LOSS = "loss = cross_entropy(model(inputs), targets)"
 
-MISTAKES = [
-    mistake(
-        "gradients_not_cleared",
-        "The gradients of earlier steps are not cleared, and torch adds to them.",
-        (CLEAR, "pass"),
-    ),
-    mistake(
-        "no_step_taken",
-        "No parameter changes. Is a step taken after `backward`, and before the gradients are "
-        "cleared?",
-        (STEP, "pass"),
-    ),
-    mistake(
-        "gradients_clipped",
-        "The gradients are clipped to a norm of at most 1 before the step. The step should use "
-        "them unchanged.",
-        (STEP, f"nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n    {STEP}"),
-    ),
-    mistake(
-        "cleared_after_the_step_only",
-        "The gradients are cleared only after the step, so the first step uses older ones. Clear "
-        "them before `backward`.",
-        (CLEAR, "pass"),
-        (STEP, f"{STEP}\n    {CLEAR}"),
-    ),
-    mistake(
-        "step_taken_twice",
-        "The step is taken twice.",
-        (STEP, f"{STEP}\n    {STEP}"),
-    ),
-    mistake(
-        "loss_as_a_tensor",
-        "The loss is returned as a tensor instead of a float.",
-        ("return loss.item()", "return loss"),
-    ),
-    mistake(
-        "loss_after_the_step",
-        "The loss after the step is returned instead of the one before it.",
-        ("return loss.item()", "return cross_entropy(model(inputs), targets).item()"),
-    ),
-    mistake(
-        "inputs_for_targets",
-        "The model learns to predict its own inputs; the targets are the next tokens.",
-        (LOSS, "loss = cross_entropy(model(inputs), inputs)"),
-    ),
-    mistake(
-        "loss_of_the_last_place",
-        "Only the last position contributes to the loss; each position should.",
-        (LOSS, "loss = cross_entropy(model(inputs)[:, -1], targets[:, -1])"),
-    ),
-]
+MISTAKES = """
+gradients_not_cleared: The gradients of earlier steps are not cleared, and torch adds to them.
+    optimizer.zero_grad() -> pass
+no_step_taken 50%: No parameter changes. Is a step taken after `backward`, and before the gradients
+  are cleared?
+    optimizer.step() -> pass
+gradients_clipped: The gradients are clipped to a norm of at most 1 before the step. The step should
+  use them unchanged.
+    - optimizer.step()
+    + nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    + optimizer.step()
+cleared_after_the_step_only: The gradients are cleared only after the step, so the first step uses
+  older ones. Clear them before `backward`.
+    optimizer.zero_grad() -> pass
+    - optimizer.step()
+    + optimizer.step()
+    + optimizer.zero_grad()
+step_taken_twice: The step is taken twice.
+    - optimizer.step()
+    + optimizer.step()
+    + optimizer.step()
+loss_as_a_tensor: The loss is returned as a tensor instead of a float.
+    return loss.item() -> return loss
+loss_after_the_step: The loss after the step is returned instead of the one before it.
+    return loss.item() -> return cross_entropy(model(inputs), targets).item()
+inputs_for_targets: The model learns to predict its own inputs; the targets are the next tokens.
+    loss = cross_entropy(model(inputs), targets) -> loss = cross_entropy(model(inputs), inputs)
+loss_of_the_last_place: Only the last position contributes to the loss; each position should.
+    - loss = cross_entropy(model(inputs), targets)
+    + loss = cross_entropy(model(inputs)[:, -1], targets[:, -1])
+"""

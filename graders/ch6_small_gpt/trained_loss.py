@@ -1,6 +1,6 @@
 """Cases, checks and known mistakes of the exercise trained_loss."""
 
-from tensorgrade.author import call, case, check, construct, it, load, mistake, mode, weights
+from tensorgrade.author import call, case, check, construct, it, load, mode, weights
 
 from ..sizes import FEATURES, LONG, Sizes
 from .SmallGPT import ids
@@ -57,61 +57,40 @@ CHECKS = [
     ),
 ]
 
-LOGITS = "logits = model(windows[:, :-1])[:, -1]"
-RESULT = "return cross_entropy(logits, windows[:, -1]).item()"
 
-MISTAKES = [
-    mistake(
-        "loss_at_every_place",
-        "The loss of all positions is returned. Use only the last position: there the model has "
-        "seen the whole window but not the next token.",
-        (LOGITS, LOGITS.replace("[:, -1]", "")),
-        (RESULT, RESULT.replace("windows[:, -1]", "windows[:, 1:]")),
-    ),
-    mistake(
-        "loss_at_the_first_place",
-        "The loss of the first position is returned instead of the last one's.",
-        (LOGITS, LOGITS.replace("[:, -1]", "[:, 0]")),
-        (RESULT, RESULT.replace("windows[:, -1]", "windows[:, 1]")),
-    ),
-    mistake(
-        "own_last_token_foreseen",
-        "The model predicts a token that it has already seen; it should predict the next one.",
-        (RESULT, RESULT.replace("windows[:, -1]", "windows[:, -2]")),
-    ),
-    mistake(
-        "measured_in_training",
-        "The model runs in the mode that it was left in; switch it to evaluation first.",
-        ("model.eval()", "pass"),
-    ),
-    mistake(
-        "mode_left_changed",
-        "The model is left in another mode than before, and the caller may continue to train it.",
-        ("model.train(training)", "pass"),
-    ),
-    mistake(
-        "always_back_to_training",
-        "The model is left in training mode, even if it was in evaluation before.",
-        ("model.train(training)", "model.train()"),
-    ),
-    mistake(
-        "measured_loss_as_a_tensor",
-        "The loss is returned as a tensor instead of a float.",
-        (RESULT, RESULT.replace(".item()", "")),
-    ),
-    mistake(
-        "measured_loss_summed",
-        "The losses of all windows are added up; return their mean.",
-        (RESULT, RESULT + " * len(windows)"),
-    ),
-    mistake(
-        "measured_loss_negative",
-        "The sign of the loss is reversed: the better the model, the smaller it should be.",
-        (RESULT, RESULT.replace("return ", "return -")),
-    ),
-    mistake(
-        "likelihood_for_loss",
-        "The probability of the right tokens is returned; the loss is minus its logarithm.",
-        (RESULT, "return (-cross_entropy(logits, windows[:, -1])).exp().item()"),
-    ),
-]
+MISTAKES = """
+loss_at_every_place: The loss of all positions is returned. Use only the last position: there the
+  model has seen the whole window but not the next token.
+    logits = model(windows[:, :-1])[:, -1] -> logits = model(windows[:, :-1])
+    - return cross_entropy(logits, windows[:, -1]).item()
+    + return cross_entropy(logits, windows[:, 1:]).item()
+loss_at_the_first_place: The loss of the first position is returned instead of the last one's.
+    logits = model(windows[:, :-1])[:, -1] -> logits = model(windows[:, :-1])[:, 0]
+    - return cross_entropy(logits, windows[:, -1]).item()
+    + return cross_entropy(logits, windows[:, 1]).item()
+own_last_token_foreseen: The model predicts a token that it has already seen; it should predict the
+  next one.
+    - return cross_entropy(logits, windows[:, -1]).item()
+    + return cross_entropy(logits, windows[:, -2]).item()
+measured_in_training: The model runs in the mode that it was left in; switch it to evaluation first.
+    model.eval() -> pass
+mode_left_changed: The model is left in another mode than before, and the caller may continue to
+  train it.
+    model.train(training) -> pass
+always_back_to_training: The model is left in training mode, even if it was in evaluation before.
+    model.train(training) -> model.train()
+measured_loss_as_a_tensor: The loss is returned as a tensor instead of a float.
+    - return cross_entropy(logits, windows[:, -1]).item()
+    + return cross_entropy(logits, windows[:, -1])
+measured_loss_summed: The losses of all windows are added up; return their mean.
+    - return cross_entropy(logits, windows[:, -1]).item()
+    + return cross_entropy(logits, windows[:, -1]).item() * len(windows)
+measured_loss_negative: The sign of the loss is reversed: the better the model, the smaller it
+  should be.
+    - return cross_entropy(logits, windows[:, -1]).item()
+    + return -cross_entropy(logits, windows[:, -1]).item()
+likelihood_for_loss: The probability of the right tokens is returned; the loss is minus its
+  logarithm.
+    - return cross_entropy(logits, windows[:, -1]).item()
+    + return (-cross_entropy(logits, windows[:, -1])).exp().item()
+"""

@@ -8,13 +8,14 @@ solution with these mistakes, which runs in this process, gives exactly the lear
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import combinations, permutations
+from itertools import chain, combinations, permutations
 from pathlib import Path
 
 from ..exchange.cases import Case
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
 from ..exchange.stored import read_part
+from ..recognition.edits import EditError, Edits, make
 from ..recognition.fingerprints import (
     Fingerprint,
     Fingerprints,
@@ -24,7 +25,6 @@ from ..recognition.fingerprints import (
     imprints_of,
 )
 from ..recognition.imprints import Imprint
-from ..recognition.mistakes import EditError, Edits, Mistake, make
 from ..recognition.signatures import UNSEEN, Signature, imprint
 from ..sources.program import Program
 from .lab import Lab
@@ -51,12 +51,11 @@ class Sources:
         Some mistakes fit together in one order only.
         """
         ordered = [name for name in self.edits if name in names]
-        made = [Mistake(name, "", {exercise: self.edits[name]}) for name in ordered]
-        *others, last = permutations(made)
+        *others, last = permutations(self.edits[name] for name in ordered)
         for order in others:
             with suppress(EditError):
-                return make(self.text, exercise, [*order])
-        return make(self.text, exercise, [*last])
+                return make(self.text, exercise, chain(*order))
+        return make(self.text, exercise, chain(*last))
 
 
 def read_sources(path: Path) -> Sources | None:

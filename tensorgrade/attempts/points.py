@@ -196,9 +196,8 @@ def deduction_for(part: ExerciseAttempt, mistake: str, cost: float) -> float:
 
 
 def course_deduction(part: ExerciseAttempt, mistake: str) -> float | None:
-    """Return the deduction that the course sets for a mistake (graders/checks.py), if it does."""
-    known = part.attempt.own.prices
-    return known.get(f"{part.name}.{mistake}", known.get(mistake))
+    """Return the deduction that the course sets for a mistake, if it does."""
+    return part.attempt.fingerprints.prices.get(part.name, {}).get(mistake)
 
 
 def never_made(seen: list[Seen]) -> bool:

@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..recognition.mistakes import mistake, on
     from .recording.casebook import case, check, it, shown
     from .recording.drawings import computed, normal, weights
     from .recording.steps import (
@@ -30,11 +29,9 @@ __all__ = [
     "duplicate",
     "it",
     "load",
-    "mistake",
     "mode",
     "moved",
     "normal",
-    "on",
     "part",
     "read",
     "restore",
@@ -43,7 +40,6 @@ __all__ = [
 ]
 
 WHERE = (
-    "..recognition.mistakes",
     ".recording.casebook",
     ".recording.drawings",
     ".recording.steps",

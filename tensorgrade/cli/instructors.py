@@ -391,7 +391,7 @@ def bug_told(exercise: str) -> str:
     """Describe the bug in a find-the-bug exercise; empty for other exercises."""
     from ..author.building.script import BUG
     from ..project import find_project
-    from ..recognition.mistakes import place_of
+    from ..recognition.edits import place_of
 
     project = find_project()
     lesson = project.solution(project.course.exercise(exercise)[0].name).read_text("utf-8")

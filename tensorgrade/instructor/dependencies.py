@@ -14,7 +14,7 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
     """Return the files that grading a chapter (or all) needs, by path from the course's root."""
     root = graders.parent
     # Files next to the chapters' folders are shared, because grader files import them. Grading does
-    # not read `mistakes/`.
+    # not read `mistakes.py`.
     patterns = {
         graders: (
             f"{chapter}/*.py",
@@ -31,7 +31,7 @@ def graders_files(graders: Path, chapter: str = "*") -> dict[str, Path]:
     return {
         str(path.relative_to(root)): path
         for path in sorted(paths)
-        if path.is_file() and path.parent.name != "mistakes"
+        if path.is_file() and path.name != "mistakes.py"
     }
 
 

@@ -17,7 +17,6 @@ from .checked import CheckedExercise
 from .checks import ENGINE_CHECKS
 
 FILE = "checks.py"
-PRICES = "PRICES"  # a table in that file
 # The engine's names of each kind. A course may add to them, but may not replace any.
 TAKEN = {
     "check": {*ENGINE_CHECKS, *dir(CheckedExercise), *CheckedExercise.__annotations__},
@@ -29,13 +28,11 @@ TAKEN = {
 class CourseChecks:
     """What a folder of graders adds to the engine: own checks and signatures, by name.
 
-    prices: the share of an exercise that a mistake costs, by `mistake` or by `exercise.mistake`.
     folder: of these graders. known: a cache of results that do not depend on a learner's file.
     """
 
     checks: dict[str, Callable] = field(default_factory=dict)
     signatures: dict[str, Signature] = field(default_factory=dict)
-    prices: dict[str, float] = field(default_factory=dict)
     folder: Path = Path()
     known: dict[tuple, Any] = field(default_factory=dict, compare=False)
 
@@ -54,4 +51,4 @@ def load_checks(tests: Path) -> CourseChecks:
         if name in TAKEN[kind]:
             raise CourseError(f"{path}: the engine has a {kind} {name!r}; choose another name")
         added[kind][name] = function
-    return CourseChecks(added["check"], added["signature"], there.get(PRICES, {}), tests)
+    return CourseChecks(added["check"], added["signature"], tests)

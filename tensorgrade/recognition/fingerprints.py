@@ -30,33 +30,38 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """All fingerprints of a chapter by exercise, and the mistakes' messages by name."""
+    """All fingerprints of a chapter by exercise, and the mistakes' messages by name.
+
+    prices: by exercise, the share of it that a mistake costs, if its author sets one.
+    """
 
     by_exercise: Mapping[str, list[Fingerprint]] = field(default_factory=dict)
     messages: dict[str, str] = field(default_factory=dict)
+    prices: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
-def messages_path(folder: Path, chapter: str) -> Path:
-    """Return the path of the messages of a chapter's mistakes. folder: as in `stored_path`."""
-    return folder / "references" / chapter / "messages.json"
+def mistakes_path(folder: Path, chapter: str) -> Path:
+    """Return the path of the file about a chapter's mistakes. folder: as in `stored_path`."""
+    return folder / "references" / chapter / "mistakes.json"
 
 
-def read_messages(path: Path) -> dict[str, str]:
-    """Return stored messages. Raises CourseError if they are missing or damaged."""
+def read_mistakes(path: Path) -> dict[str, dict]:
+    """Return the stored messages and prices. Raises CourseError if they are missing or damaged."""
     refuse_missing(path)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return {"messages": stored["messages"], "prices": stored["prices"]}
+    except (ValueError, KeyError, TypeError):
         raise damaged(path) from None
 
 
 def load_fingerprints(folder: Path, chapter: str, exercises: Iterable[str]) -> Fingerprints:
     """Return the fingerprints of a chapter's exercises, to be read from their files on demand.
 
-    Raises CourseError if the messages are missing or damaged.
+    Raises CourseError if the file about its mistakes is missing or damaged.
     """
-    messages = read_messages(messages_path(folder, chapter))
-    return Fingerprints(LazyFingerprints(folder, chapter, exercises), messages)
+    about = read_mistakes(mistakes_path(folder, chapter))
+    return Fingerprints(LazyFingerprints(folder, chapter, exercises), **about)
 
 
 def stored_form(prints: list[Fingerprint]) -> dict:

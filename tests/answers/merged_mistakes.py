@@ -23,9 +23,9 @@ MERGED = {
     ],
     ("cleared_before_the_step", "train_step"): [
         ("optimizer.zero_grad()", "pass"),
-        ("optimizer.step()", "optimizer.zero_grad()\n    optimizer.step()"),
+        ("optimizer.step()", "optimizer.zero_grad()\noptimizer.step()"),
     ],
     ("stepped_before_backward", "train_step"): [
-        ("loss.backward()\n    optimizer.step()", "optimizer.step()\n    loss.backward()")
+        ("loss.backward()\noptimizer.step()", "optimizer.step()\nloss.backward()")
     ],
 }

@@ -8,6 +8,7 @@ from tensorgrade.attempts.checking import finding_on
 from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.pipeline import verdict
 from tensorgrade.attempts.results import CheckResult
+from tensorgrade.author.mistakes import known
 from tensorgrade.judging.course_checks import load_checks
 from tensorgrade.judging.diagnosis import Diagnosis, Wrong
 from tensorgrade.project import Project
@@ -35,7 +36,7 @@ from torch import nn
 # %% exercise="f"
 {solution}
 """
-GRADER = """
+GRADER = '''
 from collections import OrderedDict
 
 import torch
@@ -49,8 +50,10 @@ def cases(pick):
 
 CHECKS = [check(1, "It agrees.", it.agrees("values"))]
 
-MISTAKES = [{mistakes}]
+MISTAKES = """
+{mistakes}
 """
+'''
 IMPORTS = "from collections import *\nfrom dataclasses import dataclass\nimport torch\n"
 IMPORTS += "from torch import nn\n"
 
@@ -63,7 +66,6 @@ class SmallCourse:
         files = {
             "course_config.py": CONFIG,
             f"solutions/{CHAPTER}.py": LESSON.format(solution=solution),
-            "graders/mistakes/__init__.py": "MISTAKES = []\n",
             f"graders/{CHAPTER}/f.py": GRADER.format(cases=cases, mistakes=mistakes),
         }
         for name, text in files.items():
@@ -76,7 +78,7 @@ class SmallCourse:
     def attempt(self, source: str, hidden: bool = False) -> Attempt:
         """A learner's text, run on the cases."""
         references, prints = self.made[hidden]
-        messages = {one.name: one.message for one in self.project.mistakes}
+        messages = {one.name: one.message for one in known(self.project, "f")}
         attempt = Attempt(
             Lab(None, self.project.course.limits),
             self.project.program(CHAPTER, IMPORTS + source),

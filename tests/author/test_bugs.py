@@ -55,7 +55,7 @@ def test_nothing_in_the_kit_tells_which_mistake_it_is(course, tmp_path):
     naming = {path for path, text in texts.items() if b"scaled_factor_added" in text}
     place = f"exercises/references/{CHAPTER}"  # the other exercise has all of them
     prints = f"{place}/scaled.safetensors!part|fingerprints"
-    assert naming == {prints, f"{place}/messages.json"}
+    assert naming == {prints, f"{place}/mistakes.json"}
     assert not [path for path, text in texts.items() if b"### BUG" in text]
     (right,) = [line.strip().encode() for line in RIGHT.splitlines() if OLD in line]
     assert not [path for path, text in texts.items() if right in text]

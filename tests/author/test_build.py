@@ -33,23 +33,23 @@ PLACES = {False: f"exercises/references/{CHAPTER}", True: f"graders/references/{
 PUBLIC, HIDDEN = (f"{place}/scaled.safetensors" for place in PLACES.values())
 ALL = {f"{place}/{name}.safetensors" for place in PLACES.values()
        for name in ("scaled", "Shift", "word_counts")}  # fmt: skip
-MESSAGES = {f"{place}/messages.json" for place in PLACES.values()}
+MESSAGES = {f"{place}/mistakes.json" for place in PLACES.values()}
 PAIRS = "graders/pairs/scaled.json.xz"
 NOTEBOOK, CHECKS = f"source/{CHAPTER}/{CHAPTER}.ipynb", f"source/{CHAPTER}/checks.zip"
 STUB, JSON = f"exercises/{CHAPTER}.py", "exercises/course.json"
-NEGATED = '    mistake("negated", "Its sign is another one.", ("return ", "return -")),\n]'
+NEGATED = 'negated: Its sign is another one.\n    return -> return -\n"""'
 # An edit, and what a build writes then: a file, what is written there, what it becomes.
 EDITS = {
     "a word of a message": (GRADER, "added. It should", "added; it should", MESSAGES | {CHECKS}),
     "a mistake's name": (
         GRADER,
-        '"scaled_factor_added"',
-        '"added"',
+        "scaled_factor_added:",
+        "added:",
         {PUBLIC, HIDDEN, PAIRS, CHECKS} | MESSAGES,
     ),
     "a new mistake": (
         GRADER,
-        "\n]\n",
+        '\n"""\n',
         f"\n{NEGATED}\n",
         {PUBLIC, HIDDEN, PAIRS, CHECKS} | MESSAGES,
     ),
@@ -192,7 +192,7 @@ def test_pairs_of_mistakes_are_for_learners_and_every_folder_gives_the_same_byte
     other = make_course(tmp_path / "another place" / "small")
     shutil.copy(course / "course_config.py", other)  # each new course has a seed of its own
     for root in (course, other):
-        edit(root, GRADER, LIST, LIST + NEGATED)
+        edit(root, GRADER, '\n"""\n', f"\n{NEGATED}\n")
         build(root, "--pairs")
     assert derived(other) == derived(course)
     prints = [read_prints(read_part(course / path, "fingerprints")) for path in (PUBLIC, HIDDEN)]
@@ -202,7 +202,7 @@ def test_pairs_of_mistakes_are_for_learners_and_every_folder_gives_the_same_byte
 SLIPS = [
     (GRADER, "x + factor", "x +* factor", "scaled: scaled_factor_added is not valid Python"),
     (GRADER, "factor=3.0)", "factr=3.0)", "TypeError: scaled() has no parameter 'factr'"),
-    (GRADER, '"x + factor"', '"factor * x"', "scaled: scaled_factor_added looks like a right"),
+    (GRADER, "x + factor", "factor * x", "scaled: scaled_factor_added looks like a right"),
     (GRADER, "factor=3.0)", ")", "scaled: the solution fails on values/(5,): TypeError"),
     (LESSON, "import torch\n", "import torch, nowhere\n", ":14: ModuleNotFoundError: No mod"),
     (LESSON, "# Explain", "# ![Arrows.](pictures/none.png)\n# Explain", "a picture of a lesson"),
@@ -219,10 +219,10 @@ def test_a_slip_that_shows_when_code_runs_is_a_sentence_with_its_file(course):
 
 
 def test_similar_mistakes_of_all_exercises_are_reported_at_once(course):
-    same = 'mistake("again", "It is added.", ("x * factor", "factor + x")),\n'
-    edit(course, GRADER, '"x * 2.0")),\n', f'"x * 2.0")),\n{same}')
-    nothing = 'mistake("none", "It is right.", ("return counts", "return counts # so")),\n'
-    edit(course, COUNTS, LIST, LIST + nothing)
+    same = 'again: It is added.\n    x * factor -> factor + x\n"""'
+    edit(course, GRADER, '\n"""\n', f"\n{same}\n")
+    nothing = 'none: It is right.\n    return counts -> return counts # so\n"""'
+    edit(course, COUNTS, '\n"""\n', f"\n{nothing}\n")
     said = refused(course)
     assert "again looks like scaled_factor_added" in said
     assert "none looks like a right answer" in said

@@ -16,11 +16,7 @@ SHIFT = f"graders/{CHAPTER}/Shift.py"
 # By file: what is written there, what it becomes, and what is said; `*` stands for the file.
 SLIPS = {
     GRADER: [
-        (
-            '("x * factor", "x + factor")',
-            '("x * factro", "x")',
-            "*:18: scaled_factor_added in scaled",
-        ),
+        ("x * factor -> x + f", "x * factro -> x + f", "*:26: scaled_factor_added in scaled: "),
         ("def cases(", "def casees(", "*: there is no cases(pick), but casees"),
         ("    shapes = pick(", "    shapes = pikc(", "*:8: NameError: name 'pikc'"),
         (
@@ -40,9 +36,9 @@ SLIPS = {
         ("check(4,", "check('4',", "*:13: a check is worth '4' points"),
         ("CHECKS = [", "CHEKCS = [", "*: write CHECKS = [check(…), …]"),
         (
-            '"scaled_factor_ignored"',
-            '"scaled_factor_added"',
-            "two mistakes are named scaled_factor_added",
+            "scaled_factor_ignored:",
+            "scaled_factor_added:",
+            "*:28: another mistake is named scaled_factor_added, in ",
         ),
         ("from tensorgrade.author import", "from tensorgrade.author improt", "*:3: invalid syntax"),
         ("normal\n", "nromal\n", "*:3: ImportError: cannot import name 'nromal'"),
@@ -59,16 +55,21 @@ SLIPS = {
             "x=__import__('torch').eye(4, 4, 4)",
             "*:9: TypeError: eye() received an invalid combination of arguments",
         ),
-        ('("x * factor", "x + f', '("of any shape", "x + f', "there 0 times, between ### BEGIN"),
+        ("x * factor -> x + f", "of any shape -> x + f", "there 0 times, between ### BEGIN"),
+        ("x * factor -> x + f", "t -> f", "'t' is there 2 times, between ### BEGIN"),
         ("    return [case", "    [case", "*: TypeError: 'NoneType' object is not iterable"),
         ("factor=3.0)", "factor=3.0), signatur='values'", "*: TypeError: Case.__init__() got"),
-        ('"The factor that is passed in is ignored.", ', "", "*: scaled_factor_ignored needs"),
-        ('"The factor that is passed in is ignored."', '" "', "_ignored: its message is empty"),
+        ("_ignored: The factor", "_ignored The factor", "*:28: a mistake starts with `name: me"),
         (
-            '"The factor that is passed in is ignored."',
-            f'"{"All of it. " * 30}"',
-            "_ignored: its message has",
+            " The factor that is passed in is ignored.",
+            "",
+            "*:28: scaled_factor_ignored: its mes",
         ),
+        ("The factor that", "All of it. " * 30, "_ignored: its message has"),
+        ("    x * factor -> x * 2.0\n", "", "*:28: scaled_factor_ignored has no edit; write an"),
+        ("x * factor -> x * 2.0", "x * factor = x * 2.0", "*:29: write an edit as `old -> new`"),
+        ("x * factor -> x * 2.0", "+ x * 2.0", "*:29: write an edit as `old -> new`"),
+        ("-> x * 2.0", "-> x * 2.0\n  It ends here.", "*:30: write an edit as `old -> new`"),
     ],
     LESSON: [
         ("# %% [markdown]\n# ## ", "# %% [markdown] Both ways\n# ## ", "text after `# %%` is lost"),
@@ -105,8 +106,10 @@ SLIPS = {
     "solutions/ch2_more.py": [
         ('e="scaled_2"', 'e="scaled"', "two exercises are named scaled, in ch1_first"),
     ],
-    "graders/mistakes/__init__.py": [
-        ("MISTAKES: list = []", "MISTAKES = [wrong]", "*:3: NameError"),
+    "graders/mistakes.py": [
+        ('MISTAKES = """', 'MISTAKES = wrong + """', "*:3: NameError"),
+        ('MISTAKES = """\n"""', "MISTAKES = []", "*:3: MISTAKES has to be a text"),
+        ('"""\n"""', '"""\nfar: Far off.\n    scalde -> x\n"""', "*:4: far fits no exercise"),
     ],
 }
 # The same in a course with a find-the-bug exercise; None: no slip.
@@ -184,14 +187,10 @@ def test_a_file_in_another_encoding_or_a_folder_in_its_place_is_reported(tmp_pat
 
 def test_errors_of_several_files_are_reported_together(tmp_path):
     root = make_course(tmp_path / "small")
-    edit(root, GRADER, '"x * factor", "x + factor"', '"x * factro", "x + factor"')
+    edit(root, GRADER, "x * factor -> x + factor", "x * factro -> x + factor")
     edit(root, SHIFT, "def cases(", "def casses(")
     edit(root, COUNTS, 'agrees("counts")', 'agrees("cuonts")')
     edit(root, "course_config.py", "seed=", "seed=5,  #")
     told = said_of(root)
     for part in ("scaled_factor_added in", "but casses", "'cuonts'", "the seed can be guessed"):
         assert part in told
-    shared = 'mistake("far", "Far off.", on("scaled scalde", ("x * factor", "x")))'
-    text = f"from tensorgrade.author import mistake, on\n\nMISTAKES = [{shared}]\n"
-    (root / "graders/mistakes/__init__.py").write_text(text, encoding="utf-8")
-    assert "far happens in scalde, which is not an exercise; is it scaled?" in said_of(root)

@@ -109,7 +109,7 @@ def test_checks_that_travel_along_hold_nothing_hidden(project, chapters):
         expected = {
             "exercises/course.json",
             "exercises/checks.py",
-            f"exercises/references/{chapter.name}/messages.json",
+            f"exercises/references/{chapter.name}/mistakes.json",
             *(
                 f"exercises/references/{chapter.name}/{e.name}.safetensors"
                 for e in chapter.exercises

@@ -1,10 +1,10 @@
 """The course is the one that was agreed on: names, signatures, points, known mistakes."""
 
 import ast
-import runpy
 
 import pytest
 
+from tensorgrade.author.mistakes import every_mistake, known
 from tensorgrade.course import Check
 
 from ..support import ROOT, Project
@@ -108,24 +108,20 @@ def signature(arguments: ast.arguments) -> str:
 def test_every_exercise_has_many_known_mistakes_with_short_messages(project: Project):
     for chapter in project.course.chapters:
         for exercise in chapter.exercises:
-            known = [one for one in project.mistakes if exercise.name in one.edits]
+            found = known(project, exercise.name)
             if exercise.like:  # known mistakes, in other words
-                assert known == []
+                assert found == []
                 continue
-            assert len(known) >= 10, exercise.name
-            assert len(known) >= 12 or exercise.name not in MODULES, exercise.name
-    for known in project.mistakes:
-        assert known.message.endswith((".", "?")) and 15 < len(known.message) < 240, known.name
+            assert len(found) >= 10, exercise.name
+            assert len(found) >= 12 or exercise.name not in MODULES, exercise.name
+    for one in every_mistake(project):
+        assert one.message.endswith((".", "?")) and 15 < len(one.message) < 240, one.name
 
 
-def test_deductions_are_those_of_known_mistakes_and_within_bounds(project: Project):
-    checks = runpy.run_path(str(project.graders / "checks.py"))
-    prices, nothing_left = checks["PRICES"], checks["NOTHING_LEFT"]
-    known = {one.name for one in project.mistakes}
-    known |= {f"{exercise}.{one.name}" for one in project.mistakes for exercise in one.edits}
-    assert set(prices) <= known and len(nothing_left) <= 6
-    for name, price in prices.items():
-        assert price == 1 if name in nothing_left else 0.1 <= price <= 0.5, name
+def test_deductions_are_within_bounds(project: Project):
+    prices = [one.price for one in every_mistake(project) if one.price is not None]
+    assert prices.count(1) <= 6
+    assert all(price == 1 or 0.1 <= price <= 0.5 for price in prices), prices
 
 
 FACTS = {"keeps_inputs", "has_parameters", "has_buffer", "does_not_grow", "refuses"}

@@ -156,9 +156,9 @@ def test_graders_travel_without_seed_mistakes_and_solutions_and_stay_private(tmp
 CONFIG = "COURSE = Settings(seed=1, points={{{0}}}, lateness=Lateness({1}))\n"
 FILES = {  # changed files, and whether the grades of chapter a and of b depend on them
     "graders/a/first.py": (True, False),
-    "graders/references/b/messages.json": (False, True),
+    "graders/references/b/mistakes.json": (False, True),
     "graders/shared.py": (True, True),
-    "graders/mistakes/family.py": (False, False),
+    "graders/mistakes.py": (False, False),
     "graders/pairs/first.json.xz": (False, False),
     "exercises/given/a/substitute.py": (True, False),
     "graders/checks.py": (True, True),

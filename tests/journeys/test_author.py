@@ -26,7 +26,7 @@ def center(x: torch.Tensor, dim: int = 0) -> torch.Tensor:
 '''
 GRADER = '''"""Cases, checks and known mistakes of center."""
 
-from tensorgrade.author import call, case, check, it, mistake, normal
+from tensorgrade.author import call, case, check, it, normal
 
 
 def cases(pick):
@@ -43,11 +43,14 @@ CHECKS = [
     check(2, "With `dim=1`, the mean of each row becomes 0.", it.agrees("rows")),
 ]
 
-MISTAKES = [
-    mistake("one_mean", "One mean is subtracted.", ("x.mean(dim=dim, keepdim=True)", "x.mean()")),
-    mistake("always_columns", "The `dim` is ignored.", ("dim=dim", "dim=0")),
-    mistake("mean_detached", "No gradient flows.", ("keepdim=True)", "keepdim=True).detach()")),
-]
+MISTAKES = """
+one_mean: One mean is subtracted.
+    x.mean(dim=dim, keepdim=True) -> x.mean()
+always_columns: The `dim` is ignored.
+    dim=dim -> dim=0
+mean_detached: No gradient flows.
+    keepdim=True) -> keepdim=True).detach()
+"""
 '''
 
 

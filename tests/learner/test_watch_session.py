@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.text import Text
 
 from tensorgrade.attempts.results import CheckResult, State, state_of
+from tensorgrade.author.mistakes import known
 from tensorgrade.judging.diagnosis import Finding, Kind, PublicDiagnosis
 from tensorgrade.learner.watch import checker as checker_module
 from tensorgrade.learner.watch.checker import Checker, Pieces
 from tensorgrade.learner.watch.loop import Watch, outcome
 from tensorgrade.learner.watch.screen import Page
 from tensorgrade.messages.message import Plain
-from tensorgrade.recognition.mistakes import make
+from tensorgrade.recognition.edits import make
 
 CHAPTER, CH2 = "ch1_simplified_attention", "ch2_self_attention"
 NAMES = ("attention_scores", "softmax_naive", "softmax")
@@ -271,11 +272,11 @@ def test_a_save_tells_the_same_as_a_check_of_everything(project, tmp_path, monke
     chance = random.Random(CH2)
     solution = project.solution(CH2).read_text(encoding="utf-8")
     names = [exercise.name for exercise in project.course.chapter(CH2).exercises]
-    wrong = [(name, m) for m in project.mistakes for name in names if name in m.edits]
+    wrong = [(name, one.edits) for name in names for one in known(project, name)]
     standing, first = chance.choice(wrong)
-    base = make(solution, standing, [first])
-    others = [(name, m) for name, m in wrong if name != standing]
-    texts = [base, *(make(base, name, [m]) for name, m in chance.sample(others, 3)), base]
+    base = make(solution, standing, first)
+    others = [one for one in wrong if one[0] != standing]
+    texts = [base, *(make(base, *one) for one in chance.sample(others, 3)), base]
     checkers = []
     try:
         for folder in ("going on", "new each time"):

@@ -1,6 +1,5 @@
 """Known mistakes, alone and together: what they cost, and which names they get."""
 
-import runpy
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain, combinations, zip_longest
@@ -9,12 +8,14 @@ from typing import NamedTuple
 
 import pytest
 
-from ..answers.reader import edited, solution, twins
+from tensorgrade.author.mistakes import known, told_apart
+from tensorgrade.recognition.edits import EditError, make
+
+from ..answers.reader import solution, twins
 from ..support import ROOT, Judge, Project, Verdict, amount, known_mistakes, some, with_mistakes
 
 pytestmark = pytest.mark.proof
 PROJECT = Project(ROOT)
-KNOWN = {known.name: known for known in PROJECT.mistakes}
 LEAST, MOST, TINY = 0.1, 0.5, 1e-6  # shares of an exercise's points
 NOTHING_MADE = {"super_without_brackets", "super_init_not_called"}
 # The first part of a block is a LayerNorm, and that one cannot be made either.
@@ -25,11 +26,11 @@ HIDDEN_BY = {("block_input_overwritten", "scale_starts_at_zero")}
 
 def test_each_known_mistake_costs_a_tenth_to_a_half(judge: Judge):
     """All of it if no object can be made, if every call ends in an error, or as the course says."""
-    nothing_left = runpy.run_path(str(ROOT / "graders" / "checks.py"))["NOTHING_LEFT"]
     for chapter, exercise, name in some(known_mistakes(PROJECT), 12):
         text = with_mistakes(PROJECT, chapter, exercise, name)
         found = judge(chapter, exercise, text, explain=False)
-        whole = name in NOTHING_MADE or f"{exercise}.{name}" in nothing_left
+        prices = {one.name: one.price for one in known(PROJECT, exercise)}
+        whole = name in NOTHING_MADE or prices.get(name) == 1
         most = 1 if whole or found.status == "error" else MOST
         assert LEAST - TINY <= cost_of(found) / found.max_points <= most + TINY, (name, found)
 
@@ -78,7 +79,7 @@ def drawn(exercise: str, chance: Random) -> list[str]:
 
 def mistakes_in(exercise: str) -> list[str]:
     """Return the names of an exercise's mistakes."""
-    return [m.name for m in PROJECT.mistakes if exercise in m.edits]
+    return [one.name for one in told_apart(PROJECT, exercise)]
 
 
 def file_with(chapter: str, made: dict[str, list[str]]) -> str:
@@ -91,11 +92,10 @@ def file_with(chapter: str, made: dict[str, list[str]]) -> str:
 
 def with_edits(text: str, exercise: str, names: list[str]) -> str:
     """Return a text with mistakes in one exercise; "" if they change the same piece of it."""
+    edits = {one.name: one.edits for one in known(PROJECT, exercise)}
     try:
-        return edited(
-            text, exercise, [edit for one in names for edit in KNOWN[one].edits[exercise]]
-        )
-    except AssertionError:
+        return make(text, exercise, chain(*(edits[name] for name in names)))
+    except EditError:
         return ""
 
 

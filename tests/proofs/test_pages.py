@@ -200,13 +200,13 @@ def edit(path: Path, body: str) -> None:
         text = text[: text.index(body.splitlines()[0])] + body
     elif body.startswith("# %%"):
         text += f"\n{body}"
-    elif body.startswith("    mistake("):
-        text = text.removesuffix("]\n") + body + "]\n"
+    elif re.match(r"\w+: ", body):
+        text = text.removesuffix('"""\n') + body + '"""\n'
     elif body.startswith("        case("):
         start = re.escape(body.split(",")[0])
         text = re.sub(rf"^{start}.*\n", lambda _: body, text, count=1, flags=re.MULTILINE)
     elif body.startswith("    check("):
-        text = text.replace("]\n\nMISTAKES = [", f"{body}]\n\nMISTAKES = [")
+        text = text.replace("]\n\nMISTAKES = ", f"{body}]\n\nMISTAKES = ")
     else:
         text = "".join([*text.splitlines(keepends=True)[:-1], body])
     path.write_text(text, encoding="utf-8")

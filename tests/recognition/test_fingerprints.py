@@ -1,5 +1,7 @@
 """Fingerprints on disk are read back, and damaged ones count as missing."""
 
+import json
+
 import pytest
 import torch
 from hypothesis import given
@@ -19,7 +21,7 @@ from tensorgrade.recognition.fingerprints import (
     imprints_of,
     in_order_for,
     load_fingerprints,
-    messages_path,
+    mistakes_path,
     nearly,
     recognize,
     right_imprints,
@@ -33,9 +35,10 @@ PRINTS = [Fingerprint(("wrong",), {"a/1": Imprint("x", (1.0, 2.0)), "a/2": Impri
 def test_what_is_written_is_read_again_on_demand(tmp_path):
     path = stored_path(tmp_path, "ch1", "f")
     store(path, "key", {"fingerprints": stored_form(PRINTS)}, {})
-    with pytest.raises(CourseError, match=r"messages.json is missing"):
+    with pytest.raises(CourseError, match=r"mistakes.json is missing"):
         load_fingerprints(tmp_path, "ch1", ["f"])
-    messages_path(tmp_path, "ch1").write_text('{"wrong": "It is wrong."}', encoding="utf-8")
+    about = {"messages": {"wrong": "It is wrong."}, "prices": {"f": {"wrong": 0.5}}}
+    mistakes_path(tmp_path, "ch1").write_text(json.dumps(about), encoding="utf-8")
     stored = load_fingerprints(tmp_path, "ch1", ["f", "unread"])
     assert stored.by_exercise["f"] == PRINTS and stored.messages == {"wrong": "It is wrong."}
     with pytest.raises(CourseError, match=r"unread.safetensors is missing"):

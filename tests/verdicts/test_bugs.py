@@ -2,6 +2,8 @@
 
 import pytest
 
+from tensorgrade.author.mistakes import every_mistake
+
 from ..answers.reader import edited, place_of, solution
 from ..support import ROOT, Judge, Project, Verdict, some
 
@@ -142,7 +144,7 @@ def test_what_is_in_the_place_of_a_repair_costs_nothing(judge: Judge):
 @pytest.mark.slow
 @pytest.mark.parametrize("public", [False, True])
 def test_another_mistake_is_reported_without_its_name_its_line_or_its_repair(judge: Judge, public):
-    messages = {known.name: known.message for known in PROJECT.mistakes}
+    messages = {known.name: known.message for known in every_mistake(PROJECT)}
     for name, edit in OTHER_MISTAKES.items():
         found = judge(CH2, SCALED, edited(solution(CH2), SCALED, [edit]), public=public)
         assert (found.mistakes, found.line) == ((), None) and found.points < 4

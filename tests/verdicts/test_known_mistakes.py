@@ -9,14 +9,13 @@ from ..answers.reader import changed_lines, solution, twins
 from ..support import ROOT, Judge, Project, known_mistakes, some, with_mistakes
 
 PROJECT = Project(ROOT)
-KNOWN = known_mistakes(PROJECT)
 NEAR, ELSEWHERE = 0.85, 0.04  # of the lines: see floors.json
 
 
 @pytest.mark.parametrize("public", [False, True], ids=["hidden", "public"])
 def test_known_mistakes_are_named(judge: Judge, public: bool):
     near = elsewhere = 0
-    drawn = some(KNOWN, 3 if public else 68)
+    drawn = some(known_mistakes(PROJECT), 3 if public else 68)
     for chapter, exercise, name in drawn:
         text = with_mistakes(PROJECT, chapter, exercise, name)
         found = judge(chapter, exercise, text, public=public)

@@ -1,16 +1,16 @@
 """Several known mistakes at once: which of them are named, and what they cost together."""
 
 import math
-import runpy
 
 import pytest
 
+from tensorgrade.author.mistakes import known
+
 from ..answers.reader import solution
-from ..support import ROOT, Judge, Project, with_mistakes
+from ..support import Judge, Project, with_mistakes
 
 CH1, CH2, CH3 = "ch1_simplified_attention", "ch2_self_attention", "ch3_causal_attention"
 SIMPLE, SCALED = "simplified_self_attention", "scaled_dot_product_attention"
-PRICES = runpy.run_path(str(ROOT / "graders" / "checks.py"))["PRICES"]
 # Mistakes that are made, in the course's order, and those of them that are named.
 SETS = [
     (CH2, SCALED, "multiplied_by_sqrt_d_k scores_transposed", 2),
@@ -32,12 +32,12 @@ SETS = [
 def test_mistakes_together_take_their_share_of_what_is_left(
     judge: Judge, project: Project, chapter: str, exercise: str, made: str, named: int
 ):
-    known = [one.name for one in project.mistakes if exercise in one.edits]
-    names = sorted(made.split(), key=known.index)
+    prices = {one.name: one.price for one in known(project, exercise)}
+    names = sorted(made.split(), key=[*prices].index)
     text = with_mistakes(project, chapter, exercise, *names)
     found = judge(chapter, exercise, text, explain=False)
     assert set(found.mistakes) == set(made.split()[-named:])
-    costs = [PRICES.get(f"{exercise}.{name}", PRICES.get(name)) for name in names]
+    costs = [prices[name] for name in names]
     if None not in costs:
         left = math.prod(1 - cost for cost in costs)
         assert found.points == pytest.approx(found.max_points * left) and found.points > 0

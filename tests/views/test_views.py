@@ -14,13 +14,13 @@ from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
 from tensorgrade.messages.message import Plain, Sentences
 from tensorgrade.messages.verdicts import EarlierIsWrong
-from tensorgrade.recognition.mistakes import make
 from tensorgrade.runner.tracing import Recorder
 from tensorgrade.views.note import Note
 from tensorgrade.views.points import how_earned
 from tensorgrade.views.summary import points_of
 from tensorgrade.views.words import place_in_file
 
+from .. import support
 from ..support import run_pytest
 
 CH4 = "ch4_multi_head_attention"
@@ -28,8 +28,7 @@ CH4 = "ch4_multi_head_attention"
 
 def with_mistakes(project, folder, chapter: str, exercise: str, *names: str):
     """Write a chapter's solution with these mistakes in an exercise; return its lines."""
-    known = [mistake for mistake in project.mistakes if mistake.name in names]
-    source = make(project.solution(chapter).read_text(encoding="utf-8"), exercise, known)
+    source = support.with_mistakes(project, chapter, exercise, *names)
     (folder / f"{chapter}.py").write_text(source, encoding="utf-8")
     return source.splitlines()
 

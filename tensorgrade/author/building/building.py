@@ -20,12 +20,13 @@ from ...folders import write_file
 from ...originals import keep_answers, store_original
 from ...processes import Pool, side_by_side
 from ...project import Project
-from ...recognition.fingerprints import messages_path
+from ...recognition.fingerprints import mistakes_path
 from ...views.words import plural
-from ..proofs.course_errors import course_errors, place_of_mistake
+from ..mistakes import Mistake, known, told_apart
+from ..proofs.course_errors import course_errors
 from ..recording.casebook import recorded_cases
 from ..recording.record import has_pairs, is_due, record
-from ..recording.references import Recording, known, recordings_of
+from ..recording.references import Recording, recordings_of
 from .derive import CHECKS, chapters_with, handout_files, learner_files, stub_of, with_hints
 
 FEW_RUNS = 100  # up to this many runs, starting a pool costs more than it saves
@@ -51,7 +52,7 @@ def build(project: Project, only: Collection[str], pairs: bool, tell: Tell, say:
     written.write_all(learner_files(project, course))
     for chapter in chapters:
         written.write_stub(chapter.name, stub_of(project, chapter))
-        written.write_all(messages_of(project, chapter))
+        written.write_all(mistakes_files(project, chapter))
     recordings = recordings_of(project, chapters)
     asked = [one for one in recordings if not only or one.exercise in only]
     due = [one for one in asked if is_due(one, pairs)]
@@ -62,7 +63,7 @@ def build(project: Project, only: Collection[str], pairs: bool, tell: Tell, say:
     for chapter in chapters:
         written.write_all(handout_files(project, chapter))
     wrong = [line for chapter in chapters for line in solved_stubs(project, chapter)]
-    return wrong if only else wrong + strays(project, written.paths)
+    return wrong if only else wrong + left_out_everywhere(project) + strays(project, written.paths)
 
 
 class Files:
@@ -104,12 +105,18 @@ class Files:
                     self.say(f"deleted {path.relative_to(self.project.root)}")
 
 
-def messages_of(project: Project, chapter: Chapter) -> Iterator[tuple[Path, bytes]]:
-    """Yield the files with the messages of a chapter's mistakes, one for each side."""
-    mistakes = [one for exercise in chapter.exercises for one in known(project, exercise.name)]
-    text = json.dumps({one.name: one.message for one in mistakes}, indent=1) + "\n"
+def mistakes_files(project: Project, chapter: Chapter) -> Iterator[tuple[Path, bytes]]:
+    """Yield the files with messages and prices of a chapter's mistakes, one for each side."""
+    by_exercise = {one.name: known(project, one.name) for one in chapter.exercises}
+    every = [one for some in by_exercise.values() for one in some]
+    about: dict[str, dict] = {"messages": {one.name: one.message for one in every}}
+    about["prices"] = {
+        name: {one.name: one.price for one in some if one.price is not None}
+        for name, some in by_exercise.items()
+    }
+    text = json.dumps(about, indent=1) + "\n"
     for folder in (project.graders, project.exercises):
-        yield messages_path(folder, chapter.name), text.encode()
+        yield mistakes_path(folder, chapter.name), text.encode()
 
 
 def record_all(
@@ -170,13 +177,27 @@ def record_there(path: Path, names: tuple, pairs: bool) -> list[str]:
 
 
 def with_place(project: Project, line: str) -> str:
-    """Prefix a message about an exercise, or about a mistake in one, with its file."""
-    exercise, *words = re.findall(r"\w+", line) or [""]
+    """Prefix a message about an exercise with the file of its lesson."""
+    exercise = re.split(r"\W", line, maxsplit=1)[0]
     lessons = {one.name: c.name for c in project.course.chapters for one in c.exercises}
     if exercise not in lessons or not line.startswith((f"{exercise}:", f"{exercise},")):
         return line
-    place = place_of_mistake(project, words[0]) if words else ""
-    return (place or f"{project.solution(lessons[exercise])}: ") + line
+    return f"{project.solution(lessons[exercise])}: {line}"
+
+
+def left_out_everywhere(project: Project) -> list[str]:
+    """Return a sentence for each shared mistake that the hidden cases of no exercise tell apart."""
+    fitted: dict[str, Mistake] = {}
+    kept: set[str] = set()
+    for name in project.course.exercise_names:
+        fitted |= {one.name: one for one in known(project, name) if one.shared}
+        kept |= {one.name for one in told_apart(project, name)}
+    return [
+        f"{one.place}: {one.name} is left out everywhere: in each exercise it changes nothing, or "
+        "looks like an earlier mistake"
+        for one in fitted.values()
+        if one.name not in kept
+    ]
 
 
 def exercises_of(project: Project, names: list[str]) -> frozenset[str]:

@@ -26,11 +26,12 @@ from ...judging.checked import CheckedExercise
 from ...judging.checks import ENGINE_CHECKS
 from ...judging.course_checks import CourseChecks, load_checks
 from ...project import Project
-from ...recognition.mistakes import EditError, Mistake, make
+from ...recognition.edits import EditError, make
 from ...recognition.signatures import signature_of
 from ...views.formulas import unknown_commands
 from ..building.derive import chapters_with, with_hints
 from ..building.script import REGION, Script, given_code, read_script
+from ..mistakes import Mistake, every_mistake, fitting, known, own_mistakes, shared_mistakes
 from ..reaching import bound_by, reached
 from ..recording.casebook import recorded_cases
 
@@ -49,11 +50,11 @@ def course_errors(project: Project, only: Collection[str] = ()) -> list[str]:
     """
     try:
         chapters, own = chapters_with(with_hints(project), only), load_checks(project.graders)
-        mistakes = project.mistakes
+        mistakes = every_mistake(project)
     except Exception as error:
         return error_sentence(error, project.root).splitlines()
     found = [GUESSABLE] if (project.course.seed or 0) < SMALLEST_SEED else []
-    found += misplaced(project, mistakes) + wrong_sentences(project, mistakes)
+    found += same_names(mistakes) + wrong_sentences(mistakes) + without_a_place(project)
     for chapter in chapters:
         try:
             syntax_of(project.solution(chapter.name))
@@ -83,7 +84,7 @@ def error_sentence(error: BaseException, root: Path, file: str = "") -> str:
     return f"{place}{type(error).__name__}: {said}"
 
 
-def wrong_sentences(project: Project, mistakes: list[Mistake]) -> list[str]:
+def wrong_sentences(mistakes: list[Mistake]) -> list[str]:
     """Return a sentence for each mistake with an empty message, or a too long one.
 
     A message is too long if two of that length do not fit into a row.
@@ -97,33 +98,34 @@ def wrong_sentences(project: Project, mistakes: list[Mistake]) -> list[str]:
             said = f"its message has {length} characters; {LONGEST_OF_TWO} are the most"
         else:
             continue
-        found.append(f"{place_of_mistake(project, one.name)}{one.name}: {said}")
+        found.append(f"{one.place}: {one.name}: {said}")
     return found
 
 
-def misplaced(project: Project, mistakes: list[Mistake]) -> list[str]:
-    """Return a sentence for each mistake that edits an unknown exercise."""
-    lessons = [project.solution(chapter.name) for chapter in project.course.chapters]
-    names = [name for path in lessons for name in EXERCISE.findall(path.read_text("utf-8"))]
-    found = []
+def same_names(mistakes: list[Mistake]) -> list[str]:
+    """Return a sentence for each mistake with the name of an earlier one."""
+    found: list[str] = []
+    places: dict[str, str] = {}
     for one in mistakes:
-        for name in one.edits.keys() - set(names):
-            close = get_close_matches(name, names, 1)
-            meant = f"; is it {close[0]}?" if close else ""
-            where = place_of_mistake(project, one.name)
-            found.append(f"{where}{one.name} happens in {name}, which is not an exercise{meant}")
+        if places.setdefault(one.name, one.place) != one.place:
+            found.append(
+                f"{one.place}: another mistake is named {one.name}, in {places[one.name]}; put one "
+                "that several exercises have into graders/mistakes.py, once"
+            )
     return found
 
 
-def place_of_mistake(project: Project, name: str) -> str:
-    """Return `file:line: ` of the mistake with this name, or an empty string."""
-    for path in sorted(project.graders.rglob("*.py")):
-        calls = (node for node in ast.walk(syntax_of(path)) if isinstance(node, ast.Call))
-        for node in calls:
-            first = [getattr(argument, "value", None) for argument in node.args[:1]]
-            if getattr(node.func, "id", "") == "mistake" and first == [name]:
-                return f"{path}:{node.lineno}: "
-    return ""
+def without_a_place(project: Project) -> list[str]:
+    """Return a sentence for each shared mistake whose text fits no exercise."""
+    shared, fitted = shared_mistakes(project), set()
+    for chapter in project.course.chapters:
+        source = project.solution(chapter.name).read_text("utf-8")
+        for name in EXERCISE.findall(source):
+            fitted |= {one.name for one in fitting(shared, source, name)}
+    return [
+        f"{place}: {name} fits no exercise: no solution has its text exactly once"
+        for name, place in {one.name: one.place for one in shared if one.name not in fitted}.items()
+    ]
 
 
 def chapter_errors(project: Project, chapter: Chapter, script: Script) -> list[str]:
@@ -134,9 +136,8 @@ def chapter_errors(project: Project, chapter: Chapter, script: Script) -> list[s
     strange = [name for name in script.hints if name not in script.exercises]
     found += [f"{path}: there are hints for {name}, which is not an exercise" for name in strange]
     for exercise in chapter.exercises:
-        known = any(exercise.name in mistake.edits for mistake in project.mistakes)
-        known = known or bool(exercise.like)
-        said = exercise_errors(exercise, script.exercises.get(exercise.name), known)
+        is_tried = known(project, exercise.name) or exercise.like
+        said = exercise_errors(exercise, script.exercises.get(exercise.name), bool(is_tried))
         found += [f"{path}: {exercise.name}{one}" for one in said]
     return found
 
@@ -272,19 +273,14 @@ class ExerciseFile:
     def wrong_mistakes(self) -> Iterator[str]:
         """Yield sentences about edits that do not fit."""
         source = self.project.solution(self.chapter).read_text(encoding="utf-8")
-        mistakes = [m for m in self.project.mistakes if self.exercise.name in m.edits]
         if self.exercise.like:
             given_code(self.project.solution(self.chapter), self.exercise.name)
-        for one in mistakes:
-            for said in self.wrong_with(one, source):
-                yield place_of_mistake(self.project, one.name) + said
-
-    def wrong_with(self, one: Mistake, source: str) -> Iterator[str]:
-        """Yield the problems of one mistake."""
-        try:
-            make(source, self.exercise.name, [one])
-        except EditError as error:
-            yield str(error)
+            return
+        for one in own_mistakes(self.project, self.chapter, self.exercise.name):
+            try:
+                make(source, self.exercise.name, one.edits)
+            except EditError as error:
+                yield f"{one.place or self.path}: {one.name} in {self.exercise.name}: {error}"
 
 
 def chance() -> tuple:

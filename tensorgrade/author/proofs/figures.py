@@ -19,8 +19,8 @@ from ...attempts.results import CheckResult
 from ...attempts.scoring import run_and_score
 from ...processes import side_by_side
 from ...project import Project
-from ...recognition.mistakes import Mistake
 from ...sandbox.processes import ENVIRONMENT
+from ..mistakes import Mistake, told_apart
 from .made_attempts import MadeAttempts
 
 NO_COMPILER = "TORCHDYNAMO_DISABLE"
@@ -107,7 +107,7 @@ class Bench:
 
     def try_out(self, chapter: str, exercise: str, mistake: Mistake) -> Trial:
         """Make a mistake and return whether it is caught and which names it gets."""
-        attempt = self.made.wrong(chapter, exercise, [mistake])
+        attempt = self.made.wrong(chapter, exercise, mistake)
         if not attempt.references.hidden:
             attempt.public = lambda: None  # no references, so no search for the wrong line
         results = run_and_score(attempt, exercise)
@@ -127,7 +127,7 @@ def costs(results: list[CheckResult]) -> tuple[float, float]:
 def all_mistakes(project: Project, chapter: str) -> Iterator[tuple[str, Mistake]]:
     """Yield (exercise, mistake) for every known mistake of a chapter."""
     for exercise in project.course.chapter(chapter).exercises:
-        yield from ((exercise.name, m) for m in project.mistakes if exercise.name in m.edits)
+        yield from ((exercise.name, one) for one in told_apart(project, exercise.name))
 
 
 def right_attempts(

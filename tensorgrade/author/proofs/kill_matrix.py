@@ -15,6 +15,7 @@ from ...judging.diagnosis import NO_RESULT
 from ...processes import side_by_side
 from ...project import Project
 from ...views.words import plural
+from ..mistakes import told_apart
 from .made_attempts import MadeAttempts
 
 SURVIVED, JUDGED, BROKEN = "", "●", "○"
@@ -67,8 +68,8 @@ def chapter_matrix(root: str, chapter: str) -> list[ExerciseMatrix]:
 def exercise_matrix(made: MadeAttempts, chapter: str, exercise: str) -> ExerciseMatrix:
     """Run every mistake of one exercise against each of its checks."""
     rows = {}
-    for mistake in [one for one in made.project.mistakes if exercise in one.edits]:
-        attempt = made.wrong(chapter, exercise, [mistake])
+    for mistake in told_apart(made.project, exercise):
+        attempt = made.wrong(chapter, exercise, mistake)
         rows[mistake.name] = tuple(map(mark, run_and_score(attempt, exercise)))
     checks = made.right(chapter).exercises[exercise].checks
     return ExerciseMatrix(exercise, tuple(check.says for check in checks), rows)

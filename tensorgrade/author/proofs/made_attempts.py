@@ -8,7 +8,8 @@ from ...attempts.lab import Lab
 from ...attempts.maker import AttemptMaker
 from ...attempts.setup import Setup
 from ...project import Project
-from ...recognition.mistakes import Mistake, make
+from ...recognition.edits import make
+from ..mistakes import Mistake
 
 
 class MadeAttempts:
@@ -28,9 +29,9 @@ class MadeAttempts:
         """Return the solution as an attempt."""
         return self.attempt(chapter, self.source(chapter))
 
-    def wrong(self, chapter: str, exercise: str, mistakes: list[Mistake]) -> Attempt:
-        """Return the solution with mistakes in one exercise. Raise EditError if they do not fit."""
-        return self.attempt(chapter, make(self.source(chapter), exercise, mistakes))
+    def wrong(self, chapter: str, exercise: str, mistake: Mistake) -> Attempt:
+        """Return the solution with a mistake in an exercise. Raise EditError if it does not fit."""
+        return self.attempt(chapter, make(self.source(chapter), exercise, mistake.edits))
 
     def attempt(self, chapter: str, source: str, bugs: dict[str, str] | None = None) -> Attempt:
         """Return any source text as an attempt. bugs: the given code of find-the-bug exercises."""

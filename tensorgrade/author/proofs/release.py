@@ -11,7 +11,7 @@ from ...attempts.scoring import run_and_score
 from ...attempts.verdict import Status
 from ...course import Chapter, Exercise
 from ...project import Project
-from ...recognition.mistakes import place_of
+from ...recognition.edits import place_of
 from ..building.building import without_pairs
 from ..building.script import given_code
 from .made_attempts import MadeAttempts

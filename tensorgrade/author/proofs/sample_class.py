@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...project import Project
-from ...recognition.mistakes import EditError, make, place_of
+from ...recognition.edits import Edits, make, place_of
 from ..building.script import MARKS, read_script, without_solutions
+from ..mistakes import known
 
 HEADER = (
     "# An invented learner of the sample class, generated from solutions and known mistakes.\n\n"
@@ -25,10 +26,10 @@ NAMES = (
 
 @dataclass(frozen=True)
 class Choice:
-    """A learner's choice in one exercise: `right`, `to do`, or the names of mistakes."""
+    """A learner's choice in one exercise: right, to do, or the edits of a mistake."""
 
     exercise: str
-    mistakes: tuple[str, ...] = ()
+    edits: Edits = ()
     to_do: bool = False
 
 
@@ -82,26 +83,22 @@ def student_name(number: int) -> str:
 def choose(project: Project, exercise: str, skill: float, chance: random.Random) -> Choice:
     """Draw the choice in an exercise of a learner with this skill (0 to 1)."""
     drawn = chance.random()
-    known = [mistake for mistake in project.mistakes if exercise in mistake.edits]
-    if drawn < 0.45 + 0.5 * skill or not known:
+    mistakes = known(project, exercise)
+    if drawn < 0.45 + 0.5 * skill or not mistakes:
         return Choice(exercise)
     if drawn > 0.93 + 0.07 * skill:
         return Choice(exercise, to_do=True)
-    return Choice(exercise, (chance.choice(known).name,))
+    return Choice(exercise, chance.choice(mistakes).edits)
 
 
 def assemble(project: Project, chapter: str, choices: list[Choice]) -> str:
     """Return a learner's file for a chapter: its code, with each exercise done as chosen."""
-    by_name = {mistake.name: mistake for mistake in project.mistakes}
     text = code_of(project, chapter)
     for choice in choices:
         if choice.to_do:
             text = undone(text, choice.exercise)
-        elif choice.mistakes:
-            try:
-                text = make(text, choice.exercise, [by_name[name] for name in choice.mistakes])
-            except EditError:
-                continue  # two edits of the same line: this learner got it right
+        else:
+            text = make(text, choice.exercise, choice.edits)
     return MARKS.sub("", text)
 
 

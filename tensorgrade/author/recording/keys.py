@@ -44,7 +44,7 @@ def texts_of(recording: Recording) -> Iterator[str]:
     """Yield the texts that decide what a recording's versions are and how results are stored."""
     project, chapter, name = recording.project, recording.chapter, recording.exercise
     yield code_in(project.solution(chapter))
-    yield repr([(one.name, one.edits[name]) for one in recording.mistakes.values()])
+    yield repr([(one.name, one.edits) for one in recording.mistakes.values()])
     yield repr(bugs_of(project, chapter, name))
     for path in sorted((project.exercises / "given" / chapter).glob("*.py")):
         yield f"{path.name} {code_in(path)}"

@@ -74,5 +74,5 @@ def with_pairs(
 
 def sources_of(recording: Recording) -> dict:
     """Return the solution with the edits of its mistakes, for grading."""
-    edits = {name: one.edits[recording.exercise] for name, one in recording.mistakes.items()}
+    edits = {name: one.edits for name, one in recording.mistakes.items()}
     return {"text": recording.source, "edits": edits}

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 
 from ...attempts.lab import Lab
@@ -18,13 +18,14 @@ from ...exchange.traces import Trace, read_trace, with_stages
 from ...exchange.values import unjudged
 from ...judging.course_checks import FILE, load_checks
 from ...project import Project
+from ...recognition.edits import EditError, make, place_of
 from ...recognition.fingerprints import Fingerprint, as_stored
 from ...recognition.imprints import Imprint
-from ...recognition.mistakes import EditError, Mistake, make, place_of
 from ...recognition.signatures import UNSEEN, Signature, imprint
 from ...runner.serve import seconds
 from ...sources.program import Program, Source
 from ..building.script import bugs_of
+from ..mistakes import known
 from .casebook import recorded_cases
 
 Names = tuple[str, ...]  # a version of an exercise: the names of its mistakes
@@ -33,11 +34,6 @@ Rows = dict[Names, dict[str, Imprint]]  # each version's imprints, by the name o
 SECONDS_OF_A_VERSION = 20  # on all cases; most versions take a tenth of a second
 MOST_CASES = 4  # the most cases of an exercise with stored stages
 LARGEST = 1024  # the most numbers in a stored value
-
-
-def known(project: Project, exercise: str) -> list[Mistake]:
-    """Return the mistakes that can occur in an exercise."""
-    return [mistake for mistake in project.mistakes if exercise in mistake.edits]
 
 
 def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> list[Observation]:
@@ -237,18 +233,20 @@ class Recording:
         try:
             ast.parse("\n".join(lines[first : len(lines) - after]))
         except SyntaxError as error:
-            raise CourseError(
-                f"{self.exercise}: {version[0]} is not valid Python: {error.msg}"
-            ) from None
+            raise CourseError(f"{self.about(version)} is not valid Python: {error.msg}") from None
 
     def refuse_endless(self, version: Names, cases: list[Case], seen: list[Observation]) -> None:
         """Raise CourseError if a version timed out on a case."""
         for case, one in zip(cases, seen, strict=True):
             if one.status == Outcome.TIMEOUT:
                 raise CourseError(
-                    f"{self.exercise}: {version[0]} is still at work on {case.name} "
-                    f"after {SECONDS_OF_A_VERSION} seconds; a known mistake must finish"
+                    f"{self.about(version)} is still at work on {case.name} after "
+                    f"{SECONDS_OF_A_VERSION} seconds; a known mistake must finish"
                 )
+
+    def about(self, version: Names) -> str:
+        """Return the beginning of a sentence on a version with one mistake, with its place."""
+        return f"{self.mistakes[version[0]].place}: {self.exercise}: {version[0]}"
 
     def program(self, text: str) -> Program:
         """Return a version as a program."""
@@ -268,7 +266,8 @@ class Recording:
 
     def source_of(self, version: Names) -> str:
         """Return the solution with a version's edits. Raise EditError if one does not fit."""
-        return make(self.source, self.exercise, [self.mistakes[name] for name in version])
+        edits = (self.mistakes[name].edits for name in version)
+        return make(self.source, self.exercise, chain(*edits))
 
 
 def recordings_of(project: Project, chapters: list[Chapter]) -> list[Recording]:
@@ -298,9 +297,9 @@ def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
     """Return the fingerprints of one exercise that identify a mistake or a pair of mistakes.
 
     Single mistakes come first, then pairs whose results match no single mistake. Two pairs with
-    matching results are both stored: neither is named, but their points are known. Raise
-    CourseError if a mistake has the results of the solution, or if hidden cases do not tell two
-    mistakes apart.
+    matching results are both stored: neither is named, but their points are known. A shared mistake
+    is left out if it has the results of the solution or of an earlier mistake. Raise CourseError if
+    one of the exercise's own mistakes has them.
     """
     found = Lookalikes()
     found.add(Fingerprint((), recording.right))
@@ -314,17 +313,18 @@ def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
 
 
 def twins(recording: Recording, rows: Rows, found: "Lookalikes") -> Iterator[str]:
-    """Yield a sentence for each mistake that looks like something else. Add the rest to `found`.
+    """Yield a sentence for each own mistake that looks like something else.
 
-    Learners' cases need not tell two mistakes apart: there the first one's name is given.
+    Add the mistakes that look like nothing else to `found`. Learners' cases need not tell two
+    mistakes apart: there the first one's name is given.
     """
     for version in recording.singles:
         twin = found.of(rows[version])
         if twin is None:
             found.add(Fingerprint(version, rows[version]))
-        elif recording.hidden or not twin:
+        elif not recording.mistakes[version[0]].shared and (recording.hidden or not twin):
             alike = " and ".join(twin) or "a right answer"
-            yield f"{recording.exercise}: {version[0]} looks like {alike}"
+            yield f"{recording.about(version)} looks like {alike}"
 
 
 class Lookalikes:

@@ -15,7 +15,7 @@ from ...attempts.verdict import Status
 from ...course import Chapter, Course
 from ...lateness import in_zone
 from ...messages.not_graded import NoChapterFile, NothingSubmitted
-from ...recognition.fingerprints import read_messages
+from ...recognition.fingerprints import read_mistakes
 from ...sources.submitted_files import NOTHING
 from ...views.words import plural, with_code
 from ..class_terminal import in_trouble
@@ -71,8 +71,8 @@ PAGES.tests["missing"] = lambda row: is_missing(row)
 def messages_in(references: Path) -> dict[str, str]:
     """Return the course's messages about its known mistakes, by name. Raises CourseError."""
     found: dict[str, str] = {}
-    for path in sorted(references.glob("*/messages.json")):
-        found |= read_messages(path)
+    for path in sorted(references.glob("*/mistakes.json")):
+        found |= read_mistakes(path)["messages"]
     return found
 
 

@@ -1,6 +1,6 @@
 """Cases, checks and known mistakes of the exercise count_pairs."""
 
-from tensorgrade.author import call, case, check, it, mistake, shown
+from tensorgrade.author import call, case, check, it, shown
 
 from ..texts import some_ids
 
@@ -26,40 +26,20 @@ CHECKS = [
     check(1, "Pairs are in the order of their first occurrence.", it.keeps_order("values")),
 ]
 
-MISTAKES = [
-    mistake(
-        "last_pair_lost",
-        "The last pair is not counted: n ids have n − 1 pairs.",
-        ("zip(ids, ids[1:])", "zip(ids[:-1], ids[1:-1])"),
-    ),
-    mistake(
-        "pairs_side_by_side",
-        "Only every second pair is counted. Each id except the last starts a pair.",
-        ("zip(ids, ids[1:])", "zip(ids[::2], ids[1::2])"),
-    ),
-    mistake(
-        "only_seen",
-        "Each pair is counted once, however often it occurs.",
-        ("counts.get(pair, 0) + 1", "1"),
-    ),
-    mistake(
-        "counted_from_zero",
-        "A pair that occurs once is counted as 0: the count starts one too low.",
-        ("counts.get(pair, 0) + 1", "counts.get(pair, -1) + 1"),
-    ),
-    mistake(
-        "order_ignored_in_pairs",
-        "(5, 6) and (6, 5) are treated as the same pair. The order of the two ids matters.",
-        ("for pair in zip(ids, ids[1:])", "for pair in map(tuple, map(sorted, zip(ids, ids[1:])))"),
-    ),
-    mistake(
-        "single_ids_counted",
-        "Single ids are counted instead of pairs of neighbours.",
-        ("zip(ids, ids[1:])", "zip(ids, ids)"),
-    ),
-    mistake(
-        "sorted_by_count",
-        "The pairs are sorted. They should stay in the order of their first occurrence.",
-        ("return counts", "return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))"),
-    ),
-]
+MISTAKES = """
+last_pair_lost: The last pair is not counted: n ids have n − 1 pairs.
+    zip(ids, ids[1:]) -> zip(ids[:-1], ids[1:-1])
+pairs_side_by_side: Only every second pair is counted. Each id except the last starts a pair.
+    zip(ids, ids[1:]) -> zip(ids[::2], ids[1::2])
+only_seen: Each pair is counted once, however often it occurs.
+    counts.get(pair, 0) + 1 -> 1
+counted_from_zero: A pair that occurs once is counted as 0: the count starts one too low.
+    counts.get(pair, 0) + 1 -> counts.get(pair, -1) + 1
+order_ignored_in_pairs: (5, 6) and (6, 5) are treated as the same pair. The order of the two ids
+  matters.
+    for pair in zip(ids, ids[1:]) -> for pair in map(tuple, map(sorted, zip(ids, ids[1:])))
+single_ids_counted: Single ids are counted instead of pairs of neighbours.
+    zip(ids, ids[1:]) -> zip(ids, ids)
+sorted_by_count: The pairs are sorted. They should stay in the order of their first occurrence.
+    return counts -> return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+"""

@@ -1,6 +1,6 @@
 """Cases, checks and known mistakes of the exercise decode."""
 
-from tensorgrade.author import call, case, check, it, mistake, shown
+from tensorgrade.author import call, case, check, it, shown
 
 from ..texts import some_merges, some_text
 
@@ -41,46 +41,21 @@ CHECKS = [
     ),
 ]
 
-MISTAKES = [
-    mistake(
-        "byte_by_byte",
-        "Each id is decoded on its own. A letter may consist of several bytes: join them first.",
-        (
-            'b"".join(pieces[number] for number in ids).decode("utf-8", errors="replace")',
-            '"".join(pieces[number].decode("utf-8", errors="replace") for number in ids)',
-        ),
-    ),
-    mistake(
-        "halves_turned_round",
-        "The two halves of a merge are swapped.",
-        ("pieces[left] + pieces[right]", "pieces[right] + pieces[left]"),
-    ),
-    mistake(
-        "errors_raised",
-        "An incomplete letter raises an error. How should decoding handle such errors?",
-        (', errors="replace")', ")"),
-    ),
-    mistake(
-        "errors_ignored",
-        "An incomplete letter is left out. It should become the replacement character.",
-        ('errors="replace"', 'errors="ignore"'),
-    ),
-    mistake(
-        "strange_ids_skipped",
-        "An unknown id is skipped silently.",
-        (
-            'raise ValueError(f"no merge gives the id {number}")',
-            "ids = [one for one in ids if one in pieces]",
-        ),
-    ),
-    mistake(
-        "bytes_come_back",
-        "Bytes are returned instead of a text.",
-        ('.decode("utf-8", errors="replace")', ""),
-    ),
-    mistake(
-        "read_as_latin",
-        "Each byte is decoded as one letter. Our texts are UTF-8.",
-        ('.decode("utf-8", errors="replace")', '.decode("latin-1")'),
-    ),
-]
+MISTAKES = """
+byte_by_byte: Each id is decoded on its own. A letter may consist of several bytes: join them first.
+    - b"".join(pieces[number] for number in ids).decode("utf-8", errors="replace")
+    + "".join(pieces[number].decode("utf-8", errors="replace") for number in ids)
+halves_turned_round: The two halves of a merge are swapped.
+    pieces[left] + pieces[right] -> pieces[right] + pieces[left]
+errors_raised: An incomplete letter raises an error. How should decoding handle such errors?
+    , errors="replace") -> )
+errors_ignored: An incomplete letter is left out. It should become the replacement character.
+    errors="replace" -> errors="ignore"
+strange_ids_skipped: An unknown id is skipped silently.
+    - raise ValueError(f"no merge gives the id {number}")
+    + ids = [one for one in ids if one in pieces]
+bytes_come_back: Bytes are returned instead of a text.
+    .decode("utf-8", errors="replace") ->
+read_as_latin: Each byte is decoded as one letter. Our texts are UTF-8.
+    .decode("utf-8", errors="replace") -> .decode("latin-1")
+"""

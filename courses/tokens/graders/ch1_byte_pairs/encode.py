@@ -1,6 +1,6 @@
 """Cases, checks and known mistakes of the exercise encode."""
 
-from tensorgrade.author import call, case, check, it, mistake, shown
+from tensorgrade.author import call, case, check, it, shown
 
 from ..texts import some_merges, some_text
 
@@ -42,56 +42,35 @@ CHECKS = [
     check(1, "The merges that are passed in stay unchanged.", it.keeps_inputs("values")),
 ]
 
-MISTAKES = [
-    mistake(
-        "merges_backwards",
-        "The merges are applied from the last to the first. Later merges are made of earlier ones.",
-        ("in merges.items()", "in reversed(merges.items())"),
-    ),
-    mistake(
-        "merges_by_pair",
-        "The merges are applied in the order of the pairs' ids instead of the order of learning.",
-        ("in merges.items()", "in sorted(merges.items())"),
-    ),
-    mistake(
-        "most_frequent_first",
-        "The most frequent pair of the text is merged first. The order of learning counts, not the "
-        "counts in this text.",
-        (
-            "for pair, new_id in merges.items():",
-            # not `while`: beside another mistake it would not end
-            "for _ in ids[1:]:\n        counts = count_pairs(ids)\n"
-            "        pair = max(counts, key=counts.get) if counts else None\n"
-            "        if pair not in merges:\n            break",
-        ),
-        ("merge_pair(ids, pair, new_id)", "merge_pair(ids, pair, merges[pair])"),
-    ),
-    mistake(
-        "from_left_to_right",
-        "Pairs are merged from left to right, whichever comes first in the text. Apply one merge "
-        "to the whole text before the next.",
-        (
-            "for pair, new_id in merges.items():\n        ids = merge_pair(ids, pair, new_id)",
-            "place = 0\n    while place < len(ids) - 1:\n"
-            "        new_id = merges.get(tuple(ids[place : place + 2]))\n"
-            "        ids[place : place + 2] = "
-            "ids[place : place + 2] if new_id is None else [new_id]\n"
-            "        place += new_id is None",
-        ),
-    ),
-    mistake(
-        "first_merge_only",
-        "It returns after the first merge.",
-        ("ids = merge_pair(ids, pair, new_id)", "return merge_pair(ids, pair, new_id)"),
-    ),
-    mistake(
-        "bytes_left",
-        "The result of each merge is not used, so the plain bytes are returned.",
-        ("ids = merge_pair(", "merge_pair("),
-    ),
-    mistake(
-        "ids_as_text",
-        "The ids are returned as strings; they should be integers.",
-        ("return ids", "return [str(number) for number in ids]"),
-    ),
-]
+MISTAKES = """
+merges_backwards: The merges are applied from the last to the first. Later merges are made of
+  earlier ones.
+    in merges.items() -> in reversed(merges.items())
+merges_by_pair: The merges are applied in the order of the pairs' ids instead of the order of
+  learning.
+    in merges.items() -> in sorted(merges.items())
+most_frequent_first: The most frequent pair of the text is merged first. The order of learning
+  counts, not the counts in this text.
+    - for pair, new_id in merges.items():
+    + for _ in ids[1:]:
+    +     counts = count_pairs(ids)
+    +     pair = max(counts, key=counts.get) if counts else None
+    +     if pair not in merges:
+    +         break
+    merge_pair(ids, pair, new_id) -> merge_pair(ids, pair, merges[pair])
+from_left_to_right: Pairs are merged from left to right, whichever comes first in the text. Apply
+  one merge to the whole text before the next.
+    - for pair, new_id in merges.items():
+    -     ids = merge_pair(ids, pair, new_id)
+    + place = 0
+    + while place < len(ids) - 1:
+    +     new_id = merges.get(tuple(ids[place : place + 2]))
+    +     ids[place : place + 2] = ids[place : place + 2] if new_id is None else [new_id]
+    +     place += new_id is None
+first_merge_only: It returns after the first merge.
+    ids = merge_pair(ids, pair, new_id) -> return merge_pair(ids, pair, new_id)
+bytes_left: The result of each merge is not used, so the plain bytes are returned.
+    ids = merge_pair( -> merge_pair(
+ids_as_text: The ids are returned as strings; they should be integers.
+    return ids -> return [str(number) for number in ids]
+"""

@@ -1,6 +1,6 @@
 """Cases, checks and known mistakes of the exercise merge_pair."""
 
-from tensorgrade.author import call, case, check, it, mistake, shown
+from tensorgrade.author import call, case, check, it, shown
 
 from ..texts import some_ids
 
@@ -38,40 +38,21 @@ CHECKS = [
     check(1, "The list that is passed in stays unchanged.", it.keeps_inputs("values", "runs")),
 ]
 
-MISTAKES = [
-    mistake(
-        "steps_over_one",
-        "After a merge it continues with the pair's second id. Skip both ids.",
-        ("place += 2", "place += 1"),
-    ),
-    mistake(
-        "last_id_lost",
-        "The last id is lost if it does not belong to a pair.",
-        ("while place < len(ids)", "while place < len(ids) - 1"),
-    ),
-    mistake(
-        "pair_either_way_round",
-        "The reversed pair is merged too. (5, 6) is not (6, 5).",
-        ("== pair", "in (pair, pair[::-1])"),
-    ),
-    mistake(
-        "first_id_alone",
-        "It merges at each first id of the pair, whatever comes next.",
-        ("tuple(ids[place : place + 2]) == pair", "ids[place] == pair[0]"),
-    ),
-    mistake(
-        "only_once",
-        "Only the first occurrence is merged. The pair may occur several times.",
-        ("place += 2", "return [*merged, *ids[place + 2 :]]"),
-    ),
-    mistake(
-        "pair_kept",
-        "The new id is inserted, but the pair stays too.",
-        ("merged.append(new_id)", "merged += [*pair, new_id]"),
-    ),
-    mistake(
-        "merged_in_place",
-        "The list that is passed in is emptied. The caller still needs it.",
-        ("return merged", "ids.clear()\n    return merged"),
-    ),
-]
+MISTAKES = """
+steps_over_one: After a merge it continues with the pair's second id. Skip both ids.
+    place += 2 -> place += 1
+last_id_lost: The last id is lost if it does not belong to a pair.
+    while place < len(ids) -> while place < len(ids) - 1
+pair_either_way_round: The reversed pair is merged too. (5, 6) is not (6, 5).
+    == pair -> in (pair, pair[::-1])
+first_id_alone: It merges at each first id of the pair, whatever comes next.
+    tuple(ids[place : place + 2]) == pair -> ids[place] == pair[0]
+only_once: Only the first occurrence is merged. The pair may occur several times.
+    place += 2 -> return [*merged, *ids[place + 2 :]]
+pair_kept: The new id is inserted, but the pair stays too.
+    merged.append(new_id) -> merged += [*pair, new_id]
+merged_in_place: The list that is passed in is emptied. The caller still needs it.
+    - return merged
+    + ids.clear()
+    + return merged
+"""

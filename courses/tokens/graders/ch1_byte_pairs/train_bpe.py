@@ -1,6 +1,6 @@
 """Cases, checks and known mistakes of the exercise train_bpe."""
 
-from tensorgrade.author import call, case, check, it, mistake, shown
+from tensorgrade.author import call, case, check, it, shown
 
 from ..texts import some_text
 
@@ -30,52 +30,27 @@ CHECKS = [
     check(2, "It stops early if no pair occurs twice.", it.agrees("early")),
 ]
 
-MISTAKES = [
-    mistake(
-        "ids_from_257",
-        "The first new id is 257. Bytes use 0 to 255, so it should be 256.",
-        ("merges[best] = 256 + number", "merges[best] = 257 + number"),
-        ("best, 256 + number)", "best, 257 + number)"),
-    ),
-    mistake(
-        "never_written_anew",
-        "The ids are not updated after a merge, so the same pair stays the most frequent one.",
-        ("ids = merge_pair(ids, best, 256 + number)", "pass"),
-    ),
-    mistake(
-        "last_of_equals",
-        "Of equally frequent pairs, the last one is used instead of the first.",
-        ("max(counts, key=counts.get)", "max(reversed(counts), key=counts.get)"),
-    ),
-    mistake(
-        "largest_of_equals",
-        "Of equally frequent pairs, the one with the largest ids is used instead of the first.",
-        ("max(counts, key=counts.get)", "max(counts, key=lambda pair: (counts[pair], pair))"),
-    ),
-    mistake(
-        "least_frequent",
-        "The rarest pair is merged instead of the most frequent one.",
-        ("max(counts, key=counts.get)", "min(counts, key=counts.get)"),
-    ),
-    mistake(
-        "largest_pair",
-        "The pair with the largest ids is merged, however often it occurs.",
-        ("max(counts, key=counts.get)", "max(counts)"),
-    ),
-    mistake(
-        "single_pairs_merged",
-        "Pairs that occur only once are merged too, which saves nothing.",
-        ("if not counts or max(counts.values()) < 2", "if not counts"),
-    ),
-    mistake(
-        "one_merge_too_many",
-        "There is one merge too many.",
-        ("range(num_merges)", "range(num_merges + 1)"),
-    ),
-    mistake(
-        "keyed_by_id",
-        "Keys and values of the dict are swapped: the pair should be the key, and its id the "
-        "value.",
-        ("return merges", "return {number: pair for pair, number in merges.items()}"),
-    ),
-]
+MISTAKES = """
+ids_from_257: The first new id is 257. Bytes use 0 to 255, so it should be 256.
+    merges[best] = 256 + number -> merges[best] = 257 + number
+    best, 256 + number) -> best, 257 + number)
+never_written_anew: The ids are not updated after a merge, so the same pair stays the most frequent
+  one.
+    ids = merge_pair(ids, best, 256 + number) -> pass
+last_of_equals: Of equally frequent pairs, the last one is used instead of the first.
+    max(counts, key=counts.get) -> max(reversed(counts), key=counts.get)
+largest_of_equals: Of equally frequent pairs, the one with the largest ids is used instead of the
+  first.
+    max(counts, key=counts.get) -> max(counts, key=lambda pair: (counts[pair], pair))
+least_frequent: The rarest pair is merged instead of the most frequent one.
+    max(counts, key=counts.get) -> min(counts, key=counts.get)
+largest_pair: The pair with the largest ids is merged, however often it occurs.
+    max(counts, key=counts.get) -> max(counts)
+single_pairs_merged: Pairs that occur only once are merged too, which saves nothing.
+    if not counts or max(counts.values()) < 2 -> if not counts
+one_merge_too_many: There is one merge too many.
+    range(num_merges) -> range(num_merges + 1)
+keyed_by_id: Keys and values of the dict are swapped: the pair should be the key, and its id the
+  value.
+    return merges -> return {number: pair for pair, number in merges.items()}
+"""

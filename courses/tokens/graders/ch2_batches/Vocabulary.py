@@ -1,6 +1,6 @@
 """Cases, checks and known mistakes of the exercise Vocabulary."""
 
-from tensorgrade.author import call, case, check, construct, it, mistake, read, shown
+from tensorgrade.author import call, case, check, construct, it, read, shown
 
 from ..texts import some_words
 
@@ -50,74 +50,33 @@ CHECKS = [
     ),
 ]
 
-MISTAKES = [
-    mistake(
-        "special_first",
-        "The special tokens come first, so each of them shifts the ids of all words.",
-        ("[*words, *special]", "[*special, *words]"),
-    ),
-    mistake(
-        "ids_from_one",
-        "The first id is 1. Start at 0, like the rows of a table.",
-        ("enumerate([*words, *special])", "enumerate([*words, *special], 1)"),
-    ),
-    mistake(
-        "order_of_the_text",
-        "The words are in the order of the text; they should be sorted.",
-        (
-            "sorted(set(text.split()) - set(special))",
-            "[w for w in dict.fromkeys(text.split()) if w not in special]",
-        ),
-    ),
-    mistake(
-        "words_repeated",
-        "A word that occurs twice gets two ids. Each different word should get one.",
-        (
-            "sorted(set(text.split()) - set(special))",
-            "sorted(w for w in text.split() if w not in special)",
-        ),
-    ),
-    mistake(
-        "special_twice",
-        "A special token that is also a word of the text gets two ids.",
-        (" - set(special)", ""),
-    ),
-    mistake(
-        "letters_for_words",
-        "The text is split into letters. A token should be a word.",
-        ("text.split()) - set(special)", "text) - set(special)"),
-    ),
-    mistake(
-        "unknown_left_out",
-        "Unknown words are left out. Each of them should get the id of `<unk>`.",
-        (
-            "[self.ids.get(token, unknown) for token in text.split()]",
-            "[self.ids[token] for token in text.split() if token in self.ids]",
-        ),
-    ),
-    mistake(
-        "unknown_as_none",
-        "Without `<unk>`, an unknown word becomes None instead of raising an error.",
-        ("if None in ids", "if False"),
-    ),
-    mistake(
-        "words_learned_while_encoding",
-        "Encoding gives an unknown word a new id. A vocabulary should not grow later.",
-        (
-            'unknown = self.ids.get("<unk>")',
-            'unknown = self.ids.get("<unk>")\n'
-            "        for token in text.split():\n"
-            "            self.ids.setdefault(token, len(self.ids))",
-        ),
-    ),
-    mistake(
-        "joined_without_spaces",
-        "There is no space between the tokens.",
-        ('" ".join', '"".join'),
-    ),
-    mistake(
-        "tokens_in_a_list",
-        "A list of tokens is returned instead of one text.",
-        ('" ".join(tokens[number] for number in ids)', "[tokens[number] for number in ids]"),
-    ),
-]
+MISTAKES = """
+special_first: The special tokens come first, so each of them shifts the ids of all words.
+    [*words, *special] -> [*special, *words]
+ids_from_one: The first id is 1. Start at 0, like the rows of a table.
+    enumerate([*words, *special]) -> enumerate([*words, *special], 1)
+order_of_the_text: The words are in the order of the text; they should be sorted.
+    - sorted(set(text.split()) - set(special))
+    + [w for w in dict.fromkeys(text.split()) if w not in special]
+words_repeated: A word that occurs twice gets two ids. Each different word should get one.
+    sorted(set(text.split()) - set(special)) -> sorted(w for w in text.split() if w not in special)
+special_twice: A special token that is also a word of the text gets two ids.
+    - - set(special)
+letters_for_words: The text is split into letters. A token should be a word.
+    text.split()) - set(special) -> text) - set(special)
+unknown_left_out: Unknown words are left out. Each of them should get the id of `<unk>`.
+    - [self.ids.get(token, unknown) for token in text.split()]
+    + [self.ids[token] for token in text.split() if token in self.ids]
+unknown_as_none: Without `<unk>`, an unknown word becomes None instead of raising an error.
+    if None in ids -> if False
+words_learned_while_encoding: Encoding gives an unknown word a new id. A vocabulary should not grow
+  later.
+    - unknown = self.ids.get("<unk>")
+    + unknown = self.ids.get("<unk>")
+    + for token in text.split():
+    +     self.ids.setdefault(token, len(self.ids))
+joined_without_spaces: There is no space between the tokens.
+    " ".join -> "".join
+tokens_in_a_list: A list of tokens is returned instead of one text.
+    " ".join(tokens[number] for number in ids) -> [tokens[number] for number in ids]
+"""

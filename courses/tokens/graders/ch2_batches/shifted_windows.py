@@ -1,6 +1,6 @@
 """Cases, checks and known mistakes of the exercise shifted_windows."""
 
-from tensorgrade.author import call, case, check, it, mistake, shown
+from tensorgrade.author import call, case, check, it, shown
 
 from ..texts import some_ids
 
@@ -33,45 +33,23 @@ CHECKS = [
     check(1, "The list that is passed in stays unchanged.", it.keeps_inputs("values")),
 ]
 
-MISTAKES = [
-    mistake(
-        "targets_not_moved",
-        "The targets are the inputs themselves. Each target should be the next id.",
-        ("ids[start + 1 : start + length + 1]", "ids[start : start + length]"),
-    ),
-    mistake(
-        "targets_moved_back",
-        "The targets are one position too early. Each target should be the next id.",
-        ("return tuple(", "inputs, targets = targets, inputs\n    return tuple("),
-    ),
-    mistake(
-        "stride_ignored",
-        "The stride is ignored: a window starts at every position.",
-        ("len(ids) - length, stride)", "len(ids) - length)"),
-    ),
-    mistake(
-        "stride_is_the_length",
-        "Windows start `length` apart, whatever the stride is.",
-        ("len(ids) - length, stride)", "len(ids) - length, length)"),
-    ),
-    mistake(
-        "last_window_lost",
-        "The last window that fits is left out.",
-        ("range(0, len(ids) - length, stride)", "range(0, len(ids) - length - 1, stride)"),
-    ),
-    mistake(
-        "only_the_next_id",
-        "Each window has only one target. Each of its positions needs its own.",
-        ("ids[start + 1 : start + length + 1]", "[ids[start + length]] * length"),
-    ),
-    mistake(
-        "floats",
-        "The ids are floats. They are row numbers of a table: dtype int64.",
-        ("dtype=torch.int64", "dtype=torch.float32"),
-    ),
-    mistake(
-        "no_shape_for_none",
-        "Without any window the shape is (0,); it should be (0, length).",
-        (".reshape(shape)", ""),
-    ),
-]
+MISTAKES = """
+targets_not_moved: The targets are the inputs themselves. Each target should be the next id.
+    ids[start + 1 : start + length + 1] -> ids[start : start + length]
+targets_moved_back: The targets are one position too early. Each target should be the next id.
+    - return tuple(
+    + inputs, targets = targets, inputs
+    + return tuple(
+stride_ignored: The stride is ignored: a window starts at every position.
+    len(ids) - length, stride) -> len(ids) - length)
+stride_is_the_length: Windows start `length` apart, whatever the stride is.
+    len(ids) - length, stride) -> len(ids) - length, length)
+last_window_lost: The last window that fits is left out.
+    range(0, len(ids) - length, stride) -> range(0, len(ids) - length - 1, stride)
+only_the_next_id: Each window has only one target. Each of its positions needs its own.
+    ids[start + 1 : start + length + 1] -> [ids[start + length]] * length
+floats: The ids are floats. They are row numbers of a table: dtype int64.
+    dtype=torch.int64 -> dtype=torch.float32
+no_shape_for_none: Without any window the shape is (0,); it should be (0, length).
+    .reshape(shape) ->
+"""
