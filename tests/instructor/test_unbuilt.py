@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from ..support import ROOT
+from ..support import ROOT, cli
 from .runs import CH1, CH2, put, run_here
 
 pytestmark = pytest.mark.slow
@@ -40,14 +40,17 @@ def edit(built):
 
 
 def refusals(built) -> set[str]:
-    """Return why grading, the kit and a package are refused; nothing may be written."""
+    """Return why grading, the kit and a package are refused; nothing may be written.
+
+    Each command has a process of its own, because Python does not import a changed file again.
+    """
     out = built / "out"
     commands = (
         ("grade", built / "in", "--out", out, "--isolation", "none"),
         ("bundle", "--out", out),
         ("channel", "gradescope", "--chapter", CH1, "--out", out),
     )
-    done = [run_here(*words, cwd=built / "course") for words in commands]
+    done = [cli(*words, cwd=built / "course") for words in commands]
     assert [one.returncode for one in done] == [2, 2, 2], [one.stderr for one in done]
     assert not out.exists()
     return {one.stderr for one in done}

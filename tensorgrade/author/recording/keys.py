@@ -5,7 +5,7 @@ rounded, because processors differ in the last digit of a random number.
 """
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -33,27 +33,29 @@ DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
 def key_of(recording: Recording) -> str:
     """Return the key of a recording. Raises CourseError if a file cannot be read."""
     seen = blake2b(f"{RECORDING} {torch.__version__}".encode(), digest_size=12)
-    for text in texts_of(recording):
+    pairs = pairs_path(recording.project, recording.exercise)
+    stored = [pairs.read_bytes().hex()] if not recording.hidden and pairs.exists() else []
+    for text in (*texts_of(recording), *stored):
         seen.update(f"{len(text)} {text}".encode())
     for case in recording.cases:
         seen.update(packed(case))
     return seen.hexdigest()
 
 
-def texts_of(recording: Recording) -> Iterator[str]:
-    """Yield the texts that decide what a recording's versions are and how results are stored."""
+@lru_cache(maxsize=256)  # of the files before a recording runs: authors save others meanwhile
+def texts_of(recording: Recording) -> tuple[str, ...]:
+    """Return the texts that decide what a recording's versions are and how results are stored."""
     project, chapter, name = recording.project, recording.chapter, recording.exercise
-    yield code_in(project.solution(chapter))
-    yield repr([(one.name, one.edits) for one in recording.mistakes.values()])
-    yield repr(bugs_of(project, chapter, name))
-    for path in sorted((project.exercises / "given" / chapter).glob("*.py")):
-        yield f"{path.name} {code_in(path)}"
-    if any(case.signature in recording.own for case in recording.cases):
-        yield code_in(project.graders / FILE)
-    yield repr(sorted(project.stages.items()))
-    pairs = pairs_path(project, name)
-    if not recording.hidden and pairs.exists():
-        yield pairs.read_bytes().hex()
+    given = sorted((project.exercises / "given" / chapter).glob("*.py"))
+    has_own = any(case.signature in recording.own for case in recording.cases)
+    return (
+        code_of(recording.source, project.solution(chapter)),
+        repr([(one.name, one.edits) for one in recording.mistakes.values()]),
+        repr(bugs_of(project, chapter, name)),
+        *(f"{path.name} {code_in(path)}" for path in given),
+        *([code_in(project.graders / FILE)] if has_own else []),
+        repr(sorted(project.stages.items())),
+    )
 
 
 def packed(case: Case) -> bytes:

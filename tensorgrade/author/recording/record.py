@@ -7,7 +7,7 @@ from ...exchange.references import stored_form as stored_references
 from ...exchange.stored import key_in, read_part, store
 from ...recognition.fingerprints import Fingerprint
 from ...recognition.fingerprints import stored_form as stored_fingerprints
-from .keys import key_of
+from .keys import key_of, texts_of
 from .pairs_files import pairs_path, read_pairs, write_pairs
 from .references import Recording, Rows, pairs_of, tell_apart
 
@@ -34,6 +34,7 @@ def record(recording: Recording, pairs: bool) -> list[str]:
     pairs: make pairs of mistakes even if they are many.
     """
     try:
+        texts_of(recording)  # before it runs
         rows = recording.rows(recording.singles)
         prints, has_all = tell_apart(recording, rows), True
         if not recording.hidden:  # grading makes the pair that it needs
