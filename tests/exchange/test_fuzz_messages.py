@@ -26,7 +26,6 @@ from tensorgrade.exchange.observation import (
 from tensorgrade.exchange.text import LONGEST_TEXT, printable
 from tensorgrade.exchange.values import plain, shown, sized
 from tensorgrade.judging.value_comparison import ValueJudge, side_by_side
-from tensorgrade.runner.edits import Idea
 from tensorgrade.runner.values import DEEPEST, MOST_PARTS, MOST_TENSORS, MOST_TEXT
 from tensorgrade.runner.wire import BadMessage, pack, receive, unpack
 
@@ -172,10 +171,9 @@ def test_any_bytes(message):
 
 ERROR = st.fixed_dictionaries(dict.fromkeys(["type", "text", "line", "source", "function"], JSON))
 PROBLEMS = st.fixed_dictionaries({"names": st.lists(JSON, max_size=3), "error": ERROR})
-TRIED = {"line": st.just(1), "idea": st.sampled_from([*Idea]) | WORDS, "code": WORDS}
-TRIED |= {"text": WORDS, "facts": JSON, "error": JSON}
+TRIED = {"line": st.just(1), "text": WORDS, "facts": JSON, "error": JSON}
 TRIED |= {"values": st.dictionaries(WORDS, st.fixed_dictionaries({"json": TREES}), max_size=3)}
-A_TRY = {"line": 1, "idea": "name", "code": "", "text": "", "facts": {}, "error": None}
+A_TRY = {"line": 1, "text": "", "facts": {}, "error": None}
 NULL = [A_TRY | {"values": {"a": {"json": {"tuple": None}}}}]
 
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tensorgrade.judging.divergence import Divergence
 
 from tensorgrade.attempts.public_side import read_trace
 from tensorgrade.attempts.results import CheckResult, Rule
 from tensorgrade.exchange.observation import Observation
 from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
-from tensorgrade.messages.message import Plain, Sentences
+from tensorgrade.judging.where import Where
+from tensorgrade.messages.message import Plain
 from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.runner.tracing import Recorder
 from tensorgrade.views.note import Note
@@ -101,10 +101,9 @@ def values(actual, expected) -> dict:
 
 
 def test_a_plain_fault_has_its_own_line_and_no_other_place():
-    said = Sentences((Plain("your values become wrong on line 7"),))
     faulty = replace(
         finding_of(**values(torch.ones(2), torch.zeros(2))),
-        find_divergence=lambda: Divergence(7, said=said),
+        find_where=lambda: Where(7, "Your values become wrong on line 7."),
         fact=Plain("the `return` on line 9 is inside a loop"),
         fact_line=9,
         line=5,

@@ -134,7 +134,7 @@ TOLD = {
         "keys_for_queries": ([(COPY.format("query"), "v1.W_query.copy_(v2.W_key.weight.T)")],
             {"says": "`W_query` of `v1`", "unsays": "other weights"}),
         "keys_for_values": ([(COPY.format("value"), "v1.W_value.copy_(v2.W_key.weight.T)")],
-            {"says": "`W_key` & should be"}),
+            {"says": "`W_value`"}),
         "values_negated": ([(COPY.format("value"), "v1.W_value.copy_(-v2.W_value.weight.T)")],
             {"says": "`W_value`", "unsays": "should be", "names": []}),
     },

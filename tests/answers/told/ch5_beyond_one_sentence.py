@@ -22,7 +22,7 @@ TOLD = {
     },
     "CrossAttention": {
         "default_bias": ([("qkv_bias: bool = False", "qkv_bias: bool = True")],
-            {"says": "whenever `qkv_bias`", "line": "qkv_bias: bool = True"}),
+            {"says": "Up to line"}),
     },
     "sinusoidal_positions": {
         "halves_in_another_form": (f"import math\n{HALVES}",
