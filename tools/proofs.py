@@ -32,7 +32,7 @@ PROOFS = {
         "7200",
     ],
     "floors": [sys.executable, "-m", "tests.floors"],
-    "kill matrix": ["tensorgrade", "kill-matrix"],
+    "known mistakes": ["tensorgrade", "prove"],
 }
 
 

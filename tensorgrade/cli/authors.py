@@ -127,38 +127,16 @@ def print_errors(errors: list[str]) -> None:
         raise typer.Exit(1)
 
 
-@app.command("kill-matrix", rich_help_panel=AUTHORS)
-def kill_matrix() -> None:
-    """Test solutions and known mistakes against the checks; list the gaps."""
-    from ..author.proofs.kill_matrix import kill_matrix as matrices_of
-    from ..author.proofs.kill_matrix import totals, unproved
-    from ..author.proofs.release import unproved_release
+@app.command("prove", rich_help_panel=AUTHORS)
+def prove() -> None:
+    """Try the solutions and every known mistake against the checks; list the gaps."""
+    from ..author.proofs.proving import prove as proof_of
     from ..project import find_project
 
-    project = find_project()
-    matrices = matrices_of(project)
-    typer.echo(totals(matrices))
-    print_errors(unproved(matrices) + unproved_release(project))
-    typer.echo("The solutions pass. Every mistake is detected.")
-
-
-@app.command(rich_help_panel=AUTHORS)
-def figures(
-    prices: Annotated[
-        bool, typer.Option("--prices", help="Only print the deduction for each mistake.")
-    ] = False,
-) -> None:
-    """Count the known mistakes that are caught and named."""
-    from ..author.proofs.figures import measure, price_table, report
-    from ..author.proofs.figures import prices as measured_prices
-    from ..project import find_project
-
-    project = find_project()
-    if prices:
-        typer.echo(price_table(measured_prices(project)))
-        return
-    right_answers = project.root / "tests" / "answers" / "right_answers"
-    typer.echo(report(measure(project, right_answers)))
+    report, gaps = proof_of(find_project())
+    typer.echo("\n".join(report))
+    print_errors(gaps)
+    typer.echo("The solutions pass. Every mistake is noticed.")
 
 
 @app.command(rich_help_panel=AUTHORS)

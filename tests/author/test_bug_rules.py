@@ -7,7 +7,7 @@ import pytest
 
 from tensorgrade.attempts.points import repaired
 from tensorgrade.attempts.results import CheckResult
-from tensorgrade.author.proofs import release
+from tensorgrade.author.proofs import proving
 from tensorgrade.exchange.observation import Outcome
 from tensorgrade.project import Project
 
@@ -20,14 +20,14 @@ def test_a_build_finds_what_is_no_bug_and_no_repair(tmp_path, monkeypatch):
     root = with_a_bug(tmp_path / "small")
     build(root)
     course = Project(root)
-    assert list(release.unproved_bugs(course)) == []
+    assert list(proving.unproved_bugs(course)) == []
     with monkeypatch.context() as patch:
-        patch.setattr(release, "rewritten", lambda right, exercise: right)
-        said = list(release.unproved_bugs(course))
+        patch.setattr(proving, "rewritten", lambda right, exercise: right)
+        said = list(proving.unproved_bugs(course))
     assert len(said) == 2 and all("rewritten, is passed with 4 points" in one for one in said)
     right = "import torch\n" + ANSWER.replace("(entries, factors)", "(factors, entries)")
-    monkeypatch.setattr(release, "given_code", lambda *names: right)
-    said = list(release.unproved_bugs(course))
+    monkeypatch.setattr(proving, "given_code", lambda *names: right)
+    said = list(proving.unproved_bugs(course))
     assert len(said) == 2 and all("as it is given, is not_attempted with 1" in one for one in said)
 
 

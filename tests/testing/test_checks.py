@@ -6,7 +6,7 @@ import pytest
 
 from tensorgrade.attempts.checking import checked
 from tensorgrade.attempts.results import state_of
-from tensorgrade.author.proofs.made_attempts import MadeAttempts
+from tensorgrade.author.proofs.proving import MadeAttempts
 from tensorgrade.course import Call, Check
 from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
 from tensorgrade.messages.message import Plain, render
@@ -17,7 +17,9 @@ CH1, NAME = "ch1_simplified_attention", "softmax"
 
 
 def test_whatever_a_check_raises_is_a_result(project):
-    attempt = MadeAttempts(project, project.exercises).right(CH1)
+    attempt = MadeAttempts(project, project.exercises).attempt(
+        CH1, project.solution(CH1).read_text("utf-8")
+    )
     attempt.run([NAME])
     part = attempt.exercises[NAME]
     for error, said in (

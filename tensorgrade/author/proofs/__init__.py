@@ -1,1 +1,1 @@
-"""Prove that a course is correct: checks of files, kill matrix, figures, synthetic learners."""
+"""Prove that a course is correct: errors in its files, known mistakes, synthetic learners."""
