@@ -49,7 +49,7 @@ def where(part: ExerciseAttempt, raised: bool) -> Where | None:
             continue
         line = next(iter(compared.trace.raised), error.line) if error else None
         found = where_wrong(compared, line, part.attempt.place)
-        if found.line == 0 or part.is_own_line(found.line):
+        if found and (found.line == 0 or part.is_own_line(found.line)):
             return found
     return None
 

@@ -24,6 +24,7 @@ MOVES = RESHAPES | {
     *("T", "mT", "t", "transpose", "permute", "swapaxes", "swapdims", "movedim", "moveaxis"),
     *("__getitem__", "split", "chunk", "unbind", "unsqueeze", "squeeze", "expand", "contiguous"),
 }
+FILLS = {"zeros", "ones", "full", "empty", "zero", "fill"}
 COPIES = {"cat", "concat", "stack", "hstack", "vstack", "repeat", "tile", "repeat_interleave"}
 
 
@@ -48,6 +49,7 @@ class RightValues:
         values = [stage.value for stage in trace.stages if stage.value is not None]
         self.shapes = {value.squeeze().shape for value in values}
         self.overflows = any(map(overflows, values))
+        self.even = {(one.shape, float(one.flatten()[0])) for one in values if is_even(one)}
         for stage in trace.stages:
             if stage.value is not None and tells(stage.value):
                 value = normal(stage.value)
@@ -105,7 +107,7 @@ class Compared:
         right = self.right
         if stage.value is not None and overflows(stage.value) and not right.overflows:
             return False
-        if stage.value is None or not (tells(stage.value) or self.is_reduced(stage)):
+        if stage.value is None or not (tells(stage.value) or self.is_levelled(stage)):
             return None
         value = normal(stage.value)
         if right.names(value) is not None:
@@ -117,11 +119,16 @@ class Compared:
             return stage.operation not in RESHAPES or value.shape not in right.by_shape
         return right.has_slice(value)
 
-    def is_reduced(self, stage: Stage) -> bool:
-        """Return True if a value is one number that was computed from different ones."""
-        inputs = (self.stages[at].value for at in stage.inputs)
-        is_one = stage.value is not None and stage.value.numel() == 1
-        return is_one and any(one is not None and tells(one) for one in inputs)
+    def is_levelled(self, stage: Stage) -> bool:
+        """Return True if different numbers became equal ones, as right answers never do it."""
+        value = stage.value
+        if value is None or not is_even(value) or not value.is_floating_point():
+            return False
+        inputs = [one for at in stage.inputs if (one := self.stages[at].value) is not None]
+        made = any(tells(one) and value.numel() in (1, one.numel()) for one in inputs)
+        is_filled = stage.operation.removesuffix("_like").rstrip("_") in FILLS
+        is_right = (value.shape, float(value.flatten()[0])) in self.right.even
+        return made and not is_filled and not is_right
 
     def first_wrong(self, places: Iterable[int]) -> int | None:
         """Return the first wrong value on the paths to these places, or None.
@@ -186,8 +193,10 @@ class Compared:
                 yield names[0], stage.line
 
 
-def where_wrong(compared: Compared, error_line: int | None, place: Callable[[int], str]) -> Where:
-    """Return where an answer goes wrong on a case; the line is 0 if that is not known.
+def where_wrong(
+    compared: Compared, error_line: int | None, place: Callable[[int], str]
+) -> Where | None:
+    """Return where an answer goes wrong on a case; None if that is not known.
 
     error_line: of the error that ended the case, if one did. place: what the learner calls a line.
     """
@@ -195,14 +204,15 @@ def where_wrong(compared: Compared, error_line: int | None, place: Callable[[int
     if error_line:
         cause = compared.first_misfit(compared.trace.failed)
         if cause is None or stages[cause].line == error_line:
-            return Where(error_line, said_before(compared, len(stages), place), raised=True)
+            return Where(error_line, raised=True)
         return Where(stages[cause].line, said(compared, cause, place))
     roots = compared.wrong_results()
     if (lost := compared.first_wrong(roots)) is not None:
         return Where(stages[lost].line, said(compared, lost, place))
     # The values are right. If the result is not, something is missing before it is returned.
-    missing = roots or (compared.asked and not compared.trace.returned)
-    return Where(compared.trace.last if missing else 0, said_before(compared, len(stages), place))
+    if not (roots or (compared.asked and not compared.trace.returned)):
+        return None
+    return Where(compared.trace.last, said_before(compared, len(stages), place))
 
 
 def said(compared: Compared, at: int, place: Callable[[int], str]) -> str:
@@ -231,6 +241,11 @@ def tells(value: torch.Tensor) -> bool:
 def overflows(value: torch.Tensor) -> bool:
     """Return True if a value holds NaN or plus infinity."""
     return bool((value.isnan() | (value == torch.inf)).any())
+
+
+def is_even(value: torch.Tensor) -> bool:
+    """Return True if a value holds one number, once or several times."""
+    return value.numel() > 0 and not tells(value)
 
 
 def normal(value: torch.Tensor) -> torch.Tensor:
