@@ -339,7 +339,11 @@ def chapter_from(data: dict) -> Chapter:
 def exercise_from(data: dict) -> Exercise:
     """Return one exercise of `course.json`."""
     checks = tuple(
-        Check(c["points"], c["says"], tuple(Call(*call) for call in c["calls"]))
+        Check(
+            c["points"],
+            c["says"],
+            tuple(Call(name, tuple(of), named) for name, of, named in c["calls"]),
+        )
         for c in data["checks"]
     )
     return Exercise(**data | {"hints": tuple(data["hints"]), "checks": checks})

@@ -63,6 +63,7 @@ def edits_of_mistakes(project: Project) -> set[str]:
     """Return the code of known mistakes, if it is more than a name or a number."""
     made = (new for one in every_mistake(project) for _, new in one.edits)
     lines = (line.strip() for new in made for line in new.splitlines())
+    lines = (line for line in lines if not line.endswith("("))  # the next line tells
     return {line for line in lines if len(line) > 30 and any(sign in line for sign in ".=@")}
 
 

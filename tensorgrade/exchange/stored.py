@@ -16,10 +16,9 @@ from safetensors.torch import load, save
 
 from ..course import CourseError
 from ..folders import write_file
+from .stored_key import NO_SUM, SUFFIX, checksum, key_in
 
-SUFFIX = ".safetensors"
 PART = "part|"  # prefix for the names of parts
-NO_SUM = "00000000"  # in place of the checksum while it is computed
 DAMAGES = (SafetensorError, zlib.error, ValueError, KeyError, TypeError)
 
 
@@ -40,23 +39,6 @@ def store(path: Path, key: str, parts: Mapping[str, Any], tensors: dict[str, tor
     """Write a file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, stored_bytes(key, parts, tensors))
-
-
-def key_in(path: Path) -> str:
-    """Return a file's key, or "" if the file is missing or damaged."""
-    try:
-        content = path.read_bytes()
-        header = content[8 : 8 + int.from_bytes(content[:8], "little")]
-        key, found = json.loads(header)["__metadata__"]["key"].split()
-    except (OSError, *DAMAGES):
-        return ""
-    is_whole = checksum(content.replace(found.encode(), NO_SUM.encode(), 1)) == found
-    return key if is_whole else ""
-
-
-def checksum(content: bytes) -> str:
-    """Return a checksum in 8 characters."""
-    return f"{zlib.crc32(content):08x}"
 
 
 def read_tensors(path: Path) -> dict[str, torch.Tensor]:

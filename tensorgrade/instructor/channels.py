@@ -13,7 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ..course import Chapter, Course, CourseError
-from ..exchange.stored import SUFFIX, refuse_missing, stored_path, without_part
+from ..exchange.stored import refuse_missing, stored_path, without_part
+from ..exchange.stored_key import SUFFIX
 from ..folders import ENGINE, engine_files
 from ..project import Project
 from .dependencies import graders_files

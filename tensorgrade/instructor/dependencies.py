@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from ..exchange.stored import SUFFIX, key_in
+from ..exchange.stored_key import SUFFIX, key_in
 from ..folders import JUDGED_WITH, digest_of_files, engine_files
 
 ABOUT_EXERCISES = ("points", "off")  # settings with names of exercises

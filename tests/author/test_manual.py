@@ -17,7 +17,7 @@ def test_every_name_for_authors_is_in_an_example_or_a_reference_page():
     pages = (*(ROOT / "docs" / "how-to").glob("*.md"), ROOT / "docs" / "tutorial" / "author.md")
     manual = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     blocks = re.findall(r"^```python.*?\n(.*?)^```$", manual, re.MULTILINE | re.DOTALL)
-    used = set(re.findall(r"\b(\w+)\(", "\n".join(blocks)))
+    used = set(re.findall(r"\b(\w+)[.(]", "\n".join(blocks)))
     assert set(tensorgrade.author.__all__) - used == set()
     page = (REFERENCE / "checks.md").read_text(encoding="utf-8")
     assert {name for name in SIGNATURES if f"| `{name}` |" not in page} == set()

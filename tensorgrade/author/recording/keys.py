@@ -15,7 +15,7 @@ import torch
 from ...course import CourseError
 from ...exchange.cases import Case
 from ...exchange.references import case_to_json
-from ...exchange.stored import key_in
+from ...exchange.stored_key import key_in
 from ...grader_files import parsed, text_in
 from ...judging.course_checks import FILE
 from ...project import Project

@@ -4,7 +4,8 @@ from contextlib import suppress
 
 from ...course import CourseError
 from ...exchange.references import stored_form as stored_references
-from ...exchange.stored import key_in, read_part, store
+from ...exchange.stored import read_part, store
+from ...exchange.stored_key import key_in
 from ...recognition.fingerprints import Fingerprint
 from ...recognition.fingerprints import stored_form as stored_fingerprints
 from .keys import key_of, texts_of
