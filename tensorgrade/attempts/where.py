@@ -136,8 +136,8 @@ def solution_with(part: ExerciseAttempt, names: tuple[str, ...], public: Referen
     entries = [one for one in public.traced_cases if one[0].exercise == part.name]
     observed = pairs.lab.run(program, [case for case, _ in entries])
     pairs.lab.end(program)
-    before, text = pairs.sources[part.name].text.splitlines(), SubmittedText(program.text.text)
-    matcher = difflib.SequenceMatcher(None, before, text.lines, autojunk=False)
+    before, text = map(SubmittedText, (pairs.sources[part.name].text, program.text.text))
+    matcher = difflib.SequenceMatcher(None, before.lines, text.lines, autojunk=False)
     # If lines are missing, the line that follows counts.
     edited = frozenset(
         line

@@ -178,9 +178,10 @@ class Compared:
         return next((at for at in own if is_among(self.stages[at].value, values)), None)
 
     def is_misfit(self, at: int) -> bool:
-        """Return True if no right value has the shape of a value; sizes of 1 do not count."""
+        """Return True if no right value has the shape of a wrong one; sizes of 1 do not count."""
         value = self.stages[at].value
-        return value is not None and value.squeeze().shape not in self.right.shapes
+        is_wrong = self.known[at] is False and value is not None
+        return is_wrong and value is not None and value.squeeze().shape not in self.right.shapes
 
     def reached(self, before: int) -> Iterator[tuple[str, int]]:
         """Yield the names of right values that the answer computes before a place, with lines."""

@@ -16,7 +16,7 @@ SHIFT = f"graders/{CHAPTER}/Shift.py"
 # By file: what is written there, what it becomes, and what is said; `*` stands for the file.
 SLIPS = {
     GRADER: [
-        ("x * factor -> x + f", "x * factro -> x + f", "*:26: scaled_factor_added in scaled: "),
+        ("x * factor -> x + f", "x * factro -> x + f", "*:18: scaled_factor_added in scaled: "),
         ("def cases(", "def casees(", "*: there is no cases(pick), but casees"),
         ("    shapes = pick(", "    shapes = pikc(", "*:8: NameError: name 'pikc'"),
         (
@@ -38,7 +38,7 @@ SLIPS = {
         (
             "scaled_factor_ignored:",
             "scaled_factor_added:",
-            "*:28: another mistake is named scaled_factor_added, in ",
+            "*:20: another mistake is named scaled_factor_added, in ",
         ),
         ("from tensorgrade.author import", "from tensorgrade.author improt", "*:3: invalid syntax"),
         ("normal\n", "nromal\n", "*:3: ImportError: cannot import name 'nromal'"),
@@ -59,17 +59,17 @@ SLIPS = {
         ("x * factor -> x + f", "t -> f", "'t' is there 2 times, between ### BEGIN"),
         ("    return [case", "    [case", "*: TypeError: 'NoneType' object is not iterable"),
         ("factor=3.0)", "factor=3.0), signatur='values'", "*: TypeError: Case.__init__() got"),
-        ("_ignored: The factor", "_ignored The factor", "*:28: a mistake starts with `name: me"),
+        ("_ignored: The factor", "_ignored The factor", "*:20: a mistake starts with `name: me"),
         (
             " The factor that is passed in is ignored.",
             "",
-            "*:28: scaled_factor_ignored: its mes",
+            "*:20: scaled_factor_ignored: its mes",
         ),
         ("The factor that", "All of it. " * 30, "_ignored: its message has"),
-        ("    x * factor -> x * 2.0\n", "", "*:28: scaled_factor_ignored has no edit; write an"),
-        ("x * factor -> x * 2.0", "x * factor = x * 2.0", "*:29: write an edit as `old -> new`"),
-        ("x * factor -> x * 2.0", "+ x * 2.0", "*:29: write an edit as `old -> new`"),
-        ("-> x * 2.0", "-> x * 2.0\n  It ends here.", "*:30: write an edit as `old -> new`"),
+        ("    x * factor -> x * 2.0\n", "", "*:20: scaled_factor_ignored has no edit; write an"),
+        ("x * factor -> x * 2.0", "x * factor = x * 2.0", "*:21: write an edit as `old -> new`"),
+        ("x * factor -> x * 2.0", "+ x * 2.0", "*:21: write an edit as `old -> new`"),
+        ("-> x * 2.0", "-> x * 2.0\n  It ends here.", "*:22: write an edit as `old -> new`"),
     ],
     LESSON: [
         ("# %% [markdown]\n# ## ", "# %% [markdown] Both ways\n# ## ", "text after `# %%` is lost"),

@@ -116,7 +116,7 @@ WRONG = [
         LATENT,
         [("keys = self.W_key_up", "k = self.W_value_up"), ("keys", "k")],
         "",
-        "Up to line",
+        "compare queries with values",
     ),
 ]
 

@@ -159,7 +159,6 @@ def test_a_child_that_the_machine_killed_costs_nothing(tmp_path):
 
 
 @pytest.mark.slow
-@ended_by("Simple rules in place of searches")
 def test_dead_lines_excuse_nothing(judge):
     """A wrong earlier exercise excuses only what uses its result."""
     text = attack("dead_lines")

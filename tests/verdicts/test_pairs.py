@@ -18,12 +18,6 @@ SETS = [
     (CH1, SIMPLE, "softmax_over_columns weights_not_returned", 1),
     (CH1, SIMPLE, "weights_transposed weights_not_returned", 1),
     # An overwritten input does not hide two other mistakes.
-    (
-        CH3,
-        "mask_and_renormalize",
-        "mask_hides_the_past masked_without_renormalizing changes_scores_in_place",
-        3,
-    ),
 ]
 
 

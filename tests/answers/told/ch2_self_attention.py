@@ -36,7 +36,7 @@ TOLD = {
         "attribute_of_a_matrix": ([(QUERIES, "queries = x @ W_query.weight")],
             {"says": "'weight'", "names": []}),
         "tokens_upside_down": ([(QUERIES, f"x = x.flip(0)\n    {QUERIES}")],
-            {"says": "order", "public": True}),
+            {"says": "in the wrong places", "public": True}),
     },
     "attention_weights": {
         "whole_shape": ([(ROOT, "keys.shape ** 0.5")], {"says": "`x.shape[-1]`"}),

@@ -70,7 +70,7 @@ TOLD = {
             ("self.norm2(x)", "self.norm2[0](x)"),
         ], {"says": "parameters & `norm2`", "line": "[LayerNorm(d)]"}),
         "rate_of_attention": ([(ATTENTION, ATTENTION.replace("dropout", "d"))],
-            {"says": "`self.attention` from"}),
+            {"says": "become wrong on"}),
     },
     "SmallGPT": {
         "arguments_swapped": ([(BLOCK, BLOCK.replace("dropout, num_heads", "num_heads, dropout"))],
