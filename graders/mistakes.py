@@ -71,8 +71,8 @@ softmax_over_columns 40%: The softmax runs over the wrong axis: columns sum to 1
     , dim=-1) -> , dim=-2)
 log_softmax_for_softmax: log_softmax gives the logarithms of the weights. Use softmax itself.
     torch.softmax( -> torch.log_softmax(
-exponentials_for_softmax: The exponentials of the scores are used as weights without dividing them by
-  their sum, so nothing is normalised.
+exponentials_for_softmax: The exponentials of the scores are used as weights without dividing them
+  by their sum, so nothing is normalised.
     torch.softmax(attn_scores / d_k**0.5, dim=-1) -> torch.exp(attn_scores / d_k**0.5)
     or
     torch.softmax(masked_scores / d_k**0.5, dim=-1) -> torch.exp(masked_scores / d_k**0.5)

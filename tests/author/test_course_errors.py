@@ -34,7 +34,7 @@ SLIPS = {
         ('agrees("values")', "agrees({1})", "*:13: 'Every entry is multiplied.' has an argument"),
         ("check(1,", "check(-1,", "*:14: a check is worth -1 points"),
         ("check(4,", "check('4',", "*:13: a check is worth '4' points"),
-        ("CHECKS = [", "CHEKCS = [", "*: write CHECKS = [check(…), …]"),
+        ("CHECKS = [", "CHECKZ = [", "*: write CHECKS = [check(…), …]"),
         (
             "scaled_factor_ignored:",
             "scaled_factor_added:",
