@@ -264,7 +264,9 @@ def line_making(
         return None
     place = part.attempt.place(line)
     if shape is None:
-        return Where(line, f"{place.capitalize()} makes `{owner}`.")
+        return Where(
+            line, f"{place.capitalize()} makes `{owner}`, whose weights are not the expected ones."
+        )
     right = tuple(seen.case.tensors[seen.case.weights[parameter]].shape)
     # A name deeper inside belongs to a class that may not be the learner's.
     deep = sum(not word.isdigit() for word in inner.split(".")) > 1

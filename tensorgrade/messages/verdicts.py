@@ -55,7 +55,7 @@ class OnHiddenInputs(Message):
 
     def wording(self) -> str:
         title = braced(self.title.rstrip("."))
-        return f"the public checks pass, but with hidden inputs this one fails: {title}"
+        return f"the public checks pass, but with hidden inputs a check fails: “{title}”"
 
 
 @dataclass(frozen=True)
