@@ -1,6 +1,5 @@
 """Read a chapter's literate source cell by cell: lesson text, exercises and hints."""
 
-import ast
 import re
 from collections.abc import Collection
 from copy import deepcopy
@@ -14,13 +13,9 @@ import jupytext
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from ...attempts.given_code import MOST_CHANGED
 from ...course import CourseError
-from ...course_sources import EXERCISE
-from ...project import Project
-from ...runner.facts import changes
 from ...views.formulas import in_plain_text
-from ..reaching import bound_by, reached
+from .bugs import BUG, with_bug
 
 HINT = re.compile(r"^\s*\d+\.\s+", re.MULTILINE)
 MARKER = re.compile(r"^# ?%%")
@@ -28,10 +23,7 @@ REGION = re.compile(
     r"^([ \t]*)### BEGIN SOLUTION.*?### END SOLUTION[ \t]*$", re.DOTALL | re.MULTILINE
 )
 STUB = r"\1raise NotImplementedError"
-# A line of a solution, and the wrong line that learners get in its place.
-BUG = re.compile(r"^([ \t]*)(.*?)[ \t]*### BUG: (.*)$", re.MULTILINE)
 MARKS = re.compile(r"^[ \t]*### (BEGIN|END) SOLUTION[ \t]*\n", re.MULTILINE)
-LONGEST = MOST_CHANGED * 2 // 3  # for the shortest repair, so that longer ones are allowed too
 
 
 @dataclass(frozen=True)
@@ -111,41 +103,6 @@ def notebook_of(text: str) -> NotebookNode:
             cell.metadata["given"] = MARKS.sub("", with_bug(cell.source) + "\n").rstrip("\n")
             cell.source = BUG.sub(r"\1\2", cell.source)
     return notebook
-
-
-def with_bug(source: str) -> str:
-    """Return the source with every line that is marked as a bug replaced by the wrong line.
-
-    >>> with_bug("    return x + y  ### BUG: return x - y")
-    '    return x - y'
-    """
-    return BUG.sub(r"\1\3", source)
-
-
-def bugs_of(project: Project, chapter: str, exercise: str) -> dict[str, str]:
-    """Return the given code of a find-the-bug exercise, by its name; {} for other exercises."""
-    is_bug = project.course.chapter(chapter).exercise(exercise).like
-    return {exercise: given_code(project.solution(chapter), exercise)} if is_bug else {}
-
-
-def given_code(path: Path, exercise: str) -> str:
-    """Return the code of a find-the-bug exercise, and the code that it needs, without comments.
-
-    path: the lesson. Raise CourseError if it needs another exercise, or if even the shortest repair
-    is a rewrite.
-    """
-    right = path.read_text(encoding="utf-8")
-    needed = reached(ast.parse(with_bug(right)), [exercise])
-    others = set().union(*map(bound_by, needed)) & set(EXERCISE.findall(right)) - {exercise}
-    if others:
-        raise CourseError(f"{path}: {exercise} is given with a bug, and calls {min(others)}")
-    text = "\n".join(map(ast.unparse, needed))
-    if (least := changes(right, {exercise: text})[exercise]) > LONGEST:
-        raise CourseError(
-            f"{path}: fixing {exercise} changes {least} parts of the syntax tree; "
-            f"at most {LONGEST} are allowed"
-        )
-    return text
 
 
 def check_markers(path: Path, text: str, cells: list[NotebookNode]) -> None:

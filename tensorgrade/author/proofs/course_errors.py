@@ -29,8 +29,9 @@ from ...project import Project
 from ...recognition.edits import EditError, make
 from ...recognition.signatures import signature_of
 from ...views.formulas import unknown_commands
+from ..building.bugs import given_code
 from ..building.derive import chapters_with, with_hints
-from ..building.script import REGION, Script, given_code, read_script
+from ..building.script import REGION, Script, read_script
 from ..mistakes import Mistake, every_mistake, fitting, known, own_mistakes, shared_mistakes
 from ..reaching import bound_by, reached
 from ..recording.casebook import recorded_cases

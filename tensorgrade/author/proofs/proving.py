@@ -32,8 +32,8 @@ from ...project import Project
 from ...recognition.edits import make, place_of
 from ...sandbox.processes import ENVIRONMENT
 from ...views.words import plural
+from ..building.bugs import given_code
 from ..building.building import without_pairs
-from ..building.script import given_code
 from ..mistakes import Mistake, shared_mistakes, told_apart
 
 NO_COMPILER = "TORCHDYNAMO_DISABLE"

@@ -20,7 +20,7 @@ from ...grader_files import parsed, text_in
 from ...judging.course_checks import FILE
 from ...project import Project
 from ...runner.wire import pack
-from ..building.script import bugs_of
+from ..building.bugs import bugs_of
 from .pairs_files import pairs_path
 from .references import Recording, recordings_of
 

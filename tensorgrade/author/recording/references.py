@@ -24,7 +24,7 @@ from ...recognition.imprints import Imprint
 from ...recognition.signatures import UNSEEN, Signature, imprint
 from ...runner.serve import seconds
 from ...sources.program import Program, Source
-from ..building.script import bugs_of
+from ..building.bugs import bugs_of
 from ..mistakes import known
 from .casebook import recorded_cases
 

@@ -3,6 +3,14 @@
 PLACES = "torch.arange(ids.shape[1], device=ids.device)"
 
 RIGHT = {
+    "LayerNorm": {
+        "square_of_the_mean_subtracted": [
+            (
+                "x.var(dim=-1, keepdim=True, unbiased=False)",
+                "(x * x).mean(dim=-1, keepdim=True) - mean * mean",
+            )
+        ],
+    },
     "TransformerBlock": {
         "functional_dropout": [
             (

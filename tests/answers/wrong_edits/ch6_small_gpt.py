@@ -18,12 +18,6 @@ WRONG = {
                 "return nn.functional.layer_norm(x, x.shape[-1:], self.scale, self.shift, self.eps)",
             )
         ],
-        "square_of_the_mean_subtracted": [
-            (
-                "x.var(dim=-1, keepdim=True, unbiased=False)",
-                "(x * x).mean(dim=-1, keepdim=True) - mean * mean",
-            )
-        ],
         "nothing_in_evaluation": [
             (
                 MEAN,
