@@ -22,7 +22,7 @@ TOLD = {
     },
     "CrossAttention": {
         "default_bias": ([("qkv_bias: bool = False", "qkv_bias: bool = True")],
-            {"says": "Up to line"}),
+            {"says": "not the right values"}),
     },
     "sinusoidal_positions": {
         "halves_in_another_form": (f"import math\n{HALVES}",
