@@ -1,8 +1,8 @@
 """What a learner reads about hidden cases: known mistakes, or the title of a failed check.
 
 Learner code sees hidden inputs, and it controls everything else that a message could repeat. If
-public cases are wrong too, their finding is told instead: they run in a process that has seen no
-hidden case, and learners see the same with `pytest exercises/`.
+public cases are wrong too, a learner reads what they show: they run in a process that has seen no
+hidden case, and `pytest exercises/` shows the same.
 """
 
 from dataclasses import replace
@@ -21,9 +21,7 @@ from .where import where_mistakes_are
 def as_told(part: ExerciseAttempt, first: CheckResult) -> Finding:
     """Return the finding that a learner reads instead of the first failed check on hidden cases."""
     names = {name: part.attempt.fingerprints.messages[name] for name in mistakes(part)}
-    if says_all(part):
-        return Finding("", Diagnosis(Kind.FACT, OnHiddenInputs(first.asks)), names)
-    public = public_checks(part)
+    public = [] if says_all(part) else public_checks(part)
     if first.about != Topic.NAMES:  # reported only if the rest is right on hidden cases
         public = [check for check in public if check.about != Topic.NAMES]
     found = first_failure(public)

@@ -29,7 +29,7 @@ def deduct_once(attempt: Attempt, results: Results) -> Results:
         states = {one: state_of(results.get(one, [])) for one in attempt.called_before(name)}
         wrong = [one for one, state in states.items() if state != State.DONE]
         part = attempt.exercises[name]
-        if not wrong or part.given_code or not is_at_a_loss(part, checks, wrong):
+        if not wrong or part.given_code or not may_be_excused(part, checks, wrong):
             continue
         part.inherited = {m for one in wrong for m in mistakes(attempt.exercises[one])}
         if never_made(part.claimed):  # only right versions show which exercise is at fault
@@ -46,10 +46,10 @@ def deduct_once(attempt: Attempt, results: Results) -> Results:
     return results
 
 
-def is_at_a_loss(part: ExerciseAttempt, checks: list[CheckResult], wrong: list[str]) -> bool:
-    """Return True if an exercise is written and wrong, perhaps only by these earlier exercises.
+def may_be_excused(part: ExerciseAttempt, checks: list[CheckResult], wrong: list[str]) -> bool:
+    """Return True if these wrong earlier exercises may be the only cause of an exercise's errors.
 
-    It looks unwritten if it calls one that is.
+    An exercise that calls an unwritten one looks unwritten itself.
     """
     state, calls = state_of(checks), part.attempt.loaded.calls.get(part.name, ())
     return state == State.WRONG or (state == State.TO_DO and not set(wrong).isdisjoint(calls))
@@ -89,7 +89,7 @@ def version_alone(text: str, name: str) -> str:
     """
     found: list[ast.stmt] = []
     needed = {name}
-    for node in reversed(ast.parse(text).body):  # a definition needs only what stands above it
+    for node in reversed(ast.parse(text).body):  # a definition needs only those above it
         if isinstance(node, ast.Import | ast.ImportFrom) or not needed.isdisjoint(defined_by(node)):
             found.insert(0, node)
             needed |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}

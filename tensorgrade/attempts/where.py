@@ -76,9 +76,14 @@ def has_size_one(case: Case) -> bool:
 
 def public_stages(part: ExerciseAttempt, public: References, most: int | None = None) -> list[Seen]:
     """Return the results of the public cases that request intermediate values, at most so many."""
-    entries = [one for one in public.traced_cases if one[0].exercise == part.name][:most]
+    entries = traced(part, public)[:most]
     observed = part.attempt.run_public([case for case, _ in entries])
     return [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
+
+
+def traced(part: ExerciseAttempt, public: References) -> list[tuple[Case, Observation]]:
+    """Return the public cases of the exercise that request intermediate values."""
+    return [one for one in public.traced_cases if one[0].exercise == part.name]
 
 
 def compare(part: ExerciseAttempt, seen: Seen, public: References) -> Compared:
@@ -134,7 +139,7 @@ def solution_with(part: ExerciseAttempt, names: tuple[str, ...], public: Referen
     if pairs is None or not all(name in pairs.sources[part.name].edits for name in names):
         return None
     program = pairs.made(part.name, names)
-    entries = [one for one in public.traced_cases if one[0].exercise == part.name][:FEW]
+    entries = traced(part, public)[:FEW]
     observed = pairs.lab.run(program, [case for case, _ in entries])
     pairs.lab.end(program)
     before, text = map(SubmittedText, (pairs.sources[part.name].text, program.text.text))

@@ -78,7 +78,9 @@ def test_a_similar_name_shows_its_code_and_is_mentioned_once(explained):
 def test_what_no_case_says_more_about_is_shown_once(explained, text, name, sentence):
     shown, _ = explained(text, name)
     assert shown.count(sentence) == 1
-    assert not any(title in shown for title in ("\nCases", "\nStages", "No known mistake"))
+    assert not any(
+        title in shown for title in ("\nCases", "\nWhere it goes wrong", "No known mistake")
+    )
 
 
 def test_checks_and_cases_show_values_and_the_rule_behind_the_points(explained, term):

@@ -149,7 +149,9 @@ def test_graders_travel_without_seed_mistakes_and_solutions_and_stay_private(tmp
     }
     read = graders_files(ROOT / "graders")
     assert names == {*read, "graders/course.json"}
-    assert not any("mistakes.py" in name or "solutions" in name or "config" in name for name in names)
+    assert not any(
+        "mistakes.py" in name or "solutions" in name or "config" in name for name in names
+    )
     assert (tmp_path / "there").stat().st_mode & 0o077 == 0
 
 
