@@ -9,12 +9,12 @@ import torch
 
 from tensorgrade import check, signature
 from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
-from tensorgrade.messages.message import Plain
 from tensorgrade.recognition import imprints
 from tensorgrade.recognition.dropout import (
     behaviour,
     chances,
     dependence,
+    difference,
     in_parts,
     is_uneven,
     looks_like,
@@ -23,7 +23,6 @@ from tensorgrade.recognition.dropout import (
     pair_of_runs,
     rate,
     same_zeros,
-    sentence,
 )
 from tensorgrade.recognition.imprints import Imprint, of_structure, of_use, weighted
 from tensorgrade.recognition.operations import PRODUCTS
@@ -75,7 +74,7 @@ def avoids_attention(exercise, group: str) -> None:
         if observed.uses(ATTENTION):
             said = "it calls torch's own attention; the exercise is to write it yourself"
             names = frozenset(name.removeprefix("call:") for name in ATTENTION)
-            told = Diagnosis(Kind.FACT, Plain(said), case=case.name, share=0.5, forbidden=names)
+            told = Diagnosis(Kind.FACT, said, case=case.name, share=0.5, forbidden=names)
             raise Wrong(told)
 
 
@@ -376,7 +375,7 @@ def drops_what_is_added(exercise, group: str) -> None:
             seen = behaviour(added["plain"], run)
             if not looks_like(seen, p, run.numel()):
                 where = "dropout must act on what each part adds, before it is added to x"
-                said = where if seen.scale is None else sentence(seen, p)
+                said = where if seen.scale is None else difference(seen, p)
                 # In each of these cases only one part adds something; the other may be dropped.
                 said = OF_ONE_PART if run.equal(added["plain"]) else said
                 exercise.wrong("fact", said, case=case, actual=run)

@@ -21,11 +21,11 @@ from ..exchange.traces import with_stages
 from ..judging.checked import CheckedExercise
 from ..judging.checks import bind_checks
 from ..judging.course_checks import CourseChecks
+from ..judging.diagnosis import Earlier
 from ..judging.learner_names import in_asked_names
 from ..judging.parameter_order import Order, in_best_order
 from ..judging.submitted_text import SubmittedText
 from ..judging.tensor_comparison import disagreement
-from ..messages.message import Message
 from ..recognition.fingerprints import Fingerprints
 from ..recognition.signatures import imprint
 from ..runner.source import Source, Unreadable
@@ -275,7 +275,7 @@ class ExerciseAttempt(CheckedExercise):
         # The earlier exercise that is the only cause of this one's errors (inherited_errors.py),
         # and the mistakes of the earlier exercises that are called.
         self.excused_by, self.inherited = "", set[str]()
-        self.noted: Message | None = None  # about an earlier exercise that is wrong
+        self.noted: Earlier | None = None  # about an earlier exercise that is wrong
         # Sources that replace wrong earlier exercises, by name (inherited_errors.py).
         self.right_versions: dict[str, str] = {}
         # Cached results of functions in this folder. Those in `results_cache` depend on the results

@@ -1,29 +1,17 @@
 """Run an exercise's checks on what was observed, and report all that a failed one found."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from ..course import Check
 from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong
-from ..messages.checks import ConstantInitialWeights, NotFixedYet, SetsASeed
-from ..messages.details import OtherCodeRuns
 from .attempt import Attempt, ExerciseAttempt
-from .details import in_place, in_text
+from .details import DETAILS, plain_fact
 from .given_code import is_as_given, is_replaced
 from .public_side import printed_lines, trace
 from .recognized import mistakes_on
 from .results import CheckResult, Results
 from .where import where
-
-# Functions that add to the diagnosis of a failed check, from the text or from other runs of public
-# cases.
-DETAILS: tuple[Callable[[ExerciseAttempt, Diagnosis], Diagnosis], ...] = (
-    in_place.add,
-    in_text.still_raises,
-    in_text.stops_gradients,
-    in_text.shows_forbidden_call,
-)
 
 
 def check_results(attempt: Attempt, *exercises: str) -> Results:
@@ -60,19 +48,23 @@ def finding_of(part: ExerciseAttempt, check: Check, error: Wrong) -> Finding:
     """Return the finding on a failed check."""
     diagnosis = error.diagnosis
     if is_as_given(part):  # the learner has not changed the given code: it is still to do
-        diagnosis = replace(diagnosis, kind=Kind.TO_DO, problem=NotFixedYet(diagnosis.problem))
+        problem = f"not fixed yet: {diagnosis.problem}"
+        diagnosis = replace(diagnosis, kind=Kind.TO_DO, problem=problem, id="not_fixed_yet")
     return finding_on(part, check.says, diagnosis)
 
 
 def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Finding:
     """Return everything to report about a failed check. asks: the check's description."""
     if is_replaced(part):
-        said = OtherCodeRuns(part.name)
+        said = (
+            f"`{part.name}` is right only with help from the rest of your file. In this exercise "
+            "it runs alone: change the given lines themselves"
+        )
         return Finding(
             asks, Diagnosis(Kind.FACT, said, diagnosis.describe_call, case=diagnosis.case)
         )
     unfinished = diagnosis.kind in (Kind.TO_DO, Kind.TIMEOUT)
-    other_weights = isinstance(diagnosis.problem, ConstantInitialWeights | SetsASeed)
+    other_weights = diagnosis.id == "wrong_start"
     hidden = part.attempt.references.hidden
     if not hidden:
         for add in DETAILS:
@@ -82,9 +74,9 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     # and other values would distract from it.
     error = diagnosis.error
     raised = bool(error and error.line)
-    fact, fact_line = None, None
+    fact, fact_line = "", None
     if not unfinished and not hidden:
-        fact, fact_line = in_text.plain_fact(part) or (None, None)
+        fact, fact_line = plain_fact(part) or ("", None)
     return Finding(
         asks,
         diagnosis,

@@ -8,9 +8,8 @@ hidden case, and `pytest exercises/` shows the same.
 from dataclasses import replace
 
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..messages.verdicts import OnHiddenInputs
 from .attempt import ExerciseAttempt, cached_for_file
-from .details.in_text import plain_fact
+from .details import plain_fact
 from .public_side import on_public_cases
 from .recognized import mistakes
 from .results import CheckResult, Topic, first_failure
@@ -26,7 +25,9 @@ def as_told(part: ExerciseAttempt, first: CheckResult) -> Finding:
         public = [check for check in public if check.about != Topic.NAMES]
     found = first_failure(public)
     if found is None or found.finding is None:
-        return Finding("", Diagnosis(Kind.FACT, OnHiddenInputs(first.asks)), names)
+        title = first.asks.rstrip(".")
+        said = f"the public checks pass, but with hidden inputs a check fails: “{title}”"
+        return Finding("", Diagnosis(Kind.FACT, said, id="on_hidden_inputs"), names)
     told = found.finding.mistakes
     return replace(found.finding, mistakes=told if told.keys() == names.keys() else names)
 

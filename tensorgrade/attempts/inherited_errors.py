@@ -9,8 +9,7 @@ what it needs; the exercise that is judged and later ones are never in it.
 import ast
 from dataclasses import replace
 
-from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..messages.verdicts import EarlierIsWrong
+from ..judging.diagnosis import Diagnosis, Earlier, Finding, Kind
 from .attempt import Attempt, ExerciseAttempt
 from .checking import check_results
 from .points import never_made, sums, with_deduction
@@ -38,7 +37,7 @@ def deduct_once(attempt: Attempt, results: Results) -> Results:
         if not right and (sources := right_versions(attempt, wrong)):
             checks, right = better_of_both(part, checks, sources)
         root = attempt.exercises[wrong[0]].excused_by or wrong[0]
-        said = EarlierIsWrong(root, states.get(root) != State.TO_DO)
+        said = Earlier(root, states.get(root) != State.TO_DO)
         part.excused_by = root if right else ""
         part.noted = said
         if right or state_of(checks) == State.WRONG:
@@ -55,7 +54,7 @@ def may_be_excused(part: ExerciseAttempt, checks: list[CheckResult], wrong: list
     return state == State.WRONG or (state == State.TO_DO and not set(wrong).isdisjoint(calls))
 
 
-def noted(check: CheckResult, said: EarlierIsWrong, right: bool) -> CheckResult:
+def noted(check: CheckResult, said: Earlier, right: bool) -> CheckResult:
     """Return a failed check with a note about the earlier exercise.
 
     It keeps all its points if the earlier exercise is the only cause.
@@ -64,8 +63,8 @@ def noted(check: CheckResult, said: EarlierIsWrong, right: bool) -> CheckResult:
         return check
     diagnosis = check.finding.diagnosis
     if right:
-        told = Diagnosis(Kind.FACT, said, diagnosis.describe_call, case=diagnosis.case)
-        finding = Finding(check.asks, told)
+        told = Diagnosis(Kind.FACT, said.said, diagnosis.describe_call, case=diagnosis.case)
+        finding = Finding(check.asks, told, blames=said.name)
         return replace(check, earned_points=check.points, rule=Rule.EARLIER, finding=finding)
     return replace(check, finding=replace(check.finding, earlier=said))
 

@@ -8,29 +8,17 @@ blame. The steps are:
     run       the cases of each exercise                         attempt.py
     check     the exercise's checks on the observed results      checking.py, judging/checks/
     score     the points that each check earns                   scoring.py, points.py
-    explain   the first explainer with an answer                 explainers/
+    explain   the first explainer with an answer                 explanation.py
 """
 
 import logging
-from collections.abc import Callable
 from dataclasses import replace
 
 from ..course import CourseError, Exercise
 from ..exchange.observation import Outcome
-from ..messages.errors import NotWritten
-from ..messages.message import parts_of, sentence
-from ..messages.verdicts import NotExplained, SeenThenWhere, WhichCounted
+from ..exchange.text import sentence
 from .attempt import Attempt, ExerciseAttempt
-from .explainers import (
-    earlier_exercise,
-    ended_early,
-    first_wrong_value,
-    known_mistake,
-    not_checked,
-    not_started,
-    right,
-)
-from .explainers.evidence import Evidence, Explanation
+from .explanation import Evidence, explain
 from .given_code import is_as_given, is_replaced
 from .hidden_side import as_told
 from .recognized import mistakes, same_answers
@@ -38,15 +26,9 @@ from .results import CheckResult, Topic, first_failure, is_wrong
 from .scoring import run_and_score
 from .verdict import Status, Verdict
 
-# Explainers in the order in which they are tried. The first answer counts; the last always has one.
-EXPLAINERS: tuple[Callable[[Evidence], Explanation | None], ...] = (
-    right.explain,
-    ended_early.explain,
-    not_checked.explain,
-    earlier_exercise.explain,
-    known_mistake.explain,
-    not_started.explain,
-    first_wrong_value.explain,
+# Explaining failed, which is a fault of the graders. The points are valid.
+NOT_EXPLAINED = (
+    "This could not be explained, which is not your fault. Your instructor can look at it."
 )
 # Wrong answers with these statuses and without a known mistake are grouped by their results.
 GROUPED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
@@ -95,15 +77,12 @@ def verdict(
     explanation = explain(evidence)
     names = [] if bare.status == Status.PASSED or part.excused_by else list(mistakes(part))
     group = "" if names or bare.status not in GROUPED else group_of(part, checks)
-    message = explanation.message
-    if note := dict(part.attempt.source.notes).get(part.name, ""):
-        message = SeenThenWhere(message, WhichCounted(note))
-    main = next(parts_of(message))
+    note = sentence(dict(part.attempt.source.notes).get(part.name, ""))
     return replace(
         bare,
         mistakes=names,
-        message=sentence(message),
-        message_id=main.id,
+        message=" ".join(filter(None, (explanation.message, note))),
+        message_id=explanation.id,
         line=explanation.line,
         group=group,
         code=part.attempt.submitted.text if group else "",
@@ -122,16 +101,10 @@ def unexplained_verdict(
         points,
         float(exercise.points),
         status_of(part, points, exercise.points),
-        message=sentence(NotExplained()),
-        message_id=NotExplained.id,
+        message=NOT_EXPLAINED,
+        message_id="not_explained",
         isolation=part.attempt.lab.isolation,
     )
-
-
-def explain(evidence: Evidence) -> Explanation:
-    """Return the answer of the first explainer that has one."""
-    answers = (explainer(evidence) for explainer in EXPLAINERS)
-    return next(answer for answer in answers if answer is not None)
 
 
 def for_learner(
@@ -157,7 +130,7 @@ def says_nothing_hidden(part: ExerciseAttempt, status: Status, check: CheckResul
 def is_plain_stub(part: ExerciseAttempt, check: CheckResult) -> bool:
     """Return True if an exercise is unwritten and has no code around the line that raises."""
     diagnosis, text = check.finding and check.finding.diagnosis, part.attempt.submitted
-    if not diagnosis or not isinstance(diagnosis.problem, NotWritten):
+    if not diagnosis or diagnosis.id != "not_written":
         return False
     line = diagnosis.error.line if diagnosis.error else None
     return not line or not (text.goes_on_below(line) or text.comes_behind_code(line))

@@ -14,7 +14,6 @@ from ..course import CourseError
 from ..exchange.references import Seen
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.learner_names import ASKS, Names
-from ..messages.details import RewrittenCode
 from ..recognition.fingerprints import returns_only_inputs
 from .attempt import Attempt, ExerciseAttempt
 from .checking import check_results
@@ -96,7 +95,14 @@ def small_repair_check(part: ExerciseAttempt, worth: float) -> CheckResult:
     if not is_rewritten(part):
         about = Topic.REPAIR_SIZE
         return CheckResult(part.name, 0.0, True, ASKS_LITTLE, earned_points=worth, about=about)
-    said = RewrittenCode(part.attempt.facts.changes.get(part.name), MOST_CHANGED)
+    changed = part.attempt.facts.changes.get(part.name)
+    said = "it is right, but it could not be compared with the given code"
+    if changed is not None:
+        said = (
+            f"it is right, but it is rewritten: {changed} names, numbers and calls differ from the "
+            f"given code, and at most {MOST_CHANGED} may. Go back to the given code and fix only "
+            "its mistake"
+        )
     finding = Finding(ASKS_LITTLE, Diagnosis(Kind.FACT, said))
     about = Topic.REPAIR_SIZE
     return CheckResult(part.name, 0.0, False, ASKS_LITTLE, finding, 0.0, about=about)

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
-from ..exchange.text import LONGEST_MESSAGE, printable, short
+from ..exchange.text import LONGEST_MESSAGE, printable, whole
 
 MOST_MISTAKES = 20
 
@@ -20,6 +20,17 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
+# Names of what rows say that were written without grading a file.
+NOTHING_SUBMITTED, NO_FILE, UNREADABLE = "nothing_submitted", "no_chapter_file", "file_unreadable"
+WORKER_ENDED, GRADING_FAILED = "worker_ended", "grading_failed"
+# Those of rows that the graders could not judge, with what they say. The next run grades them
+# again.
+GRADERS_FAILED = {
+    WORKER_ENDED: "grading this file ended the grading process itself; your instructor has to look "
+    "at it",
+    GRADING_FAILED: "grading this file failed, which is not your fault; your instructor has to "
+    "look at it",
+}
 # Statuses of exercises that could not be graded as usual, whatever the cause.
 TROUBLE = (Status.ERROR, Status.TIMEOUT, Status.KILLED)
 
@@ -50,7 +61,7 @@ class Verdict:
     message_id: str = ""
 
     def __post_init__(self) -> None:
-        self.message = short(printable(self.message, 2 * LONGEST_MESSAGE))
+        self.message = whole(printable(self.message, 2 * LONGEST_MESSAGE))
         self.code = printable(self.code, len(self.code))
         self.mistakes = self.mistakes[:MOST_MISTAKES]
 

@@ -18,7 +18,6 @@ from ..exchange.traces import read_trace
 from ..judging.submitted_text import SubmittedText
 from ..judging.where import Compared, Where, where_wrong
 from .attempt import ExerciseAttempt, cached_for_file
-from .details.in_place import lines_of_changes
 from .recognized import mistakes
 
 DEFINES = ("class ", "def ", "async ", "@")
@@ -296,3 +295,20 @@ def counted_lines(part: ExerciseAttempt) -> list[int]:
     starts = [n for n, (first, _) in enumerate(spans) if text.code(first).startswith(DEFINES)]
     spans = spans[starts[-1] :] if starts else spans
     return [line for first, last in spans for line in range(first, last + 1)]
+
+
+def lines_of_changes(seen: Observation) -> list[tuple[str, int]]:
+    """Return (name, line) of arguments that are still changed after a call, as reported.
+
+    >>> facts = {"changed_at": {"x": 3, "y": 5}, "changed": ["x"]}
+    >>> lines_of_changes(Observation(facts={"result": facts}))
+    [('x', 3)]
+    """
+    found = []
+    for facts in filter(lambda facts: isinstance(facts, dict), seen.facts.values()):
+        told, left = facts.get("changed_at"), (facts.get("changed"), facts.get("altered"))
+        stays = [name for names in left if isinstance(names, list) for name in names]
+        pairs = told.items() if isinstance(told, dict) else ()
+        known = [(name, at) for name, at in pairs if type(at) is int]
+        found += [(name, at) for name, at in known if name in stays or "changed" not in facts]
+    return found

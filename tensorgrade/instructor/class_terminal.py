@@ -10,10 +10,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from ..attempts.verdict import TROUBLE, Verdict
+from ..attempts.verdict import GRADERS_FAILED, TROUBLE, Verdict
 from ..course import Course
 from ..exchange.text import printable
-from ..messages.not_graded import GRADERS_FAILED
 from ..sources.finding import named
 from ..sources.submitted_files import SubmittedFiles
 from ..views.words import plural

@@ -21,14 +21,13 @@ from ..course import CourseError
 from ..exchange.cases import spoken
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
-from ..exchange.text import printable
+from ..exchange.text import joined, listed, printable
 from ..judging.diagnosis import Kind, Observations, PublicDiagnosis
 from ..judging.errors import close_name, raised
 from ..judging.remarks import remarks
 from ..judging.tensor_comparison import disagreement
-from ..judging.value_comparison import ValueJudge, said_in_public, side_by_side
+from ..judging.value_comparison import ValueJudge, problem_of, side_by_side
 from ..lateness import in_zone
-from ..messages.message import Clauses, Plain, listed, parts_of, render
 from ..recognition.fingerprints import Near, nearly
 from ..sources.finding import find_submissions
 from ..sources.submitted_files import SubmittedFiles
@@ -184,9 +183,9 @@ def says_no_more(explanation: Explanation) -> bool:
     if explanation.verdict.status not in (Status.ERROR, Status.NOT_ATTEMPTED):
         return False
     findings = [check.finding for check in explanation.checks]
-    problems = {found.diagnosis.problem for found in findings if found}
-    main = problems.pop() if len(problems) == 1 and all(findings) else None
-    return main is not None and next(parts_of(main)).id == explanation.verdict.message_id
+    problems = {(found.diagnosis.problem, found.diagnosis.name) for found in findings if found}
+    _, name = problems.pop() if len(problems) == 1 and all(findings) else ("", "")
+    return bool(name) and name == explanation.verdict.message_id
 
 
 def print_verdict(console: Console, explanation: Explanation) -> None:
@@ -272,7 +271,7 @@ def print_checks(console: Console, explanation: Explanation) -> None:
         console.print(Text.assemble((f"  {mark} ", style), f"{worth(check):>11}  {check.asks}"))
         if check.finding is not None and not said_above:
             diagnosis = check.finding.diagnosis
-            why = render(Clauses((diagnosis.problem, diagnosis.observations.where)))
+            why = joined(diagnosis.problem, diagnosis.observations.where)
             console.print(Padding(Text(why, "dim"), (0, 2, 0, 10)))
 
 
@@ -394,12 +393,12 @@ def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
             wrong.append(
                 PublicDiagnosis(
                     Kind(gap.kind),
-                    Plain(name),
+                    name,
                     partial(spoken, case, hidden=False),
                     actual=actual,
                     expected=tensor,
                     differs=gap.differs,
-                    observe=partial(Observations, remarks(case, actual, tensor, hidden=False)),
+                    observe=partial(Observations, remarks(case, actual, tensor)),
                 )
             )
     judge = ValueJudge(expected, observed, explanation.part.attempt.tolerances)
@@ -407,7 +406,7 @@ def differences(explanation: Explanation, seen: Seen) -> list[PublicDiagnosis]:
     return wrong + [
         PublicDiagnosis(
             Kind.VALUES,
-            said_in_public(other, Plain(f"{name}{other.place}")),
+            problem_of(other, f"{name}{other.place}"),
             partial(spoken, case, hidden=False),
             texts=side_by_side(other),
         )
@@ -427,16 +426,16 @@ def how_it_went(explanation: Explanation, seen: Seen, wrong: list[PublicDiagnosi
     if seen.observed.status != Outcome.ANSWERED:
         return seen.observed.status
     if seen.observed.error and not is_compared(seen):
-        return render(raised(seen.observed.error, explanation.part.attempt.place))
+        return raised(seen.observed.error, explanation.part.attempt.place)
     if wrong:
-        return "differs in " + ", ".join(render(diagnosis.problem) for diagnosis in wrong)
+        return "differs in " + ", ".join(diagnosis.problem for diagnosis in wrong)
     signature = seen.case.signature
     return AS_EXPECTED if signature in COMPARED else f"{JUDGED_OTHERWISE}{signature}"
 
 
 def print_difference(console: Console, wrong: PublicDiagnosis) -> None:
     """Print the call and both sides' values."""
-    remarks = [Text(f"- {render(remark)}") for remark in wrong.observations.remarks]
+    remarks = [Text(f"- {remark}") for remark in wrong.observations.remarks]
     blocks = comparison(wrong, console.width - 8, console.color_system is not None)
     for line in [Text(f"called  {wrong.called}", "dim"), *remarks, *blocks]:
         console.print(Padding(line, (0, 2, 0, 6)))

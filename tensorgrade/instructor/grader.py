@@ -13,15 +13,17 @@ from ..attempts.maker import AttemptMaker
 from ..attempts.pipeline import grade as grade_attempt
 from ..attempts.results import CheckResult
 from ..attempts.setup import Setup
-from ..attempts.verdict import Status, Verdict
-from ..course import Course, CourseError
-from ..messages.message import Message, sentence
-from ..messages.not_graded import (
-    FileUnreadable,
-    GradingFailed,
-    NoChapterFile,
-    NothingSubmitted,
+from ..attempts.verdict import (
+    GRADERS_FAILED,
+    GRADING_FAILED,
+    NO_FILE,
+    NOTHING_SUBMITTED,
+    UNREADABLE,
+    Status,
+    Verdict,
 )
+from ..course import Course, CourseError
+from ..exchange.text import sentence
 from ..sandbox.processes import NotStarted
 from ..sources.program import Source
 from ..sources.submitted_files import SubmittedFiles
@@ -191,7 +193,7 @@ def grade_with(
         logging.exception(
             "%s of %s could not be judged", submitted_files.chapter, submitted_files.student
         )
-        return set_aside(submitted_files, grader.maker.course, Status.ERROR, GradingFailed())
+        return set_aside(submitted_files, grader.maker.course, Status.ERROR, GRADING_FAILED)
     finally:
         forget()
 
@@ -221,22 +223,21 @@ trim, tune = c_function("malloc_trim"), c_function("mallopt")
 MMAP_THRESHOLD, LARGE_BLOCK = -3, 1 << 18  # for mallopt; larger than a normal result
 
 
-def why_not(submitted_files: SubmittedFiles) -> tuple[Status, Message]:
-    """Return the status of a submission without anything to grade, and the reason."""
+def why_not(submitted_files: SubmittedFiles) -> tuple[Status, str]:
+    """Return the status of a submission without anything to grade, and the reason's name."""
     if submitted_files.missing:
-        return Status.NOT_ATTEMPTED, NothingSubmitted(submitted_files.reason)
-    reason = NoChapterFile if submitted_files.no_file else FileUnreadable
-    return Status.ERROR, reason(submitted_files.reason)
+        return Status.NOT_ATTEMPTED, NOTHING_SUBMITTED
+    return Status.ERROR, NO_FILE if submitted_files.no_file else UNREADABLE
 
 
 def set_aside(
     submitted_files: SubmittedFiles,
     course: Course,
     status: Status,
-    why: Message,
+    why: str,
     isolation: str = "none",
 ) -> list[Verdict]:
-    """Return verdicts without points on every exercise of the chapter, with one reason."""
+    """Return verdicts without points on every exercise of the chapter. why: a reason's name."""
     return [
         Verdict(
             submitted_files.student,
@@ -245,8 +246,8 @@ def set_aside(
             0.0,
             float(exercise.points),
             status,
-            message=sentence(why),
-            message_id=why.id,
+            message=sentence(GRADERS_FAILED.get(why) or submitted_files.reason),
+            message_id=why,
             isolation=isolation,
         )
         for exercise in course.chapter(submitted_files.chapter).exercises

@@ -25,9 +25,8 @@ from math import ceil
 from typing import Protocol, Self
 
 from ..attempts.setup import Setup
-from ..attempts.verdict import Status, Verdict
+from ..attempts.verdict import WORKER_ENDED, Status, Verdict
 from ..course import Course
-from ..messages.not_graded import WorkerEnded
 from ..processes import side_by_side
 from ..sources.submitted_files import SubmittedFiles
 from . import grader
@@ -148,7 +147,7 @@ def graded(todo: list[SubmittedFiles], workers: Workers, course: Course) -> Iter
         yield from flow([submitted_files], workers, 1, guilty, last=True)
         if guilty:
             yield [
-                (submitted_files, set_aside(submitted_files, course, Status.KILLED, WorkerEnded()))
+                (submitted_files, set_aside(submitted_files, course, Status.KILLED, WORKER_ENDED))
             ]
 
 

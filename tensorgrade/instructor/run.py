@@ -9,12 +9,11 @@ from typing import Protocol
 
 from ..attempts.maker import choose_device
 from ..attempts.setup import Setup
-from ..attempts.verdict import Verdict
+from ..attempts.verdict import GRADERS_FAILED, Verdict
 from ..author.recording.keys import refuse_unbuilt
 from ..course import OLD_LEVELS, Course, CourseError
 from ..course_sources import load_course
 from ..exchange.text import short
-from ..messages.not_graded import GRADERS_FAILED
 from ..sandbox.holes import is_locked
 from ..sandbox.lockdown import is_nobody_here
 from ..sources.finding import EXPECTED, TEAMS, find_submissions, named

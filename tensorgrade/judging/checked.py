@@ -14,25 +14,22 @@ import torch
 from ..exchange.cases import Case, spoken
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
-from ..messages import checks as say
-from ..messages.message import Message, Plain
-from ..messages.remarks import NearlyRight
-from ..messages.results import Quoted
 from ..recognition.imprints import equals_an_input
-from .diagnosis import Diagnosis, Kind, Observations, PublicDiagnosis, Wrong
+from .diagnosis import OF_GRADIENT, Diagnosis, Kind, Observations, PublicDiagnosis, Wrong
 from .errors import lost_weights, read_outside, why_it_ended, why_it_raised
-from .problems import came_otherwise, result_problem, what_came
+from .problems import came_instead, came_otherwise, result_problem, what_came
 from .protocols import JudgedAttempt
-from .remarks import remarks
-from .result_names import is_within, names_in_substitutes, result_name, weight_name
+from .remarks import nearly_right, remarks
+from .result_names import is_within, names_in_substitutes, own_weight, result_name
 from .tensor_comparison import Disagreement, disagreement, where_nan, where_they_differ
-from .value_comparison import (
-    ValueJudge,
-    returns_argument,
-    said_in_public,
-    said_in_secret,
-    side_by_side,
-)
+from .value_comparison import ValueJudge, problem_of, returns_argument, side_by_side
+
+# Names of problems, by the kind of a disagreement, and if it is a gradient's.
+NAMES = {
+    ("values", False): "not_the_values",
+    ("values", True): OF_GRADIENT,
+    ("absent", True): "no_gradient",
+}
 
 
 class CheckedExercise:
@@ -74,7 +71,7 @@ class CheckedExercise:
                 continue
             result = self.result(case, name, expected, observed)
             if is_handed_back(case, result) and not is_handed_back(case, expected.tensors[name]):
-                said = say.ReturnsInput(result_name(self, name, case))
+                said = f"{result_name(self, name, case)} is just what was passed in"
                 self.wrong("values", said, case=case, actual=result)
         judge = ValueJudge(expected, observed, self.attempt.tolerances)
         for name in expected.values:
@@ -82,7 +79,8 @@ class CheckedExercise:
             if not judge.same_type(want, got):
                 self.compare_value(case, name, expected, observed, strict=False)
             if returns_argument(case, got) and not returns_argument(case, want):
-                self.wrong("values", say.ReturnsInput(result_name(self, name, case)), case=case)
+                said = f"{result_name(self, name, case)} is just what was passed in"
+                self.wrong("values", said, case=case)
 
     def result(
         self, case: Case, name: str, expected: Observation, observed: Observation
@@ -93,7 +91,8 @@ class CheckedExercise:
             return actual
         kind = "absent" if actual is None else "shape"
         problem = result_problem(self, kind, name, case, reference, observed)
-        self.wrong(kind, problem, case=case, actual=actual, expected=reference)
+        problem_id = NAMES.get((kind, name.startswith("gradient.")), "")
+        self.wrong(kind, problem, problem_id, case=case, actual=actual, expected=reference)
 
     def compare(self, case: Case, name: str, expected: torch.Tensor, observed: Observation) -> None:
         """Compare one result with the reference. Raises Wrong if they disagree."""
@@ -105,31 +104,44 @@ class CheckedExercise:
             self.wrong("fact", lost, case=case)
         whole, _, weight = name.partition(".")
         if actual is None and whole == "gradient" and is_no_parameter(weight, self.seen):
-            problem = say.PlainTensor(weight_name(self, weight))
+            problem = (
+                f"{own_weight(self, weight)} is a plain tensor, not an nn.Parameter: an optimizer "
+                "does not find it, so it never learns"
+            )
             self.wrong("absent", problem, case=case, expected=expected)
         self.wrong(
             gap.kind,
             result_problem(self, gap.kind, name, case, expected, observed),
+            NAMES.get((gap.kind, whole == "gradient"), ""),
             case=case,
             actual=actual,
             expected=None if actual is None and came_otherwise(name, observed) else expected,
             differs=gap.differs,
-            observe=partial(self.observations, case, gap, expected, actual),
+            observe=partial(self.observations, case, name, gap, expected, actual),
         )
 
     def observations(
         self,
         case: Case,
+        name: str,
         gap: Disagreement,
         expected: torch.Tensor,
         actual: torch.Tensor | None,
     ) -> Observations:
         """Return remarks on a result that disagrees with the reference, and where it does."""
-        said = remarks(case, actual, expected, self.attempt.references.hidden)
+        elsewhere = [
+            (one.case, one.observed.tensors.get(name), one.expected.tensors[name])
+            for one in self.seen
+            if one.case is not case and name in one.expected.tensors
+        ]
+        said = remarks(case, actual, expected, elsewhere)
         # A nearly right result differs everywhere, so places that are equal by chance show nothing.
-        if gap.differs is None or any(isinstance(one, NearlyRight) for one in said):
+        if gap.differs is None or actual is None or nearly_right(actual, expected) in said:
             return Observations(said)
-        return Observations(said, places(gap, actual))
+        where, count = (
+            where_nan(actual.isnan()) if gap.kind == "nan" else where_they_differ(gap.differs)
+        )
+        return Observations(said, where, count)
 
     def compare_value(
         self, case: Case, name: str, expected: Observation, observed: Observation, strict: bool
@@ -142,28 +154,23 @@ class CheckedExercise:
         if gap is None:
             return
         if not gap.steps and observed.value(name) is None:
-            came = say.CameInstead(result_name(self, name, case), what_came(observed, name))
+            came = came_instead(result_name(self, name, case), what_came(observed, name))
             self.wrong("values", came, case=case, texts=side_by_side(gap))
         if gap.tensors:
             self.compare(
                 case, gap.expected["tensor"], expected.tensors[gap.expected["tensor"]], observed
             )
-        hidden = self.attempt.references.hidden
-        what = Quoted(name + gap.place) if gap.place else result_name(self, name, case)
-        problem = said_in_secret(gap, what) if hidden else said_in_public(gap, what)
-        self.wrong(
-            "values",
-            problem,
-            case=case,
-            texts=side_by_side(gap),
-        )
+        what = f"`{name + gap.place}`" if gap.place else result_name(self, name, case)
+        self.wrong("values", problem_of(gap, what), case=case, texts=side_by_side(gap))
 
     def wrong(
         self,
         kind: str,
-        problem: Message | str,
+        problem: str,
+        id: str = "",
         *,
         case: Case,
+        about: str = "",
         actual: torch.Tensor | None = None,
         expected: torch.Tensor | None = None,
         differs: torch.Tensor | None = None,
@@ -173,19 +180,20 @@ class CheckedExercise:
     ) -> NoReturn:
         """Raise Wrong, with the expected values only if the case is public.
 
-        kind: a value of Kind. problem: a message, or a sentence of the course's own checks.
-        differs: a mask of the wrong places. texts: see PublicDiagnosis. forbidden: see Diagnosis.
-        observe: returns remarks on the result; called only if a message needs them.
+        kind: a value of Kind. problem: a clause. id, about, forbidden: see Diagnosis. differs: a
+        mask of the wrong places. texts: see PublicDiagnosis. observe: returns remarks on the
+        result; called only if a message needs them.
         """
         outside = read_outside(self.attempt.loaded, self.name, case)
         hidden = self.attempt.references.hidden
-        problem = Plain(problem) if isinstance(problem, str) else problem
         told = Diagnosis(
             Kind(kind),
             problem,
             partial(spoken, case, hidden),
+            id,
             case.name,
             actual,
+            about=about,
             forbidden=forbidden,
             observe=lambda: observe().after(outside),
         )
@@ -206,13 +214,6 @@ def is_handed_back(case: Case, result: torch.Tensor) -> bool:
         if passed.is_floating_point() == floating
     }
     return equals_an_input(replace(case, tensors=tensors), result)
-
-
-def places(gap: Disagreement, actual: torch.Tensor | None) -> Message | None:
-    """Return a message on the places where a result is wrong or NaN."""
-    if gap.kind == "nan" and actual is not None:
-        return where_nan(actual.isnan())
-    return None if gap.differs is None else where_they_differ(gap.differs)
 
 
 def is_no_parameter(weight: str, seen: list[Seen]) -> bool:

@@ -14,11 +14,7 @@ from typing import NamedTuple
 import torch
 
 from ..exchange.observation import CaughtError
-from ..messages.checks import GrowingOperations, NotFixedYet, NotTheValues
-from ..messages.message import Clauses, Message, Sentences
-from ..messages.places import HowMany
-from ..messages.results import GradientOf
-from ..messages.verdicts import KnownMistake
+from ..exchange.text import joined, sentences
 from .where import Where
 
 
@@ -43,12 +39,13 @@ NO_RESULT = {Kind.ERROR, Kind.MISSING, Kind.TO_DO, Kind.TIMEOUT, Kind.KILLED}
 
 
 class Observations(NamedTuple):
-    """Remarks on a wrong result. where: a message on its wrong places, or on the right cases."""
+    """Remarks on a wrong result. where: its wrong places, or else how_many: their number."""
 
-    remarks: tuple[Message, ...] = ()
-    where: Message | None = None
+    remarks: tuple[str, ...] = ()
+    where: str = ""
+    how_many: str = ""
 
-    def after(self, remark: Message | None) -> "Observations":
+    def after(self, remark: str) -> "Observations":
         """Return these observations after another remark, if there is one."""
         return self._replace(remarks=(remark, *self.remarks)) if remark else self
 
@@ -57,25 +54,34 @@ class Observations(NamedTuple):
 class Diagnosis:
     """The reason why one check failed, in words that a learner understands.
 
-    problem: what is wrong. describe_call: returns the call in words, with shapes. case: the name of
-    the case. actual: the learner's own result. error: the error of the learner's code. line: the
-    place of the fault, if it is known. share: at least this share of the exercise's points is lost;
-    0 if only the check's own points are. forbidden: names that the exercise rules out and this code
-    uses. call: the forbidden code on that line. observe: returns remarks on the result. The two
-    functions are called only if a reader sees what they return.
+    problem: what is wrong, in a clause. describe_call: returns the call in words, with shapes. id:
+    the name of the problem; the kind if nothing asks for it. case: the name of the case. actual:
+    the learner's own result. error: the error of the learner's code. about: the name of the
+    argument that the problem is about. line: the place of the fault, if it is known. share: at
+    least this share of the exercise's points is lost; 0 if only the check's own points are.
+    forbidden: names that the exercise rules out and this code uses. call: the forbidden code on
+    that line. observe: returns remarks on the result. The two functions are called only if a reader
+    sees what they return.
     """
 
     kind: Kind
-    problem: Message
+    problem: str
     describe_call: Callable[[], str] = str
+    id: str = ""
     case: str = ""
     actual: torch.Tensor | None = None
     error: CaughtError | None = None
+    about: str = ""
     line: int | None = None
     share: float = 0.0
     forbidden: frozenset[str] = frozenset()
     call: str = ""
     observe: Callable[[], Observations] = Observations
+
+    @property
+    def name(self) -> str:
+        """The name of the problem."""
+        return self.id or str(self.kind)
 
     @property
     def called(self) -> str:
@@ -110,6 +116,21 @@ class Wrong(AssertionError):
 
 
 LEAST_TELLING = 2  # the sort key of the least informative findings
+OF_GRADIENT = "not_the_gradient"  # the name of the problem that a gradient has wrong values
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """An earlier exercise of the learner's that is wrong, or not written yet, and is called."""
+
+    name: str
+    written: bool = True
+
+    @property
+    def said(self) -> str:
+        """What to say of it, in a clause."""
+        what = "wrong: fix that first" if self.written else "not written yet: write that first"
+        return f"it calls your own `{self.name}`, which is {what}"
 
 
 class Step(NamedTuple):
@@ -133,9 +154,10 @@ class Finding:
     returns the shapes of the values in the call. It runs the call again, so it is used only if
     shapes help. find_where: returns where values become wrong, if that is known; it
     also runs cases again. said: returns the output of the code in the call, which runs
-    again. earlier: a message about a wrong earlier exercise that is called here. fact: a fault that
-    the text shows and that is probably the cause, with its line in fact_line. line: the line where
-    the code fails, if it is known and may be shown. place: returns what the learner calls a line.
+    again. earlier: a wrong earlier exercise that is called here. blames: the name of one that is
+    the only cause. fact: a fault that the text shows and that is probably the cause, with its line
+    in fact_line. line: the line where the code fails, if it is known and may be shown. place:
+    returns what the learner calls a line.
     """
 
     asks: str
@@ -144,22 +166,22 @@ class Finding:
     trace: Callable[[], list[Step]] = list
     find_where: Callable[[], Where | None] = lambda: None
     said: Callable[[], list[str]] = list
-    earlier: Message | None = None
-    fact: Message | None = None
+    earlier: Earlier | None = None
+    blames: str = ""
+    fact: str = ""
     fact_line: int | None = None
     line: int | None = None
     place: Callable[[int], str] = "line {}".format
 
     @property
-    def message(self) -> Message:
-        """The known mistakes, or else the observed problem."""
-        if self.mistakes:
-            known = (KnownMistake(name, text) for name, text in self.mistakes.items())
-            return Sentences((*known, self.fact, self.earlier))
-        remarks, where = self.diagnosis.observations
-        told = (self.earlier, *remarks, None if isinstance(where, HowMany) else where)
-        seen = Clauses((self.diagnosis.problem, next(filter(None, told), None)), ": ")
-        return Sentences((seen, self.fact)) if self.fact else seen
+    def message(self) -> str:
+        """The known mistakes, or else the observed problem, in sentences."""
+        earlier = self.earlier.said if self.earlier else ""
+        if self.mistakes:  # their texts are sentences, which may begin with a parameter's name
+            return " ".join(filter(None, (*self.mistakes.values(), sentences(self.fact, earlier))))
+        remarks, where, _ = self.diagnosis.observations
+        told = next(filter(None, (earlier, *remarks, where)), "")
+        return sentences(joined(self.diagnosis.problem, told, between=": "), self.fact)
 
     @property
     def telling(self) -> int:
@@ -170,17 +192,17 @@ class Finding:
         in the code. A loop comes later too, because values matter more. A case that was not reached
         comes last. Checks with equal keys remain in their author's order, simple ones first.
         """
-        diagnosis, problem = self.diagnosis, self.diagnosis.problem
+        diagnosis = self.diagnosis
         if diagnosis.kind == Kind.UNREACHED:
             return LEAST_TELLING
         if self.mistakes:
             return 0
-        if isinstance(problem, GrowingOperations):
+        if diagnosis.id == "growing_operations":
             return 1
-        if diagnosis.kind != Kind.VALUES or not isinstance(problem, NotTheValues):
+        if diagnosis.kind != Kind.VALUES or diagnosis.id not in ("not_the_values", OF_GRADIENT):
             return 0
         known = self.earlier or diagnosis.observations.remarks
-        return int(not known or isinstance(problem.what, GradientOf))
+        return int(not known or diagnosis.id == OF_GRADIENT)
 
     @property
     def is_to_do(self) -> bool:
@@ -190,4 +212,4 @@ class Finding:
     @property
     def is_to_fix(self) -> bool:
         """True if the finding is about given code that the learner has not changed yet."""
-        return self.is_to_do and isinstance(self.diagnosis.problem, NotFixedYet)
+        return self.is_to_do and self.diagnosis.id == "not_fixed_yet"

@@ -10,12 +10,9 @@ from itertools import permutations
 import torch
 from torch import nn
 
-from ..exchange.cases import Case, spoken
+from ..exchange.cases import Case, spoken, spoken_shape
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome, strings
-from ..exchange.text import short
-from ..messages import errors
-from ..messages.message import Clauses, Message, Plain
-from ..messages.results import WeightName
+from ..exchange.text import code, joined, listed, short
 from .diagnosis import Diagnosis, Kind
 from .protocols import JudgedAttempt
 
@@ -31,29 +28,36 @@ def why_it_ended(attempt: JudgedAttempt, case: Case, observed: Observation) -> D
     if status in (Outcome.TIMEOUT, Outcome.KILLED, Outcome.UNREACHED):
         problem = ended(status, error, attempt.place)
         return Diagnosis(Kind(status), problem, called, case=case.name, error=error)
-    return Diagnosis(Kind.ERROR, Plain(attempt.loaded.reason), called, case=case.name)
+    return Diagnosis(Kind.ERROR, attempt.loaded.reason, called, case=case.name)
 
 
-def ended(status: Outcome, error: CaughtError | None = None, place: Place = str) -> Message:
+def ended(status: Outcome, error: CaughtError | None = None, place: Place = str) -> str:
     """Return how a call ended without a result; for a timeout also the limit and the line."""
+    if status == Outcome.KILLED and error and error.type == "MemoryError":
+        return "the process that ran it ended, because it used too much memory"
     if status == Outcome.KILLED:
-        return errors.Killed(of_memory=bool(error and error.type == "MemoryError"))
+        return (
+            "the process that ran it ended: it used too much memory, crashed, or did something "
+            "that is not allowed here"
+        )
     if status == Outcome.UNREACHED:
-        return errors.NotTried()
-    return errors.TimedOut(error.text, at_line(error, place)) if error else errors.TimedOut()
+        return "not run, because an earlier call of this exercise did not finish"
+    seconds, where = (error.text, at_line(error, place)) if error else ("", "")
+    return (
+        f"it did not finish within {seconds or 'its time limit'}{where}. Is there an infinite loop?"
+    )
 
 
-def at_line(error: CaughtError, place: Place) -> errors.QuotedLine | None:
-    """Return the learner's own line and the one that called it; None if no line is known.
+def at_line(error: CaughtError, place: Place) -> str:
+    """Return the learner's own line and the one that called it; "" if no line is known.
 
-    >>> from tensorgrade.messages.message import render
-    >>> render(at_line(CaughtError("E", line=3, source="x + 1", called=9), "line {}".format))
+    >>> at_line(CaughtError("E", line=3, source="x + 1", called=9), "line {}".format)
     ' (line 3: `x + 1`, called on line 9)'
     """
     if error.line is None:
-        return None
-    called = place(error.called) if error.called else ""
-    return errors.QuotedLine(place(error.line), short(error.source, LONGEST_LINE), called)
+        return ""
+    called = f", called on {place(error.called)}" if error.called else ""
+    return f" ({place(error.line)}: `{short(error.source, LONGEST_LINE)}`{called})"
 
 
 def why_it_raised(
@@ -64,14 +68,14 @@ def why_it_raised(
         return missing(attempt, error.missing, case)
     called = partial(spoken, case, attempt.references.hidden)
     if error.is_unwritten:
-        problem = to_do(exercise, error)
-        return Diagnosis(Kind.TO_DO, problem, called, case=case.name, error=error)
+        problem, told = to_do(exercise, error)
+        return Diagnosis(Kind.TO_DO, problem, called, told, case=case.name, error=error)
     outside = read_outside(attempt.loaded, error.definition, case, error.source)
     lost = lost_name(error, attempt, case)
     there = outside or none_there(attempt, error, case) or sizes_there(error) or dtypes_there(error)
-    problem = Clauses((raised(error, attempt.place), lost, there, lines_up(error)))
+    problem = joined(raised(error, attempt.place), lost, there, lines_up(error))
     if is_of_another(error, exercise):
-        problem = errors.InAnother(error.definition, problem)
+        problem = f"in `{error.definition}`, which it uses: {problem}"
     return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
 
 
@@ -80,10 +84,10 @@ def is_of_another(error: CaughtError, exercise: str) -> bool:
     return error.definition.isidentifier() and error.definition != exercise
 
 
-def raised(error: CaughtError, place: Place) -> Message:
+def raised(error: CaughtError, place: Place) -> str:
     """Return an error's own words, with the learner's line and the usual cause."""
-    said = errors.Raised(error.type, own_words(error), at_line(error, place))
-    return Clauses((said, usual_cause(error)))
+    said = joined(error.type, own_words(error), between=": ") + at_line(error, place)
+    return joined(said, usual_cause(error))
 
 
 def own_words(error: CaughtError) -> str:
@@ -105,157 +109,193 @@ ENOUGH = re.compile(
     r"|numpy\(\) on Tensor that requires grad)(?!\w).*",
     re.DOTALL,
 )
+PLAIN_NUMBER = "that is a plain number; compute with it in Python (`**`, `math`)"
+NO_DEVICE = (
+    "this machine has no such device, and the inputs are on the CPU. Use the device of the input "
+    "(`x.device`)"
+)
+WHOLE = "`/` gives a float, and a size has to be an integer: use `//`"
+NO_POWER = "`^` is not a power: write `**`"
+NO_INPUT = "`input()` cannot be answered here: leave it out"
+BRACKETS = "is indexed with square brackets"
 # The usual cause of an error, by words in the texts of torch and Python.
-CAUSES: dict[str, Message] = {
-    "modified by an inplace operation": errors.OverwritesForGradient(),
-    "leaf Variable that requires grad": errors.WriteWithoutGradient(),
-    "Parameter or None expected)": errors.CopyIntoParameter(),
-    "before Module.__init__() call": errors.SuperInitFirst(),
-    "size and stride": errors.ReshapeCopies(),
-    "numpy() on Tensor that requires grad": errors.NumpyCuts(),
-    "does not require grad and does not have a grad_fn": errors.NoGraph(),
-    "index out of range in self": errors.NoSuchRow(),
-    "Expected target size": errors.ClassesInDimension1(),
-    "'torch.return_types.": errors.TakeValues(),
-    "Boolean value of Tensor with more than one": errors.NotASingleBool(),
-    "must be Tensor, not int": errors.IsPlainNumber(),
-    "must be Tensor, not float": errors.IsPlainNumber(),
-    "Module [ModuleList]": errors.ModuleListHolds(),
-    "only supports boolean masks": errors.MaskOfNumbers(),
-    "Mismatch in shape: grad_output": errors.ShapesOfGradient(),
-    "`inputs` argument to `grad()` cannot be empty": errors.NothingLearns(),
-    "is not a Module subclass": errors.NoLayer(),
-    "bitwise_xor": errors.CaretIsNotPower(),
-    "for ^:": errors.CaretIsNotPower(),
-    "'torch.Size' and": errors.ShapeIsSeveral(),
-    "tuple of ints,but got float": errors.NeedsIntegerDivision(),
-    "'float' object cannot be interpreted as an integer": errors.NeedsIntegerDivision(),
-    "'type' object does not support the context manager": errors.MissingParentheses(),
-    "same number of dimensions as input": errors.GatherDimensions(),
-    "maximum recursion depth": errors.CallsItself(),
-    "EOF when reading a line": errors.InputNotAvailable(),
-    "reading from stdin while output is captured": errors.InputNotAvailable(),
-    "contains either `inf`, `nan` or element < 0": errors.InvalidProbabilities(),
-    "'Tensor' and 'Linear'": errors.LinearIsCalled(),
-    "not compiled with CUDA": errors.NoSuchDevice(),
-    "no NVIDIA driver": errors.NoSuchDevice(),
-    "No CUDA GPUs": errors.NoSuchDevice(),
-    "not linked with support for mps": errors.NoSuchDevice(),
+CAUSES = {
+    "modified by an inplace operation": "an in-place operation (`/=`, `exp_()` and the like) "
+    "overwrites values that the gradient needs; make a new tensor: `x = x / …`",
+    "leaf Variable that requires grad": "write into a parameter inside `with torch.no_grad():`",
+    "Parameter or None expected)": "assigning a tensor would replace the parameter; copy the "
+    "values into it, inside `with torch.no_grad():`",
+    "before Module.__init__() call": "call `super().__init__()` first",
+    "size and stride": "`view` cannot rearrange this memory; `reshape` copies it if necessary",
+    "numpy() on Tensor that requires grad": "no gradient flows through NumPy: compute with torch's "
+    "functions instead",
+    "does not require grad and does not have a grad_fn": "no gradient flows back from a value that "
+    "is computed inside `torch.no_grad()`, or from something like `.detach()` or `.item()`",
+    "index out of range in self": "an nn.Embedding is asked for a row that it does not have: its "
+    "rows count from 0, and its first argument says how many there are",
+    "Expected target size": "torch takes dimension 1 of the first argument as the classes; give it "
+    "one row for each target, so that the shapes are (rows, classes) and (rows,)",
+    "'torch.return_types.": "along a dimension, `max`, `min` and the like return two tensors, the "
+    "values and their indices: take `.values`",
+    "Boolean value of Tensor with more than one": "`if`, `and`, `max(…)` and the like need a "
+    "single True or False, and this tensor has several entries. torch's own functions work entry "
+    "by entry; join masks with `&` and `|`, with each comparison in parentheses",
+    "must be Tensor, not int": PLAIN_NUMBER,
+    "must be Tensor, not float": PLAIN_NUMBER,
+    "Module [ModuleList]": "an nn.ModuleList only stores layers: call them one after another",
+    "only supports boolean masks": "the mask has to hold True and False, but this one holds "
+    "numbers",
+    "Mismatch in shape: grad_output": "the first is the expected shape, the second the shape of "
+    "your result",
+    "`inputs` argument to `grad()` cannot be empty": "torch finds no parameter that can learn",
+    "is not a Module subclass": "that is not a layer. If it is a class, are the parentheses "
+    "missing after its name? Unpack a list of layers with `*`",
+    "bitwise_xor": NO_POWER,
+    "for ^:": NO_POWER,
+    "'torch.Size' and": "a shape holds several numbers: take one of them, such as `x.shape[-1]`",
+    "tuple of ints,but got float": WHOLE,
+    "'float' object cannot be interpreted as an integer": WHOLE,
+    "'type' object does not support the context manager": "are the parentheses `()` missing after "
+    "its name?",
+    "same number of dimensions as input": "`gather` needs an index with as many dimensions as the "
+    "values (see `unsqueeze`)",
+    "maximum recursion depth": "it calls itself without ever stopping",
+    "EOF when reading a line": NO_INPUT,
+    "reading from stdin while output is captured": NO_INPUT,
+    "contains either `inf`, `nan` or element < 0": "probabilities must be finite and not negative; "
+    "the NaN, infinity or negative number comes from a line above",
+    "'Tensor' and 'Linear'": "an nn.Linear is called like a function, `layer(x)`; its matrix is "
+    "`layer.weight`",
+    "not compiled with CUDA": NO_DEVICE,
+    "no NVIDIA driver": NO_DEVICE,
+    "No CUDA GPUs": NO_DEVICE,
+    "not linked with support for mps": NO_DEVICE,
 }
-# Messages about values that are called like a function, by their type.
-CALLED: dict[str, Message] = {
-    "Parameter": errors.ParameterIsTensor(),
-    "Tensor": errors.SquareBrackets("tensor"),
-    "list": errors.ListIsNotCalled(),
-    "tuple": errors.SquareBrackets("tuple"),
-    "Size": errors.SquareBrackets("shape"),
-    "int": errors.NumberIsCalled(),
-    "float": errors.NumberIsCalled(),
+# What to say of a value that is called like a function, by its type.
+CALLED = {
+    "Parameter": "a parameter is a tensor, not a function: compute with it",
+    "Tensor": f"a tensor {BRACKETS}",
+    "list": "a list cannot be called: call its parts one after another",
+    "tuple": f"a tuple {BRACKETS}",
+    "Size": f"a shape {BRACKETS}",
+    "int": "a plain number is called there as if it were a function",
+    "float": "a plain number is called there as if it were a function",
 }
 
 
-def usual_cause(error: CaughtError) -> Message | None:
-    """Return the usual cause of an error with an unclear text; None if there is none."""
-    known = next((cause for words, cause in CAUSES.items() if words in error.text), None)
+def usual_cause(error: CaughtError) -> str:
+    """Return the usual cause of an error with an unclear text; "" if there is none."""
+    known = next((cause for words, cause in CAUSES.items() if words in error.text), "")
     called = re.fullmatch(r"'(\w+)' object is not callable", error.text)
     if called and error.line:  # the learner's own line calls a value like a function
-        known = known or CALLED.get(called[1])
+        known = known or CALLED.get(called[1], "")
     if cause := known or no_module(error) or no_brackets(error):
         return cause
     if error.type == "NotImplementedError" and "forward" in error.text:
-        return errors.MisspeltForward()
-    return wrong_arguments(error) if error.type == "TypeError" and error.line is None else None
+        return "is `forward` misspelled, or indented inside another method?"
+    return wrong_arguments(error) if error.type == "TypeError" and error.line is None else ""
 
 
-def wrong_arguments(error: CaughtError) -> Message | None:
-    """Return the fault in the parameters of a definition that a case could not call, if known.
+def wrong_arguments(error: CaughtError) -> str:
+    """Return the fault in the parameters of a definition that a case could not call, or "".
 
     >>> text = "Net.forward() takes 1 positional argument but 2 were given"
     >>> wrong_arguments(CaughtError("TypeError", text))
-    SelfMissing()
+    'is `self` missing from its parameters?'
     """
     if "has no parameter" in error.text:
-        return errors.StubHasParameter(several="parameters" in error.text)
+        return f"the given code has {'them' if 'parameters' in error.text else 'it'}"
     # Without `self`, a method gets one argument more than it has parameters.
     told = re.match(r"\w+\.\w+\(\) takes (\d+) positional arguments? but (\d+) w", error.text)
     if told and int(told[2]) == int(told[1]) + 1:
-        return errors.SelfMissing()
+        return "is `self` missing from its parameters?"
     if error.verb == "construct" and "required positional argument" in error.text:
-        return errors.OtherParameters()
+        return "its parameters are not those of the given code"
     if error.verb == "construct" and "unexpected keyword argument" in error.text:  # of nn.Module
-        return errors.MisspeltInit()
-    return None
+        return "is there an `__init__`, with two underscores on each side?"
+    return ""
 
 
-def no_brackets(error: CaughtError) -> Message | None:
-    """Return a message if a function or method is used without being called; else None."""
+def no_brackets(error: CaughtError) -> str:
+    """Return a clause if a function or method is used without being called; else ""."""
     if "math." in error.source and re.search("one element|to Scalar", error.text):
-        return errors.MathTakesNumbers()
+        return "`math` works on single numbers; torch's functions of these names work on tensors"
     if not re.search(r"'(builtin_function_or_method|function|method)'", error.text):
-        return None
+        return ""
     if own := re.search(r"(?<![.\w])(input|sum|max|min|abs|len|pow)\b(?!\s*\()", error.source):
-        return errors.IsBuiltInFunction(own[1])
-    return errors.NotCalled()
+        return f"`{own[1]}` is a built-in function of Python here: did you mean a variable?"
+    return "are the parentheses `()` missing after the name of a function or method?"
 
 
-def no_module(error: CaughtError) -> errors.NoModule | None:
-    """Return a message if a class lacks an attribute that every nn.Module has."""
+def no_module(error: CaughtError) -> str:
+    """Return a clause if a class lacks an attribute that every nn.Module has; else ""."""
     lacks = re.fullmatch(r"'(\w+)' object (?:has no attribute '(\w+)'|is not callable)", error.text)
     if not lacks or lacks[1] in NO_CLASSES or (lacks[2] and lacks[2] not in dir(nn.Module)):
-        return None
+        return ""
     if not lacks[2] and error.line:  # a call in the learner's own code
-        return None
-    return errors.NoModule(lacks[1])
+        return ""
+    return f"`{lacks[1]}` is not an nn.Module: write `class {lacks[1]}(nn.Module):`"
 
 
 NO_CLASSES = {*dir(torch), *dir(builtins), "NoneType"}
 SIZES_MATTER = {"RuntimeError", "IndexError", "ValueError"}
 
 
-def sizes_there(error: CaughtError) -> Message | None:
-    """Return the sizes of the names on the line, if an error is about sizes."""
+def sizes_there(error: CaughtError) -> str:
+    """Return the sizes of the names on the line, if an error is about sizes; else ""."""
     if not error.sizes or error.type not in SIZES_MATTER or not re.search(r"\d", error.text):
-        return None
-    sizes = (errors.HasSize(name, errors.Size(size)) for name, size in error.sizes.items())
-    return errors.SizesThere(tuple(sizes))
+        return ""
+    return f"on that line, {listed(has_size(*one) for one in error.sizes.items())}"
 
 
-def lines_up(error: CaughtError) -> errors.LinesUpFromTheRight | None:
-    """Return how torch compares two shapes, if one lacks the last dimension; else None."""
+def has_size(name: str, size: tuple[int, ...] | int) -> str:
+    """Return the size of a value of the learner's in words."""
+    if isinstance(size, int):
+        return f"`{name}` is {size}"
+    return f"`{name}` {'has shape' if size else 'is'} {spoken_shape(size)}"
+
+
+def lines_up(error: CaughtError) -> str:
+    """Return how torch compares two shapes, if one lacks the last dimension; else ""."""
     told = re.search(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\)", error.text)
     if not told:
-        return None
+        return ""
     shapes = {name: size for name, size in error.sizes.items() if isinstance(size, tuple) and size}
     fitting = [
-        (short, long)
-        for short, long in permutations(shapes, 2)
-        if shapes[short] == shapes[long][:-1]
-        and {shapes[short][-1], shapes[long][-1]} == {int(told[1]), int(told[2])}
+        (few, many)
+        for few, many in permutations(shapes, 2)
+        if shapes[few] == shapes[many][:-1]
+        and {shapes[few][-1], shapes[many][-1]} == {int(told[1]), int(told[2])}
     ]
     if len(fitting) != 1:
-        return None
-    ((short, long),) = fitting
-    return errors.LinesUpFromTheRight(short, long)
+        return ""
+    ((few, many),) = fitting
+    return (
+        f"torch compares shapes from the right, so `{few}` meets the last dimension of `{many}`. "
+        f"Does `{few}` need one more dimension at its end, of size 1?"
+    )
 
 
 ABOUT_DTYPES = re.compile("scalar type|dtype|same type")
 
 
-def dtypes_there(error: CaughtError) -> errors.DtypesThere | None:
-    """Return the dtypes of the names on the line, if an error is about two of them."""
+def dtypes_there(error: CaughtError) -> str:
+    """Return the dtypes of the names on the line, if an error is about two of them; else ""."""
     if not ABOUT_DTYPES.search(error.text) or len(set(error.dtypes.values())) != 2:
-        return None
-    told = (errors.HasDtype(*one) for one in error.dtypes.items())
-    return errors.DtypesThere(tuple(told))
+        return ""
+    told = listed(f"`{name}` is {dtype}" for name, dtype in error.dtypes.items())
+    return f"on that line, {told}; they have to be of the same dtype"
 
 
-def none_there(attempt: JudgedAttempt, error: CaughtError, case: Case) -> errors.IsNone | None:
+def none_there(attempt: JudgedAttempt, error: CaughtError, case: Case) -> str:
     """Return which name on the line is None, if an error is about that and there is one."""
     if "NoneType" not in error.text or len(error.empty) != 1:
-        return None
+        return ""
     (name,) = error.empty
     asked = error.function in (error.definition, "forward")  # its parameters are the call's
-    return errors.IsNone(name, left_out=asked and name in left_out(attempt, case))
+    if asked and name in left_out(attempt, case):
+        return f"this call does not pass `{name}`, so it is None. What should happen without it?"
+    return f"on that line, `{name}` is None"
 
 
 def left_out(attempt: JudgedAttempt, case: Case) -> set[str]:
@@ -265,36 +305,46 @@ def left_out(attempt: JudgedAttempt, case: Case) -> set[str]:
     return asked - {name for name, value in case.passed if value is not None}
 
 
-def read_outside(
-    loaded: Loaded, definition: str, case: Case, line: str = ""
-) -> errors.ReadsOutside | None:
-    """Return a message on values that a definition reads although the file creates them elsewhere.
+def read_outside(loaded: Loaded, definition: str, case: Case, line: str = "") -> str:
+    """Return a clause on values that a definition reads although the file creates them elsewhere.
 
-    Return None if there are none. line: the text of a line; report only values that it names.
+    Return "" if there are none. line: the text of a line; report only values that it names.
     """
     words = set(re.findall(r"(?<![.\w])\w+", line))
-    names = [n for n in loaded.outside.get(definition, ()) if not line or n in words]
-    return errors.ReadsOutside(tuple(names[:3]), definition, is_of_class(case)) if names else None
+    names = [n for n in loaded.outside.get(definition, ()) if not line or n in words][:3]
+    if not names:
+        return ""
+    verb = "which are" if len(names) > 1 else "which is"
+    meant = "is `self.` missing?" if is_of_class(case) else "did you mean an argument?"
+    return f"it reads {code(names)}, {verb} defined outside of `{definition}`: {meant}"
 
 
-def to_do(name: str, error: CaughtError) -> Message:
-    """Return a message that the exercise is unwritten, or uses a definition that is."""
-    if is_of_another(error, name):
-        is_function = error.function == error.definition
-        return errors.NeedsUnwritten(error.definition, calls=is_function)
-    return errors.NotWritten()
+def to_do(name: str, error: CaughtError) -> tuple[str, str]:
+    """Return that the exercise is unwritten, or uses a definition that is; and what it is about."""
+    if not is_of_another(error, name):
+        return "not written yet", "not_written"
+    verb = "calls" if error.function == error.definition else "uses"
+    return f"it {verb} `{error.definition}`, which is not written yet", "needs_unwritten"
 
 
 def missing(attempt: JudgedAttempt, name: str, case: Case) -> Diagnosis:
     """Return the diagnosis for a name that the file does not define, or could not define."""
     called = partial(spoken, case, attempt.references.hidden)
     if error := attempt.loaded.failure_of(name):
-        why = Clauses((raised(error, attempt.place), lost_name(error, attempt, case)))
-        problem = errors.CouldNotLoad(name, why)
+        why = joined(raised(error, attempt.place), lost_name(error, attempt, case))
+        problem = f"`{name}` could not be loaded: {why}"
         return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
-    close = close_name(attempt, name)
-    there = errors.DefinesSimilar(close) if close else defined(attempt.loaded.names)
-    return Diagnosis(Kind.MISSING, errors.NotInFile(name, there), called, case=case.name)
+    problem = f"there is no `{name}` in the file; {what_is_there(attempt, name)}"
+    return Diagnosis(Kind.MISSING, problem, called, case=case.name)
+
+
+def what_is_there(attempt: JudgedAttempt, name: str) -> str:
+    """Return a clause on the names that a file defines, or on one that is similar to a missing."""
+    if close := close_name(attempt, name):
+        return f"it defines `{close}`, which has a similar name"
+    if not attempt.loaded.names:
+        return "it defines no function and no class, so there is nothing to grade"
+    return "it defines " + ", ".join(f"`{one}`" for one in attempt.loaded.names[:8])
 
 
 def close_name(attempt: JudgedAttempt, name: str) -> str:
@@ -304,54 +354,55 @@ def close_name(attempt: JudgedAttempt, name: str) -> str:
     return next(iter(get_close_matches(name, own, 1, 0.8)), "")
 
 
-def defined(names: tuple[str, ...]) -> Message:
-    """Return a message on the names that a file defines."""
-    if not names:
-        return errors.DefinesNothing()
-    return errors.Defines(Clauses(tuple(map(errors.Name, names[:8])), ", "))
-
-
-def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> Message | None:
-    """Return why a name or an attribute is missing, or which one was intended; None if unknown."""
+def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
+    """Return why a name or an attribute is missing, or which one was intended; "" if unknown."""
     if error.type == "AttributeError":
         asked = [case for case, _ in attempt.references.of(case.exercise)]
         return lost_attribute(error, asked, attempt.loaded.names)
     lost = re.search(r"name '(\w+)' is not defined", error.text)
     if error.type != "NameError" or not lost:
-        return None
+        return ""
     if failure := attempt.loaded.failure_of(lost[1]) or import_like(lost[1], attempt.loaded):
         return what_failed(failure, attempt.place)
-    if known := known_elsewhere(lost[1], error, attempt):
-        return known
-    if meant := other_name(lost[1], error, case):
-        return meant
-    in_cell = attempt.is_in_cell(error.line or 0)
-    return errors.MadeNowhere(in_cell, in_class=is_of_class(case))
+    meant = known_elsewhere(lost[1], error, attempt) or other_name(lost[1], error, case)
+    return meant or made_nowhere(attempt.is_in_cell(error.line or 0), is_of_class(case))
 
 
-def known_elsewhere(name: str, error: CaughtError, attempt: JudgedAttempt) -> Message | None:
-    """Return where else an undefined name exists: as a text, in `self`, as an exercise; or None."""
+def made_nowhere(in_cell: bool, in_class: bool) -> str:
+    """Return that nothing defines a name. in_cell: its line is in a notebook."""
+    if in_cell:
+        return (
+            "it is not an argument, and the checks take only functions, classes, imports and "
+            "simple constants from cells: compute it inside the function"
+            + (", or is `self.` missing?" if in_class else "")
+        )
+    missing = ": is `self.` missing?" if in_class else ""
+    return f"it is not an argument, and nothing before that line defines it{missing}"
+
+
+def known_elsewhere(name: str, error: CaughtError, attempt: JudgedAttempt) -> str:
+    """Return where else an undefined name exists: as a text, in `self`, as an exercise; or ""."""
     if re.search(rf"register_\w+\(\s*{name}\b", error.source):
-        return errors.NameIsText(name)
+        return f'the name has to be in quotes there: `"{name}"`'
     text, owner = attempt.submitted, attempt.submitted.class_around(error.line or 0)
     if any(text.makes(f"self.{name}", line) for line in owner):
-        return errors.OnSelf(name)
+        return f"`self.{name}` exists: is `self.` missing?"
     if any(text.is_argument_of_init(name, line) for line in owner):
-        return errors.ArgumentOfInit(name)
+        return f"it is an argument of `__init__` only: store it there as `self.{name}`"
     if any(exercise.name == name for exercise in attempt.chapter.exercises):
-        return errors.ExerciseNotInFile()
-    return None
+        return "it is an exercise of this chapter that your file does not define"
+    return ""
 
 
-def other_name(name: str, error: CaughtError, case: Case) -> Message | None:
-    """Return a suggestion for an undefined name (argument, import or torch function); or None."""
+def other_name(name: str, error: CaughtError, case: Case) -> str:
+    """Return a suggestion for an undefined name (argument, import or torch function); or ""."""
     if close := get_close_matches(name, [n for n in names_of(case) if n != name], 1):
-        return errors.DidYouMean(close[0])
+        return f"did you mean `{close[0]}`?"
     if name in MODULES and f"{name}." in error.source:
-        return errors.ImportMissing(MODULES[name])
+        return f"is `{MODULES[name]}` missing at the top of the file?"
     if f"{name}(" in error.source and callable(getattr(torch, name, None)):
-        return errors.DidYouMean(f"torch.{name}")
-    return None
+        return f"did you mean `torch.{name}`?"
+    return ""
 
 
 def is_of_class(case: Case) -> bool:
@@ -364,28 +415,25 @@ MODULES |= {"nn": "from torch import nn", "np": "import numpy as np"}
 MODULES |= {"F": "import torch.nn.functional as F"}
 
 
-def lost_attribute(
-    error: CaughtError, cases: list[Case], there: Sequence[str] = ()
-) -> Message | None:
-    """Return which attribute of an object or a module was intended, or why it is missing.
+def lost_attribute(error: CaughtError, cases: list[Case], there: Sequence[str] = ()) -> str:
+    """Return which attribute of an object or a module was intended, or why it is missing; or "".
 
     there: the names that the file defines.
     """
     if close := of_torch(error.text):
-        return errors.DidYouMean(*close)
+        return f"did you mean {' or '.join(f'`{one}`' for one in close)}?"
     lost = re.search(r"'(\w+)' object has no attribute '(\w+)'", error.text)
     if not lost:
-        return None
+        return ""
     owner, name = lost.groups()
     weights = [name for case in cases for name in case.weights]
     parts = sorted({weight.split(".")[0] for weight in weights} - {name})
     if meant := get_close_matches(name, parts, 1, 0.75):
-        return errors.DidYouMean(meant[0])
+        return f"did you mean `{meant[0]}`?"
     if name in there:
-        return errors.DefinedOutsideClass(name)
+        return f"`{name}` is defined outside of the class: call it without `self.`"
     own = owner == error.definition and not name.startswith("_")
-    is_lost = own and not no_module(error)
-    return errors.AttributeMadeNowhere(name) if is_lost else None
+    return f"nothing before that line sets `self.{name}`" if own and not no_module(error) else ""
 
 
 def of_torch(text: str) -> tuple[str, ...]:
@@ -423,66 +471,78 @@ def names_of(case: Case) -> list[str]:
     return sorted({name for name, _ in case.passed})
 
 
-def what_failed(error: CaughtError, place: Place) -> Message:
+def what_failed(error: CaughtError, place: Place) -> str:
     """Return why the statement failed that should have defined a name."""
-    imports = error.source.startswith(("import ", "from "))
-    line = error.called or error.line
+    is_import, line = error.source.startswith(("import ", "from ")), error.called or error.line
+    what = "its import failed" if is_import else "the line that defines it failed"
     text = error.text.removesuffix(" (unknown location)")
-    failed = errors.NameFailed(imports, error.type, text, place(line) if line else "")
-    why: Message | None = None
+    failed = f"{what} ({error.type}: {text}{f', {place(line)}' if line else ''})"
+    why = ""
     if "unknown location" in error.text:  # the runner's substitute for a chapter is in no file
-        why = errors.ChapterIsSeparate()
+        why = (
+            "each chapter's file is checked on its own: from other chapters, only what the given "
+            "code imports is available"
+        )
     elif error.type == "ModuleNotFoundError":
-        why = errors.OwnModuleIsNotThere()
-    return Clauses((failed, why))
+        why = (
+            "the grader gets this file alone: copy what you need from your other files into this "
+            "one; packages that the course does not need are not installed"
+        )
+    return joined(failed, why)
 
 
-def lost_weights(
-    case: Case, observed: Observation, insides: Collection[str] = ()
-) -> Message | None:
+def lost_weights(case: Case, observed: Observation, insides: Collection[str] = ()) -> str:
     """Return which parameter is missing or has another shape, and what exists instead.
 
-    Return None if all weights were loaded. insides: names of parameters inside parts whose code the
+    Return "" if all weights were loaded. insides: names of parameters inside parts whose code the
     learner has not seen.
     """
     missing = strings(observed.fact("load", "missing", default=[]))
     unexpected = strings(observed.fact("load", "unexpected", default=[]))
     misshapen = observed.fact("load", "misshapen", default={})
     if missing and not unexpected and (part := lost_part(case, missing)):
-        return errors.NoParameters(part)
+        return f"torch finds no parameters in `{part}`, so its weights could not be set"
     if missing:
-        holder = holder_of(missing[0], insides)
-        lost = errors.NoWeightInside(holder) if holder else errors.NoParameter(missing[0])
-        return Clauses((lost, instead(missing[0], unexpected, insides)))
+        return joined(no_weight(missing[0], insides), instead(missing[0], unexpected, insides))
     if tied := observed.fact("load", "tied", default={}):
-        return one_part_for_several(tied, insides)
+        shared = code(one_part_for_several(tied, insides)[:MOST_SHARED])
+        return f"{shared} are one and the same object; each needs weights of its own"
     if misshapen:
         return misshapen_weight(case, *next(iter(misshapen.items())), insides)
-    return None
+    return ""
 
 
-def one_part_for_several(tied: dict, insides: Collection[str]) -> Message:
-    """Return a message on the parts that share their weights.
+def no_weight(name: str, insides: Collection[str]) -> str:
+    """Return that a weight is missing, which may be inside a part that the learner has not seen."""
+    if part := holder_of(name, insides):
+        asks = f"does `{part}` get all the arguments that it needs?"
+        return f"a weight of `{part}` is missing ({asks})"
+    return f"the module has no parameter `{name}`, so its values could not be set"
+
+
+def one_part_for_several(tied: dict, insides: Collection[str]) -> list[str]:
+    """Return the parts that share their weights, each once.
 
     tied: by parameter, the first parameter with the same tensor, as the learner's process reports.
     """
     pairs = [(str(first), str(name)) for name, first in tied.items()]
     if holder := holder_of(pairs[0][0], insides):
         holders = [holder, *(holder_of(name, insides) for _, name in pairs)]
-        return errors.SharedPart(tuple(dict.fromkeys(filter(None, holders)))[:MOST_SHARED])
+        return [*dict.fromkeys(filter(None, holders))]
     whole, _, inner = pairs[0][0].rpartition(".")
     also = [name.rpartition(".")[0] for _, name in pairs if name.rpartition(".")[2] == inner]
     parts = (whole, *also) if whole and all(also) else (pairs[0][0], *(name for _, name in pairs))
-    return errors.SharedPart(tuple(dict.fromkeys(parts))[:MOST_SHARED])
+    return [*dict.fromkeys(parts)]
 
 
-def misshapen_weight(case: Case, name: str, shape: object, insides: Collection[str]) -> Message:
-    """Return a message that a parameter has another shape than expected."""
-    keys = case.weights
-    size = errors.Size(tuple(shape)) if isinstance(shape, list) else None
-    asked = errors.Size(tuple(case.tensors[keys[name]].shape)) if name in keys else None
-    part = holder_of(name, insides)
-    return errors.MisshapenParameter(part or name, size, asked, inside=bool(part))
+def misshapen_weight(case: Case, name: str, shape: object, insides: Collection[str]) -> str:
+    """Return that a parameter has another shape than expected."""
+    part, keys = holder_of(name, insides), case.weights
+    which = f"the {'weight of' if part else 'parameter'} `{part or name}`"
+    asked = spoken_shape(case.tensors[keys[name]].shape) if name in keys else ""
+    if not isinstance(shape, list):
+        return f"{which} does not have the expected shape{f' {asked}' if asked else ''}"
+    return f"{which} has shape {spoken_shape(shape)}; {asked or 'another one'} is expected"
 
 
 def holder_of(name: str, insides: Collection[str]) -> str:
@@ -508,12 +568,17 @@ def lost_part(case: Case, missing: list[str]) -> str:
     return ""
 
 
-def instead(name: str, unexpected: list[str], insides: Collection[str]) -> Message | None:
-    """Return a message on the unexpected parameters that exist instead of a missing one.
+def instead(name: str, unexpected: list[str], insides: Collection[str]) -> str:
+    """Return a clause on the unexpected parameters that exist instead of a missing one, or "".
 
-    It names the most similar one, or else the first few. None if there are none.
+    It names the most similar one, or else the first few.
     """
     there = get_close_matches(name, unexpected, 1, 0.5) or unexpected[:6]
-    parts = [(one, holder_of(one, insides)) for one in there]
-    names = (WeightName("" if part else one, part) for one, part in parts)
-    return errors.HasInstead(Clauses(tuple(dict.fromkeys(names)), ", ")) if there else None
+    names = dict.fromkeys(weight_name(one, insides) for one in there)
+    return f"it has {', '.join(names)}" if there else ""
+
+
+def weight_name(name: str, insides: Collection[str]) -> str:
+    """Return what messages call a weight; inside a part that the learner has not seen, the part."""
+    part = holder_of(name, insides)
+    return f"a weight of `{part}`" if part else f"`{name}`"

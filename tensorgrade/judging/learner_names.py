@@ -11,9 +11,7 @@ from itertools import accumulate
 from typing import Self
 
 from ..exchange.observation import Observation
-from ..messages.message import Clauses, Message, Sentences
-from ..messages.names import AndMore, LibraryPart, NamesCost, Renamed
-from ..messages.verdicts import Right
+from ..exchange.text import code, joined, sentences
 from ..runner.names import as_asked, match_parameters
 from .diagnosis import Diagnosis, Finding, Kind
 from .parameter_order import Order
@@ -89,45 +87,44 @@ class Names:
         return bool(self.understood or self.orders)
 
     @property
-    def sentence(self) -> Message | None:
-        """Return a message about everything that differs; None if nothing does."""
-        if not self.differ:
-            return None
+    def sentence(self) -> str:
+        """Return a clause about everything that differs; "" if nothing does."""
         classes = dict.fromkeys(self.library.values())
         parts = {name: [p for p, one in self.library.items() if one == name] for name in classes}
-        library = (LibraryPart(tuple(held), name) for name, held in parts.items())
-        return Clauses((*(one.sentence for one in self.orders), *library, self.renamed))
+        library = (
+            f"{code(held)} should be your own `{name}`, not torch's `nn.{name}`"
+            for name, held in parts.items()
+        )
+        return joined(*(one.sentence for one in self.orders), *library, self.renamed)
 
     @property
-    def renamed(self) -> Message | None:
-        """Return a message about all names that differ, each once; None if none does.
+    def renamed(self) -> str:
+        """Return a clause about all names that differ, each once; "" if none does.
 
         If a message cannot hold all of them, it says how many more there are.
 
-        >>> from tensorgrade.messages.message import render
-        >>> render(Names({"width": "w", "part.0.width": "part.0.w", "rows": "x"}).renamed)
+        >>> Names({"width": "w", "part.0.width": "part.0.w", "rows": "x"}).renamed
         '`w` should be called `width`, `x` should be `rows`'
         """
-        own = (asked for asked in self.understood if asked.rpartition(".")[0] not in self.library)
-        differ = dict.fromkeys(map(self.within, own))
+        told = (name for name in self.understood if name.rpartition(".")[0] not in self.library)
+        differ = dict.fromkeys(map(self.within, told))
         if not differ:
-            return None
+            return ""
         ends = accumulate(len(f"`{own}` should be `{asked}`, ") for asked, own in differ)
         fit = max(1, sum(end - len(", ") <= LONGEST for end in ends))
-        names = [Renamed(own, asked, first=n == 0) for n, (asked, own) in enumerate(differ)]
-        told = Clauses(tuple(names[:fit]), ", ")
-        return AndMore(told, len(names) - fit) if fit < len(names) else told
+        (asked, own), *rest = [*differ][:fit]
+        first = [f"`{own}` should be called `{asked}`"]
+        names = ", ".join(first + [f"`{own}` should be `{asked}`" for asked, own in rest])
+        return f"{names} and {len(differ) - fit} more" if fit < len(differ) else names
 
     def finding(self, cost: float, right: bool) -> Finding:
         """Return the finding about names that differ, in the form of a failed check.
 
         right: True if nothing else is wrong.
         """
-        assert self.sentence is not None, "only names that differ cost points"
-        problem: Message = NamesCost(self.sentence, cost)
-        if right:
-            problem = Sentences((Right(), problem))
-        return Finding(ASKS, Diagnosis(Kind.FACT, problem))
+        assert self.differ, "only names that differ cost points"
+        problem = f"{self.sentence} (costs {cost:g} {'point' if cost == 1 else 'points'})"
+        return Finding(ASKS, Diagnosis(Kind.FACT, sentences("Right" * right, problem)))
 
     def cost(self, most: float) -> float:
         """Return the points that the names cost together in an exercise worth `most`."""

@@ -16,8 +16,6 @@ from typing import Protocol
 from ..exchange.cases import Case
 from ..exchange.observation import Loaded, Observation, Outcome
 from ..exchange.references import References, Seen
-from ..messages.message import Clauses, Message
-from ..messages.names import ByNameOnly, OtherOrder, StubCalls
 from ..recognition.fingerprints import Fingerprints, imprints_of, recognize, right_imprints
 from ..runner.binding import BY_NAME, POSITIONAL, Parameters, in_order
 from ..runner.names import likeness
@@ -50,11 +48,11 @@ class Order:
     needed: bool = False
 
     @property
-    def sentence(self) -> Message:
-        """Return how the learner's order differs from the stub's.
+    def sentence(self) -> str:
+        """Return how the learner's order differs from the stub's, in a clause.
 
         >>> Order(("x", "d", "n"), ("x", "n", "d"), {"x": "x", "d": "d", "n": "n"}).sentence
-        OtherOrder(asked='d, n', own='n, d')
+        'the given order is `d, n`; yours is `n, d`'
         """
         wanted = [name for name in self.asked if name in self.assigned]
         meant = {own: name for name, own in self.assigned.items()}
@@ -65,13 +63,14 @@ class Order:
         last = min(shared(wanted[::-1], found[::-1]), len(wanted) - first - 1)
         theirs = wanted[first : len(wanted) - last]
         yours = self.own[first : len(self.own) - last]
-        return OtherOrder(", ".join(theirs), ", ".join(yours))
+        return f"the given order is `{', '.join(theirs)}`; yours is `{', '.join(yours)}`"
 
     @property
-    def by_name_only(self) -> Message:
+    def by_name_only(self) -> str:
         """Return the stub's names for parameters that can be passed by name only."""
         pairs = [(own, a) for a, own in self.assigned.items() if self.places.get(a) != own]
-        return ByNameOnly(Clauses(tuple(StubCalls(*pair) for pair in pairs), ", "))
+        told = ", ".join(f"`{own}` is called `{asked}` in the given code" for own, asked in pairs)
+        return f"{told}, and it can be passed by name only"
 
 
 class OrderedAttempt(Protocol):

@@ -2,14 +2,12 @@
 
 import torch
 
-from ..exchange.cases import Case
+from ..exchange.cases import Case, spoken_shape
 from ..exchange.observation import Observation
 from ..exchange.values import kind as kind_of_value
 from ..exchange.values import parts as parts_of
 from ..exchange.values import plain
 from ..exchange.values import shown as value_shown
-from ..messages import checks as say
-from ..messages.message import Message
 from ..recognition.squeezed_dimensions import is_squeezed
 from .protocols import JudgedExercise
 from .result_names import result_name
@@ -24,8 +22,8 @@ def result_problem(
     case: Case,
     expected: torch.Tensor,
     observed: Observation,
-) -> Message:
-    """Return a message on a result that disagrees with the reference.
+) -> str:
+    """Return a clause on a result that disagrees with the reference.
 
     kind: the disagreement, such as `shape`; see Disagreement.
     """
@@ -33,34 +31,54 @@ def result_problem(
     if actual is None:
         return missing_problem(exercise, name, case, observed)
     if kind == "shape":
-        gone, added = is_squeezed(actual, expected), is_squeezed(expected, actual)
-        axis = "gone" if gone else "too many" if added else ""  # a dimension of size 1
-        return say.WrongShape(what, tuple(actual.shape), tuple(expected.shape), axis)
-    return say.ContainsNaN(what) if kind == "nan" else say.NotTheValues(what)
+        return wrong_shape(what, actual, expected)
+    if kind == "nan":
+        return f"{what} contains NaN"
+    return f"{what} has the right shape but not the right values"
 
 
-def missing_problem(
-    exercise: JudgedExercise, name: str, case: Case, observed: Observation
-) -> Message:
-    """Return a message on the value that was returned instead of a tensor."""
+def wrong_shape(what: str, actual: torch.Tensor, expected: torch.Tensor) -> str:
+    """Return a clause on a result of a wrong shape, and on dimensions of size 1."""
+    asked = spoken_shape(expected.shape)
+    if not actual.dim():
+        return f"{what} is a single number; a tensor of shape {asked} is expected"
+    axis, off = "", abs(actual.dim() - expected.dim())
+    if is_squeezed(actual, expected):
+        axis = "; a dimension of size 1 is missing"
+    elif is_squeezed(expected, actual):
+        one = "is one dimension" if off == 1 else f"are {off} dimensions"
+        axis = f"; there {one} of size 1 too many"
+    return f"{what} has shape {spoken_shape(actual.shape)}; {asked} is expected{axis}"
+
+
+def missing_problem(exercise: JudgedExercise, name: str, case: Case, observed: Observation) -> str:
+    """Return a clause on the value that was returned instead of a tensor."""
     whole, _, part = name.partition(".")
     parent, _, place = name.rpartition(".")
     if place.isdigit() and parent in observed.tensors:
-        return say.CameInstead(result_name(exercise, parent, case), say.OneTensor(), SEVERAL)
+        return came_instead(result_name(exercise, parent, case), "one tensor", SEVERAL)
     if place.isdigit() and "." in parent and parent in observed.values:
-        return say.CameInstead(
-            result_name(exercise, parent, case), what_came(observed, parent), SEVERAL
-        )
+        came = what_came(observed, parent)
+        return came_instead(result_name(exercise, parent, case), came, SEVERAL)
     if part.isdigit() and (inner := tensors_in(observed, whole, int(part))):
-        what = result_name(exercise, name, case)
-        return say.CameInstead(what, say.SeveralTensors(inner), "one tensor")
+        return came_instead(result_name(exercise, name, case), several_tensors(inner), "one tensor")
     if part.isdigit() and whole in observed.values and name not in observed.values:
-        instead = what_came(observed, whole)
-        return say.CameInstead(result_name(exercise, whole, case), instead, SEVERAL)
+        came = what_came(observed, whole)
+        return came_instead(result_name(exercise, whole, case), came, SEVERAL)
     other = observed.values.get(name, {}).get("type", "NoneType") != "NoneType"
     parts = any(result.startswith(f"{name}.") for result in observed.tensors)
     asked = "one tensor" if (other and "." not in name) or parts else ""
-    return say.CameInstead(result_name(exercise, name, case), what_came(observed, name), asked)
+    return came_instead(result_name(exercise, name, case), what_came(observed, name), asked)
+
+
+def came_instead(what: str, came: str, asked: str = "") -> str:
+    """Return that a result is not what is asked for. A question about it is not followed."""
+    return f"{what} is {came}" + (f"; {asked} is expected" if asked and came[-1] != "?" else "")
+
+
+def several_tensors(count: int) -> str:
+    """Return what to call a list or tuple of tensors."""
+    return f"a tuple or list of {count} tensor" + "s" * (count > 1)
 
 
 def tensors_in(observed: Observation, whole: str, place: int) -> int:
@@ -81,26 +99,27 @@ def came_otherwise(name: str, observed: Observation) -> bool:
     return any(other == whole or other.startswith(f"{name}.") for other in observed.tensors)
 
 
-def what_came(observed: Observation, name: str) -> Message:
-    """Return a message on the value that was returned instead of the expected one."""
+def what_came(observed: Observation, name: str) -> str:
+    """Return what was returned instead of the expected value."""
     if name.startswith("gradient."):
-        return say.NoGradient()
+        chain = "no chain of differentiable operations connects that tensor to the result"
+        return f"missing: {chain}"
     if parts := sum(other.startswith(f"{name}.") for other in observed.tensors):
-        return say.SeveralTensors(parts)
+        return several_tensors(parts)
     value = observed.values.get(name) or observed.values.get(name.split(".")[0])
     if value is None:
-        return say.NothingCame()
+        return "missing"
     told, of_type = value.get("json"), str(value.get("type"))
     if of_type == "NoneType":
         by_call = "." not in name and "changed" in observed.facts.get(name, {})
-        return say.NoneReturned(by_call)
+        return "None" + ": does your function end in a `return` with a value?" * by_call
     if kind_of_value(told) == "dict":
-        return say.DictWithKeys(tuple(map(str, keys_of(plain(told)))))
+        return f"a dict with the keys {', '.join(map(str, keys_of(plain(told))))[:200]}"
     if of_type.endswith(" tensor"):
-        return say.SomeTensor(of_type)
+        return f"a {of_type}"
     if kind_of_value(told) in ("none", "unjudged"):
-        return say.SomeObject(of_type)
-    return say.SomeValue(value_shown(told), of_type)
+        return f"an object of type {of_type}"
+    return f"{value_shown(told):.200} ({of_type})"
 
 
 def keys_of(value: object) -> list[str]:

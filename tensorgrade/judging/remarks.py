@@ -1,124 +1,112 @@
 """Remarks on a wrong result if no known mistake matches: facts, never guesses."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 import torch
 
-from ..exchange.cases import Case
-from ..messages.message import Message
-from ..messages.remarks import (
-    Argument,
-    CoarseDtype,
-    ColumnsSumToOne,
-    Compared,
-    EverythingNaN,
-    EverythingSumsToOne,
-    HoldsInfinities,
-    IntegerDtype,
-    IsArgument,
-    LooksLike,
-    NaNAtSinglePlaces,
-    NaNInRows,
-    NearlyRight,
-    NegativeEntries,
-    NumberOfSlices,
-    NumbersInOtherPlaces,
-    Reshaped,
-    SignTurned,
-    Slices,
-    Sum,
-    SumOfEntries,
-    SumOfEveryRow,
-    SumsOfRows,
-    SwappedDimensions,
-    TimesFactor,
-)
+from ..exchange.cases import Case, spoken_shape
+from ..exchange.text import listed
+from .tensor_comparison import DIMENSIONS, PLURALS
 
 CLOSE = 1e-3  # the largest difference of a sum from 1 that counts as none
 STEADY = 1e-4  # the largest relative difference of factors that counts as none
+SAME_SUM = 1e-6  # two sums this close are equal up to rounding
+ORIGINS = "infinity - infinity and the root of a negative number give NaN too"
+# A case with a learner's result and the expected one.
+Compared = tuple[Case, torch.Tensor | None, torch.Tensor]
 
 
 def remarks(
     case: Case,
     actual: torch.Tensor | None,
     expected: torch.Tensor,
-    hidden: bool,
-    compared: Compared = Compared.RESULT,
-) -> tuple[Message, ...]:
-    """Return remarks on a value that differs from the expected one.
+    elsewhere: Sequence[Compared] = (),
+) -> tuple[str, ...]:
+    """Return remarks on a result that differs from the expected one.
 
-    On hidden cases, they use only the learner's own values and what the exercise's text says of any
-    right result. On public cases, they also use the expected values. compared: the kind of value.
+    elsewhere: the same result in other cases of the exercise.
     """
     if actual is None:
         return ()
     of_numbers = not_numbers(actual, expected) or few_digits(actual, expected)
-    if of_numbers := of_numbers or (None if hidden else nearly_right(actual, expected)):
+    if of_numbers := of_numbers or nearly_right(actual, expected):
         return (of_numbers,)
-    found = [sums(actual, expected), returned_argument(case, actual)]
-    if not hidden:
-        found += [ratios(case, actual, expected, compared), reordered(actual, expected, case)]
+    found = (
+        sums(actual, expected),
+        returned_argument(case, actual),
+        ratios((case, actual, expected), elsewhere),
+        reordered(actual, expected, case),
+    )
     return tuple(filter(None, found))
 
 
-def not_numbers(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
-    """Return a remark about NaN, or about infinities that should not be there; or None.
-
-    >>> not_numbers(torch.tensor([1.0, torch.inf]), torch.zeros(2))
-    HoldsInfinities()
-    """
+def not_numbers(actual: torch.Tensor, expected: torch.Tensor) -> str:
+    """Return a remark about NaN, or about infinities that should not be there; or ""."""
     if not actual.is_floating_point():
-        return None
+        return ""
     if bool(actual.isnan().any()):
         return origin_of_nan(actual.isnan())
     if bool(actual.isinf().any()) and not bool(expected.isinf().any()):
-        return HoldsInfinities()
-    return None
+        return (
+            "some entries are infinite: an exponential overflowed, or a division or a logarithm "
+            "met 0"
+        )
+    return ""
 
 
 # The number of decimal digits that a dtype can represent.
 FEW_DIGITS = {torch.float16: "three", torch.bfloat16: "two"}
 
 
-def few_digits(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
-    """Return a remark about a dtype that is too coarse or that holds only integers; or None.
+def few_digits(actual: torch.Tensor, expected: torch.Tensor) -> str:
+    """Return a remark about a dtype that is too coarse or that holds only integers; or "".
 
     >>> few_digits(torch.ones(2).half(), torch.ones(2))
-    CoarseDtype(dtype='torch.float16', digits='three')
+    'its dtype is torch.float16, which keeps only about three digits'
     """
     if actual.dtype in FEW_DIGITS and expected.dtype not in FEW_DIGITS:
-        return CoarseDtype(str(actual.dtype), FEW_DIGITS[actual.dtype])
+        digits = FEW_DIGITS[actual.dtype]
+        return f"its dtype is {actual.dtype}, which keeps only about {digits} digits"
     if expected.is_floating_point() and not actual.is_floating_point():
-        return IntegerDtype(str(actual.dtype))
-    return None
+        return f"its dtype is {actual.dtype}, which keeps only integers"
+    return ""
 
 
 FEWEST_DIGITS = 3  # equal digits; with fewer, the formula is probably wrong
 
 
-def nearly_right(actual: torch.Tensor, expected: torch.Tensor) -> NearlyRight | None:
-    """Return a remark if a result agrees with the expected one to several digits; else None.
+def nearly_right(actual: torch.Tensor, expected: torch.Tensor) -> str:
+    """Return a remark if a result agrees with the expected one to several digits; else "".
 
-    >>> nearly_right(torch.tensor([1.0, 2.0]), torch.tensor([1.00001, 2.0]))
-    NearlyRight(digits=5)
+    >>> nearly_right(torch.tensor([1.0, 2.0]), torch.tensor([1.00001, 2.0]))[:54]
+    'it agrees with the expected result to about 5 digits. '
     """
     if actual.shape != expected.shape or not expected.is_floating_point():
-        return None
+        return ""
     right = expected.double()
     size, gap = right.abs().max(), (actual.double() - right).abs().max()
     if not gap.isfinite() or not 0 < gap < size * 10.0**-FEWEST_DIGITS:
-        return None
-    return NearlyRight(int(-(gap / size).log10() + 0.5))
+        return ""
+    digits = int(-(gap / size).log10() + 0.5)
+    return (
+        f"it agrees with the expected result to about {digits} digits. Is something rounded on "
+        "the way, or is a small constant different?"
+    )
 
 
-def origin_of_nan(nan: torch.Tensor) -> Message:
+def origin_of_nan(nan: torch.Tensor) -> str:
     """Return a remark on the origin of NaN, judged by its places (a mask)."""
     if bool(nan.all()):
-        return EverythingNaN()
+        return (
+            "every entry is NaN, which comes from 0 / 0, infinity - infinity, infinity / infinity, "
+            "0 * infinity or the root of a negative number, and spreads through sums and products"
+        )
     if nan.ndim > 1 and torch.equal(nan.any(dim=-1), nan.all(dim=-1)):
-        return NaNInRows(only_first(nan.any(dim=-1)))
-    return NaNAtSinglePlaces()
+        which = "the first row" if only_first(nan.any(dim=-1)) else "whole rows"
+        how = "as after a softmax over nothing but -inf, or after 0 / 0"
+        return f"NaN fills {which}, {how}; {ORIGINS}"
+    return f"single entries are NaN, as after 0 * infinity or 0 / 0; {ORIGINS}"
 
 
 def only_first(rows: torch.Tensor) -> bool:
@@ -126,22 +114,22 @@ def only_first(rows: torch.Tensor) -> bool:
     return bool(rows[..., 0].all()) and not bool(rows[..., 1:].any())
 
 
-def sums(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
-    """Return a remark about rows that do not sum to 1, or None.
+def sums(actual: torch.Tensor, expected: torch.Tensor) -> str:
+    """Return a remark about rows that do not sum to 1, or "".
 
     The expected values are used only to decide if they are weights: no value is negative, all rows
-    sum to 1, and not all values are 0 or 1. For other expected values, return None.
+    sum to 1, and not all values are 0 or 1. For other expected values, return "".
 
     >>> even = torch.full((2, 4), 0.25)
     >>> sums(torch.full((2, 4), 0.5), even)
-    ColumnsSumToOne()
+    'its columns sum to 1, and its rows do not'
     """
     if expected.ndim == 0 or not sums_to_one(expected, -1) or bool((expected < 0).any()):
-        return None
+        return ""
     if bool(((expected == 0) | (expected == 1)).all()):  # not weights, but a mask or one-hot rows
-        return None
+        return ""
     if sums_to_one(actual, -1):
-        return NegativeEntries() if bool((actual < 0).any()) else None
+        return "it has negative entries" if bool((actual < 0).any()) else ""
     return what_sums_to_one(actual) or sizes_of_sums(actual)
 
 
@@ -150,38 +138,44 @@ def sums_to_one(tensor: torch.Tensor, dim: int) -> bool:
     return bool(((tensor.double().sum(dim=dim) - 1).abs() < CLOSE).all())
 
 
-def what_sums_to_one(actual: torch.Tensor) -> Message | None:
-    """Return a remark if columns or all entries sum to 1 instead of the rows, or None.
+def what_sums_to_one(actual: torch.Tensor) -> str:
+    """Return a remark if columns or all entries sum to 1 instead of the rows, or "".
 
     If all rows but one are 0, the entries sum to 1 only by chance.
 
     >>> what_sums_to_one(torch.tensor([[0.0, 0.0], [0.4, 0.6]]))
+    ''
     """
     if actual.ndim > 1 and sums_to_one(actual, -2):
-        return ColumnsSumToOne()
+        return "its columns sum to 1, and its rows do not"
     rows = actual.double().sum(dim=-1)
     if actual.ndim > 1 and abs(float(rows.sum()) - 1) < CLOSE < float((rows - 1).abs().min()):
-        return EverythingSumsToOne()
-    return None
+        return "all its entries together sum to 1; each row should sum to 1"
+    return ""
 
 
-def sizes_of_sums(actual: torch.Tensor) -> Message:
+def sizes_of_sums(actual: torch.Tensor) -> str:
     """Return a remark on the size of the sums."""
     totals = actual.double().sum(dim=-1)
     least, most = float(totals.min()), float(totals.max())
     if actual.ndim <= 1:
-        return SumOfEntries(Sum(least))
+        return f"its entries sum to {spoken_sum(least)} instead of 1"
     if most - least < CLOSE:
-        return SumOfEveryRow(Sum(least))
-    return SumsOfRows(Sum(least), Sum(most))
+        return f"every row sums to {spoken_sum(least)} instead of 1"
+    sizes = f"{spoken_sum(least)} and {spoken_sum(most)}"
+    return f"its rows should sum to 1; their sums are between {sizes}"
 
 
-def returned_argument(case: Case, actual: torch.Tensor) -> Message | None:
-    """Return a remark that names the argument that was returned unchanged, or None."""
-    for name, tensor in case.passed_tensors:
-        if same(actual, tensor):
-            return IsArgument(name)
-    return None
+def spoken_sum(number: float) -> str:
+    """Return a sum, which may differ from 1 by less than four digits show."""
+    close = f"{number:.4g}" == "1" and abs(number - 1) > SAME_SUM
+    return "nearly 1" if close else f"{number:.4g}"
+
+
+def returned_argument(case: Case, actual: torch.Tensor) -> str:
+    """Return a remark that names the argument that was returned unchanged, or ""."""
+    passed = (name for name, tensor in case.passed_tensors if same(actual, tensor))
+    return next((f"it is `{name}`, unchanged" for name in passed), "")
 
 
 def same(left: torch.Tensor, right: torch.Tensor) -> bool:
@@ -193,20 +187,21 @@ def same(left: torch.Tensor, right: torch.Tensor) -> bool:
     )
 
 
-def ratios(
-    case: Case,
-    actual: torch.Tensor,
-    expected: torch.Tensor,
-    compared: Compared = Compared.RESULT,
-) -> Message | None:
-    """Return a remark on a constant factor between two tensors, or None."""
-    if actual.shape != expected.shape or not actual.is_floating_point():
+def ratios(here: Compared, elsewhere: Sequence[Compared] = ()) -> str:
+    """Return a remark on a constant factor between a result and the expected one, or ""."""
+    factor = factor_in(here)
+    if factor is None or rounded(factor) == 1:
+        return ""
+    why = ": the sign is the wrong way round" if abs(factor + 1) < STEADY else ""
+    return f"it is the expected result times {factor:.4g}{why or cause(here, elsewhere)}"
+
+
+def factor_in(compared: Compared) -> float | None:
+    """Return the constant factor between a result and the expected one; None if there is none."""
+    _, actual, expected = compared
+    if actual is None or actual.shape != expected.shape or not actual.is_floating_point():
         return None
-    factor = constant(actual.double(), expected.double())
-    if factor is not None:
-        found = TimesFactor(compared, factor, origin(factor, case))
-        return None if rounded(factor) == 1 else found
-    return None
+    return constant(actual.double(), expected.double())
 
 
 def rounded(factor: float) -> float:
@@ -232,72 +227,85 @@ def constant(actual: torch.Tensor, expected: torch.Tensor) -> float | None:
     return middle if float((factors - middle).abs().max()) < STEADY * abs(middle) else None
 
 
-def origin(factor: float, case: Case) -> Message | None:
-    """Return an expression in the numbers of a case for a factor, such as 1/sqrt(4); or None.
+def cause(here: Compared, elsewhere: Sequence[Compared]) -> str:
+    """Return which number of the case gives the factor, such as 1/sqrt(4), in a clause; or "".
 
-    None too if two expressions in the same number give the factor, such as 0.5 and 1 - 0.5.
+    It must give the factors of the other cases too, and be another number in one of them.
     """
-    if abs(factor + 1) < STEADY:
-        return SignTurned()
-    for number, meaning in numbers(case):
-        found = [
-            form for form, value in forms(number).items() if abs(factor - value) < STEADY * value
-        ]
-        if found:
-            return LooksLike(number, meaning, found[0]) if len(found) == 1 else None
-    return None
+    factors = ((one, factor_in(one)) for one in elsewhere)
+    others = [causes(one) for one, factor in factors if factor and rounded(factor) != 1]
+    sure = [
+        clause
+        for key, (number, clause) in causes(here).items()
+        if all(key in one for one in others) and any(one[key][0] != number for one in others)
+    ]
+    return sure[0] if len(sure) == 1 else ""
+
+
+def causes(compared: Compared) -> dict[tuple[str, str], tuple[float, str]]:
+    """Return (number, clause) for each number of a case and each form of it that gives the factor.
+
+    The keys, what the number is and the form, can be compared with those of another case.
+    """
+    factor = factor_in(compared)
+    if factor is None:
+        return {}
+    found = {}
+    for number, meaning in numbers(compared[0]):
+        for form, value in forms(number).items():
+            if abs(factor - value) < STEADY * value:
+                written = form.format(f"{number:g}")
+                of = f"{written}; {number:g} is {meaning}" if form != "{}" else meaning
+                found[meaning, form] = (number, f", which is {of}")
+    return found
 
 
 def forms(number: float) -> dict[str, float]:
-    """Return by spelling a number (spelled ""), its root and their reciprocals.
+    """Return a number, its root and their reciprocals, by how they are written.
 
     For a number below 1, also 1 minus the number, and its reciprocal.
 
     >>> list(forms(4))
-    ['', '1/4', 'sqrt(4)', '1/sqrt(4)']
+    ['{}', '1/{}', 'sqrt({})', '1/sqrt({})']
     """
-    n, root = f"{number:g}", number**0.5
-    values = {"": number, f"1/{n}": 1 / number, f"sqrt({n})": root, f"1/sqrt({n})": 1 / root}
+    root = number**0.5
+    values = {"{}": number, "1/{}": 1 / number, "sqrt({})": root, "1/sqrt({})": 1 / root}
     if number < 1:
-        values |= {f"1 - {n}": 1 - number, f"1/(1 - {n})": 1 / (1 - number)}
+        values |= {"1 - {}": 1 - number, "1/(1 - {})": 1 / (1 - number)}
     return values
 
 
-def numbers(case: Case) -> Iterator[tuple[float, Message]]:
+def numbers(case: Case) -> Iterator[tuple[float, str]]:
     """Yield (number, its meaning) for the numbers passed in, then for the sizes of the tensors."""
-    passed = case.passed
-    for name, value in passed:
-        if (
-            isinstance(value, (int, float))
-            and not isinstance(value, bool)
-            and value > 0
-            and value != 1
-        ):
-            yield value, Argument(name)
-    for name, value in passed:
-        if isinstance(value, dict) and "tensor" in value:
-            shape = case.tensors[value["tensor"]].shape
-            for dim in reversed(range(len(shape))):
-                if shape[dim] > 1:
-                    yield shape[dim], NumberOfSlices(Slices(dim, len(shape)), name)
+    for name, value in case.passed:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if is_number and value > 0 and value != 1:
+            yield value, f"`{name}`"
+    for name, tensor in case.passed_tensors:
+        for dim in reversed(range(tensor.dim())):
+            if tensor.shape[dim] > 1:
+                yield tensor.shape[dim], f"the number of {slices(dim, tensor.dim())} of `{name}`"
 
 
-def reordered(
-    actual: torch.Tensor, expected: torch.Tensor, case: Case | None = None
-) -> Message | None:
-    """Return a remark on how the expected values would have to move to give these; or None.
+def slices(dim: int, rank: int) -> str:
+    """Return what to call the slices of a tensor along one of its dimensions: rows, columns."""
+    return PLURALS[DIMENSIONS[rank][dim]] if rank in DIMENSIONS else f"slices along dimension {dim}"
+
+
+def reordered(actual: torch.Tensor, expected: torch.Tensor, case: Case | None = None) -> str:
+    """Return a remark on how the expected values would have to move to give these; or "".
 
     case: if its inputs are equal to their transpose, transposed results are not reported.
 
     >>> reordered(torch.tensor([[3.0, 4], [1, 2]]), torch.tensor([[1.0, 2], [3, 4]]))
-    NumbersInOtherPlaces()
+    'it has the right numbers in the wrong places'
     """
     if actual.numel() != expected.numel() or actual.numel() < 2:
-        return None
+        return ""
     actual, expected = actual.double(), expected.double()
     if actual.shape == expected.shape and torch.allclose(actual, expected, atol=1e-5):
-        return None
-    how = None if case and has_symmetric_input(case) else swapped(actual, expected)
+        return ""
+    how = "" if case and has_symmetric_input(case) else swapped(actual, expected)
     how = how or reshaped(actual, expected)
     if how or (case and has_equal_numbers(case)):
         return how
@@ -321,28 +329,34 @@ def has_equal_numbers(case: Case) -> bool:
     return any(bool((t == t.flatten()[0]).all()) for t in floats)
 
 
-def swapped(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
-    """Return a remark on swapped dimensions, or None."""
+def swapped(actual: torch.Tensor, expected: torch.Tensor) -> str:
+    """Return a remark on swapped dimensions, or ""."""
     if actual.ndim != expected.ndim or actual.ndim > 4:
-        return None
+        return ""
     for order in list(permutations(range(actual.ndim)))[1:]:
         turned = expected.permute(order)
         if turned.shape == actual.shape and torch.allclose(turned, actual, atol=1e-5):
-            return SwappedDimensions(tuple(d for d, place in enumerate(order) if d != place))
-    return None
+            moved = listed(dim for dim, place in enumerate(order) if dim != place)
+            return f"it is right, except that its dimensions {moved} are swapped"
+    return ""
 
 
-def reshaped(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
-    """Return a remark on right numbers in the right order but another shape; or None."""
+def reshaped(actual: torch.Tensor, expected: torch.Tensor) -> str:
+    """Return a remark on right numbers in the right order but another shape; or ""."""
     same_numbers = torch.allclose(actual.flatten(), expected.flatten(), atol=1e-5)
     if actual.shape == expected.shape or not same_numbers:
-        return None
-    return Reshaped(tuple(expected.shape))
-
-
-def scattered(actual: torch.Tensor, expected: torch.Tensor) -> Message | None:
-    """Return a remark on right numbers in other places, or None."""
-    same = torch.allclose(
-        actual.flatten().sort().values, expected.flatten().sort().values, atol=1e-5
+        return ""
+    return (
+        "its numbers are right and in the right order; only the shape is wrong: it should be "
+        f"{spoken_shape(expected.shape)}"
     )
-    return NumbersInOtherPlaces() if same else None
+
+
+def scattered(actual: torch.Tensor, expected: torch.Tensor) -> str:
+    """Return a remark on right numbers in other places, or ""."""
+    ours, right = (one.flatten().sort().values for one in (actual, expected))
+    return (
+        "it has the right numbers in the wrong places"
+        if torch.allclose(ours, right, atol=1e-5)
+        else ""
+    )

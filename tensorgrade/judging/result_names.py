@@ -3,60 +3,59 @@
 from torch import nn
 
 from ..exchange.cases import Case, passed_as
-from ..messages.checks import CopyDiffers, DiffersWithoutGradients, NotTheSame
-from ..messages.message import Message
-from ..messages.results import (
-    GradientOf,
-    KeptParameter,
-    Parameter,
-    PartOf,
-    Quoted,
-    Result,
-    WeightName,
-)
 from ..runner.step import Step
-from .errors import holder_of
+from .errors import holder_of, weight_name
 from .protocols import JudgedExercise
 
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
 
-def result_name(exercise: JudgedExercise, name: str, case: Case) -> Message:
-    """Return the name of a case's result for messages."""
+
+def result_name(exercise: JudgedExercise, name: str, case: Case) -> str:
+    """Return the name of a case's result for messages: `the result of the second call`."""
     if is_within(name):
-        return Quoted(name)
+        return f"`{name}`"
     for step in case.steps:
         if step.verb == "read" and f"{name}.".startswith(f"{step.result}."):
-            return part_of(name.removeprefix(step.result), Quoted(step.result))
+            return part_of(name.removeprefix(step.result), f"`{step.result}`")
     whole, _, part = name.partition(".")
     if whole == "gradient":
-        return GradientOf(weight_name(exercise, part))
+        return f"the gradient for {own_weight(exercise, part)}"
     verbs = {step.result: step.verb for step in case.steps if step.result}
     if verbs.get(whole) == "describe":
         owner, reloaded = owner_of(whole, case)
-        return KeptParameter(parameter(exercise, part), owner, reloaded)
-    return part_of(part, Result(*call_of(whole, case)))
+        after = "".join(f", after `{one}` got other weights," for one in reloaded)
+        of_owner = f" of `{owner}`" if owner else ""
+        return f"the {parameter(exercise, part)}{of_owner}{after}"
+    return part_of(part, call_of(whole, case))
 
 
-def not_the_same(exercise: JudgedExercise, name: str, case: Case) -> Message:
-    """Return the message that a result differs from `result`, and how their two calls differ."""
+def not_the_same(exercise: JudgedExercise, name: str, case: Case) -> str:
+    """Return that a result differs from `result`, and how their two calls differ."""
     twins = {step.result for step in case.steps if step.verb == "duplicate"}
     calls = {call.result: call for call in case.calls}
     call = calls.get(name.partition(".")[0], Step("call"))
     if call.on in twins:
-        return CopyDiffers()
+        return "a copy of the module, or one that loads its `state_dict`, gives different results"
     what = result_name(exercise, name, case)
     if call.options.get("no_grad"):
-        return DiffersWithoutGradients(what)
-    return NotTheSame(what, scattered=call.options.get("scattered", False))
+        return f"{what} is different inside `torch.no_grad()`"
+    if call.options.get("scattered"):
+        return (
+            f"{what} depends on how the inputs are laid out in memory, which should make no "
+            "difference"
+        )
+    return f"{what} should be the same as the first time, and is not"
 
 
-def weight_name(exercise: JudgedExercise, name: str) -> WeightName:
+def own_weight(exercise: JudgedExercise, name: str) -> str:
     """Return the name of a parameter. If it is inside a substitute, name the part that holds it."""
-    return WeightName(name, holder_of(name, names_in_substitutes(exercise)))
+    return weight_name(name, names_in_substitutes(exercise))
 
 
-def parameter(exercise: JudgedExercise, name: str) -> Parameter:
+def parameter(exercise: JudgedExercise, name: str) -> str:
     """Return the name of a parameter for use after an article, such as `the parameter w`."""
-    return Parameter(name, holder_of(name, names_in_substitutes(exercise)))
+    part = holder_of(name, names_in_substitutes(exercise))
+    return f"weight of `{part}`" if part else f"parameter `{name}`"
 
 
 def names_in_substitutes(exercise: JudgedExercise) -> set[str]:
@@ -97,18 +96,29 @@ def owner_of(name: str, case: Case) -> tuple[str, tuple[str, ...]]:
     return owner, tuple(passed_as(case, step.on) for step in since if step.verb == "load")
 
 
-def part_of(path: str, whole: Message) -> Message:
+def part_of(path: str, whole: str) -> str:
     """Return the name of a part of a result; for an empty path, that of the result itself.
 
-    >>> part_of("1.0", Result())
-    PartOf(whole=Result(call=None, mode=''), places=(1, 0))
+    >>> part_of("1", "the result"), part_of("1.0", "the result")
+    ('the second part of the result', '`[1][0]` of the result')
     """
-    places = tuple(int(place) for place in path.split(".") if place.isdigit())
-    return PartOf(whole, places) if places else whole
+    places = [int(place) for place in path.split(".") if place.isdigit()]
+    if len(places) == 1:
+        return f"the {ordinal(places[0])} part of {whole}"
+    return f"`{''.join(f'[{place}]' for place in places)}` of {whole}" if places else whole
 
 
-def call_of(name: str, case: Case) -> tuple[int | None, str]:
-    """Return the index and the mode of the call that gave a result; (None, "") for only one."""
+def ordinal(place: int) -> str:
+    """Return the ordinal for a place that counts from 0.
+
+    >>> ordinal(0), ordinal(6)
+    ('first', '7th')
+    """
+    return ORDINALS[place] if place < len(ORDINALS) else f"{place + 1}th"
+
+
+def call_of(name: str, case: Case) -> str:
+    """Return what to call the result of a call: with its place and mode if there are several."""
     mode, modes = "", {}
     for step in case.steps:
         if step.verb == "mode":
@@ -116,5 +126,6 @@ def call_of(name: str, case: Case) -> tuple[int | None, str]:
         elif step.verb == "call":
             modes[step.result] = mode
     if len(modes) < 2 or name not in modes:
-        return None, ""
-    return list(modes).index(name), modes[name]
+        return "the result"
+    in_mode = f", in {modes[name]}," if modes[name] else ""
+    return f"the result of the {ordinal([*modes].index(name))} call{in_mode}"

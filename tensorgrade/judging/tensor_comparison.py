@@ -5,19 +5,16 @@ from dataclasses import dataclass
 import torch
 
 from ..course import Tolerance
-from ..messages.message import Message
-from ..messages.places import (
-    DifferEverywhere,
-    DifferOnlyIn,
-    DifferOnSide,
-    EntriesAreNaN,
-    EntriesDiffer,
-    NaNEverywhere,
-    NaNOnlyIn,
-    RightOnlyIn,
-    Side,
-    SomeSlices,
-)
+from ..exchange.text import listed
+
+# What people call the slices along each dimension of a tensor, by how many dimensions it has.
+DIMENSIONS = {
+    1: ("entry",),
+    2: ("row", "column"),
+    3: ("slice", "row", "column"),
+    4: ("slice", "slice", "row", "column"),
+}
+PLURALS = {"entry": "entries", "row": "rows", "column": "columns", "slice": "slices"}
 
 
 @dataclass(frozen=True)
@@ -63,58 +60,60 @@ def disagreement(
     return None if close.all() else Disagreement("values", ~close)
 
 
-def where_they_differ(differs: torch.Tensor) -> Message:
-    """Return a message about the True places of a mask.
+def where_they_differ(differs: torch.Tensor) -> tuple[str, str]:
+    """Return which places of a mask are True, or else how many: one of the two is empty.
 
     >>> where_they_differ(torch.ones(3, 3).triu(1).bool())
-    DifferOnSide(side=<Side.ABOVE: 'above'>)
+    ('all differences are above the diagonal', '')
     """
     if differs.all():
-        return DifferEverywhere()
-    found = on_a_side(differs) or in_slices(differs)
-    return found or EntriesDiffer(int(differs.sum()), differs.numel())
+        return "", "all entries differ"
+    if found := on_a_side(differs) or in_slices(differs):
+        return found, ""
+    return "", f"{int(differs.sum())} of {differs.numel()} entries differ"
 
 
-def where_nan(nan: torch.Tensor) -> Message:
-    """Return a message about the places of NaN, the True ones of a mask.
+def where_nan(nan: torch.Tensor) -> tuple[str, str]:
+    """Return where NaN is, by the True places of a mask, or else in how many places.
 
     >>> where_nan(torch.tensor([[True, True], [False, False]]))
-    NaNOnlyIn(places=SomeSlices(dim=0, rank=2, first=(0,), more=0))
+    ('NaN is only in row `[0]`', '')
     """
     if nan.all():
-        return NaNEverywhere()
+        return "", "every entry is NaN"
     for dim in range(nan.ndim):
         hit = any_along(nan, dim)
         if 2 * int(hit.sum()) <= len(hit):
-            return NaNOnlyIn(slices_along(dim, hit, nan.ndim))
-    return EntriesAreNaN(int(nan.sum()), nan.numel())
+            return f"NaN is only in {slices_along(dim, hit, nan.ndim)}", ""
+    return "", f"{int(nan.sum())} of {nan.numel()} entries are NaN"
 
 
-def on_a_side(differs: torch.Tensor) -> DifferOnSide | None:
-    """Return the only side of the diagonal on which (stacked) square matrices differ, if any."""
+def on_a_side(differs: torch.Tensor) -> str:
+    """Return the only side of the diagonal on which (stacked) square matrices differ, or ""."""
     if differs.ndim < 2 or differs.shape[-1] != differs.shape[-2]:
-        return None
-    if not differs.tril(0).any():
-        return DifferOnSide(Side.ABOVE)
-    if not differs.triu(0).any():
-        return DifferOnSide(Side.BELOW)
-    if not (differs.triu(1) | differs.tril(-1)).any():
-        return DifferOnSide(Side.ON)
-    return None if differs.triu(1).any() else DifferOnSide(Side.ON_OR_BELOW)
+        return ""
+    above, below = bool(differs.triu(1).any()), bool(differs.tril(-1).any())
+    on = bool(differs.tril(0).triu(0).any())
+    sides = {(True, False, False): "above", (False, True, False): "on"}
+    sides |= {(False, False, True): "below", (False, True, True): "on or below"}
+    side = sides.get((above, on, below))
+    return f"all differences are {side} the diagonal" if side else ""
 
 
-def in_slices(differs: torch.Tensor) -> Message | None:
-    """Return a message if all differences, or all right values, are in a few slices; else None.
+def in_slices(differs: torch.Tensor) -> str:
+    """Return a clause if all differences, or all right values, are in a few slices; else "".
 
     A few are at most half of the slices along some dimension, such as rows or columns.
     """
     for dim in range(differs.ndim):
         hit = any_along(differs, dim)
         if 2 * int(hit.sum()) <= len(hit):
-            return DifferOnlyIn(slices_along(dim, hit, differs.ndim))
-        if 2 * int((~hit).sum()) <= len(hit) and not hit.all():
-            return RightOnlyIn(slices_along(dim, ~hit, differs.ndim))
-    return None
+            return f"all differences are in {slices_along(dim, hit, differs.ndim)}"
+        right = int((~hit).sum())
+        if right and 2 * right <= len(hit):
+            verb = "are" if right > 1 else "is"
+            return f"only {slices_along(dim, ~hit, differs.ndim)} {verb} right"
+    return ""
 
 
 def any_along(mask: torch.Tensor, dim: int) -> torch.Tensor:
@@ -126,11 +125,24 @@ def any_along(mask: torch.Tensor, dim: int) -> torch.Tensor:
 MOST_PLACES = 3  # learner code controls them, so a long list could reveal hidden inputs
 
 
-def slices_along(dim: int, hit: torch.Tensor, rank: int) -> SomeSlices:
+def slices_along(dim: int, hit: torch.Tensor, rank: int) -> str:
     """Return the slices along a dimension at which a vector is True; at most the first few.
 
     >>> slices_along(1, torch.tensor([True, False, True]), rank=2)
-    SomeSlices(dim=1, rank=2, first=(0, 2), more=0)
+    'columns `[:, 0]` and `[:, 2]`'
     """
     places = [int(place) for place in hit.nonzero().flatten()]
-    return SomeSlices(dim, rank, tuple(places[:MOST_PLACES]), max(0, len(places) - MOST_PLACES))
+    told = [f"`{python_index(place, dim, rank)}`" for place in places[:MOST_PLACES]]
+    more = [f"{len(places) - MOST_PLACES} more"] if len(places) > MOST_PLACES else []
+    name = DIMENSIONS[rank][dim] if rank in DIMENSIONS else "slice"
+    return f"{PLURALS[name] if len(places) > 1 else name} {listed(told + more)}"
+
+
+def python_index(index: int, dim: int, rank: int) -> str:
+    """Return what Python writes to take a slice along a dimension.
+
+    >>> python_index(3, 0, 2), python_index(3, 1, 2), python_index(3, 3, 4)
+    ('[3]', '[:, 3]', '[..., 3]')
+    """
+    before = "..., " if 1 < dim == rank - 1 else ":, " * dim
+    return f"[{before}{index}]"

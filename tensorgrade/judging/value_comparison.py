@@ -7,9 +7,7 @@ from ..course import Tolerance
 from ..exchange.cases import Case
 from ..exchange.observation import Observation
 from ..exchange.text import short
-from ..exchange.values import KINDS, kind, parts, plain, shown, size_of, sized, type_name, value_of
-from ..messages import values
-from ..messages.message import Message
+from ..exchange.values import kind, parts, plain, shown, size_of, sized, type_name, value_of
 from ..runner.values import Tree
 from .tensor_comparison import Disagreement, disagreement
 
@@ -176,22 +174,29 @@ def inside(gap: ValueGap | None, step: Key | int) -> ValueGap | None:
     return replace(gap, steps=(step, *gap.steps))
 
 
-def said_in_public(gap: ValueGap, what: Message) -> Message:
-    """Return a message about a gap, with the expected value. what: names the place."""
+def problem_of(gap: ValueGap, what: str) -> str:
+    """Return a clause about a gap. what: names the place."""
     if gap.how == "size":
-        return values.OtherNumberOfParts(what, size_of(gap.actual), size_of(gap.expected))
+        return other_size(what, size_of(gap.actual), size_of(gap.expected))
     if gap.how == "missing":
-        return values.KeyMissing(what, brief(gap.expected))
+        return f"{what} has no key {brief(gap.expected)}"
     if gap.how == "extra":
-        return values.KeyNotAskedFor(what, brief(gap.actual))
+        return f"{what} has a key {brief(gap.actual)} that it should not have"
     got, want = said(gap.actual), said(gap.expected)
     if gap.how == "type" and got == want:
-        return values.OtherType(what, type_name(gap.actual), type_name(gap.expected))
+        return (
+            f"{what} has type {type_name(gap.actual)}; type {type_name(gap.expected)} is expected"
+        )
     if gap.how == "type" and kind(gap.expected) == "number":
         noun = type_name(gap.expected)
-        article = "an" if noun[:1] in "aeiou" else "a"
-        return values.WrongType(what, got, f"{article} {noun}")
-    return values.OtherValue(what, got, want)
+        want = f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+    return f"{what} is {got}; {want} is expected"
+
+
+def other_size(what: str, parts: int | None, asked: int | None) -> str:
+    """Return that a value has another number of parts than expected."""
+    noun, verb = "part" if parts == 1 else "parts", "is" if asked == 1 else "are"
+    return f"{what} has {parts} {noun}; {asked} {verb} expected"
 
 
 def said(tree: Tree) -> str:
@@ -199,18 +204,6 @@ def said(tree: Tree) -> str:
     if kind(tree) in ("none", "bool", "number", "text", "bytes") and len(shown(tree)) <= BRIEF:
         return shown(tree)
     return shown(tree) if kind(tree) == "unjudged" else sized(tree)
-
-
-def said_in_secret(gap: ValueGap, what: Message) -> Message:
-    """Return a message about a gap on a hidden case: the returned value, not the right one."""
-    if gap.how == "missing":
-        return values.SomeKeyMissing(what)
-    if gap.how == "extra":
-        return values.SomeKeyNotAskedFor(what)
-    got = sized(gap.actual)
-    if gap.how == "type":
-        return values.WrongType(what, got, KINDS[kind(gap.expected)])
-    return values.WrongSize(what, got) if gap.how == "size" else values.WrongValue(what, got)
 
 
 def returns_argument(case: Case, tree: Tree) -> bool:

@@ -14,8 +14,6 @@ import torch
 from ..course import CourseError
 from ..exchange.cases import Case
 from ..exchange.observation import Observation
-from ..messages import values
-from ..messages.message import Message
 from .imprints import Imprint, changed_inputs
 
 
@@ -214,25 +212,29 @@ def all_alike(filled: torch.Tensor, dropped: torch.Tensor, dim: int) -> bool:
     return bool(both.any()) and bool(((first[1] == second[1]) | ~both).all())
 
 
-def sentence(seen: DropoutBehaviour, p: float) -> Message:
-    """Return a message about the difference between this behaviour and dropout at rate p."""
+def difference(seen: DropoutBehaviour, p: float) -> str:
+    """Return a clause about the difference between this behaviour and dropout at rate p."""
     if seen.zeros == 0 and seen.scale is not None and abs(seen.scale - 1) < 1e-3:
-        return values.NothingDropped()
+        return NOTHING_DROPPED
     if seen.zeros == 1:
-        return values.AllDropped()
+        return (
+            "in training everything is dropped; drop each entry by chance, independently of the "
+            "others"
+        )
     if seen.zeros == 0 and seen.scale is not None and abs(seen.scale * (1 - p) - 1) < 1e-3:
-        return values.OnlyScaled()
+        return "in training everything is scaled, and nothing is dropped; drop each entry by chance"
     if seen.scale is None:
-        return values.SeveralScales()
+        return "the kept entries are not all scaled by the same factor"
     if abs(seen.scale * (1 - p) - 1) >= 1e-3 and abs(seen.scale * (1 - seen.zeros) - 1) < 1e-5:
-        return values.ScaledByShare(1 / seen.scale, 1 - p)
-    if abs(seen.scale * (1 - seen.zeros) - 1) < 0.05:
-        return values.OtherShareDropped(seen.zeros, p)
-    if abs(seen.scale - 1) < 1e-3:
-        return values.NotScaledUp()
-    if abs(seen.scale * (1 - p) - 1) >= 1e-3:
-        return values.OtherScale(seen.scale)
-    return values.OtherShareDropped(seen.zeros, p)
+        return f"the kept entries are scaled by 1 / {1 / seen.scale:.3g}, but 1 - p is {1 - p:.3g}"
+    if abs(seen.scale - 1) < 1e-3 and abs(seen.scale * (1 - seen.zeros) - 1) >= 0.05:
+        return "the kept entries are not scaled up, so the mean shrinks"
+    if abs(seen.scale * (1 - p) - 1) >= 1e-3 and abs(seen.scale * (1 - seen.zeros) - 1) >= 0.05:
+        return f"the kept entries are scaled by {seen.scale:.2g}, which does not keep the mean"
+    return f"a share of {seen.zeros:.2f} of the entries is dropped, but p is {p}"
+
+
+NOTHING_DROPPED = "in training nothing is dropped"
 
 
 def of_dropout(case: Case, expected: Observation, seen: Observation) -> Imprint:

@@ -13,9 +13,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..exchange.cases import spoken_shape
+from ..exchange.text import joined, sentence
 from ..judging.diagnosis import Finding, Kind, PublicDiagnosis, Step
 from ..judging.where import Where
-from ..messages.message import Clauses, render, sentence
 from .comparison import MOST, comparison, in_sentences
 
 WIDTH, INDENT = 80, 2
@@ -63,8 +63,9 @@ class Note:
         """The note's texts. Some come from running the learner's code again."""
         finding, diagnosis = self.finding, self.finding.diagnosis
         name, message = next(iter(finding.mistakes.items()), ("", ""))
-        told = Clauses((diagnosis.problem, diagnosis.observations.where)) if name else None
-        facts = (("checked", finding.asks), ("called", diagnosis.called), ("problem", render(told)))
+        _, where, count = diagnosis.observations if name else ((), "", "")
+        told = joined(diagnosis.problem, where or count) if name else ""
+        facts = (("checked", finding.asks), ("called", diagnosis.called), ("problem", told))
         said = finding.said()
         return Sections(
             message or sentence(diagnosis.problem),
@@ -99,15 +100,13 @@ class Note:
     def thoughts(self) -> list[str]:
         """Return what to think about, in addition to what is wrong."""
         finding, first = self.finding, self.goes_wrong
-        if not finding.mistakes:
-            remarks, where = finding.diagnosis.observations
-            more = (finding.fact, where, finding.earlier, *remarks)
-            return [
-                *(sentence(one) for one in more if one),
-                *([first.said] if first and first.said else []),
-            ]
-        told = [sentence(one) for one in (finding.fact, finding.earlier) if one]
-        return told + [SECOND] * (len(finding.mistakes) > 1)
+        earlier = finding.earlier.said if finding.earlier else ""
+        if finding.mistakes:
+            told = [sentence(one) for one in (finding.fact, earlier) if one]
+            return told + [SECOND] * (len(finding.mistakes) > 1)
+        remarks, where, count = finding.diagnosis.observations
+        more = (finding.fact, where or count, earlier, *remarks, first.said if first else "")
+        return [sentence(one) for one in more if one]
 
     def shapes(self) -> list[str]:
         """Return the shapes that the learner's code computes, up to the error that stops it."""

@@ -2,8 +2,6 @@
 
 from ..attempts.results import CheckResult, Results, Rule, Topic, state_of
 from ..course import Course
-from ..messages.message import parts_of
-from ..messages.verdicts import EarlierIsWrong
 from .words import in_tenths, plural
 
 
@@ -100,9 +98,7 @@ def lost(points: float) -> str:
 def blamed(checks: list[CheckResult]) -> set[str]:
     """Return the earlier exercises that failed checks blame."""
     found = [check.finding for check in checks if check.finding]
-    said = [m for f in found for m in (f.earlier, f.diagnosis.problem)]
-    parts = (part for message in said for part in parts_of(message))
-    return {part.name for part in parts if isinstance(part, EarlierIsWrong)}
+    return {f.earlier.name if f.earlier else f.blames for f in found} - {""}
 
 
 def what_comes_back(name: str, course: Course, by_exercise: Results) -> str:

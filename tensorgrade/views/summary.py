@@ -16,19 +16,15 @@ from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.maker import AttemptMaker
 from ..attempts.results import CheckResult, Results, Settled, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
+from ..exchange.text import sentence
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.errors import own_words, raised
-from ..messages.errors import NotWritten
-from ..messages.message import Clauses, parts_of, render, sentence
-from ..messages.names import NamesCost
-from ..messages.verdicts import CheckFailed, WriteThatFirst
 from .hints import print_hints
 from .note import Note
 from .points import (
     earned,
     how_earned,
     how_many_ran,
-    is_misnamed,
     standing,
     waits_for,
     what_comes_back,
@@ -54,7 +50,7 @@ AT_THE_END = (
     "You have written every exercise of the course. Next: submit your files, and read the lessons "
     "once more with your own results: tensorgrade read"
 )
-OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, CheckFailed()))
+OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, "the check itself failed; see its error above"))
 
 
 def print_summary(
@@ -101,12 +97,12 @@ def print_nothing_found(terminal: TerminalReporter, keyword: str, names: list[st
 
 def why_skipped(part: ExerciseAttempt, result: CheckResult) -> str:
     """Return the reason that a test explorer shows for an exercise that is not started."""
-    problem = result.finding.diagnosis.problem if result.finding else None
+    diagnosis = result.finding.diagnosis if result.finding else None
     if part.given_code:
         return f"{part.name} is not started: find the mistake in the given code"
-    if problem is None or isinstance(problem, NotWritten):
+    if diagnosis is None or diagnosis.id == "not_written":
         return f"{part.name} is not started"
-    return f"{part.name} is to do: {render(problem)}"
+    return f"{part.name} is to do: {diagnosis.problem}"
 
 
 def is_whole(course: Course, by_exercise: Results, config: Config) -> bool:
@@ -134,7 +130,7 @@ def left_out(attempt: Attempt) -> list[str]:
     failed = [p.error for p in attempt.loaded.problems if not attempt.exercises.keys() & p.names]
     left = f"Left out of {attempt.chapter.name}.py, because"
     endless = f"{left} it does not finish or ends Python: the code outside of functions and classes"
-    told = [f"{left} it fails: {render(raised(error, attempt.place))}" for error in failed]
+    told = [f"{left} it fails: {raised(error, attempt.place)}" for error in failed]
     passed_by = attempt.lab.server is not None and bool(BREAKPOINT.search(attempt.source.text))
     return [endless] * attempt.lab.definitions_only + told + [NO_STOP] * passed_by
 
@@ -277,9 +273,6 @@ def why(results: list[CheckResult]) -> str:
         return "the check itself failed"
     if names := list(first.finding.mistakes):
         return names[0] + (f", and {len(names) - 1} more" if names[1:] else "")
-    if is_misnamed(results):
-        parts = parts_of(first.finding.diagnosis.problem)
-        return next(render(part.names) for part in parts if isinstance(part, NamesCost))
     return in_short(first.finding.diagnosis)
 
 
@@ -287,7 +280,7 @@ def in_short(diagnosis: Diagnosis) -> str:
     """Describe the problem, with an error's own words first because the line may be cut off."""
     error = diagnosis.error
     if error is None or not error.text or diagnosis.kind != Kind.ERROR:
-        return render(diagnosis.problem)
+        return diagnosis.problem
     # A KeyError's own words are only the key; those of `sys.exit(1)` are a number.
     typed = not error.line or error.type in ("KeyError", "SystemExit")
     said = f"{error.type}: {own_words(error)}" if typed else own_words(error)
@@ -355,13 +348,13 @@ def start_of(name: str, where: str, first: CheckResult | None, again: str) -> li
 
     first: the result of its first failed check. again: how to check the exercise afterwards.
     """
-    problem = first.finding.diagnosis.problem if first and first.finding else NotWritten()
-    to_fix = bool(first and first.finding and first.finding.is_to_fix)
-    begun = not isinstance(problem, NotWritten) and not to_fix
-    title = f"{name} is written" if begun else f"Start here: {name}"
-    todo = sentence(Clauses((problem, WriteThatFirst()), ": ")) if begun else START
-    if to_fix:
-        todo = f"{FIX} {sentence(problem)}"
+    title, todo = f"Start here: {name}", START
+    if first and first.finding:
+        problem, kind = first.finding.diagnosis.problem, first.finding.diagnosis.id
+        if kind == "not_fixed_yet":
+            todo = f"{FIX} {sentence(problem)}"
+        elif kind != "not_written":
+            title, todo = f"{name} is written", sentence(f"{problem}: write that one first")
     return [Text(title, "bold"), Text(where, "cyan"), Text(""), Text(f"{todo} {again}")]
 
 

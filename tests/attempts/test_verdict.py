@@ -7,13 +7,9 @@ import pytest
 from tensorgrade.attempts import checking, pipeline, points
 from tensorgrade.attempts.results import CheckResult, Topic, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
-from tensorgrade.exchange.text import LONGEST_MESSAGE
-from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, Observations
+from tensorgrade.exchange.text import LONGEST_MESSAGE, sentence
+from tensorgrade.judging.diagnosis import OF_GRADIENT, Diagnosis, Finding, Kind, Observations
 from tensorgrade.judging.learner_names import ASKS
-from tensorgrade.messages.checks import ChangesInput, NotTheValues
-from tensorgrade.messages.message import Plain, sentence
-from tensorgrade.messages.places import DifferEverywhere
-from tensorgrade.messages.results import GradientOf, Result, WeightName
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..answers.reader import solution
@@ -27,22 +23,28 @@ def verdict(message: str, mistakes: list[str]) -> Verdict:
 
 def test_seven_megabytes_of_claims_become_one_sentence():
     row = verdict("x" * (7 << 20), [f"mistake_{n}" for n in range(5000)]).row()
-    assert len(row["message"]) == LONGEST_MESSAGE and row["message"].endswith("x…")
+    assert len(row["message"]) <= 2 * LONGEST_MESSAGE + 1 and row["message"].endswith("x…")
     assert len(row["mistakes"]) == MOST_MISTAKES
     message = "y" * LONGEST_MESSAGE
     row = verdict(message, ["no_scale"]).row()
     assert row["message"] == message and row["mistakes"] == ["no_scale"]
+    said = verdict("It is wrong. " + "Is `a.b` small? " * 50, []).message
+    assert said.startswith("It is wrong.") and said.endswith("`a.b` small?")
+    assert len(said) <= LONGEST_MESSAGE
 
 
-IS_X = Plain("it is `x`")
+IS_X = "it is `x`"
 ALONE = Diagnosis(
-    Kind.VALUES, NotTheValues(Result()), observe=lambda: Observations((), DifferEverywhere())
+    Kind.VALUES,
+    "the result does not have the right values",
+    id="not_the_values",
+    observe=lambda: Observations((), how_many="all entries differ"),
 )
 KNOWN = replace(ALONE, observe=lambda: Observations((IS_X,)))
-GRADIENT = replace(KNOWN, problem=NotTheValues(GradientOf(WeightName("x"))))
-RAISED = Diagnosis(Kind.ERROR, Plain("RuntimeError: sizes"))
-CHANGED = Diagnosis(Kind.FACT, ChangesInput("x"))
-UNREACHED = Diagnosis(Kind.UNREACHED, Plain("not tried"))
+GRADIENT = replace(KNOWN, id=OF_GRADIENT)
+RAISED = Diagnosis(Kind.ERROR, "RuntimeError: sizes")
+CHANGED = Diagnosis(Kind.FACT, "it changes the input `x` in place")
+UNREACHED = Diagnosis(Kind.UNREACHED, "not tried")
 NAMED = {"turned": "It is turned around."}
 
 
@@ -82,7 +84,7 @@ def never(*_):
 
 def test_nobody_looks_closer_at_the_result_of_a_known_mistake():
     finding = Finding("plain", replace(ALONE, observe=never), NAMED)
-    assert finding.telling == 0 and sentence(finding.message) == NAMED["turned"]
+    assert finding.telling == 0 and finding.message == NAMED["turned"]
 
 
 @pytest.mark.slow
@@ -120,5 +122,5 @@ def test_given_code_earns_nothing_where_points_cannot_be_settled(judge, monkeypa
 
 
 def test_a_sentence_does_not_change_the_name_of_a_file():
-    assert sentence(Plain("my_file.ipynb is empty")) == "my_file.ipynb is empty."
-    assert sentence(Plain("the file a.py is empty")) == "The file a.py is empty."
+    assert sentence("my_file.ipynb is empty") == "my_file.ipynb is empty."
+    assert sentence("the file a.py is empty") == "The file a.py is empty."

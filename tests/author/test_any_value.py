@@ -4,7 +4,6 @@ import pytest
 
 from tensorgrade.attempts.recognized import mistakes as mistakes_of
 from tensorgrade.course import CourseError
-from tensorgrade.messages.message import render
 from tensorgrade.views.comparison import comparison
 
 from .any_value import SmallCourse
@@ -117,7 +116,7 @@ def test_right_and_wrong_answers(tmp_path, kind):
             assert found is None, (returned, found)
     for returned, said in wrong.items():
         found = small.diagnosis(FOLDED.format(returned), agrees)
-        assert found is not None and said in render(found.problem), (returned, found)
+        assert found is not None and said in found.problem, (returned, found)
         assert small.diagnosis(FOLDED.format(returned), agrees, hidden=True), returned
 
 
@@ -156,7 +155,7 @@ def test_what_is_said_on_hidden_cases_tells_no_value_of_the_case(tmp_path):
     small = course(tmp_path, SECRETIVE, SECRET)
     for returned, said in SAID.items():
         found = small.diagnosis(FOLDED.format(returned), agrees, hidden=True)
-        assert said in render(found.problem), (returned, render(found.problem))
+        assert said in found.problem, (returned, found.problem)
     for returned in (*SAID, *WAYS_OUT):
         for check in (agrees, lambda f: f.agrees("values", strict=True), keeps_order):
             row = small.row(FOLDED.format(returned), check)
@@ -253,7 +252,7 @@ def test_inputs_are_kept_at_any_depth(tmp_path):
     for change in CHANGES:
         wrong = f"def f(x):\n    y = x[1]['a'] * 2\n    {change}\n    return y\n"
         for hidden in (False, True):
-            said = render(small.diagnosis(wrong, keeps, hidden).problem)
+            said = small.diagnosis(wrong, keeps, hidden).problem
             assert "changes the input `x` in place" in said, change
 
 
@@ -285,12 +284,10 @@ def test_an_object_keeps_what_it_holds(tmp_path, base, start):
     assert small.diagnosis(text, keeps_all) is None
     for hidden in (False, True):
         assert small.diagnosis(text, keeps_all, hidden) is None
-        assert "changes `self` itself" in render(
-            small.diagnosis(changing, keeps_all, hidden).problem
-        )
+        assert "changes `self` itself" in small.diagnosis(changing, keeps_all, hidden).problem
     assert small.diagnosis(changing, keeps) is None
     found = small.diagnosis(text.replace("x * self.size", "x"), keeps_all)
-    assert render(found.problem) == "the result is just what was passed in"
+    assert found.problem == "the result is just what was passed in"
 
 
 def test_who_does_nothing_has_kept_no_input(tmp_path):
@@ -304,7 +301,7 @@ def test_who_does_nothing_has_kept_no_input(tmp_path):
         "len(x)": "the result is 3; a list of 3 is expected",
     }.items():
         found = small.diagnosis(FOLDED.format(returned), keeps)
-        assert (found is None) if said is None else said in render(found.problem), found
+        assert (found is None) if said is None else said in found.problem, found
     assert small.diagnosis(FOLDED.format("x"), lambda f: f.keeps_inputs("sorted")) is None
 
 
@@ -334,7 +331,7 @@ def test_attributes_can_be_asked_for(tmp_path):
         ("0.5", "`history['losses'][0]` is 0.5;"),
     ]:
         found = small.diagnosis(STEP.format(kept=kept), agrees)
-        assert (found is None) if said is None else said in render(found.problem), (kept, found)
+        assert (found is None) if said is None else said in found.problem, (kept, found)
 
 
 def test_gradients_through_a_dict_of_results_are_judged(tmp_path):
@@ -357,4 +354,4 @@ def test_an_endless_or_broken_generator_ends(tmp_path):
     endless = "def f(x):\n    while True:\n        yield x[0]\n"
     broken = "def f(x):\n    yield x[0]\n    raise KeyError('later')\n"
     assert small.diagnosis(endless, agrees) is not None
-    assert "KeyError" in render(small.diagnosis(broken, agrees).problem)
+    assert "KeyError" in small.diagnosis(broken, agrees).problem

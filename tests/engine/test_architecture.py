@@ -10,7 +10,7 @@ LAYERS = [
     {"marker", "folders", "course", "processes"},
     {"runner", "grader_files"},
     {"sandbox", "exchange", "course_sources"},
-    {"sources", "messages"},
+    {"sources"},
     {"project", "recognition"},
     {"judging"},
     {"attempts"},

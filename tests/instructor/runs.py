@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from tensorgrade.attempts.setup import Setup
-from tensorgrade.attempts.verdict import Status, Verdict
+from tensorgrade.attempts.verdict import GRADING_FAILED, Status, Verdict
 from tensorgrade.cli import main
 from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import grader as grading
 from tensorgrade.instructor import run as running
 from tensorgrade.instructor.store import NAME, RESULTS, Basis, Store, add_attempt, put_result
-from tensorgrade.messages.not_graded import GradingFailed
 
 from .. import support
 from ..support import ROOT, Graded
@@ -134,7 +133,7 @@ class ByContent:
             done.set_result(None)
             return done
         if self.fails:
-            done.set_result(grading.set_aside(one, self.course, Status.ERROR, GradingFailed()))
+            done.set_result(grading.set_aside(one, self.course, Status.ERROR, GRADING_FAILED))
             return done
         share = float((one.content.split() or [b"0"])[0]) if not one.reason else 0.0
         share = self.finds.get(one.student, share)

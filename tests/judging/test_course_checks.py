@@ -12,7 +12,6 @@ from tensorgrade.exchange.observation import Loaded, Observation, TextFacts
 from tensorgrade.exchange.references import References
 from tensorgrade.judging.course_checks import load_checks
 from tensorgrade.judging.diagnosis import Wrong
-from tensorgrade.messages.message import render
 from tensorgrade.recognition.fingerprints import Fingerprint
 from tensorgrade.recognition.signatures import imprint
 from tensorgrade.sources.program import Program, Source
@@ -63,7 +62,7 @@ def test_a_check_is_called_like_one_of_the_engine(tmp_path):
     attempt_that_gives(torch.tensor([1.0, 2.0]), own).exercises["negate"].is_positive("values")
     with pytest.raises(Wrong) as wrong:
         attempt_that_gives(torch.tensor([1.0, -2.0]), own).exercises["negate"].is_positive("values")
-    assert "it has negative entries" in render(wrong.value.diagnosis.problem)
+    assert "it has negative entries" in wrong.value.diagnosis.problem
 
 
 def test_a_mistake_is_recognized_by_it(tmp_path):

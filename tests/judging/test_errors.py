@@ -10,7 +10,6 @@ from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.observation import CaughtError, Loaded, Observation
 from tensorgrade.exchange.references import References
 from tensorgrade.judging.errors import why_it_raised
-from tensorgrade.messages.message import render
 
 
 def said_on(error: CaughtError) -> str:
@@ -18,7 +17,7 @@ def said_on(error: CaughtError) -> str:
     cases = [record("mix", f"a/{n}", [call("mix", **given)]) for n, given in enumerate(CALLS)]
     references = References("ch1", False, tuple((one, Observation()) for one in cases))
     attempt = SimpleNamespace(references=references, loaded=Loaded(), place="line {}".format)
-    return render(why_it_raised(attempt, "mix", cases[0], error).problem)
+    return why_it_raised(attempt, "mix", cases[0], error).problem
 
 
 CALLS = [{"x": torch.ones(2)}, {"x": torch.ones(2), "scale": 2.0}]

@@ -15,7 +15,6 @@ from tensorgrade.learner.watch import checker as checker_module
 from tensorgrade.learner.watch.checker import Checker, Pieces
 from tensorgrade.learner.watch.loop import Watch, outcome
 from tensorgrade.learner.watch.screen import Page
-from tensorgrade.messages.message import Plain
 from tensorgrade.recognition.edits import make
 
 CHAPTER, CH2 = "ch1_simplified_attention", "ch2_self_attention"
@@ -154,7 +153,7 @@ def test_without_fork_loops_and_exits_cost_only_themselves(project, stub, tmp_pa
 
 def checked(name: str, right: bool, value: float = 0.0) -> CheckResult:
     """Return the result of one check; a wrong one has seen this value."""
-    seen = PublicDiagnosis(Kind.VALUES, Plain(f"the values differ by {value}"))
+    seen = PublicDiagnosis(Kind.VALUES, f"the values differ by {value}")
     return CheckResult(name, 1, right, "asks", None if right else Finding("asks", seen))
 
 

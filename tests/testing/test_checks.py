@@ -9,7 +9,6 @@ from tensorgrade.attempts.results import state_of
 from tensorgrade.author.proofs.proving import MadeAttempts
 from tensorgrade.course import Call, Check
 from tensorgrade.judging.diagnosis import Diagnosis, Kind, Wrong
-from tensorgrade.messages.message import Plain, render
 
 from ..support import ROOT, run_pytest
 
@@ -23,7 +22,7 @@ def test_whatever_a_check_raises_is_a_result(project):
     attempt.run([NAME])
     part = attempt.exercises[NAME]
     for error, said in (
-        (Wrong(Diagnosis(Kind.FACT, Plain("it is wrong"))), "it is wrong"),
+        (Wrong(Diagnosis(Kind.FACT, "it is wrong")), "it is wrong"),
         (ZeroDivisionError(), None),
     ):
 
@@ -35,7 +34,7 @@ def test_whatever_a_check_raises_is_a_result(project):
         result = checked(part, Check(2, "It raises.", (Call("fails", ("values",)),)))
         assert not result.passed and result.earned == 0 and result.asks == "It raises."
         assert bool(result.finding) == bool(said) and state_of([result]) == "wrong"
-        assert said is None or said in render(result.finding.diagnosis.problem)
+        assert said is None or said in result.finding.diagnosis.problem
 
 
 @pytest.mark.slow

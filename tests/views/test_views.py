@@ -10,10 +10,8 @@ import torch
 from tensorgrade.attempts.public_side import read_trace
 from tensorgrade.attempts.results import CheckResult, Rule
 from tensorgrade.exchange.observation import Observation
-from tensorgrade.judging.diagnosis import Diagnosis, Finding, Kind, PublicDiagnosis
+from tensorgrade.judging.diagnosis import Diagnosis, Earlier, Finding, Kind, PublicDiagnosis
 from tensorgrade.judging.where import Where
-from tensorgrade.messages.message import Plain
-from tensorgrade.messages.verdicts import EarlierIsWrong
 from tensorgrade.runner.tracing import Recorder
 from tensorgrade.views.note import Note
 from tensorgrade.views.points import how_earned
@@ -86,7 +84,7 @@ def test_shapes_are_traced_in_the_learners_file_only_and_forged_ones_are_left_ou
 
 
 def finding_of(**details) -> Finding:
-    problem = Plain("the values are wrong")
+    problem = "the values are wrong"
     return Finding("Values.", PublicDiagnosis(Kind.VALUES, problem, lambda: "f(x: 2)", **details))
 
 
@@ -104,7 +102,7 @@ def test_a_plain_fault_has_its_own_line_and_no_other_place():
     faulty = replace(
         finding_of(**values(torch.ones(2), torch.zeros(2))),
         find_where=lambda: Where(7, "Your values become wrong on line 7."),
-        fact=Plain("the `return` on line 9 is inside a loop"),
+        fact="the `return` on line 9 is inside a loop",
         fact_line=9,
         line=5,
     )
@@ -147,10 +145,10 @@ def test_a_plain_note_has_sentences_no_drawings_and_no_hidden_values():
         "At [0, 0]: expected 0.000, yours 1.00.",
     ]
     assert "5 more of 9 entries differ." in text and not DRAWN & set(text)
-    hidden = Diagnosis(Kind.VALUES, Plain("it differs"), str, actual=torch.full((2, 2), 0.125))
+    hidden = Diagnosis(Kind.VALUES, "it differs", str, actual=torch.full((2, 2), 0.125))
     text = str(Note(Finding("Values.", hidden)))
     assert "It differs." in text and ".125" not in text
-    earlier = EarlierIsWrong("halves")
+    earlier = Earlier("halves")
     said = " ".join(str(Note(Finding("", hidden, {"no_sum": "No."}, earlier=earlier))).split())
     word = "It calls your own `halves`, which is wrong: fix that first."
     assert said == f"No. [no_sum] {word} Problem: it differs"

@@ -11,10 +11,9 @@ from statistics import median
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ...attempts.verdict import Status
+from ...attempts.verdict import NO_FILE, NOTHING_SUBMITTED, Status
 from ...course import Chapter, Course
 from ...lateness import in_zone
-from ...messages.not_graded import NoChapterFile, NothingSubmitted
 from ...recognition.fingerprints import read_mistakes
 from ...sources.submitted_files import NOTHING
 from ...views.words import plural, with_code
@@ -199,12 +198,12 @@ def in_no_order(name: str) -> str:
 
 def is_missing(row: dict) -> bool:
     """Return True if a row exists only because the learner submitted nothing."""
-    return row.get("message_id") == NothingSubmitted.id
+    return row.get("message_id") == NOTHING_SUBMITTED
 
 
 def is_without_file(row: dict) -> bool:
     """Return True if the learner submitted something, but not the chapter's file."""
-    return row.get("message_id") == NoChapterFile.id
+    return row.get("message_id") == NO_FILE
 
 
 def submissions_where(rows: list[dict], holds: Callable[[dict], bool]) -> int:

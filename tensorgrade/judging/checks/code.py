@@ -3,8 +3,6 @@
 from collections.abc import Collection
 
 from ...marker import check
-from ...messages import checks as say
-from ...messages.message import Plain
 from ...recognition.operations import arithmetic, grows
 from ..checked import CheckedExercise
 from ..diagnosis import Diagnosis, Kind, Wrong
@@ -30,7 +28,7 @@ def names_none(
     no code can hide the names that it uses.
     """
     if found := set(names) & set(exercise.attempt.names.get(exercise.name, ())):
-        raise Wrong(Diagnosis(Kind.FACT, Plain(problem), share=share, forbidden=frozenset(found)))
+        raise Wrong(Diagnosis(Kind.FACT, problem, share=share, forbidden=frozenset(found)))
 
 
 @check
@@ -45,8 +43,8 @@ def does_not_grow(exercise: CheckedExercise, group: str, problem: str) -> None:
             name: exercise.result(case, name, expected, observed) for name in expected.tensors
         }
         if nan := [name for name, result in results.items() if result.isnan().any()]:
-            exercise.wrong("nan", say.ContainsNaN(result_name(exercise, nan[0], case)), case=case)
+            exercise.wrong("nan", f"{result_name(exercise, nan[0], case)} contains NaN", case=case)
         few, many = (observed.fact(r, "operations", default={}) for r in ("few", "many"))
         if grows(few, many) or not arithmetic(few):
-            said = say.GrowingOperations(Plain(problem), arithmetic(few), arithmetic(many))
-            exercise.wrong("fact", said, case=case)
+            said = f"{problem} ({arithmetic(many)} operations instead of {arithmetic(few)})"
+            exercise.wrong("fact", said, "growing_operations", case=case)

@@ -5,13 +5,23 @@ import torch
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
 from ...marker import check
-from ...messages import checks as say
-from ...messages.values import NothingDropped
 from ...recognition import dropout
 from ..checked import CheckedExercise
 
 AGAIN = "plain once more"  # the result of a second run without dropout, if a case has one
-REPEATED = {"calls": say.SameDropsInEveryCall(), "slices": say.WholeSlicesDropped()}
+REPEATED = {
+    "calls": "every call drops the same entries, whatever the seed; draw again in each call",
+    "slices": "entries are dropped together, a row or a slice at a time; drop each entry "
+    "independently",
+}
+UNEVENLY = (
+    "some entries are dropped less often than others, or never; drop each entry with the same "
+    "probability"
+)
+AS_MANY = (
+    "every time, the same number of entries is dropped; if each entry is dropped by chance, the "
+    "number varies"
+)
 
 
 @check
@@ -31,27 +41,33 @@ def drops_entries(exercise: CheckedExercise, group: str, twice: bool = False) ->
         filled = (expected.tensors["plain"].abs() > 1e-12) & (plain.abs() > 1e-12)
         if 2 * filled.sum() < (expected.tensors["plain"].abs() > 1e-12).sum():
             _not_already_zero(exercise, case, expected, observed, plain)
-            exercise.wrong("values", say.NotEnoughToDrop(), case=case, actual=plain)
+            problem = "even without dropout, most entries are nearly 0"
+            exercise.wrong("values", problem, case=case, actual=plain)
         behaviours = [(run, dropout.behaviour(plain, run)) for run in runs]
-        problem = REPEATED.get(dropout.repeats(case, plain, *runs))
-        if problem and all(0 < behaviour.zeros < 1 for _, behaviour in behaviours):
-            exercise.wrong("fact", problem, case=case, actual=runs[0])
+        repeated = REPEATED.get(dropout.repeats(case, plain, *runs))
+        if repeated and all(0 < behaviour.zeros < 1 for _, behaviour in behaviours):
+            exercise.wrong("fact", repeated, case=case, actual=runs[0])
         for run, behaviour in behaviours:
             if not dropout.looks_like(behaviour, p, int(filled.sum()) // halves):
                 _not_already_zero(exercise, case, expected, observed, plain)
-                problem = dropout.sentence(behaviour, p)
+                problem = dropout.difference(behaviour, p)
                 exercise.wrong("fact", problem, case=case, actual=run)
         entries = dropout.first_share(case, filled, halves)
         drawn = dropout.chances(
             torch.stack([dropout.first_share(case, run != 0, halves) for run in runs]), entries, p
         )
         if (dim := dropout.dependence(drawn, entries, p)) is not None:
-            exercise.wrong("fact", say.DroppedTogether(calls=dim == 0), case=case, actual=runs[0])
+            others = "other calls" if dim == 0 else "other entries"
+            problem = (
+                f"whether an entry is dropped depends on {others}; drop each entry of each call "
+                "independently"
+            )
+            exercise.wrong("fact", problem, case=case, actual=runs[0])
         if dropout.is_uneven(drawn, entries, p):
-            exercise.wrong("fact", say.DroppedUnevenly(), case=case, actual=runs[0])
+            exercise.wrong("fact", UNEVENLY, case=case, actual=runs[0])
         totals += dropout.deviations(drawn, entries, p)
     if not dropout.counts_by_chance(totals):
-        exercise.wrong("fact", say.SameNumberDropped(), case=case)
+        exercise.wrong("fact", AS_MANY, case=case)
 
 
 @check
@@ -62,7 +78,7 @@ def drops_something(exercise: CheckedExercise, group: str) -> None:
             exercise.result(case, r, expected, observed) for r in ("plain", "dropped")
         )
         if not ((plain != 0) & (dropped == 0)).any():
-            exercise.wrong("fact", NothingDropped(), case=case, actual=dropped)
+            exercise.wrong("fact", dropout.NOTHING_DROPPED, case=case, actual=dropped)
 
 
 @check
@@ -80,7 +96,11 @@ def drops_gradients(exercise: CheckedExercise, group: str, name: str) -> None:
         passed = gradient.double() * plain
         if not torch.allclose(passed, dropped.double(), rtol=1e-3, atol=1e-6):
             _not_already_zero(exercise, case, expected, observed, plain)
-            exercise.wrong("values", say.GradientOfDropped(name), case=case, actual=gradient)
+            problem = (
+                f"the gradient for `{name}` should be 0 at dropped entries, and scaled at the "
+                "others like the result"
+            )
+            exercise.wrong("values", problem, case=case, actual=gradient)
 
 
 def _undropped(
@@ -116,4 +136,7 @@ def _not_already_zero(
     again = observed.tensors.get(AGAIN)
     if again is not None and torch.equal(plain, again):
         exercise.compare(case, "plain", expected.tensors["plain"], observed)
-    exercise.wrong("fact", say.AlreadyZero(), case=case, actual=plain)
+    problem = (
+        "some entries are 0 in evaluation (with `training` False), when nothing should be dropped"
+    )
+    exercise.wrong("fact", problem, case=case, actual=plain)

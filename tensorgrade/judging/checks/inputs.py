@@ -3,7 +3,6 @@
 from ...exchange.cases import Case
 from ...exchange.observation import Observation, strings
 from ...marker import check
-from ...messages import checks as say
 from ..checked import CheckedExercise
 from ..result_names import result_name
 
@@ -21,10 +20,14 @@ def keeps_inputs(exercise: CheckedExercise, *groups: str, objects: bool = False)
         _is_there_already(exercise, case, expected, observed)
         for name in observed.facts:
             if changed := strings(observed.fact(name, "changed", default=[])):
-                exercise.wrong("fact", say.ChangesInput(changed[0]), case=case)
+                problem = f"it changes the input `{changed[0]}` in place; the caller still needs it"
+                exercise.wrong("fact", problem, "changes_input", case=case, about=changed[0])
             altered = strings(observed.fact(name, "altered", default=[]))
             if objects and altered:
-                exercise.wrong("fact", say.ChangesInput(altered[0], itself=True), case=case)
+                problem = (
+                    f"it changes `{altered[0]}` itself, which should be the same after the call"
+                )
+                exercise.wrong("fact", problem, "changes_input", case=case, about=altered[0])
 
 
 LAZY = ("generator", "map", "zip", "filter")
@@ -37,5 +40,8 @@ def _is_there_already(
     for name, facts in expected.facts.items():
         kind = observed.facts.get(name, {}).get("type")
         if kind in LAZY and kind != facts.get("type"):
-            problem = say.ComputedLater(result_name(exercise, name, case), str(kind))
+            problem = (
+                f"{result_name(exercise, name, case)} is a {kind}, which computes nothing until it "
+                "is read; return a tuple"
+            )
             exercise.wrong("values", problem, case=case)

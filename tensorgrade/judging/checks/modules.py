@@ -2,16 +2,17 @@
 
 import torch
 
+from ...exchange.cases import spoken_shape
+from ...exchange.text import joined
 from ...marker import check
-from ...messages import checks as say
-from ...messages.message import Message
 from ...runner.second_device import TwoDevices
 from ..checked import CheckedExercise
 from ..diagnosis import Wrong
-from ..errors import why_it_raised
-from ..result_names import parameter, weight_name
+from ..errors import holder_of, why_it_raised
+from ..result_names import names_in_substitutes, own_weight, parameter
 
 MOST_NAMES = 8  # parameters of a module listed in one sentence
+START = "wrong_start"  # the name of a problem with initial weights
 
 
 @check
@@ -24,21 +25,29 @@ def has_parameters(exercise: CheckedExercise, group: str, module: str = "module"
             exercise.wrong("fact", problem, case=case)
 
 
-def _parameters_problem(exercise: CheckedExercise, want: dict, got: dict) -> Message | None:
-    """Return how a module's parameters differ from the expected ones; None if they do not."""
+def _parameters_problem(exercise: CheckedExercise, want: dict, got: dict) -> str:
+    """Return how a module's parameters differ from the expected ones; "" if they do not."""
     missing, extra = sorted(set(want) - set(got)), sorted(set(got) - set(want))
     if missing:
-        there = tuple(weight_name(exercise, name) for name in sorted(got)[:MOST_NAMES])
-        return say.MissingParameter(weight_name(exercise, missing[0]), there)
+        return _missing(exercise, missing[0], sorted(got)[:MOST_NAMES])
     if extra:
-        return say.ExtraParameter(parameter(exercise, extra[0]))
+        return f"the module has a {parameter(exercise, extra[0])} that it should not have"
     for name in (name for name in want if got[name] != want[name]):
         shape = got[name][0] if isinstance(got[name], list) and got[name] else None
         if shape == want[name][0]:
-            return say.DoesNotLearn(parameter(exercise, name))
-        asked = tuple(want[name][0])
-        return say.ParameterShape(parameter(exercise, name), _claimed_shape(shape), asked)
-    return None
+            return f"the {parameter(exercise, name)} does not learn: its `requires_grad` is False"
+        asked = spoken_shape(want[name][0])
+        return f"the {parameter(exercise, name)} has shape {_claimed(shape)}; {asked} is expected"
+    return ""
+
+
+def _missing(exercise: CheckedExercise, name: str, there: list[str]) -> str:
+    """Return that a parameter is missing, and which ones the module has."""
+    listed = ", ".join(dict.fromkeys(own_weight(exercise, one) for one in there)) or "none"
+    if part := holder_of(name, names_in_substitutes(exercise)):
+        asks = f"does `{part}` get all the arguments that it needs?"
+        return f"a weight of `{part}` is missing ({asks}); the module has {listed}"
+    return f"the module has no parameter `{name}`; it has {listed}"
 
 
 @check
@@ -47,18 +56,26 @@ def has_buffer(exercise: CheckedExercise, group: str, name: str) -> None:
     for case, expected, observed in exercise.answered(group):
         place = observed.home("module", name)
         if place != "buffers":
-            exercise.wrong("fact", say.NoBuffer(name, place), case=case)
+            exercise.wrong("fact", NO_BUFFER[place].format(name), case=case)
         want = expected.facts["module"]["buffers"][name][0]
         got = next(iter(observed.fact("module", "buffers", name, default=[])), None)
         # A buffer of shape (1, n, n) is accepted for (n, n).
         if not isinstance(got, list) or got[-len(want) :] != want:
-            problem = say.BufferShape(name, _claimed_shape(got), tuple(want))
-            exercise.wrong("fact", problem, case=case)
+            shapes = f"{_claimed(got)}; {spoken_shape(want)} is expected"
+            exercise.wrong("fact", f"the buffer `{name}` has shape {shapes}", case=case)
 
 
-def _claimed_shape(told: object) -> tuple | None:
-    """Return a shape that a learner's process reports as a tuple; None if it is no list."""
-    return tuple(told) if isinstance(told, list) else None
+NO_BUFFER = {
+    "parameters": "`{}` is a parameter, which an optimizer would change; make it a buffer",
+    "attributes": "`{}` is a plain attribute, which torch neither moves nor saves; register it as "
+    "a buffer",
+    "nowhere": "the module has no buffer named `{}`",
+}
+
+
+def _claimed(told: object) -> str:
+    """Return a shape that a learner's process reports; `?` if it is no list."""
+    return spoken_shape(told) if isinstance(told, list) else "?"
 
 
 @check
@@ -73,12 +90,14 @@ def starts_alive(exercise: CheckedExercise, group: str, module: str = "module") 
             start = exercise.result(case, name, expected, observed)
             if name.endswith(".bias") or _is_one_number(reference):
                 continue
-            weight = weight_name(exercise, name.removeprefix(module + "."))
+            weight = own_weight(exercise, name.removeprefix(module + "."))
             if not start.isfinite().all() or _is_one_number(start):
-                exercise.wrong("values", say.ConstantInitialWeights(weight), case=case)
+                problem = "starts with NaN or with the same number everywhere; draw it at random"
+                exercise.wrong("values", f"{weight} {problem}", START, case=case)
             other, before = starts.setdefault(name, (reference, start))
             if torch.equal(before, start) and not torch.equal(other, reference):
-                exercise.wrong("values", say.SetsASeed(weight), case=case)
+                problem = "starts with the same numbers for every seed. Is a seed set inside?"
+                exercise.wrong("values", f"{weight} {problem}", START, case=case)
 
 
 def _is_one_number(tensor: torch.Tensor) -> bool:
@@ -104,4 +123,18 @@ def moves_as_a_whole(exercise: CheckedExercise, group: str) -> None:
             # The learner's process reports it, so it can be anything.
             name = left if isinstance(left, str) and left.replace(".", "").isidentifier() else ""
             place = exercise.attempt.place(error.line) if error.line else ""
-            exercise.wrong("fact", say.StaysOnCPU(name, place), case=case)
+            exercise.wrong("fact", joined(place, _stays(name), between=": "), case=case)
+
+
+def _stays(name: str) -> str:
+    """Return that a tensor stays on the CPU. name: "" if it is not known."""
+    if name.startswith("self."):
+        return (
+            f"`{name}` stays on the CPU when the module moves to another device, such as a GPU; "
+            "register it as a buffer, and it moves along"
+        )
+    return (
+        f"{f'`{name}`' if name else 'a tensor'} is created on the CPU even if the module and its "
+        "input are on another device; create it on the input's device (`device=`), or once, as a "
+        "buffer"
+    )

@@ -5,7 +5,6 @@ from itertools import filterfalse
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
 from ...marker import check
-from ...messages import checks as say
 from ...recognition.imprints import results_in
 from ..checked import CheckedExercise
 from ..result_names import is_within, not_the_same, result_name
@@ -47,7 +46,8 @@ def gives_no_more(exercise: CheckedExercise, group: str) -> None:
             for seen in (expected, observed)
         )
         if got > most:
-            exercise.wrong("values", say.TooManyResults(got, most), case=case)
+            asked = f"{most} {'is' if most == 1 else 'are'} expected"
+            exercise.wrong("values", f"{got} results are returned; {asked}", case=case)
 
 
 def _has_types(
@@ -57,7 +57,8 @@ def _has_types(
     for name, facts in expected.facts.items():
         got = observed.facts.get(name, {}).get("type")
         if f"{name}.0" in expected.tensors and got != facts.get("type"):
-            problem = say.WrongContainer(result_name(exercise, name, case), str(got), facts["type"])
+            what = result_name(exercise, name, case)
+            problem = f"{what} is a {got}; a {facts['type']} is expected"
             exercise.wrong("values", problem, case=case)
 
 
@@ -93,4 +94,4 @@ def keeps_dtype(exercise: CheckedExercise, group: str) -> None:
             got = exercise.result(case, name, expected, observed).dtype
             if got != want:
                 what = result_name(exercise, name, case)
-                exercise.wrong("fact", say.WrongDtype(what, str(got), str(want)), case=case)
+                exercise.wrong("fact", f"{what} is {got}; {want} is expected", case=case)

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from ...attempts.results import State, first_failure, state_of
 from ...course import CourseError
+from ...exchange.text import sentence
 from ...history import Entry, History
-from ...messages.message import sentence
 from ...practice.variants import definition
 from ...runner.facts import imports_of
 from ...runner.syntax import bound_by

@@ -1,1 +1,0 @@
-"""Every message that a learner reads about an answer, as data: one class for each message."""
