@@ -122,19 +122,16 @@ def test_right_and_wrong_answers(tmp_path, kind):
 
 SECRET = 'case("values/1", call(x=pick(public="kiwi", hidden="sesame")))'
 SECRETIVE = "{x: [len(x), x.upper()], 'n': 7341}"
-# Wrong answers on a hidden case, and what is said: the learner's own value and the place.
-SAID = {
-    "{x: [len(x), x.lower()], 'n': 7341}": "[1]` is a text of 6, but not the right one",
-    "{x: [len(x), x * 7], 'n': 7341}": "[1]` is a text of 42, but not the right one",
-    "{x: [len(x), x.upper()], 'n': 7342}": "`result['n']` is a number, but not the right one",
-    "{x: [len(x)], 'n': 7341}": "is a list of 1, which is not the right size",
-    "{'n': 7341}": "the result lacks a key",
-    "{x: [len(x), x.upper()], 'n': 7341, x + x: 1}": "has a key that it should not have",
-    "x": "the result is a text of 6; a dict is expected",
-    "[][len(x)]": "IndexError",
-    "{}[x]": "KeyError",
-}
 WAYS_OUT = [
+    "{x: [len(x), x.lower()], 'n': 7341}",
+    "{x: [len(x), x * 7], 'n': 7341}",
+    "{x: [len(x), x.upper()], 'n': 7342}",
+    "{x: [len(x)], 'n': 7341}",
+    "{'n': 7341}",
+    "{x: [len(x), x.upper()], 'n': 7341, x + x: 1}",
+    "x",
+    "[][len(x)]",
+    "{}[x]",
     "type(x, (dict,), {})()",
     "type(x, (), {})()",
     "[x, type(x, (), {})()]",
@@ -153,10 +150,7 @@ WAYS_OUT = [
 
 def test_what_is_said_on_hidden_cases_tells_no_value_of_the_case(tmp_path):
     small = course(tmp_path, SECRETIVE, SECRET)
-    for returned, said in SAID.items():
-        found = small.diagnosis(FOLDED.format(returned), agrees, hidden=True)
-        assert said in found.problem, (returned, found.problem)
-    for returned in (*SAID, *WAYS_OUT):
+    for returned in WAYS_OUT:
         for check in (agrees, lambda f: f.agrees("values", strict=True), keeps_order):
             row = small.row(FOLDED.format(returned), check)
             assert not any(one in row.lower() for one in ("sesame", "7341", "647")), (returned, row)
