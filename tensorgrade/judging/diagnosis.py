@@ -109,9 +109,6 @@ class Wrong(AssertionError):
         self.diagnosis = diagnosis
 
 
-LEAST_TELLING = 2  # the sort key of the least informative findings
-
-
 class Step(NamedTuple):
     """A value that a learner's own code computes: its line, its name, and its shape or number.
 
@@ -172,7 +169,7 @@ class Finding:
         """
         diagnosis, problem = self.diagnosis, self.diagnosis.problem
         if diagnosis.kind == Kind.UNREACHED:
-            return LEAST_TELLING
+            return 2
         if self.mistakes:
             return 0
         if isinstance(problem, GrowingOperations):

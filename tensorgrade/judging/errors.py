@@ -17,6 +17,7 @@ from ..messages import errors
 from ..messages.message import Clauses, Message, Plain
 from ..messages.results import WeightName
 from .diagnosis import Diagnosis, Kind
+from .own_names import own_name
 from .protocols import JudgedAttempt
 
 LONGEST_LINE = 90
@@ -292,16 +293,8 @@ def missing(attempt: JudgedAttempt, name: str, case: Case) -> Diagnosis:
         why = Clauses((raised(error, attempt.place), lost_name(error, attempt, case)))
         problem = errors.CouldNotLoad(name, why)
         return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
-    close = close_name(attempt, name)
-    there = errors.DefinesSimilar(close) if close else defined(attempt.loaded.names)
+    there = defined(attempt.loaded.names)
     return Diagnosis(Kind.MISSING, errors.NotInFile(name, there), called, case=case.name)
-
-
-def close_name(attempt: JudgedAttempt, name: str) -> str:
-    """Return the most similar name that the file defines; empty if none is similar."""
-    exercises = {e.name for e in attempt.chapter.exercises}
-    own = [n for n in attempt.loaded.names if n not in exercises]
-    return next(iter(get_close_matches(name, own, 1, 0.8)), "")
 
 
 def defined(names: tuple[str, ...]) -> Message:
@@ -446,7 +439,9 @@ def lost_weights(
     learner has not seen.
     """
     missing = strings(observed.fact("load", "missing", default=[]))
-    unexpected = strings(observed.fact("load", "unexpected", default=[]))
+    unexpected = [
+        own_name(n, observed) for n in strings(observed.fact("load", "unexpected", default=[]))
+    ]
     misshapen = observed.fact("load", "misshapen", default={})
     if missing and not unexpected and (part := lost_part(case, missing)):
         return errors.NoParameters(part)
@@ -457,7 +452,8 @@ def lost_weights(
     if tied := observed.fact("load", "tied", default={}):
         return one_part_for_several(tied, insides)
     if misshapen:
-        return misshapen_weight(case, *next(iter(misshapen.items())), insides)
+        name, shape = next(iter(misshapen.items()))
+        return misshapen_weight(case, name, shape, insides, own_name(name, observed))
     return None
 
 
@@ -476,13 +472,15 @@ def one_part_for_several(tied: dict, insides: Collection[str]) -> Message:
     return errors.SharedPart(tuple(dict.fromkeys(parts))[:MOST_SHARED])
 
 
-def misshapen_weight(case: Case, name: str, shape: object, insides: Collection[str]) -> Message:
-    """Return a message that a parameter has another shape than expected."""
+def misshapen_weight(
+    case: Case, name: str, shape: object, insides: Collection[str], own: str
+) -> Message:
+    """Return a message on the shape of a parameter, which has this name of the learner's own."""
     keys = case.weights
     size = errors.Size(tuple(shape)) if isinstance(shape, list) else None
     asked = errors.Size(tuple(case.tensors[keys[name]].shape)) if name in keys else None
     part = holder_of(name, insides)
-    return errors.MisshapenParameter(part or name, size, asked, inside=bool(part))
+    return errors.MisshapenParameter(part or own, size, asked, inside=bool(part))
 
 
 def holder_of(name: str, insides: Collection[str]) -> str:

@@ -16,6 +16,7 @@ from ..messages.results import (
 )
 from ..runner.step import Step
 from .errors import holder_of
+from .own_names import own_name
 from .protocols import JudgedExercise
 
 
@@ -50,13 +51,15 @@ def not_the_same(exercise: JudgedExercise, name: str, case: Case) -> Message:
 
 
 def weight_name(exercise: JudgedExercise, name: str) -> WeightName:
-    """Return the name of a parameter. If it is inside a substitute, name the part that holds it."""
-    return WeightName(name, holder_of(name, names_in_substitutes(exercise)))
+    """Return a parameter's own name. If it is inside a substitute, name the part that holds it."""
+    holder = holder_of(name, names_in_substitutes(exercise))
+    seen = [one.observed for one in exercise.seen]
+    return WeightName(own_name(name, *seen), own_name(holder, *seen))
 
 
 def parameter(exercise: JudgedExercise, name: str) -> Parameter:
     """Return the name of a parameter for use after an article, such as `the parameter w`."""
-    return Parameter(name, holder_of(name, names_in_substitutes(exercise)))
+    return Parameter(**vars(weight_name(exercise, name)))
 
 
 def names_in_substitutes(exercise: JudgedExercise) -> set[str]:

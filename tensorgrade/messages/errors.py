@@ -120,13 +120,6 @@ class NotInFile(Message):
 
 
 @dataclass(frozen=True)
-class DefinesSimilar(Message):
-    id = "defines_similar"
-    template = "it defines `{name}`, which has a similar name"
-    name: str
-
-
-@dataclass(frozen=True)
 class Defines(Message):
     id = "defines"
     template = "it defines {names}"

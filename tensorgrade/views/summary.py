@@ -19,8 +19,7 @@ from ..course import Chapter, Course, Exercise
 from ..judging.diagnosis import Diagnosis, Finding, Kind
 from ..judging.errors import own_words, raised
 from ..messages.errors import NotWritten
-from ..messages.message import Clauses, parts_of, render, sentence
-from ..messages.names import NamesCost
+from ..messages.message import Clauses, render, sentence
 from ..messages.verdicts import CheckFailed, WriteThatFirst
 from .hints import print_hints
 from .note import Note
@@ -28,7 +27,6 @@ from .points import (
     earned,
     how_earned,
     how_many_ran,
-    is_misnamed,
     standing,
     waits_for,
     what_comes_back,
@@ -277,9 +275,6 @@ def why(results: list[CheckResult]) -> str:
         return "the check itself failed"
     if names := list(first.finding.mistakes):
         return names[0] + (f", and {len(names) - 1} more" if names[1:] else "")
-    if is_misnamed(results):
-        parts = parts_of(first.finding.diagnosis.problem)
-        return next(render(part.names) for part in parts if isinstance(part, NamesCost))
     return in_short(first.finding.diagnosis)
 
 

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 from ...judging.diagnosis import Finding
-from ...messages.message import Message, Sentences
+from ...messages.message import Message
 from ..attempt import ExerciseAttempt
-from ..public_side import names_to_report
 from ..recognized import mistakes
-from ..results import CheckResult, Topic, first_failure
+from ..results import CheckResult, first_failure
 from ..verdict import Status
 
 
@@ -49,10 +48,9 @@ class Evidence:
         return mistakes(self.part)
 
     def seen(self) -> Message:
-        """Return the finding of the failed check, and the learner's own names if they differ."""
+        """Return the finding of the failed check."""
         assert self.first and self.first.finding, "asked only if a check failed"
-        names = None if self.first.about == Topic.NAMES else names_to_report(self.part).sentence
-        return Sentences((self.first.finding.message, names))
+        return self.first.finding.message
 
     def line(self) -> int | None:
         """Return the line of the fault; None if it is not known.
