@@ -76,6 +76,7 @@ class CaughtError(Tidy):
     missing: a name that the case asks for and the file does not define, if that is the error.
     sizes, dtypes: the sizes and the dtypes of the values that the line names.
     empty: the names on the line that are None.
+    meant: the name that was meant, if one is misspelt.
     """
 
     type: str
@@ -91,6 +92,7 @@ class CaughtError(Tidy):
     called: Line | None = None
     dtypes: dict[str, str] = field(default_factory=dict)
     empty: tuple[str, ...] = ()
+    meant: str = ""
 
     @property
     def is_unwritten(self) -> bool:

@@ -307,8 +307,9 @@ def defined(names: tuple[str, ...]) -> Message:
 def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> Message | None:
     """Return why a name or an attribute is missing, or which one was intended; None if unknown."""
     if error.type == "AttributeError":
-        asked = [case for case, _ in attempt.references.of(case.exercise)]
-        return lost_attribute(error, asked, attempt.loaded.names)
+        return lost_attribute(error, attempt.loaded.names)
+    if error.type == "TypeError" and error.meant:
+        return errors.DidYouMean(error.meant)
     lost = re.search(r"name '(\w+)' is not defined", error.text)
     if error.type != "NameError" or not lost:
         return None
@@ -316,7 +317,7 @@ def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> Message
         return what_failed(failure, attempt.place)
     if known := known_elsewhere(lost[1], error, attempt):
         return known
-    if meant := other_name(lost[1], error, case):
+    if meant := other_name(lost[1], error):
         return meant
     in_cell = attempt.is_in_cell(error.line or 0)
     return errors.MadeNowhere(in_cell, in_class=is_of_class(case))
@@ -336,12 +337,12 @@ def known_elsewhere(name: str, error: CaughtError, attempt: JudgedAttempt) -> Me
     return None
 
 
-def other_name(name: str, error: CaughtError, case: Case) -> Message | None:
-    """Return a suggestion for an undefined name (argument, import or torch function); or None."""
-    if close := get_close_matches(name, [n for n in names_of(case) if n != name], 1):
-        return errors.DidYouMean(close[0])
+def other_name(name: str, error: CaughtError) -> Message | None:
+    """Return a suggestion for an undefined name (import, similar or torch function); or None."""
     if name in MODULES and f"{name}." in error.source:
         return errors.ImportMissing(MODULES[name])
+    if error.meant:
+        return errors.DidYouMean(error.meant)
     if f"{name}(" in error.source and callable(getattr(torch, name, None)):
         return errors.DidYouMean(f"torch.{name}")
     return None
@@ -357,9 +358,7 @@ MODULES |= {"nn": "from torch import nn", "np": "import numpy as np"}
 MODULES |= {"F": "import torch.nn.functional as F"}
 
 
-def lost_attribute(
-    error: CaughtError, cases: list[Case], there: Sequence[str] = ()
-) -> Message | None:
+def lost_attribute(error: CaughtError, there: Sequence[str] = ()) -> Message | None:
     """Return which attribute of an object or a module was intended, or why it is missing.
 
     there: the names that the file defines.
@@ -370,10 +369,8 @@ def lost_attribute(
     if not lost:
         return None
     owner, name = lost.groups()
-    weights = [name for case in cases for name in case.weights]
-    parts = sorted({weight.split(".")[0] for weight in weights} - {name})
-    if meant := get_close_matches(name, parts, 1, 0.75):
-        return errors.DidYouMean(meant[0])
+    if error.meant:
+        return errors.DidYouMean(error.meant)
     if name in there:
         return errors.DefinedOutsideClass(name)
     own = owner == error.definition and not name.startswith("_")
@@ -409,11 +406,6 @@ def import_like(name: str, loaded: Loaded) -> CaughtError | None:
         if failed and get_close_matches(name, problem.names, 1, 0.75):
             return problem.error
     return None
-
-
-def names_of(case: Case) -> list[str]:
-    """Return the names of all arguments in a case."""
-    return sorted({name for name, _ in case.passed})
 
 
 def what_failed(error: CaughtError, place: Place) -> Message:
