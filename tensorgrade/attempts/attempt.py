@@ -1,13 +1,13 @@
 """An attempt: one learner's version of a chapter's code, as the checks see it.
 
-    attempt.run()                                         # load the file, run the cases: once
+    run(attempt)                                          # load the file, run the cases: once
     attempt.exercises["normalise"].agrees("values")       # a check reads what was seen
 
 The other modules of this folder find out more about an exercise: mistakes, the first wrong value
 and a repair. Their functions take an `ExerciseAttempt`.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, wraps
 from itertools import chain
@@ -15,19 +15,26 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 from ..course import Chapter, Check, Course, Tolerance
 from ..exchange.cases import Case
-from ..exchange.observation import CaughtError, Loaded, Observation, Outcome, TextFacts
+from ..exchange.observation import (
+    CaughtError,
+    Loaded,
+    Observation,
+    Outcome,
+    OwnParameters,
+    TextFacts,
+)
 from ..exchange.references import References, Seen
 from ..exchange.traces import with_stages
 from ..judging.checked import CheckedExercise
 from ..judging.checks import bind_checks
 from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import Earlier
-from ..judging.learner_names import in_asked_names
-from ..judging.parameter_order import Order, in_best_order
+from ..judging.own_names import in_names_of_stub
 from ..judging.submitted_text import SubmittedText
 from ..judging.tensor_comparison import disagreement
 from ..recognition.fingerprints import Fingerprints
 from ..recognition.signatures import imprint
+from ..runner.names import Assignment
 from ..runner.source import Source, Unreadable
 from ..sources.program import Program
 from .lab import Lab
@@ -72,21 +79,13 @@ class Attempt:
         self.alone: dict[str, Program] = {}
         self.copies: dict[Program, Program] = {}
         self.loaded = Loaded(Outcome.UNREACHED)
-        self.stubs = self.chapter.parameters
-        # `orders`: the learner's order of arguments, by the name of the callable, if it differs
-        # from the stub's. `decided`: the callables whose order is known.
-        self.orders: dict[str, Order] = {}
-        self.decided: set[str] = set()
+        self.assigned = Assignment()  # names that earlier exercises have decided (naming.py)
         self.exercises = {e.name: ExerciseAttempt(self, e.name) for e in self.chapter.exercises}
 
-    def run(self, names: Collection[str] = ()) -> None:
-        """Load the file and run the cases of these exercises (default: all), each case once."""
+    def load_once(self) -> None:
+        """Load the file, unless that has been done."""
         if self.loaded.status == Outcome.UNREACHED:
             self.loaded = self.load()
-        asked = [part for name, part in self.exercises.items() if not names or name in names]
-        new = [part for part in asked if not part.seen]
-        for part in new:
-            part.judge_by(in_best_order(self, part.name, self.run_all_cases(part.name)))
 
     def load(self) -> Loaded:
         """Read and load the learner's file; its errors get the line numbers of that file."""
@@ -132,13 +131,13 @@ class Attempt:
 
         None if there are none, if this attempt already uses them, or if the file did not load.
 
-        They run in a process that sees no hidden case. The order of arguments is decided on them
-        alone. Otherwise learner code could choose an order to reveal what it has seen.
+        They run in a process that sees no hidden case. Names are decided on them alone. Otherwise
+        learner code could choose names to reveal what it has seen.
         """
         public = self.public() if self.references.hidden else None
         if public is None or self.loaded.status != Outcome.LOADED:
             return None
-        program = replace(self.program, assigned={})
+        program = replace(self.program, assigned=Assignment())
         other = Attempt(self.lab, program, self.course, public, self.public_prints, self.own)
         other.loaded, other.facts = self.loaded, self.facts
         other.for_learners = False
@@ -157,7 +156,7 @@ class Attempt:
         else:
             observed = [Observation(self.loaded.status)] * len(entries)
         return [
-            Seen(case, expected, in_asked_names(expected, got))
+            Seen(case, expected, in_names_of_stub(expected, got, self.program.assigned.weights))
             for (case, expected), got in zip(entries, observed, strict=True)
         ]
 
@@ -177,12 +176,14 @@ class Attempt:
             return self.program
         return self.alone.setdefault(name, replace(self.program, alone=(name, given)))
 
-    def assign(self, orders: dict[str, Order]) -> None:
-        """Call the learner's code with these orders from now on."""
-        assigned = {called: dict(one.assigned) for called, one in orders.items()}
-        if assigned != self.program.assigned:
-            self.lab.end(self.program)
-            self.program = replace(self.program, assigned=assigned)
+    def assign(self, names: Assignment) -> bool:
+        """Run the learner's code under these names from now on; return True if they are new."""
+        self.assigned = names
+        if names == self.program.assigned:
+            return False
+        self.lab.end(self.program)
+        self.program = replace(self.program, assigned=names)
+        return True
 
     def called_before(self, name: str) -> list[str]:
         """Return the earlier exercises that one exercise calls, as the learner's process reports.
@@ -251,6 +252,11 @@ class Attempt:
     def names(self) -> dict[str, list[str]]:
         """By exercise: the names that its code uses and the learner's text does not define."""
         return self.facts.names
+
+    @cached_property
+    def own_parameters(self) -> OwnParameters:
+        """The learner's parameters, by the stub's name of the callable."""
+        return self.loaded.own_parameters
 
     def place(self, line: int) -> str:
         """Return what the learner calls a line: `line 9`, or `cell 3, line 2`."""

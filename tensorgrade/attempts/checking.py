@@ -8,6 +8,7 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind, Wrong
 from .attempt import Attempt, ExerciseAttempt
 from .details import DETAILS, plain_fact
 from .given_code import is_as_given, is_replaced
+from .naming import run
 from .public_side import printed_lines, trace
 from .recognized import mistakes_on
 from .results import CheckResult, Results
@@ -97,7 +98,7 @@ def passes_as_given(part: ExerciseAttempt, check: Check) -> bool:
     known, key = part.attempt.own.known, (part.name, part.given_code, repr(check))
     if key not in known:
         given = part.attempt.given
-        given.run([part.name])
+        run(given, [part.name])
         try:
             must_hold(given.exercises[part.name], check)
             known[key] = True

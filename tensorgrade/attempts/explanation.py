@@ -13,9 +13,8 @@ from ..judging.diagnosis import Finding
 from ..judging.errors import ended
 from .attempt import ExerciseAttempt
 from .lab import OUT_OF_TIME
-from .public_side import names_to_report
 from .recognized import mistakes
-from .results import CheckResult, Topic, first_failure
+from .results import CheckResult, first_failure
 from .verdict import Status
 from .where import where_mistakes_are
 
@@ -57,14 +56,12 @@ class Evidence:
         return self.first.finding if self.first else None
 
     def seen(self, line: int | None = None, then: str = "") -> Explanation:
-        """Return the finding of the failed check, and the learner's own names if they differ.
+        """Return the finding of the failed check.
 
         then: sentences on a place to look at, for which the finding leaves room.
         """
         assert self.first and self.first.finding, "asked only if a check failed"
-        finding = self.first.finding
-        names = "" if self.first.about == Topic.NAMES else names_to_report(self.part).sentence
-        said = " ".join(filter(None, (finding.message, sentence(names))))
+        finding, said = self.first.finding, self.first.finding.message
         if then:
             said = f"{whole(said, max(SHORTEST, LONGEST_MESSAGE - len(then) - 1))} {then}"
         problem = "known_mistake" if finding.mistakes else finding.diagnosis.name

@@ -12,7 +12,7 @@ from .attempt import ExerciseAttempt, cached_for_file
 from .details import plain_fact
 from .public_side import on_public_cases
 from .recognized import mistakes
-from .results import CheckResult, Topic, first_failure
+from .results import CheckResult, first_failure
 from .scoring import run_and_score
 from .where import where_mistakes_are
 
@@ -21,8 +21,6 @@ def as_told(part: ExerciseAttempt, first: CheckResult) -> Finding:
     """Return the finding that a learner reads instead of the first failed check on hidden cases."""
     names = {name: part.attempt.fingerprints.messages[name] for name in mistakes(part)}
     public = [] if says_all(part) else public_checks(part)
-    if first.about != Topic.NAMES:  # reported only if the rest is right on hidden cases
-        public = [check for check in public if check.about != Topic.NAMES]
     found = first_failure(public)
     if found is None or found.finding is None:
         title = first.asks.rstrip(".")

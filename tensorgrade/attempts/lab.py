@@ -5,10 +5,11 @@ ended and costs only the exercise that it stopped in; the next one runs in a fre
 """
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from math import inf
 from types import ModuleType
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import torch
 
@@ -26,9 +27,11 @@ from ..exchange.observation import (
     read_loaded,
     read_looked,
     read_observation,
+    read_tried_names,
     read_tries,
     read_warned,
 )
+from ..runner.names import Assignment
 from ..runner.serve import SPENT, WAITED, Session, answer
 from ..runner.source import Unreadable
 from ..runner.wire import BadMessage, pack, plain, unpack
@@ -48,6 +51,9 @@ SECONDS_TO_REPORT = 0.5  # extra time in which a call that timed out can report 
 PATIENCE = 3
 # The observation of a case if the whole submission has no seconds left.
 OUT_OF_TIME = Observation(Outcome.TIMEOUT)
+
+
+Found = TypeVar("Found")
 
 
 class Channel(Protocol):
@@ -284,14 +290,35 @@ class Lab:
 
         first, most: the index of the first edit to try, and the largest number of edits.
         """
-        channel = self.channel_with(program)
         wanted = {"name": name, "line": line, "first": first, "most": most}
-        asked = case.request | {"edits": wanted | {"seconds": SECONDS_OF_SEARCH}}
+        return self.several(
+            program, case, {"edits": wanted | {"seconds": SECONDS_OF_SEARCH}}, read_tries
+        )
+
+    def tried_names(
+        self, program: Program, case: Case, names: Sequence[Assignment]
+    ) -> list[Observation]:
+        """Return the results of a case with each of these names; fewer if there is no more time."""
+        asked = {"names": [asdict(one) for one in names]}
+        return self.several(program, case, asked, read_tried_names)
+
+    def several(
+        self,
+        program: Program,
+        case: Case,
+        more: dict[str, Any],
+        read: Callable[[Reply, str], list[Found]],
+    ) -> list[Found]:
+        """Return the results of several runs of one case in one request; [] if that fails.
+
+        more: what the request has in addition to the case. read: reads the reply.
+        """
+        channel = self.channel_with(program)
+        asked = case.request | more
         try:
             if channel is None:
                 return []
-            reply = channel.ask(asked, case.tensors, self.limits.case_seconds)
-            return read_tries(reply, asked["id"])
+            return read(channel.ask(asked, case.tensors, self.longest), asked["id"])
         except (TimedOut, Ended, BadMessage):
             self.end(program)
             return []

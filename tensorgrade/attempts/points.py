@@ -1,4 +1,4 @@
-"""Decide the points of an exercise: by its checks, its known mistakes and its names.
+"""Decide the points of an exercise: by its checks and its known mistakes.
 
 A check passes or fails as a whole, so one mistake can fail most of them. If known mistakes explain
 every failure, their deduction replaces the points of the checks (docs/explanation/points.md).
@@ -13,12 +13,11 @@ from dataclasses import replace
 from ..course import CourseError
 from ..exchange.references import Seen
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..judging.learner_names import ASKS, Names
 from ..recognition.fingerprints import returns_only_inputs
 from .attempt import Attempt, ExerciseAttempt
 from .checking import check_results
 from .given_code import MOST_CHANGED, is_as_given, is_rewritten
-from .public_side import own_names
+from .naming import run
 from .recognized import is_only_squeezed, mistake_sets, mistakes
 from .results import CheckResult, Rule, State, Topic, state_of
 
@@ -29,7 +28,7 @@ SMALL = 0.25  # share of a find-the-bug exercise that a small repair earns
 
 
 def scored(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
-    """Return the checks on an exercise with the points that each earns; a names check comes last.
+    """Return the checks on an exercise with the points that each earns.
 
     If this fails, which is a fault of the engine, each check earns its own points. For given code
     none earns anything, because the given code may pass it already.
@@ -39,10 +38,9 @@ def scored(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult
     try:
         if part.given_code:
             return repaired(part, checks)
-        names = own_names(part)
-        if all(check.passed for check in checks) and not names.differ:
+        if all(check.passed for check in checks):
             return checks
-        return with_names(names, with_forbidden_deduction(with_deduction(part, checks)))
+        return with_forbidden_deduction(with_deduction(part, checks))
     except CourseError:
         raise  # the course is at fault, for all learners
     except Exception:
@@ -178,7 +176,7 @@ def share_of_mistake(part: ExerciseAttempt, mistake: str) -> float | None:
     if key not in known:
         program = pairs.made(part.name, (mistake,))
         made = Attempt(pairs.lab, program, attempt.course, attempt.references, own=attempt.own)
-        made.run([part.name])
+        run(made, [part.name])
         pairs.lab.close()
         alone = made.exercises[part.name]
         checks = check_results(made, part.name)[part.name]
@@ -220,14 +218,3 @@ def with_forbidden_deduction(checks: list[CheckResult]) -> list[CheckResult]:
     if earned <= left:
         return checks
     return [with_points(check, check.earned * left / earned, Rule.FORBIDDEN) for check in checks]
-
-
-def with_names(names: Names, checks: list[CheckResult]) -> list[CheckResult]:
-    """Return the checks; if names differ from the stub's, add one that carries the deduction."""
-    earned, most = sums(checks)
-    if not names.differ:
-        return checks
-    cost = min(earned, names.cost(most))
-    finding = names.finding(cost, all(check.passed for check in checks))
-    result = CheckResult(checks[0].exercise, 0.0, False, ASKS, finding, -cost, about=Topic.NAMES)
-    return [*checks, result]

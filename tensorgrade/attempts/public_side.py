@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ..exchange.observation import Observation, Outcome
 from ..judging.diagnosis import Step
-from ..judging.learner_names import Names
-from .attempt import ExerciseAttempt, cached_for_file, cached_for_results
+from .attempt import ExerciseAttempt, cached_for_file
+from .naming import run
 
 DEFINITION = re.compile(r"( *)(?:async )?(?:def|class) (\w+)")
 
@@ -20,47 +19,9 @@ def on_public_cases(part: ExerciseAttempt) -> ExerciseAttempt | None:
         return None
     public = other.exercises[part.name]
     if not public.seen:
-        other.run([part.name, *other.called_before(part.name)])
+        run(other, [part.name, *other.called_before(part.name)])
     answered = all(seen.observed.status == Outcome.ANSWERED for seen in public.seen)
     return public if answered else None
-
-
-@cached_for_results
-def own_names(part: ExerciseAttempt) -> Names:
-    """Return the learner's names that differ from the stub's.
-
-    Names of an earlier exercise that this one is built from are reported for that exercise.
-    """
-    orders = part.attempt.orders.items()  # by the exercise's name, or one of its methods
-    own = (order for called, order in orders if called.partition(".")[0] == part.name)
-    names = Names.told([one.observed for one in part.seen], tuple(own))
-    if not names.understood:
-        return names
-    made = part.attempt.references.asked_by_name(part.name)
-    for earlier in part.attempt.called_before(part.name):
-        theirs = own_names(part.attempt.exercises[earlier])
-        names = names.without(theirs, itself=earlier in made)
-    return replace(names, library=library_parts(part, names))
-
-
-def library_parts(part: ExerciseAttempt, names: Names) -> dict[str, str]:
-    """Return, by part, the class from torch that replaces an exercise's class of the same name."""
-    text, found = part.attempt.submitted, {}
-    lines = [at for first, last in part.own_lines[-1:] for at in range(first, last + 1)]
-    for holder in dict.fromkeys(asked.rpartition(".")[0] for asked in names.understood):
-        made = re.search(r"\bnn\.(\w+)\(", text.code(text.making(f"self.{holder}", lines)))
-        if holder and made and made[1] in part.attempt.exercises:
-            found[holder] = made[1]
-    return found
-
-
-def names_to_report(part: ExerciseAttempt) -> Names:
-    """Return the learner's own names; if the cases are hidden, those found on public cases."""
-    if not part.attempt.references.hidden:
-        return own_names(part)
-    asked = own_names(part).sentence or ("public_checks",) in part.file_cache
-    public = on_public_cases(part) if asked else None
-    return own_names(public) if public else Names()
 
 
 def trace(part: ExerciseAttempt, case: str) -> list[Step]:

@@ -4,14 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 
-from ..judging.diagnosis import LEAST_TELLING, Finding
+from ..judging.diagnosis import Finding
 
 
 class Topic(StrEnum):
     """The subject that a check judges."""
 
     ANSWER = "answer"
-    NAMES = "names"  # the learner's names and order of parameters
     REPAIR_SIZE = "size of the repair"  # in a find-the-bug exercise
 
 
@@ -103,17 +102,15 @@ def first_failure(results: list[CheckResult]) -> CheckResult | None:
 
 
 def how_telling(result: CheckResult) -> int:
-    """Return a sort key that puts the most informative failed checks first, and names last."""
-    if result.about == Topic.NAMES:
-        return LEAST_TELLING
+    """Return a sort key that puts the most informative failed checks first."""
     return result.finding.telling if result.finding else 0
 
 
 def is_wrong(results: list[CheckResult]) -> bool:
     """Return True unless the exercise is unwritten or only failed checks of another topic.
 
-    A right answer can fail the checks of names and of a repair's size. Callers ask only about
-    exercises without full points.
+    A right answer can fail the check of a repair's size. Callers ask only about exercises without
+    full points.
     """
     failed = [result for result in results if not result.passed]
     right = failed and all(result.about != Topic.ANSWER for result in failed)

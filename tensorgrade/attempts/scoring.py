@@ -6,13 +6,14 @@ from .attempt import Attempt
 from .checking import check_results
 from .inherited_errors import deduct_once
 from .maker import AttemptMaker
+from .naming import run
 from .points import scored, sums
 from .results import CheckResult, Results, Settled, State, state_of
 
 
 def run_and_score(attempt: Attempt, *exercises: str) -> list[CheckResult]:
     """Load the file, run the cases of these exercises (default: all), check and score them."""
-    attempt.run(exercises)
+    run(attempt, exercises)
     results = check_results(attempt, *exercises)
     if any(state_of(checks) != State.DONE for checks in results.values()):
         results = deduct_once(attempt, results)
@@ -61,5 +62,5 @@ def on_earlier(attempt: Attempt, results: Results, known: Collection[str]) -> Re
     called = {one for name in wrong for one in attempt.called_before(name)} - set(known)
     if not called:
         return {}
-    attempt.run(called)
+    run(attempt, called)
     return check_results(attempt, *called)

@@ -15,6 +15,7 @@ from ..exchange.cases import Case, spoken_shape
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import References, Seen
 from ..exchange.traces import read_trace
+from ..judging.own_names import own_name
 from ..judging.submitted_text import SubmittedText
 from ..judging.where import Compared, Where, where_wrong
 from .attempt import ExerciseAttempt, cached_for_file
@@ -278,15 +279,6 @@ def line_making(
     what = "a weight in it" if deep else f"`{own}`" if inner else "it"
     sizes = f"has shape {spoken_shape(shape)}; {spoken_shape(right)} is expected"
     return Where(line, f"{place.capitalize()} makes `{owner}`: {what} {sizes}.")
-
-
-def own_name(parameter: str, observed: Observation) -> str:
-    """Return the learner's name of a parameter."""
-    told: dict = observed.fact("names", "understood", default={})
-    for asked, own in told.items():
-        if isinstance(own, str) and f"{parameter}.".startswith(f"{asked}."):
-            return own + parameter.removeprefix(asked)
-    return parameter
 
 
 def counted_lines(part: ExerciseAttempt) -> list[int]:

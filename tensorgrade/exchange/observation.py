@@ -5,7 +5,7 @@ has the types that it promises. Its content may still be false. Any other reply 
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from keyword import iskeyword
@@ -76,6 +76,7 @@ class CaughtError(Tidy):
     missing: a name that the case asks for and the file does not define, if that is the error.
     sizes, dtypes: the sizes and the dtypes of the values that the line names.
     empty: the names on the line that are None.
+    meant: the name that was meant, if one is misspelt.
     """
 
     type: str
@@ -91,6 +92,7 @@ class CaughtError(Tidy):
     called: Line | None = None
     dtypes: dict[str, str] = field(default_factory=dict)
     empty: tuple[str, ...] = ()
+    meant: str = ""
 
     @property
     def is_unwritten(self) -> bool:
@@ -260,6 +262,7 @@ class Tried(Sent):
 
 
 Tries = Annotated[tuple[Tried, ...], Meta(max_length=MOST_TRIES)]
+TriedNames = Annotated[tuple[Sent, ...], Meta(max_length=MOST_TRIES)]
 
 
 def decoded(told: object, kind: Callable[..., Record]) -> Record:
@@ -280,6 +283,18 @@ def read_observation(reply: Reply, number: str) -> Observation:
 
 def read_tries(reply: Reply, number: str) -> list[Try]:
     """Return (edit, observation) for each edit that was tried. Raises BadMessage."""
+    tries = decoded(reply[0].get("tries"), Tries)
+    seen = observed_in_tries(tries, reply, number)
+    return [(Edit(one.line, one.text), own) for one, own in zip(tries, seen, strict=True)]
+
+
+def read_tried_names(reply: Reply, number: str) -> list[Observation]:
+    """Return the observation for each assignment of names that was tried. Raises BadMessage."""
+    return observed_in_tries(decoded(reply[0].get("tries"), TriedNames), reply, number)
+
+
+def observed_in_tries(tries: Sequence[Sent], reply: Reply, number: str) -> list[Observation]:
+    """Return the observation for each of several runs of one case. Raises BadMessage."""
     header, tensors = reply
     if header.get("id") != number:
         raise BadMessage("not a reply to this search")
@@ -287,11 +302,7 @@ def read_tries(reply: Reply, number: str) -> list[Try]:
     for key, tensor in tensors.items():
         at, _, name = key.partition("|")
         results.setdefault(at, {})[name] = tensor
-    tries = decoded(header.get("tries"), Tries)
-    return [
-        (Edit(one.line, one.text), one.observed(results.get(str(at), {})))
-        for at, one in enumerate(tries)
-    ]
+    return [one.observed(results.get(str(at), {})) for at, one in enumerate(tries)]
 
 
 def read_looked(reply: Reply) -> Looked:

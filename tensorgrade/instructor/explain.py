@@ -23,7 +23,7 @@ from ..exchange.observation import Outcome
 from ..exchange.references import Seen
 from ..exchange.text import joined, listed, printable
 from ..judging.diagnosis import Kind, Observations, PublicDiagnosis
-from ..judging.errors import close_name, raised
+from ..judging.errors import raised
 from ..judging.remarks import remarks
 from ..judging.tensor_comparison import disagreement
 from ..judging.value_comparison import ValueJudge, problem_of, side_by_side
@@ -54,9 +54,9 @@ class Explanation:
 
     recorded: the row that counts, if OUT has one. verdict, checks, part: the results of grading
     again now. row: the recorded row, or else the new one with its late penalty. code: the learner's
-    own code for this exercise, or for a similar name; "" if there is none. changes: changes of the
-    recorded points. counts_other: True if the recorded row is of another file of the learner than
-    the one that was graded here.
+    own code for this exercise; "" if there is none. changes: changes of the recorded points.
+    counts_other: True if the recorded row is of another file of the learner than the one that was
+    graded here.
     """
 
     recorded: dict | None
@@ -103,14 +103,12 @@ def changes_of(store: Store | None, student: str, exercise: str, zone: str) -> t
 
 
 def code_of(grader: Grader, attempt: Attempt, exercise: str) -> str:
-    """Return the learner's code for an exercise or a similar name, without stub docstrings.
+    """Return the learner's code for an exercise, without stub docstrings.
 
     A separate process splits the text into statements, because it is not trusted.
     """
-    lines, close = attempt.submitted.lines, close_name(attempt, exercise)
-    parts = [(names, "\n".join(lines[a - 1 : b])) for a, b, names in attempt.definitions]
-    own = [text for names, text in parts if exercise in names]
-    own = own or [text for names, text in parts if close in names]
+    lines = attempt.submitted.lines
+    own = ["\n".join(lines[a - 1 : b]) for a, b, names in attempt.definitions if exercise in names]
     stub = grader.maker.tests.parent / "exercises" / f"{attempt.chapter.name}.py"
     return without(docstrings_in(stub), printable("\n\n".join(own), LONGEST_CODE))
 

@@ -10,6 +10,7 @@ import torch
 from ..attempts.attempt import Attempt
 from ..attempts.checking import check_results
 from ..attempts.maker import AttemptMaker
+from ..attempts.naming import run
 from ..attempts.pipeline import grade as grade_attempt
 from ..attempts.results import CheckResult
 from ..attempts.setup import Setup
@@ -74,7 +75,7 @@ class Grader:
         names = [one.name for one in chapter.exercises[:1]] if text else []
         attempt = self.maker.attempt_from_source(chapter.name, Source(text, path.name))
         try:
-            attempt.run(names)
+            run(attempt, names)
             passed = all(one.passed for name in names for one in self.checks(attempt, name))
             return passed and not attempt.lab.is_lost
         except NotStarted:

@@ -115,7 +115,6 @@ class Wrong(AssertionError):
         self.diagnosis = diagnosis
 
 
-LEAST_TELLING = 2  # the sort key of the least informative findings
 OF_GRADIENT = "not_the_gradient"  # the name of the problem that a gradient has wrong values
 
 
@@ -194,7 +193,7 @@ class Finding:
         """
         diagnosis = self.diagnosis
         if diagnosis.kind == Kind.UNREACHED:
-            return LEAST_TELLING
+            return 2
         if self.mistakes:
             return 0
         if diagnosis.id == "growing_operations":

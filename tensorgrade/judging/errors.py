@@ -14,6 +14,7 @@ from ..exchange.cases import Case, spoken, spoken_shape
 from ..exchange.observation import CaughtError, Loaded, Observation, Outcome, strings
 from ..exchange.text import code, joined, listed, short
 from .diagnosis import Diagnosis, Kind
+from .own_names import own_name
 from .protocols import JudgedAttempt
 
 LONGEST_LINE = 90
@@ -334,37 +335,29 @@ def missing(attempt: JudgedAttempt, name: str, case: Case) -> Diagnosis:
         why = joined(raised(error, attempt.place), lost_name(error, attempt, case))
         problem = f"`{name}` could not be loaded: {why}"
         return Diagnosis(Kind.ERROR, problem, called, case=case.name, error=error)
-    problem = f"there is no `{name}` in the file; {what_is_there(attempt, name)}"
+    problem = f"there is no `{name}` in the file; {what_is_there(attempt.loaded.names)}"
     return Diagnosis(Kind.MISSING, problem, called, case=case.name)
 
 
-def what_is_there(attempt: JudgedAttempt, name: str) -> str:
-    """Return a clause on the names that a file defines, or on one that is similar to a missing."""
-    if close := close_name(attempt, name):
-        return f"it defines `{close}`, which has a similar name"
-    if not attempt.loaded.names:
+def what_is_there(names: tuple[str, ...]) -> str:
+    """Return a clause on the names that a file defines."""
+    if not names:
         return "it defines no function and no class, so there is nothing to grade"
-    return "it defines " + ", ".join(f"`{one}`" for one in attempt.loaded.names[:8])
-
-
-def close_name(attempt: JudgedAttempt, name: str) -> str:
-    """Return the most similar name that the file defines; empty if none is similar."""
-    exercises = {e.name for e in attempt.chapter.exercises}
-    own = [n for n in attempt.loaded.names if n not in exercises]
-    return next(iter(get_close_matches(name, own, 1, 0.8)), "")
+    return "it defines " + ", ".join(f"`{one}`" for one in names[:8])
 
 
 def lost_name(error: CaughtError, attempt: JudgedAttempt, case: Case) -> str:
     """Return why a name or an attribute is missing, or which one was intended; "" if unknown."""
     if error.type == "AttributeError":
-        asked = [case for case, _ in attempt.references.of(case.exercise)]
-        return lost_attribute(error, asked, attempt.loaded.names)
+        return lost_attribute(error, attempt.loaded.names)
+    if error.type == "TypeError" and error.meant:
+        return f"did you mean `{error.meant}`?"
     lost = re.search(r"name '(\w+)' is not defined", error.text)
     if error.type != "NameError" or not lost:
         return ""
     if failure := attempt.loaded.failure_of(lost[1]) or import_like(lost[1], attempt.loaded):
         return what_failed(failure, attempt.place)
-    meant = known_elsewhere(lost[1], error, attempt) or other_name(lost[1], error, case)
+    meant = known_elsewhere(lost[1], error, attempt) or other_name(lost[1], error)
     return meant or made_nowhere(attempt.is_in_cell(error.line or 0), is_of_class(case))
 
 
@@ -394,12 +387,12 @@ def known_elsewhere(name: str, error: CaughtError, attempt: JudgedAttempt) -> st
     return ""
 
 
-def other_name(name: str, error: CaughtError, case: Case) -> str:
-    """Return a suggestion for an undefined name (argument, import or torch function); or ""."""
-    if close := get_close_matches(name, [n for n in names_of(case) if n != name], 1):
-        return f"did you mean `{close[0]}`?"
+def other_name(name: str, error: CaughtError) -> str:
+    """Return a suggestion for an undefined name (import, similar or torch function); or ""."""
     if name in MODULES and f"{name}." in error.source:
         return f"is `{MODULES[name]}` missing at the top of the file?"
+    if error.meant:
+        return f"did you mean `{error.meant}`?"
     if f"{name}(" in error.source and callable(getattr(torch, name, None)):
         return f"did you mean `torch.{name}`?"
     return ""
@@ -415,7 +408,7 @@ MODULES |= {"nn": "from torch import nn", "np": "import numpy as np"}
 MODULES |= {"F": "import torch.nn.functional as F"}
 
 
-def lost_attribute(error: CaughtError, cases: list[Case], there: Sequence[str] = ()) -> str:
+def lost_attribute(error: CaughtError, there: Sequence[str] = ()) -> str:
     """Return which attribute of an object or a module was intended, or why it is missing; or "".
 
     there: the names that the file defines.
@@ -426,10 +419,8 @@ def lost_attribute(error: CaughtError, cases: list[Case], there: Sequence[str] =
     if not lost:
         return ""
     owner, name = lost.groups()
-    weights = [name for case in cases for name in case.weights]
-    parts = sorted({weight.split(".")[0] for weight in weights} - {name})
-    if meant := get_close_matches(name, parts, 1, 0.75):
-        return f"did you mean `{meant[0]}`?"
+    if error.meant:
+        return f"did you mean `{error.meant}`?"
     if name in there:
         return f"`{name}` is defined outside of the class: call it without `self.`"
     own = owner == error.definition and not name.startswith("_")
@@ -466,11 +457,6 @@ def import_like(name: str, loaded: Loaded) -> CaughtError | None:
     return None
 
 
-def names_of(case: Case) -> list[str]:
-    """Return the names of all arguments in a case."""
-    return sorted({name for name, _ in case.passed})
-
-
 def what_failed(error: CaughtError, place: Place) -> str:
     """Return why the statement failed that should have defined a name."""
     is_import, line = error.source.startswith(("import ", "from ")), error.called or error.line
@@ -498,7 +484,9 @@ def lost_weights(case: Case, observed: Observation, insides: Collection[str] = (
     learner has not seen.
     """
     missing = strings(observed.fact("load", "missing", default=[]))
-    unexpected = strings(observed.fact("load", "unexpected", default=[]))
+    unexpected = [
+        own_name(n, observed) for n in strings(observed.fact("load", "unexpected", default=[]))
+    ]
     misshapen = observed.fact("load", "misshapen", default={})
     if missing and not unexpected and (part := lost_part(case, missing)):
         return f"torch finds no parameters in `{part}`, so its weights could not be set"
@@ -508,7 +496,8 @@ def lost_weights(case: Case, observed: Observation, insides: Collection[str] = (
         shared = code(one_part_for_several(tied, insides)[:MOST_SHARED])
         return f"{shared} are one and the same object; each needs weights of its own"
     if misshapen:
-        return misshapen_weight(case, *next(iter(misshapen.items())), insides)
+        name, shape = next(iter(misshapen.items()))
+        return misshapen_weight(case, name, shape, insides, own_name(name, observed))
     return ""
 
 
@@ -535,10 +524,12 @@ def one_part_for_several(tied: dict, insides: Collection[str]) -> list[str]:
     return [*dict.fromkeys(parts)]
 
 
-def misshapen_weight(case: Case, name: str, shape: object, insides: Collection[str]) -> str:
-    """Return that a parameter has another shape than expected."""
+def misshapen_weight(
+    case: Case, name: str, shape: object, insides: Collection[str], own: str
+) -> str:
+    """Return that a parameter has another shape than expected. own: the learner's name of it."""
     part, keys = holder_of(name, insides), case.weights
-    which = f"the {'weight of' if part else 'parameter'} `{part or name}`"
+    which = f"the {'weight of' if part else 'parameter'} `{part or own}`"
     asked = spoken_shape(case.tensors[keys[name]].shape) if name in keys else ""
     if not isinstance(shape, list):
         return f"{which} does not have the expected shape{f' {asked}' if asked else ''}"

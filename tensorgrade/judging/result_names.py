@@ -4,7 +4,8 @@ from torch import nn
 
 from ..exchange.cases import Case, passed_as
 from ..runner.step import Step
-from .errors import holder_of, weight_name
+from .errors import holder_of
+from .own_names import own_name
 from .protocols import JudgedExercise
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -48,14 +49,25 @@ def not_the_same(exercise: JudgedExercise, name: str, case: Case) -> str:
 
 
 def own_weight(exercise: JudgedExercise, name: str) -> str:
-    """Return the name of a parameter. If it is inside a substitute, name the part that holds it."""
-    return weight_name(name, names_in_substitutes(exercise))
+    """Return a parameter's own name. If it is inside a substitute, name the part that holds it."""
+    part, own = holder_and_name(exercise, name)
+    return f"a weight of `{part}`" if part else f"`{own}`"
 
 
 def parameter(exercise: JudgedExercise, name: str) -> str:
     """Return the name of a parameter for use after an article, such as `the parameter w`."""
-    part = holder_of(name, names_in_substitutes(exercise))
-    return f"weight of `{part}`" if part else f"parameter `{name}`"
+    part, own = holder_and_name(exercise, name)
+    return f"weight of `{part}`" if part else f"parameter `{own}`"
+
+
+def holder_and_name(exercise: JudgedExercise, name: str) -> tuple[str, str]:
+    """Return what the learner calls the part around a parameter ("" for none), and the parameter.
+
+    Only parts whose code the learner has not seen count.
+    """
+    holder = holder_of(name, names_in_substitutes(exercise))
+    seen = [one.observed for one in exercise.seen]
+    return own_name(holder, *seen), own_name(name, *seen)
 
 
 def names_in_substitutes(exercise: JudgedExercise) -> set[str]:

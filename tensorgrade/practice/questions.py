@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from ..attempts.attempt import Attempt
+from ..attempts.naming import run
 from ..attempts.public_side import read_trace
 from ..exchange.cases import Case, spoken, spoken_shape
 from ..exchange.observation import Observation
@@ -76,7 +77,7 @@ class Asker:
 
     def __init__(self, attempt: Attempt, exercise: str, chance: Random):
         self.attempt, self.exercise, self.chance = attempt, exercise, chance
-        attempt.run([exercise])
+        run(attempt, [exercise])
         self.text = attempt.source.text
         self.plain = plain(self.text, exercise)
         calls = attempt.references.of(exercise)

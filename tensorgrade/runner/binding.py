@@ -1,7 +1,7 @@
 """Pass arguments to a learner's own parameters, by position unless assigned otherwise."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import nn
@@ -22,36 +22,6 @@ def parameters_of(function: Callable) -> Parameters:
         return inspect.signature(code).parameters
     except (TypeError, ValueError):
         return {}
-
-
-def in_order(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
-    """Match the stub's parameters to the learner's by position.
-
-    Match the remaining ones to keyword-only parameters of the same name.
-
-    >>> in_order(["x", "dim", "least"], parameters_of(lambda rows, axis=0: 0))
-    {'x': 'rows', 'dim': 'axis'}
-    >>> in_order(["x", "dim", "least"], parameters_of(lambda rows, axis, *, x=0, least=0: 0))
-    {'x': 'rows', 'dim': 'axis', 'least': 'least'}
-    """
-    places = [name for name, one in parameters.items() if one.kind in POSITIONAL]
-    alone = [name for name, one in parameters.items() if one.kind == BY_NAME]
-    left = {name: name for name in asked[len(places) :] if name in alone}
-    return dict(zip(asked, places, strict=False)) | left
-
-
-def by_name(asked: Sequence[str], parameters: Parameters) -> dict[str, str]:
-    """Match equal names first, then the others by position.
-
-    >>> by_name(["x", "dim"], parameters_of(lambda dim, x: 0))
-    {'x': 'x', 'dim': 'dim'}
-    >>> by_name(["x"], parameters_of(lambda *x: 0)), by_name(["x"], parameters_of(lambda **x: 0))
-    ({}, {})
-    """
-    single = [n for n, one in parameters.items() if one.kind in (*POSITIONAL, BY_NAME)]
-    same = {name: name for name in asked if name in single}
-    left = {name: one for name, one in parameters.items() if name not in same}
-    return same | in_order([name for name in asked if name not in same], left)
 
 
 def bound(

@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 
-from .binding import bound, by_name, in_order, parameters_of
+from .binding import bound, parameters_of
 from .instrumentation import Snapshot
+from .names import Assignment, argument_ways
 from .step import Step
 from .tracing import Recorder
 from .values import MOST_TENSORS, Packer, Tree, is_tensor, special_kind, unpack
@@ -32,15 +33,16 @@ class CaseRunner:
     given: the names that the course's substitutes define, for steps with `given`.
     device: `cpu` or `cuda`; inputs and modules are moved there, and results come back to the CPU.
     asked: the stub's parameters in their order, by the name of the callable.
-    assigned: by the name of a callable whose parameters are in another order, the learner's
-        parameter for each of the stub's.
+    assigned: the learner's names that stand for the stub's, as far as they are decided.
+    deciding: True while names are being decided. Then tensors that nobody asked for are 0.
     """
 
     module: ModuleType
     given: dict
     device: str = "cpu"
     asked: Mapping[str, list[str]] = field(default_factory=dict)
-    assigned: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    assigned: Assignment = field(default_factory=Assignment)
+    deciding: bool = False
 
     def on(self, module: ModuleType) -> "CaseRunner":
         """Return the runner for another version of the learner's module."""
@@ -54,7 +56,8 @@ class CaseRunner:
         self.made_of: dict[str, str] = {}  # by object, the requested name of its class
         self.returned: dict[str, Any] = {}  # by the names of the results, for later calls
         self.passed: dict[str, dict[str, Any]] = {}  # arguments, by the same names
-        self.renamed: dict[str, dict[str, str]] = {}  # by object, the learner's names of parts
+        # By object, the stub's names of its parts and tensors, by the learner's names.
+        self.renamed: dict[str, dict[str, str]] = {}
         self.header: dict[str, Any] = {"values": {}, "facts": {}, "error": None}
         self.results: dict[str, torch.Tensor] = {}
 
@@ -96,7 +99,7 @@ class CaseRunner:
         return {"tensor": place}
 
     def call(self, function: Callable, arguments: dict, called: str = "") -> Any:
-        """Call a function with arguments by position, unless they are assigned otherwise.
+        """Call a function with arguments as they are assigned, or in the most plausible way.
 
         called: the stub's name of the callable; empty if it has none. Raises TypeError if no
         parameter can take an argument.
@@ -106,8 +109,7 @@ class CaseRunner:
         arguments = {name: arguments[name] for name in order if name in arguments} | arguments
         if not parameters:
             return function(*arguments.values())
-        assign = in_order if called in self.asked else by_name
-        assigned = self.assigned.get(called) or assign(order, parameters)
+        assigned = self.assigned.arguments.get(called) or argument_ways(order, parameters)[0]
         positional, named = bound(function, parameters, assigned, arguments)
         return function(*positional, **named)
 
@@ -128,11 +130,11 @@ class CaseRunner:
             own[called] = [(name, parameter.kind.name) for name, parameter in names]
         return own
 
-    def understood(self, renamed: dict[str, str]) -> None:
-        """Record names that were accepted in place of requested names."""
-        if renamed:
-            names = self.header["facts"].setdefault("names", {})
-            names.setdefault("understood", {}).update(renamed)
+    def note_names(self, handle: str, own: Mapping[str, Any], names: Mapping[str, str]) -> None:
+        """Report the shapes of an object whose names differ, and its names by the stub's."""
+        told = self.header["facts"].setdefault("names", {"own": {}, "understood": {}})
+        told["own"][handle] = own
+        told["understood"] |= {asked: there for there, asked in names.items() if there != asked}
 
     def find(self, name: str, given: bool = False) -> Any:
         """Return a definition of the learner's file, or a substitute, by its name."""

@@ -5,9 +5,15 @@ import linecache
 import re
 import sys
 import traceback
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import islice
 from types import FrameType
+from typing import Any
 
 LONGEST, DEEPEST, MOST_SIZES, LARGEST = 500, 12, 3, 10**9
+MOST_NAMES, SIMILAR = 2000, 0.75
+TORCH_MODULES = ("torch.nn", "torch.nn.functional")
 # Python gives these a separate frame, although they are only a part of a line to the reader.
 PARTS_OF_A_LINE = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
@@ -24,7 +30,8 @@ def describe_error(error: BaseException, filename: str) -> dict:
     - the `line` and its `source`,
     - the `function`, and the `definition` that contains it,
     - the line that `called` it,
-    - the `sizes` and `dtypes` of values that the line names, and the names that are None (`empty`).
+    - the `sizes` and `dtypes` of values that the line names, and the names that are None (`empty`),
+    - the name that was `meant`, if one is misspelt.
 
     >>> try: 1 / 0
     ... except ZeroDivisionError as error: describe_error(error, "no such file")["text"]
@@ -48,8 +55,53 @@ def describe_error(error: BaseException, filename: str) -> dict:
         "function": frame.f_code.co_name if frame else "",
         "definition": frame.f_code.co_qualname.split(".")[0] if frame else "",
         "source": source.strip()[:LONGEST],
+        "meant": meant_name(error, frame) if frame else "",
         **(values_in(frame, source) if frame else {"sizes": {}, "dtypes": {}, "empty": []}),
     }
+
+
+def meant_name(error: BaseException, frame: FrameType) -> str:
+    """Return the name that is most similar to a misspelt one; "" if none is.
+
+    The function's own names come first, then those of its object, then those of the file.
+    """
+    name: object = getattr(error, "name", None)
+    places: list[Iterable[str]] = []
+    if isinstance(error, NameError):
+        own = (f"self.{one}" for one in names_of(frame.f_locals.get("self")))
+        places = [frame.f_locals, own, frame.f_globals]
+    elif isinstance(error, AttributeError):
+        places = [names_of(error.obj), dir(type(error.obj))]
+    elif found := re.search(r"(\S+)\(\) got an unexpected keyword argument '(\w+)'", str(error)):
+        name, places = found[2], [parameters_called(found[1], frame)]
+    wrong = name[:LONGEST] if isinstance(name, str) else ""
+    for place in places:
+        shown = {one.removeprefix("self."): one for one in islice(place, MOST_NAMES)}
+        if close := get_close_matches(wrong, shown.keys() - {wrong}, 1, SIMILAR):
+            return shown[close[0]]
+    return ""
+
+
+def names_of(value: object) -> list[str]:
+    """Return the names of an object's attributes, those of a module's parts included."""
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return []
+    parts = (held.get(one) for one in ("_parameters", "_buffers", "_modules"))
+    return [name for part in (held, *parts) if isinstance(part, dict) for name in part]
+
+
+def parameters_called(called: str, frame: FrameType) -> list[str]:
+    """Return the parameters of a function or method that the code in a frame can call."""
+    owner, _, method = called.partition(".")
+    torch_names = (vars(sys.modules[one]) for one in TORCH_MODULES if one in sys.modules)
+    places = (frame.f_globals, *torch_names)
+    found: Any = next((place[owner] for place in places if owner in place), None)
+    try:
+        return list(inspect.signature(getattr(found, method) if method else found).parameters)
+    except (TypeError, ValueError, AttributeError):
+        return []
 
 
 Frames = list[tuple[FrameType, int]]

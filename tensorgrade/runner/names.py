@@ -1,239 +1,287 @@
-"""Match a learner's names to requested ones, by shape, order and similarity."""
+"""Match a learner's names to the stub's: one rule for weights and for arguments.
+
+A module is compared level by level: first its parts, then the parts of each pair. Levels with the
+same names share their pairs, so all blocks of a model are read in one way, and the pairs of one
+module fit modules of any size. A name of the stub is never moved. Numbers in lists are no names:
+they keep their order.
+"""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import permutations, takewhile
+from itertools import islice, product
+from typing import Any
 
-MOST = 6  # names that are compared at most, because all their orders are tried
-LIKE = 0.4  # the least similarity that counts
-Fits = Callable[[str, str], bool]
+from .binding import BY_NAME, POSITIONAL, Parameters
+
+MOST = 24  # assignments that are tried
+MOST_ORDERS = 5040  # orders of one level that are compared
+FEW_ORDERS = 20  # orders that are compared to find out if it helps to open a part
+MISSPELT = 0.85  # the share of letters that a misspelt name has in common with the right one
+WIDEST = 40  # names of a level that are compared at all
+# Words for the same thing. The first one stands for the others.
+SAME_WORDS = [
+    "query q wq",
+    "key k wk",
+    "value v val vals wv",
+    "out o output wo",
+    "token tok wte vocab",
+    "position pos wpe",
+    "embedding emb embed embd table",
+    "norm ln layernorm",
+    "attention attn att mha sa",
+    "feed ff ffn mlp",
+    "final last",
+    "block layer",
+    "head heads",
+    "scale gamma weight gain g",
+    "shift beta bias b offset",
+    "d dim width channels",
+    "context block seq ctx",
+    "length len size",
+    "dropout drop rate",
+    "1 first before",
+    "2 second after",
+]
+MEANINGS = {word: row.split()[0] for row in reversed(SAME_WORDS) for word in row.split()}
+SAY_NOTHING = set("w proj projection linear layer fc n num number self".split())
+
+Shapes = Mapping[str, Any]  # the shape of each tensor, by dotted name, in the order of creation
+Parts = dict[str, dict[str, Any]]  # the shapes inside of each part, by the part's name
+Pairs = tuple[tuple[str, str], ...]  # (the stub's name, the learner's name)
+Levels = Mapping[str, Pairs]  # the pairs of each level, by its `title`
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The learner's names that stand for the stub's.
+
+    weights: the pairs of each level of modules. arguments: by callable, the learner's parameter for
+    each of the stub's.
+    """
+
+    weights: Levels = field(default_factory=dict)
+    arguments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def similarity(self) -> float:
+        """Return how similar the names are that were paired."""
+        levels = (*self.weights.values(), *(one.items() for one in self.arguments.values()))
+        return round(sum(likeness(*pair) for level in levels for pair in level), 6)
+
+
+def plausible(asked: Shapes, own: Shapes, known: Levels) -> list[Levels]:
+    """Return at most MOST ways to pair the tensors of a module, the most plausible first.
+
+    known: the pairs that were decided before. They come first, and others last.
+    """
+    found: dict[str, list[Pairs]] = {}
+    collect(asked, own, known, found)
+    sure = [name in known for name in found]
+    ranks = islice(product(*(range(len(choices)) for choices in found.values())), MOST_ORDERS)
+
+    def doubt(rank: tuple[int, ...]) -> tuple[bool, int]:
+        return any(at and one for at, one in zip(rank, sure, strict=True)), sum(rank)
+
+    return [
+        {name: choices[at] for (name, choices), at in zip(found.items(), rank, strict=True)}
+        for rank in sorted(ranks, key=doubt)[:MOST]
+    ]
+
+
+def collect(asked: Shapes, own: Shapes, known: Levels, found: dict[str, list[Pairs]]) -> None:
+    """Add the plausible pairs of a level, and of all levels below it, to `found`."""
+    wanted, there = parts_of(asked), parts_of(own)
+    name = title(wanted, there)
+    if name in found or (set(wanted), set(there)) == ({""}, {""}):
+        return
+    choices = pairs_of(wanted, there)
+    found[name] = sorted(choices, key=lambda pairs: pairs != known.get(name))
+    for part, other in dict.fromkeys(pair for pairs in choices for pair in pairs):
+        collect(inside(asked, part), inside(own, other), known, found)
+
+
+def names_in_stub(asked: Shapes, own: Shapes, levels: Levels) -> dict[str, str]:
+    """Return the stub's name of each part and each tensor of a module, by the learner's name.
+
+    A level that is not among `levels` gets its most plausible pairs. {} if no name differs.
+
+    >>> names_in_stub({"first.weight": 3}, {"fst.weight": 3}, {})
+    {'fst': 'first', 'fst.weight': 'first.weight'}
+    """
+    if asked.keys() == own.keys():
+        return {}
+    found: dict[str, str] = {}
+    wanted, there = parts_of(asked), parts_of(own)
+    for name, other in levels.get(title(wanted, there)) or pairs_of(wanted, there)[0]:
+        found[other] = name
+        left, right = inside(asked, name), inside(own, other)
+        deeper = names_in_stub(left, right, levels) or {one: one for one in left}
+        found |= {f"{other}.{o}".strip("."): f"{name}.{a}".strip(".") for o, a in deeper.items()}
+    return found
+
+
+def renamed(name: str, names: Mapping[str, str]) -> str:
+    """Return the stub's name for a learner's dotted name; `names` has those of some parts.
+
+    >>> renamed("fst.weight", {"fst": "first"}), renamed("fsts", {"fst": "first"})
+    ('first.weight', 'fsts')
+    """
+    words = name.split(".")
+    for count in range(len(words), 0, -1):
+        if (part := ".".join(words[:count])) in names:
+            return ".".join([names[part], *words[count:]])
+    return name
+
+
+def argument_ways(asked: Sequence[str], parameters: Parameters) -> list[dict[str, str]]:
+    """Return the ways to pass arguments: by position, and by equal and similar names.
+
+    The one with more of the stub's own names comes first. Arguments that have no partner go to
+    `*args` and `**kwargs`.
+
+    >>> from .binding import parameters_of
+    >>> argument_ways(["x", "dim"], parameters_of(lambda rows, axis=0: 0))
+    [{'x': 'rows', 'dim': 'axis'}]
+    >>> argument_ways(["x", "dim"], parameters_of(lambda dim, rows: 0))
+    [{'x': 'rows', 'dim': 'dim'}, {'x': 'dim', 'dim': 'rows'}]
+    """
+    places = tuple(name for name, one in parameters.items() if one.kind in POSITIONAL)
+    alone = tuple(name for name, one in parameters.items() if one.kind == BY_NAME)
+    return [dict(way) for way in ways_of(tuple(asked), places, alone)]
 
 
 @lru_cache(maxsize=1000)
-def likeness(asked: str, there: str) -> float:
-    """Return the similarity of two names: 0 for different names, 1 for the same words.
+def ways_of(asked: tuple[str, ...], places: tuple[str, ...], alone: tuple[str, ...]) -> list[Pairs]:
+    """Return the ways as pairs. places, alone: the parameters with a place, and those without."""
+    left = [name for name in asked[len(places) :] if name in alone]
+    position = (*zip(asked, places, strict=False), *((name, name) for name in left))
+    wanted, there = ({name: {"": 0} for name in names} for names in (asked, (*places, *alone)))
+    chosen = best_pairs(wanted, there)[1][0]
+    by_name = tuple(sorted(chosen, key=lambda pair: asked.index(pair[0])))
+    ways = dict.fromkeys((position, by_name))
+    return sorted(ways, key=lambda way: -sum(name == own for name, own in way))
 
-    >>> likeness("max_width", "mw"), likeness("max_width", "m_width"), likeness("width", "rate")
-    (0.8, 0.9, 0.0)
+
+def pairs_of(asked: Parts, own: Parts) -> list[Pairs]:
+    """Return the plausible pairs of a level; the best first.
+
+    As long as a tensor of the stub lacks a partner, a part is opened if that helps: the parts in it
+    take its place. So `fc1` and `fc2` may stand for `layers.0` and `layers.2`.
     """
-    words, found = words_of(asked), words_of(there)
-    if not words or not found:
-        return 0.0
-    scores = [sum(max(word_similarity(w, f) for w in words) for f in found) / len(found)]
-    scores += [0.8] * (there.lower() == "".join(word[0] for word in words))
-    scores += [ratio("".join(words), "".join(found))]
-    return max(scores) if max(scores) >= LIKE else 0.0
+    lost, _ = best_pairs(asked, own, FEW_ORDERS)
+    while lost:
+        tries = [(opened(asked, name), own) for name in asked]
+        tries += [(one, opened(own, name)) for name in own for one in (asked, opened(asked, name))]
+        fitting = [levels for levels in tries if len(levels[1]) <= WIDEST]
+        found = [(best_pairs(*levels, FEW_ORDERS)[0], levels) for levels in fitting]
+        least, best = min(found, key=lambda one: one[0], default=(lost, (asked, own)))
+        if least >= lost:
+            break
+        lost, (asked, own) = least, best
+    return best_pairs(asked, own)[1]
 
 
-def words_of(name: str) -> list[str]:
-    """Return the words in a name, in lower case.
+def best_pairs(asked: Parts, own: Parts, most: int = MOST_ORDERS) -> tuple[int, list[Pairs]]:
+    """Return how much is lacking at least (see `lacking`), and the pairs that lack no more.
 
-    >>> words_of("maxWidth_2")
-    ['max', 'width', '2']
+    Pairs with few superfluous tensors come first, then similar names, then the order of creation.
     """
-    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name)]
+    if len(own) > WIDEST:
+        own = {name: inner for name, inner in own.items() if name in asked}
+    lost = {(a, o): lacking(asked[a], own[o]) for a in asked for o in own}
+    spare = {(a, o): lacking(own[o], asked[a]) for a in asked for o in own}
+    same = tuple((n, n) for n in asked if n in own and not (n.isdigit() and lost[n, n]))
+    left = [name for name in asked if (name, name) not in same]
+    over = [name for name in own if (name, name) not in same]
+
+    def cost(pairs: Pairs) -> tuple[int, int, float]:
+        alone = set(asked).difference(name for name, _ in pairs)
+        unpaired = sum(lost[pair] for pair in pairs) + sum(2 * len(asked[name]) for name in alone)
+        alike = round(sum(likeness(*pair) for pair in pairs), 6)
+        return unpaired, sum(spare[pair] for pair in pairs), -alike
+
+    all_pairs = (same + pairs for pairs in islice(orders(left, over, lost), most))
+    ranked = sorted(((cost(pairs), pairs) for pairs in all_pairs), key=lambda one: one[0])
+    least = ranked[0][0][0]
+    return least, [pairs for (unpaired, *_), pairs in ranked[:MOST] if unpaired == least]
 
 
-def word_similarity(asked: str, there: str) -> float:
-    """Return the similarity of two words; an abbreviation of the first one scores 0.8."""
-    if asked == there:
-        return 1.0
-    if asked.startswith(there):
-        return 0.8
-    return ratio(asked, there)
+def orders(left: Sequence[str], over: Sequence[str], lost: Mapping) -> Iterator[Pairs]:
+    """Yield the ways to give each of the stub's names one that lacks as little as possible."""
+    if not left or not over:
+        yield ()
+        return
+    name, *others = left
+    numbers = all(one.isdigit() for one in (*left, *over))
+    least = min(lost[name, one] for one in over)
+    for at, one in enumerate(over):
+        if lost[name, one] == least:
+            rest = over[at + 1 :] if numbers else [*over[:at], *over[at + 1 :]]
+            yield from (((name, one), *pairs) for pairs in orders(others, rest, lost))
+    if len(left) > len(over):
+        yield from orders(others, over, lost)
 
 
-def ratio(left: str, right: str) -> float:
-    """Return the similarity of two words by their letters, in steps: 0 below 0.6, up to 1."""
-    steps = (1.0, 0.9, 0.8, 0.7, 0.6)
-    return next((step for step in steps if get_close_matches(left, [right], 1, step)), 0.0)
+def opened(level: Parts, name: str) -> Parts:
+    """Return a level with the parts inside one of its parts in place of that part."""
+    while name in level and "" not in level[name]:
+        inner = {f"{name}.{one}": shapes for one, shapes in parts_of(level[name]).items()}
+        pieces = (inner if one == name else {one: shapes} for one, shapes in level.items())
+        level = {one: shapes for piece in pieces for one, shapes in piece.items()}
+        name = next(iter(inner)) if len(inner) == 1 else ""
+    return level
 
 
-def meant(
-    asked: Sequence[str],
-    there: Sequence[str],
-    fits: Fits = lambda asked, there: True,
-) -> dict[str, str]:
-    """Return, by requested name, the name of `there` that corresponds to it.
-
-    Names are matched by similarity. If equal numbers of names remain on both sides, they are
-    matched in their order. fits: returns True if one name can replace the other at all. Callers
-    exclude names that are on both sides.
-    """
-    if not asked or not there or max(len(asked), len(there)) > MOST:
-        return {}
-    pairs = max(assignments(asked, there), key=lambda pairs: total(pairs, fits))
-    sure = {a: t for a, t in pairs if fits(a, t) and likeness(a, t)}
-    left = [name for name in asked if name not in sure]
-    over = [name for name in there if name not in sure.values()]
-    if len(left) == len(over) and all(map(fits, left, over)):
-        sure |= dict(zip(left, over, strict=True))
-    return {name: sure[name] for name in asked if name in sure}
+def lacking(asked: Shapes, own: Shapes) -> int:
+    """Return how much is lacking: 1 for a tensor of another shape, 2 for one that is not there."""
+    wanted, there = ([*map(str, shapes.values())] for shapes in (asked, own))
+    return (Counter(wanted) - Counter(there)).total() + max(0, len(wanted) - len(there))
 
 
-def assignments(asked: Sequence[str], there: Sequence[str]) -> list[list[tuple[str, str]]]:
-    """Return all ways to pair names, the one in their own order first."""
-    if len(asked) <= len(there):
-        return [list(zip(asked, some, strict=True)) for some in permutations(there, len(asked))]
-    return [list(zip(some, there, strict=True)) for some in permutations(asked, len(there))]
-
-
-def total(pairs: list[tuple[str, str]], fits: Fits) -> float:
-    return round(sum(likeness(a, t) for a, t in pairs if fits(a, t)), 6)
-
-
-Shapes = Mapping[str, Sequence[int]]
-
-
-def match_parameters(asked: Shapes, there: Shapes) -> dict[str, str]:
-    """Return, by requested name, the module's name of each part that is named differently.
-
-    asked, there: the shapes of the requested and the module's tensors, by dotted name. Two parts
-    match only if the tensors under the same names have the same shapes. If they share no names,
-    they must have equally many tensors of each shape.
-
-    >>> match_parameters({"first.weight": (2, 3), "last.weight": (3, 3)},
-    ...             {"fst.weight": (2, 3), "out.weight": (3, 3)})
-    {'first': 'fst', 'last': 'out'}
-    >>> match_parameters({"table.weight": (2, 3)}, {"table": (2, 3)})
-    {'table.weight': 'table'}
-    """
-    if asked.keys() == there.keys():  # nearly always true, and the rest is slow
-        return {}
-    wanted, found = by_part(asked), by_part(there)
-
-    def fits(left: str, right: str) -> bool:
-        both = wanted[left].keys() & found[right].keys()
-        if not both:
-            return sizes(wanted[left]) == sizes(found[right])
-        return all(list(wanted[left][name]) == list(found[right][name]) for name in both)
-
-    renamed = meant(
-        [name for name in wanted if name not in found],
-        [name for name in found if name not in wanted],
-        fits,
-    )
-    alike = {part: part for part in wanted if part in found} | renamed
-    for part, other in alike.items():
-        if "" not in wanted[part] and "" not in found[other]:
-            inner = match_parameters(wanted[part], found[other])
-            renamed |= {f"{part}.{name}": f"{other}.{own}" for name, own in inner.items()}
-    return renamed | left_over(asked, there, renamed)
-
-
-def left_over(asked: Shapes, there: Shapes, renamed: Mapping[str, str]) -> dict[str, str]:
-    """Match the remaining tensors by shape alone.
-
-    This happens only if each requested tensor has a partner and none is left over, for example
-    `first.weight` and `last.weight` for `layers.0.weight` and `layers.2.weight`. Among tensors of
-    the same shape, the most similar names are matched. If that decides nothing, the order of
-    creation does. That is a safe guess, because it only decides the values that a tensor receives.
-    Without the guess it would receive none and fail every check of values. A wrong guess fails
-    these checks too, but no others. If the shapes differ, layers of the same kind are matched in
-    their order.
-    """
-    known = {name: as_asked(name, renamed) for name in there}
-    lacking = {n: shape for n, shape in asked.items() if n not in known.values()}
-    more = {n: shape for n, shape in there.items() if known[n] not in asked}
-    left, over = by_shape(lacking), by_shape(more)
-    if {s: len(names) for s, names in left.items()} != {s: len(names) for s, names in over.items()}:
-        return layers_in_order(list(lacking), list(more))
-    pairs: dict[str, str] = {}
-    for shape, names in left.items():
-        wanted, found = told_apart(names), told_apart(over[shape])
-        few = meant(list(wanted), list(found)) or dict(zip(wanted, found, strict=True))
-        pairs |= {wanted[name]: found[own] for name, own in few.items()}
-    return by_owner(pairs)
-
-
-def layers_in_order(asked: Sequence[str], there: Sequence[str]) -> dict[str, str]:
-    """Match layers in order, if equally many have tensors of the same names.
-
-    >>> layers_in_order(["layers.0.weight", "layers.2.weight"], ["fc_1.weight", "fc_2.weight"])
-    {'layers.0': 'fc_1', 'layers.2': 'fc_2'}
-    >>> layers_in_order(["first.weight"], ["first_bias"])
-    {}
-    """
-    if not asked or [name.rpartition(".")[2] for name in asked] != [
-        name.rpartition(".")[2] for name in there
-    ]:
-        return {}
-    pairs = [
-        (a.rpartition(".")[0], t.rpartition(".")[0]) for a, t in zip(asked, there, strict=True)
-    ]
-    found = dict(pairs)
-    is_one_to_one = len(found) == len(set(found.values())) == len(set(pairs))
-    return found if is_one_to_one and all(map(all, pairs)) else {}
-
-
-def told_apart(names: Sequence[str]) -> dict[str, str]:
-    """Return dotted names, each under the part of it that differs between them.
-
-    >>> told_apart(["made.q.weight", "made.k.weight"])
-    {'q': 'made.q.weight', 'k': 'made.k.weight'}
-    """
-    if len(names) == 1:
-        return {names[0]: names[0]}
-    split = [name.split(".") for name in names]
-    first, last = shared(split), shared([parts[::-1] for parts in split])
-    middles = [".".join(parts[first : len(parts) - last]) for parts in split]
-    return dict(zip(middles if all(middles) else names, names, strict=True))
-
-
-def shared(split: list[list[str]]) -> int:
-    """Return the number of leading parts that all names share."""
-    return len(list(takewhile(lambda column: len(set(column)) == 1, zip(*split, strict=False))))
-
-
-def sizes(tensors: Shapes) -> list[list[int]]:
-    """Return the shapes of some tensors, sorted."""
-    return sorted(map(list, tensors.values()))
-
-
-def by_shape(tensors: Shapes) -> dict[tuple[int, ...], list[str]]:
-    """Return the names of tensors by their shapes."""
-    names: dict[tuple[int, ...], list[str]] = {}
-    for name, shape in tensors.items():
-        names.setdefault(tuple(shape), []).append(name)
-    return names
-
-
-def by_owner(pairs: Mapping[str, str]) -> dict[str, str]:
-    """Return pairs of tensors as pairs of the parts that own them, if that is equivalent.
-
-    >>> by_owner({"layers.0.weight": "first.weight", "layers.0.bias": "first.bias"})
-    {'layers.0': 'first'}
-    """
-    shorter: dict[str, str] = {}
-    for asked, own in pairs.items():
-        holder, other = asked.rpartition(".")[0], own.rpartition(".")[0]
-        shorter |= {holder: other} if holder and other else {asked: own}
-    same = all(as_asked(own, shorter) == asked for asked, own in pairs.items())
-    return shorter if same else dict(pairs)
-
-
-def by_part(shapes: Shapes) -> dict[str, dict[str, Sequence[int]]]:
-    """Return shapes by the first part of their names, and then by the rest."""
-    parts: dict[str, dict[str, Sequence[int]]] = {}
+def parts_of(shapes: Shapes) -> Parts:
+    """Return the shapes inside of each part of a module; a tensor's own shape is under ""."""
+    parts: Parts = {}
     for name, shape in shapes.items():
         first, _, rest = name.partition(".")
         parts.setdefault(first, {})[rest] = shape
     return parts
 
 
-def as_asked(name: str, renamed: Mapping[str, str]) -> str:
-    """Return the requested name for a learner's dotted name.
+def inside(shapes: Shapes, part: str) -> Shapes:
+    """Return the shapes inside of a part, which may have a dotted name."""
+    start = f"{part}." if part else ""
+    found = {n.removeprefix(start): s for n, s in shapes.items() if n.startswith(start)}
+    return {"": shapes[part]} if part in shapes else found
 
-    renamed: the learner's names by requested names; the longest one that fits counts.
 
-    >>> as_asked("fst.weight", {"first": "fst"}), as_asked("fsts", {"first": "fst"})
-    ('first.weight', 'fsts')
-    >>> as_asked("out.w", {"last": "out", "last.weight": "out.w"})  # the longest name counts
-    'last.weight'
+def title(asked: Parts, own: Parts) -> str:
+    """Return the names of a level, the stub's and the learner's, as one text."""
+    return f"{' '.join(asked)} | {' '.join(own)}"
+
+
+@lru_cache(maxsize=2000)
+def likeness(asked: str, own: str) -> float:
+    """Return the share of their words that two names have in common, from 0 to 1.
+
+    >>> likeness("W_query", "q_proj"), likeness("dropout", "droupout"), likeness("width", "rate")
+    (1.0, 0.5, 0.0)
     """
-    for asked, there in sorted(renamed.items(), key=lambda pair: -len(pair[1])):
-        if name == there or name.startswith(there + "."):
-            return asked + name[len(there) :]
-    return name
+    left, right = words_of(asked), words_of(own)
+    misspelt = get_close_matches(own, [asked], 1, MISSPELT)
+    return max(len(left & right) / len(left | right), 0.5 * len(misspelt))
+
+
+def words_of(name: str) -> set[str]:
+    """Return the words of a name, without those that say nothing unless it has no others.
+
+    >>> sorted(words_of("maxWidth_2"))
+    ['2', 'd', 'max']
+    """
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name)]
+    plain = [word if word in MEANINGS else word.removesuffix("s") for word in words]
+    found = {MEANINGS.get(word, word) for word in plain}
+    return found - SAY_NOTHING or found or {name}

@@ -11,8 +11,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import asdict, dataclass
-from difflib import get_close_matches
+from dataclasses import asdict, dataclass, replace
 from functools import wraps
 from io import StringIO
 from typing import Any, BinaryIO
@@ -34,7 +33,7 @@ from .facts import (
 )
 from .instrumentation import OperationCounter
 from .loading import called_by, defined_names, load_module, read_from_outside
-from .names import meant
+from .names import Assignment, argument_ways
 from .reading import source_in, source_that_counts
 from .source import UNPARSABLE, Source, Unreadable
 from .step import decode
@@ -115,7 +114,7 @@ def answer(
     """Return the reply to a request, and the session for the next one.
 
     `look` reads a learner's files and runs nothing. `run` loads a program if it holds one, and else
-    runs a case on the program that is loaded, or tries small edits of it on the case.
+    runs a case on the program that is loaded, or tries small edits of it or names on the case.
     """
     if asked["do"] == "look":
         return (look(asked, tensors), {}), session
@@ -128,6 +127,8 @@ def answer(
             raise ValueError("the first request to run holds a program")
         elif "edits" in asked:
             reply = try_edits(session, asked, tensors)
+        elif "names" in asked:
+            reply = try_names(session, asked, tensors)
         else:
             reply = run_in_time(session, asked, tensors)
     reply[0]["warned"] = warnings_in(session.source.filename, caught)
@@ -205,64 +206,38 @@ def load(asked: dict) -> tuple[Session, dict]:
         )
     names, outside = defined_names(module), read_from_outside(module)
     calls = {name: called_by(module, name) for name in exercises if name in names}
-    assigned = program["assigned"]
+    assigned = Assignment(**program["assigned"])
     for name in program["rebind"]:
-        bind_substitute(module, name, given[name], assigned.get(name, {}))
+        own = vars(module).get(name)
+        names_given = assigned.arguments.get(name, {})
+        vars(module)[name] = accepting_own_names(given[name], own, names_given)
     runner = CaseRunner(module, given, asked["device"], program["parameters"], assigned)
     told = {"names": names[:500], "problems": problems[:100], "calls": calls, "outside": outside}
     told["parameters"] = runner.own_parameters()
     return Session(runner, source, asked["limits"]), told
 
 
-def bind_substitute(
-    module: types.ModuleType, name: str, stand_in: Any, assigned: Mapping[str, str]
-) -> None:
-    """Bind a substitute to its name, and to a misspelling of it if the name itself is missing.
-
-    A learner may have pasted a copy of the replaced definition under either name. assigned: that
-    copy's parameter for each of the stub's, if their order differs.
-    """
-    stand_in = accepting_own_names(stand_in, vars(module).get(name), assigned)
-    if name not in vars(module):
-        close = get_close_matches(name, defined_names(module), 1, 0.9)
-        vars(module).update(dict.fromkeys(close, stand_in))
-    vars(module)[name] = stand_in
-
-
 def accepting_own_names(stand_in: Any, own: object, assigned: Mapping[str, str]) -> Any:
-    """Return a substitute that also accepts arguments by the names of a learner's definition.
+    """Return a substitute that takes arguments as a learner's definition of that name does.
 
-    own: the learner's class or function of that name, if there is one. Its parameters correspond
-    to the substitute's at the same positions, unless they are assigned otherwise.
+    own: the learner's class or function, if there is one. assigned: its parameter for each of the
+    substitute's, if that is decided.
     """
-    parameters = list(inspect.signature(stand_in).parameters)
-    places = list(parameters_of(own)) if callable(own) else []
-    in_place = dict(zip(parameters, places, strict=False))
-    asked = {there: name for name, there in (assigned or in_place).items()}
+    parameters = parameters_of(own) if callable(own) else {}
+    asked = list(inspect.signature(stand_in).parameters)
+    names = assigned or argument_ways(asked, parameters)[0]
+    in_stub = {there: name for name, there in names.items()}
 
-    def as_asked(values: tuple, named: dict) -> tuple[tuple, dict]:
-        if assigned:  # so that arguments by position are in the learner's order
-            named, values = dict(zip(places, values, strict=False)) | named, ()
-        known = {n: asked[n] for n in named if n in asked and (assigned or n not in parameters)}
-        used = {*named, *known.values()}
-        left = [name for name in parameters[len(values) :] if name not in used]
-        strange = [name for name in named if name not in parameters and name not in known]
-        renamed = known | {there: name for name, there in meant(left, strange).items()}
-        return values, {renamed.get(name, name): value for name, value in named.items()}
+    def by_name(values: tuple, named: dict) -> dict:
+        values_by_name = dict(zip(parameters or asked, values, strict=False)) | named
+        return {in_stub.get(name, name): value for name, value in values_by_name.items()}
 
     if not inspect.isclass(stand_in):
-
-        @wraps(stand_in)
-        def call(*values: object, **named: object) -> object:
-            values, named = as_asked(values, named)
-            return stand_in(*values, **named)
-
-        return call
+        return wraps(stand_in)(lambda *values, **named: stand_in(**by_name(values, named)))
     start = inspect.getattr_static(stand_in, "__init__")
 
     def __init__(self: object, *values: object, **named: object) -> None:
-        values, named = as_asked(values, named)
-        start(self, *values, **named)
+        start(self, **by_name(values, named))
 
     members = {"__init__": __init__, "__doc__": stand_in.__doc__, "__module__": stand_in.__module__}
     return type(stand_in.__name__, (stand_in,), members)
@@ -337,6 +312,26 @@ def try_edits(session: Session, asked: dict, tensors: dict[str, torch.Tensor]) -
             results |= {f"{len(tries)}|{name}": tensor for name, tensor in found.items()}
             told = {"line": edit.line, "text": edit.text}
             tries.append(told | header)
+    return {"id": asked["id"], "tries": tries}, results
+
+
+def try_names(session: Session, asked: dict, tensors: dict[str, torch.Tensor]) -> Reply:
+    """Run a case with each of these assignments of names, as long as there is time."""
+    until = time.process_time() + session.limits[0]
+    steps = [*map(decode, asked["steps"])]
+    tries: list[dict] = []
+    results: dict[str, torch.Tensor] = {}
+    for names in asked["names"]:
+        if session.limits[0] and time.process_time() > until:
+            break
+        runner = replace(session.runner, assigned=Assignment(**names), deciding=True)
+        try:
+            with seconds(session.limits[0], processor=True), silenced():
+                header, found = run_case(runner, steps, tensors)
+        except OutOfTime:
+            break
+        results |= {f"{len(tries)}|{name}": tensor for name, tensor in found.items()}
+        tries.append(header)
     return {"id": asked["id"], "tries": tries}, results
 
 

@@ -1,7 +1,7 @@
 """The verbs of steps: functions that execute a step on a learner's code."""
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields, is_dataclass
 from itertools import islice
@@ -12,7 +12,7 @@ from torch import nn
 
 from .case_runner import CaseRunner
 from .instrumentation import OperationCounter, Snapshot, describe_module
-from .names import as_asked, match_parameters
+from .names import names_in_stub, renamed
 from .second_device import SecondDevice, TwoDevices, name_left
 from .step import Step
 from .values import MOST_PARTS, is_tensor
@@ -50,9 +50,18 @@ def restore(runner: CaseRunner, step: Step, *, source: str) -> None:
 def load(runner: CaseRunner, step: Step, *, weights: dict[str, str]) -> None:
     """Copy weights in by name; record names that are missing, extra or of another shape."""
     values = {name: runner.tensors[key] for name, key in weights.items()}
-    told, renamed = load_weights(runner.objects[step.on], values)
-    runner.header["facts"]["load"], runner.renamed[step.on] = told, renamed
-    runner.understood(renamed)
+    own = own_parameters(runner.objects[step.on], values)
+    names = names_in_stub(shapes(values), shapes(own), runner.assigned.weights)
+    if names:
+        runner.note_names(step.on, shapes(own), names)
+    runner.renamed[step.on] = names or {name: name for name in own}
+    parameters = {renamed(name, names): parameter for name, parameter in own.items()}
+    told = load_weights(runner.objects[step.on], parameters, values)
+    if runner.deciding:
+        for name in told["unexpected"]:
+            parameters[name].detach().zero_()
+        told["unexpected"] = []
+    runner.header["facts"]["load"] = told
 
 
 def mode(runner: CaseRunner, step: Step, *, training: bool) -> None:
@@ -209,9 +218,9 @@ def keep_gradients(
 ) -> None:
     """Store the gradients with respect to inputs and parameters, added up over all results."""
     if step.on:
-        renamed = runner.renamed.get(step.on, {})
-        named = runner.objects[step.on].named_parameters()
-        leaves = leaves | {as_asked(name, renamed): parameter for name, parameter in named}
+        names = runner.renamed.get(step.on, {})
+        own = own_parameters(runner.objects[step.on], names.values())
+        leaves = leaves | {renamed(name, names): parameter for name, parameter in own.items()}
     leaves = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
     # A learner may return more or fewer results. Use those that have a partner.
     pairs = [
@@ -295,16 +304,26 @@ def refill(kept: object, value: Any) -> Any:
     return kept.copy_(value)
 
 
-def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[dict, dict]:
-    """Copy weights into a module's parameters of the same or a clearly corresponding name.
+def own_parameters(module: nn.Module, asked: Collection[str]) -> dict[str, torch.Tensor]:
+    """Return a module's parameters, each under its first name or under its names in `asked`."""
+    every = dict(module.named_parameters(remove_duplicate=False))
+    first = dict(module.named_parameters())
+    named = {id(tensor) for name, tensor in every.items() if name in asked}
+    return {
+        name: tensor
+        for name, tensor in every.items()
+        if name in asked or (name in first and id(tensor) not in named)
+    }
 
-    Return the names that do not match, and the corresponding names by the requested ones. The
-    former are `missing`, `misshapen` (with the module's shapes), `unexpected`, and `tied`: by name,
-    an earlier name of the same tensor.
+
+def load_weights(
+    module: nn.Module, parameters: Mapping[str, torch.Tensor], weights: dict[str, torch.Tensor]
+) -> dict[str, Any]:
+    """Copy weights into a module's parameters, and return the names that do not match.
+
+    parameters: the module's, by the stub's names. Returned are `missing`, `misshapen` (with the
+    module's shapes), `unexpected`, and `tied`: by name, an earlier name of the same tensor.
     """
-    parameters = dict(module.named_parameters())
-    renamed = match_parameters(shapes(weights), shapes(parameters))
-    parameters = {as_asked(name, renamed): value for name, value in parameters.items()}
     missing: list[str] = []
     misshapen: dict[str, list[int]] = {}
     first: dict[int, str] = {}  # the names of tensors, by their id()
@@ -322,7 +341,7 @@ def load_weights(module: nn.Module, weights: dict[str, torch.Tensor]) -> tuple[d
                 target.copy_(value)
     unexpected = sorted(set(parameters) - set(weights))
     found = {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}
-    return found | ({"tied": tied} if tied else {}), renamed
+    return found | ({"tied": tied} if tied else {})
 
 
 def shapes(tensors: Mapping[str, torch.Tensor]) -> dict[str, list[int]]:

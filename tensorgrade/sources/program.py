@@ -6,6 +6,7 @@ from pathlib import Path
 
 import torch
 
+from ..runner.names import Assignment
 from ..runner.source import Source, Unreadable, decode
 from .submitted_files import SubmittedFiles
 
@@ -22,8 +23,7 @@ class Program:
     rebind: names from these modules that replace the learner's own definitions. A pasted class of
         another chapter must not replace the substitute.
     parameters: the stub's parameters in their order, by the name of the callable.
-    assigned: by the name of a callable whose parameters are in another order, the learner's
-        parameter for each of the stub's. Other callables are not included.
+    assigned: the learner's names that stand for the stub's, as far as they are decided.
     alone: an exercise whose definition runs without the rest of the learner's file, and the code
         given for it.
     definitions_only: True if the file's other statements do not run, because one of them timed out
@@ -36,7 +36,7 @@ class Program:
     rebind: tuple[str, ...] = ()
     exercises: dict[str, str] = field(default_factory=dict)
     parameters: dict[str, list[str]] = field(default_factory=dict)
-    assigned: dict[str, dict[str, str]] = field(default_factory=dict)
+    assigned: Assignment = field(default_factory=Assignment)
     alone: tuple[str, str] | None = None
     definitions_only: bool = False
 

@@ -19,8 +19,8 @@ from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.checking import must_hold, result_of
 from ..attempts.given_code import is_as_given, is_rewritten
 from ..attempts.maker import AttemptMaker, NoDevice
+from ..attempts.naming import run
 from ..attempts.points import scored
-from ..attempts.public_side import own_names
 from ..attempts.results import CheckResult, Topic
 from ..attempts.scoring import settle
 from ..attempts.setup import Setup
@@ -193,7 +193,7 @@ class CheckItem(pytest.Item):
             pytest.skip(str(error))
         except (NotIsolated, NotStarted) as error:
             pytest.exit(str(error), returncode=2)
-        self.attempt.run([self.exercise])
+        run(self.attempt, [self.exercise])
 
     def runtest(self) -> None:
         """Check the exercise. Skip the check if the exercise is not started.
@@ -288,8 +288,8 @@ def debugs(config: pytest.Config) -> bool:
 
 
 def beyond_checks(part: ExerciseAttempt, result: CheckResult) -> Finding | None:
-    """Return the finding on names that differ or on rewritten given code; None if there is none."""
-    if not (own_names(part).differ or is_rewritten(part)):
+    """Return the finding on rewritten given code; None if there is none."""
+    if not is_rewritten(part):
         return None
     more = (one for one in scored(part, [result]) if one.about != Topic.ANSWER)
     return next((one.finding for one in more if not one.passed), None)

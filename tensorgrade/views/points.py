@@ -15,9 +15,8 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
 
     For example: `2 of 4 checks passed; known mistake: −2.5`.
 
-    >>> names = CheckResult("scale", 0, passed=False, earned_points=-0.5, about=Topic.NAMES)
-    >>> how_earned([CheckResult("scale", 2, passed=True), names], most=2)
-    '1 of 1 check passed; names other than the given ones: −0.5'
+    >>> how_earned([CheckResult("scale", 2, passed=True)], most=2)
+    '1 of 1 check passed'
     """
     answers = [check for check in checks if check.about == Topic.ANSWER]
     others = [check for check in checks if check.about != Topic.ANSWER]
@@ -26,30 +25,22 @@ def how_earned(checks: list[CheckResult], most: float) -> str:
     if passed < len(answers) and (reason := forbidden_call(answers) or other_rule(answers)):
         costs = most - earned(answers)
         parts.append(f"{reason}: {lost(costs)}" if costs else reason)
-    if any(check.about == Topic.NAMES and not check.passed for check in others):
-        parts.append(f"names other than the given ones: {lost(-earned(others))}")
     if any(check.about == Topic.REPAIR_SIZE and not check.passed for check in others):
         parts.append(f"more changed than needed: {lost(most - earned(answers))}")
     return "; ".join(parts)
 
 
 def standing(checks: list[CheckResult]) -> str:
-    """Return the state of an exercise in words: `done`, `wrong`, `misnamed` and so on."""
+    """Return the state of an exercise in words: `done`, `wrong` and so on."""
     if root := waits_for(checks):
         return f"right, but waits for `{root}`"
-    return "misnamed" if is_misnamed(checks) else str(state_of(checks))
+    return str(state_of(checks))
 
 
 def waits_for(checks: list[CheckResult]) -> str:
     """Return the earlier exercise that is the only reason for failed checks, or ""."""
     excused = [check for check in checks if check.rule == Rule.EARLIER]
     return next(iter(blamed(excused)), "")
-
-
-def is_misnamed(checks: list[CheckResult]) -> bool:
-    """Return True if only names differ from the given ones."""
-    failed = [check.about for check in checks if not check.passed]
-    return bool(failed) and set(failed) == {Topic.NAMES}
 
 
 def how_many_ran(checks: list[CheckResult], count: int) -> str:

@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tensorgrade.attempts import checking, pipeline, points
-from tensorgrade.attempts.results import CheckResult, Topic, first_failure
+from tensorgrade.attempts.results import CheckResult, first_failure
 from tensorgrade.attempts.verdict import MOST_MISTAKES, Verdict
 from tensorgrade.exchange.text import LONGEST_MESSAGE, sentence
 from tensorgrade.judging.diagnosis import OF_GRADIENT, Diagnosis, Finding, Kind, Observations
-from tensorgrade.judging.learner_names import ASKS
 from tensorgrade.sources.submitted_files import SubmittedFiles
 
 from ..answers.reader import solution
@@ -50,9 +49,7 @@ NAMED = {"turned": "It is turned around."}
 
 def check(asks: str, diagnosis: Diagnosis, mistakes: dict[str, str] | None = None) -> CheckResult:
     """A check that failed."""
-    about = Topic.NAMES if asks == ASKS else Topic.ANSWER
-    finding = Finding(asks, diagnosis, mistakes or {})
-    return CheckResult("f", 1.0, False, asks, finding, about=about)
+    return CheckResult("f", 1.0, False, asks, Finding(asks, diagnosis, mistakes or {}))
 
 
 FAILED = [
@@ -65,7 +62,6 @@ FAILED = [
     ([("plain", ALONE), ("later", GRADIENT)], "plain"),  # the code does not show it
     ([("plain", GRADIENT), ("later", CHANGED)], "later"),
     ([("plain", UNREACHED), ("later", ALONE)], "later"),
-    ([(ASKS, CHANGED), ("later", ALONE)], "later"),  # names come last
 ]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from tensorgrade.attempts.attempt import Attempt
 from tensorgrade.attempts.checking import finding_on
 from tensorgrade.attempts.lab import Lab
+from tensorgrade.attempts.naming import run
 from tensorgrade.attempts.pipeline import verdict
 from tensorgrade.attempts.results import CheckResult
 from tensorgrade.author.mistakes import known
@@ -87,7 +88,7 @@ class SmallCourse:
             lambda: Fingerprints({"f": prints}, messages),
             load_checks(self.project.graders),
         )
-        attempt.run()
+        run(attempt)
         return attempt
 
     def row(self, source: str, check, hidden: bool = True) -> str:

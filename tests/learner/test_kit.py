@@ -91,21 +91,6 @@ def test_submit_writes_what_the_course_system_takes_and_says_what_is_missing(own
     assert "attention_scores" in page and "5 of 39" in page
 
 
-ORDERS = ("query", "inputs"), ("inputs", "query")
-
-
-def test_submit_calls_only_wrong_exercises_wrong(kit, tmp_path):
-    own = solved(kit, tmp_path / "kit", CHAPTER)
-    text = (own / "exercises" / f"{CHAPTER}.py").read_text(encoding="utf-8")
-    given, other = (
-        f"def attention_scores({a}: torch.Tensor, {b}: torch.Tensor)" for a, b in ORDERS
-    )
-    assert given in text
-    (own / "exercises" / f"{CHAPTER}.py").write_text(text.replace(given, other), encoding="utf-8")
-    said = said_by(own, "submit", "ch1")
-    assert "attention_scores: misnamed" in said and "still wrong" not in said
-
-
 def test_commands_find_names_of_chapters_and_say_what_there_is(own):
     said = said_by(own, "hint", "ch1", inside="exercises")
     assert "tensorgrade hint attention_scores" in said and "causal_mask" not in said

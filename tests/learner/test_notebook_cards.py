@@ -39,12 +39,7 @@ CARDS = [
     ((RIGHT,), "done", 5, "✓", "5 of 5 points"),
     (("def causal_mask(n):\n    raise NotImplementedError",), "to do", 0, "0 of 5 points"),
     (("def mask(n):\n    return 1",), None, 0, "There is no <code>causal_mask</code>"),
-    (
-        (RIGHT.replace("causal", "casual"),),
-        "wrong",
-        0,
-        "<code>casual_mask</code>, which has a similar name",
-    ),
+    ((RIGHT.replace("causal", "casual"),), "wrong", 0, "it defines <code>casual_mask</code>"),
     (("x = 1", "def causal_mask(n):\n    return undefined"), "wrong", 0, "cell 3, line 2"),
     (("def one(): pass", OPEN, "def two(): pass"), "wrong", 0, "SyntaxError", "cell 3, line "),
     (

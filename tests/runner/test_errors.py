@@ -92,3 +92,41 @@ def test_a_syntax_error_raised_by_hand_is_reported_whatever_it_says_of_its_place
     told = describe_error(raised.value, "by_hand.py")
     assert (told["line"], told["source"], told["text"]) == (1, "", "no")
     assert describe_error(raised.value, "another file")["line"] is None
+
+
+MISSPELT = """
+from torch import nn
+
+def helper(size, width=1):
+    return size
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.W_query = nn.Linear(2, 2)
+
+    def forward(self, queries):
+        keys = queries
+        return {}
+"""
+
+
+@pytest.mark.parametrize(
+    "code, meant",
+    [
+        ("quries @ keys", "queries"),
+        ("W_qurey(keys)", "self.W_query"),
+        ("self.W_qury(keys)", "W_query"),
+        ("self.regster_buffer('mask', keys)", "register_buffer"),
+        ("helpr(1)", "helper"),
+        ("helper(1, widht=2)", "width"),
+        ("nn.Linear(2, 2, biaz=False)", "bias"),
+        ("Layer(2, biaz=False)", ""),
+        ("unheard_of(1)", ""),
+    ],
+)
+def test_a_misspelt_name_is_found_where_python_looks_for_it(code, meant):
+    module, _ = load_module("a_learner_file", MISSPELT.format(code), FILE)
+    with pytest.raises((NameError, AttributeError, TypeError)) as raised:
+        module.Layer()(1)
+    assert describe_error(raised.value, FILE)["meant"] == meant
