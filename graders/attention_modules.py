@@ -5,8 +5,7 @@ import torch
 from tensorgrade.author import call, computed, construct, load, mode, moved, normal, weights
 
 from .modules import with_another_start
-from .relations import with_an_equal_row
-from .sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH
+from .steps import BATCH, FEATURES, HEADS, TOKENS, WIDTH, with_an_equal_row
 
 
 def evaluated(values: dict, d_in: int, d_out: int, context: int, dtype="float64", **arguments):

@@ -14,8 +14,7 @@ from tensorgrade.author import (
     weights,
 )
 
-from .relations import with_an_equal_row
-from .shared import QKV
+from .steps import QKV, with_an_equal_row
 
 
 def matrices(d_in: int, d_out: int) -> dict:

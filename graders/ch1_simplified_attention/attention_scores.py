@@ -4,9 +4,7 @@ import torch
 
 from tensorgrade.author import call, case, check, it, normal, shown
 
-from ..relations import one_after_another, scattered
-from ..shared import SENTENCE
-from ..sizes import FEATURES, TOKENS, Sizes
+from ..steps import FEATURES, SENTENCE, TOKENS, Sizes, one_after_another, scattered
 
 
 def cases(pick):

@@ -4,9 +4,15 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import one_after_another, scattered, with_an_equal_row
-from ..shared import SENTENCE
-from ..sizes import FEATURES, TOKENS, Sizes
+from ..steps import (
+    FEATURES,
+    SENTENCE,
+    TOKENS,
+    Sizes,
+    one_after_another,
+    scattered,
+    with_an_equal_row,
+)
 
 
 def cases(pick):

@@ -4,9 +4,7 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import one_after_another, scattered, with_an_equal_row
-from ..shared import SENTENCE
-from ..sizes import TOKENS, Sizes
+from ..steps import SENTENCE, TOKENS, Sizes, one_after_another, scattered, with_an_equal_row
 
 SHORT = (torch.float16, torch.bfloat16)  # as in models on a GPU
 

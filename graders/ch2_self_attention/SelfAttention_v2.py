@@ -5,9 +5,7 @@ import torch
 from tensorgrade.author import call, case, check, construct, it, load, normal, shown
 
 from ..modules import called, large_scores, linear_layers, mixed, starts, structure, twice
-from ..relations import copied
-from ..shared import SENTENCE
-from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
+from ..steps import FEATURES, SENTENCE, TOKENS, WIDTH, Sizes, copied
 
 
 def cases(pick):

@@ -3,7 +3,7 @@
 from tensorgrade.author import call, case, check, construct, describe, it, load
 
 from ..modules import linear_layers
-from ..sizes import FEATURES, WIDTH, Sizes
+from ..steps import FEATURES, WIDTH, Sizes
 
 
 def cases(pick):

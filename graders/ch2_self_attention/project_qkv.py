@@ -5,9 +5,18 @@ import torch
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..modules import matrices
-from ..relations import one_after_another, scattered, with_an_equal_row
-from ..shared import QKV, SENTENCE, example_weights
-from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
+from ..steps import (
+    FEATURES,
+    QKV,
+    SENTENCE,
+    TOKENS,
+    WIDTH,
+    Sizes,
+    example_weights,
+    one_after_another,
+    scattered,
+    with_an_equal_row,
+)
 
 
 def cases(pick):

@@ -4,9 +4,16 @@ import torch
 
 from tensorgrade.author import call, case, check, it, normal, shown
 
-from ..relations import one_after_another, scattered
-from ..shared import SENTENCE, example_weights
-from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
+from ..steps import (
+    FEATURES,
+    SENTENCE,
+    TOKENS,
+    WIDTH,
+    Sizes,
+    example_weights,
+    one_after_another,
+    scattered,
+)
 
 
 def cases(pick):

@@ -19,9 +19,7 @@ from ..attention_modules import (
     zero_scores,
 )
 from ..modules import linear_layers, starts, structure
-from ..relations import copied
-from ..shared import SENTENCE
-from ..sizes import LONG, Sizes
+from ..steps import LONG, SENTENCE, Sizes, copied
 
 
 def cases(pick):

@@ -4,9 +4,7 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import scattered, with_an_equal_row
-from ..shared import SENTENCE
-from ..sizes import LONG, TOKENS, Sizes
+from ..steps import LONG, SENTENCE, TOKENS, Sizes, scattered, with_an_equal_row
 
 
 def cases(pick):

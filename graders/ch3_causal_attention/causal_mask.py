@@ -2,7 +2,7 @@
 
 from tensorgrade.author import call, case, check, it, shown
 
-from ..sizes import LONG, Sizes
+from ..steps import LONG, Sizes
 
 
 def cases(pick):

@@ -4,7 +4,7 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal
 
-from ..relations import with_an_equal_row
+from ..steps import with_an_equal_row
 
 
 def cases(pick):

@@ -16,8 +16,7 @@ from tensorgrade.author import (
 )
 
 from ..modules import structure
-from ..relations import copied, with_an_equal_row
-from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
+from ..steps import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes, copied, with_an_equal_row
 
 
 def cases(pick):

@@ -4,9 +4,7 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import scattered, with_an_equal_row
-from ..shared import counted
-from ..sizes import BATCH, HEADS, TOKENS, Sizes
+from ..steps import BATCH, HEADS, TOKENS, Sizes, counted, scattered, with_an_equal_row
 
 
 def cases(pick):

@@ -2,7 +2,7 @@
 
 from tensorgrade.author import call, case, check, it
 
-from ..sizes import FEATURES, Sizes
+from ..steps import FEATURES, Sizes
 
 
 def cases(pick):

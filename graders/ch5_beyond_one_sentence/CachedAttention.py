@@ -20,9 +20,7 @@ from tensorgrade.author import (
 
 from ..attention_modules import without_token_1
 from ..modules import linear_layers, starts, structure
-from ..relations import with_an_equal_row
-from ..shared import SENTENCE
-from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
+from ..steps import BATCH, FEATURES, HEADS, SENTENCE, TOKENS, WIDTH, Sizes, with_an_equal_row
 
 CACHE = 1  # the index of the cache in a call's result
 

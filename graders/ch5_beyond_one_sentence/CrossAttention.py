@@ -17,9 +17,17 @@ from tensorgrade.author import (
 )
 
 from ..modules import starts, structure
-from ..relations import copied, with_an_equal_row
-from ..shared import SENTENCE
-from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
+from ..steps import (
+    BATCH,
+    FEATURES,
+    HEADS,
+    SENTENCE,
+    TOKENS,
+    WIDTH,
+    Sizes,
+    copied,
+    with_an_equal_row,
+)
 
 
 def cases(pick):

@@ -28,9 +28,7 @@ from ..attention_modules import (
     zero_scores,
 )
 from ..modules import starts, structure
-from ..relations import copied
-from ..shared import SENTENCE
-from ..sizes import BATCH, FEATURES, LONG, TOKENS, WIDTH, Sizes
+from ..steps import BATCH, FEATURES, LONG, SENTENCE, TOKENS, WIDTH, Sizes, copied
 
 
 def cases(pick):

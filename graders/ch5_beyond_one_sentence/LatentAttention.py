@@ -19,9 +19,17 @@ from tensorgrade.author import (
 
 from ..attention_modules import without_token_1
 from ..modules import starts, structure
-from ..relations import copied, with_an_equal_row
-from ..shared import SENTENCE
-from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
+from ..steps import (
+    BATCH,
+    FEATURES,
+    HEADS,
+    SENTENCE,
+    TOKENS,
+    WIDTH,
+    Sizes,
+    copied,
+    with_an_equal_row,
+)
 
 
 def cases(pick):

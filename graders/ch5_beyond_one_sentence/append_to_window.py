@@ -2,9 +2,7 @@
 
 from tensorgrade.author import call, case, check, it, normal, shown
 
-from ..relations import scattered
-from ..shared import counted
-from ..sizes import SMALL, TOKENS, Sizes
+from ..steps import SMALL, TOKENS, Sizes, counted, scattered
 
 
 def cases(pick):

@@ -4,8 +4,7 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import scattered, with_an_equal_row
-from ..sizes import TOKENS, Sizes
+from ..steps import TOKENS, Sizes, scattered, with_an_equal_row
 
 
 def cases(pick):

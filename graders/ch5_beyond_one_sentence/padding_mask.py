@@ -4,7 +4,7 @@ import torch
 
 from tensorgrade.author import call, case, check, it, shown
 
-from ..sizes import BATCH, LONG, Sizes
+from ..steps import BATCH, LONG, Sizes
 
 
 def cases(pick):

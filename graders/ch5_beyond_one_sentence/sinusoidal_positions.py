@@ -2,7 +2,7 @@
 
 from tensorgrade.author import call, case, check, it, shown
 
-from ..sizes import LONG, WIDTH, Sizes
+from ..steps import LONG, WIDTH, Sizes
 
 
 def cases(pick):

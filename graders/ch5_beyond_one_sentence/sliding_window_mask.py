@@ -2,7 +2,7 @@
 
 from tensorgrade.author import call, case, check, it, shown
 
-from ..sizes import LONG, SMALL, Sizes
+from ..steps import LONG, SMALL, Sizes
 
 
 def cases(pick):

@@ -16,8 +16,7 @@ from tensorgrade.author import (
 )
 
 from ..modules import at_work, starts, structure
-from ..relations import copied, with_an_equal_row
-from ..sizes import BATCH, FEATURES, TOKENS, Sizes
+from ..steps import BATCH, FEATURES, TOKENS, Sizes, copied, with_an_equal_row
 
 
 def cases(pick):

@@ -18,7 +18,7 @@ from tensorgrade.author import (
 )
 
 from ..modules import at_work, starts, structure
-from ..sizes import BATCH, FEATURES, LONG, SMALL, TOKENS, Sizes
+from ..steps import BATCH, FEATURES, LONG, SMALL, TOKENS, Sizes
 from .TransformerBlock import parts
 
 SMALLEST: dict = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}

@@ -4,7 +4,7 @@ import torch
 
 from tensorgrade.author import call, case, check, construct, it
 
-from ..sizes import BATCH, FEATURES, LONG, Sizes
+from ..steps import BATCH, FEATURES, LONG, Sizes
 
 
 def cases(pick):

@@ -4,8 +4,7 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import scattered, with_an_equal_row
-from ..sizes import BATCH, LONG, TOKENS, Sizes
+from ..steps import BATCH, LONG, TOKENS, Sizes, scattered, with_an_equal_row
 from .SmallGPT import ids
 
 

@@ -16,7 +16,7 @@ from tensorgrade.author import (
     normal,
 )
 
-from ..sizes import BATCH, LONG, Sizes
+from ..steps import BATCH, LONG, Sizes
 from .SmallGPT import ids
 
 

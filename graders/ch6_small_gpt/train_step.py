@@ -4,7 +4,7 @@ from itertools import cycle
 
 from tensorgrade.author import call, case, check, construct, describe, it, load, weights
 
-from ..sizes import BATCH, FEATURES, Sizes
+from ..steps import BATCH, FEATURES, Sizes
 from .SmallGPT import ids
 
 

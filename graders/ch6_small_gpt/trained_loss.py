@@ -2,7 +2,7 @@
 
 from tensorgrade.author import call, case, check, construct, it, load, mode, weights
 
-from ..sizes import FEATURES, LONG, Sizes
+from ..steps import FEATURES, LONG, Sizes
 from .SmallGPT import ids
 
 
