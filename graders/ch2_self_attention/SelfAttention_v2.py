@@ -5,46 +5,45 @@ import torch
 from tensorgrade.author import call, case, check, construct, it, load, normal, shown
 
 from ..modules import called, large_scores, linear_layers, mixed, starts, structure, twice
-from ..steps import FEATURES, SENTENCE, TOKENS, WIDTH, Sizes, copied
+from ..steps import FEATURES, SENTENCE, TOKENS, WIDTH, copied
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with modules of several sizes, with and without biases."""
-    big = Sizes(pick, "SelfAttention_v2")(TOKENS, FEATURES, WIDTH)
-    sizes = pick(
-        public=[(6, 3, 2), (4, 5, 9)],
-        hidden=[(5, 4, 8), (3, 6, 2), big],
-    )
+    n, d_in, d_out = draw(TOKENS, FEATURES, WIDTH)
     twins = [construct(d_in=3, d_out=4, qkv_bias=True) for _ in range(2)]
     first = construct(d_in=3, d_out=2, seed=789, dtype="float32")
+    zeros, ones = torch.zeros(1, 2), torch.ones(1, 2)
+    example = {"W_query.weight": zeros, "W_key.weight": ones, "W_value.weight": ones}
     return [
         shown("sentence/seed 789", first, call(x=SENTENCE), signature="ignored"),
-        *(case(f"values/{size}", *module(*size)) for size in sizes),
-        case("values/one token", *module(1, 3, 4)),
-        case("values/one feature", *module(4, 1, 1)),
-        case("values/twice", *twice(linear_layers(3, 4), 3, 4)),
-        case("values/square", *module(3, 3, 3)),
-        case("values/float32", *module(7, 5, 4, dtype="float32"), dtype=torch.float32),
-        case("bias/5x3x4", *module(5, 3, 4, bias=True)),
-        *(
-            case(f"bias/{size}", *module(*size, bias=True))
-            for size in pick(public=[], hidden=[big])
+        case(
+            "values/example",
+            construct(d_in=2, d_out=1, dtype="float32"),
+            load(example),
+            call(x=torch.tensor([[1.0, 2.0], [3.0, 4.0]])),
         ),
+        *(
+            case(f"values/{size}", *module(*size))
+            for size in [(5, 4, 8), (3, 6, 2), (1, 3, 4), (4, 1, 1), (3, 3, 3)]
+        ),
+        case("values/drawn", *module(n, d_in, d_out)),
+        case("values/twice", *twice(linear_layers(3, 4), 3, 4)),
+        case("values/float32", *module(7, 5, 4, dtype="float32"), dtype=torch.float32),
+        case("bias/drawn", *module(n, d_in, d_out, bias=True)),
+        case("bias/one token", *module(1, 3, 4, bias=True)),
         case(
             "bias/float32, in evaluation",
-            *module(6, 4, 5, bias=True, dtype="float32", training=False),
+            *module(7, 4, 5, bias=True, dtype="float32", training=False),
             dtype=torch.float32,
         ),
-        case("large/1e6", *large_scores(linear_layers(3, 4), 12, 3, 4)),
-        case("gradients/5x3x4", *module(5, 3, 4, bias=True, gradient=True)),
+        case("large/1e6", *large_scores(linear_layers(d_in, d_out), n, d_in, d_out)),
+        case("gradients/drawn", *module(n, d_in, d_out, bias=True, gradient=True)),
         case(
             "gradients/of weights in evaluation",
             *module(5, 3, 4, gradient=True, training=False, constants=["x"]),
         ),
-        case(
-            "same/copies",
-            *copied(twins, load(linear_layers(3, 4, bias=True)), normal(5, 3)),
-        ),
+        case("same/copies", *copied(twins, load(linear_layers(3, 4, bias=True)), normal(5, 3))),
         case("mixed/first token", *mixed(linear_layers(3, 4), 5, 3, 4)),
         *starts(d_in=3, d_out=4),
         *(

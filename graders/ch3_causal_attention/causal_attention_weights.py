@@ -4,7 +4,7 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..steps import LONG, SENTENCE, TOKENS, Sizes, scattered, with_an_equal_row
+from ..steps import LONG, SENTENCE, TOKENS, Sizes, eighths, scattered, with_an_equal_row
 
 
 def cases(pick):
@@ -49,11 +49,6 @@ def cases(pick):
             for shape in [(4, 4), (2, 4, 4)]
         ),
     ]
-
-
-def eighths(*shape: int):
-    """Return scores in eighths, which even a softmax in float32 sees exactly."""
-    return computed(torch.round, 24 * normal(*shape)) * 0.125
 
 
 def begun_low(scores: torch.Tensor) -> torch.Tensor:
