@@ -6,49 +6,28 @@ import torch
 
 from tensorgrade.author import call, case, check, it, normal, shown
 
-from ..steps import (
-    BATCH,
-    FEATURES,
-    HEADS,
-    SENTENCE,
-    TOKENS,
-    WIDTH,
-    example_weights,
-    one_after_another,
-    scattered,
-)
+from ..modules import of_attention
+from ..steps import SENTENCE, example_weights, one_after_another, scattered
 
 
 def cases(draw):
-    """Return cases with queries (…, n, d_k) and keys (…, m, d_k)."""
+    """Return cases with and without leading dimensions."""
     weights = example_weights()
     queries, keys = SENTENCE @ weights["W_query"], SENTENCE @ weights["W_key"]
-    b, tokens, n, d_k, m = draw(BATCH, TOKENS, FEATURES, WIDTH, HEADS)
     example = torch.stack([torch.zeros(4), torch.full((4,), 0.5)]) * math.log(3)
     return [
         shown("sentence/seed 123", call(queries=queries, keys=keys)),
         case("values/example", call(queries=torch.ones(1, 4), keys=example)),
-        case("values/7 tokens, d_k 1", compared(7, 7, 1)),
-        case("values/drawn", compared(tokens, tokens, d_k)),
-        case("values/float32", compared(5, 5, 7), dtype=torch.float32),
         case("values/one after another", *one_after_another(queries=(4, 3), keys=(4, 3))),
-        *(case(f"cross/{n} queries, {m} keys", compared(n, m, 3)) for n, m in [(1, 5), (4, 1)]),
-        case("cross/drawn", compared(n, m, d_k)),
-        case("batch/of two", compared(4, 5, 6, (2,))),
-        case("batch/drawn", compared(n, m, d_k, (b,))),
-        *(case(f"leading/{lead}", compared(4, 5, 7, lead)) for lead in [(2, 3), (1, 2, 1)]),
-        case("leading/drawn", compared(n, m, d_k, (1, b))),
-        case("large/1e6", compared(n, m, d_k, size=1e6)),
-        case("gradients/drawn", compared(n, m, d_k, gradient=normal(n, m))),
-        case("batch large/1e6", compared(n, m, d_k, (b,), size=1e6)),
-        case("batch gradients/drawn", compared(n, m, d_k, (b,), gradient=normal(b, n, m))),
+        *of_attention(draw, compared),
         case("same/scattered", *scattered(queries=normal(2, 4, 3), keys=normal(2, 5, 3))),
     ]
 
 
-def compared(n, m, d_k, lead=(), size=2.0, **settings):
-    """Return a call on n queries and m keys, with leading dimensions. size: of the queries."""
-    return call(queries=size * normal(*lead, n, d_k), keys=normal(*lead, m, d_k), **settings)
+def compared(n, m, d_k, _, lead=(), *, size=2.0, gradient=False):
+    """Return a call on n queries and m keys. size: the factor on the queries."""
+    asked = {"gradient": normal(*lead, n, m)} if gradient else {}
+    return call(queries=size * normal(*lead, n, d_k), keys=normal(*lead, m, d_k), **asked)
 
 
 CHECKS = [

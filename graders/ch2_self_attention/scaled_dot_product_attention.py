@@ -6,8 +6,8 @@ import torch
 
 from tensorgrade.author import call, case, check, it, normal, shown
 
+from ..modules import of_attention
 from ..steps import (
-    BATCH,
     FEATURES,
     HEADS,
     SENTENCE,
@@ -20,47 +20,30 @@ from ..steps import (
 
 
 def cases(draw):
-    """Return cases with queries (…, n, d_k), keys (…, m, d_k) and values (…, m, d_v)."""
+    """Return cases with and without leading dimensions."""
     queries, keys, values = (SENTENCE @ matrix for matrix in example_weights().values())
-    b, tokens, n, d_k, m, d_v = draw(BATCH, TOKENS, FEATURES, WIDTH, HEADS, WIDTH)
     few = torch.stack([torch.zeros(4), torch.full((4,), 0.5)]) * math.log(3)
     example = {"keys": few, "values": torch.tensor([[0.0, 1.0, 8.0], [1.0, 0.0, 4.0]])}
+    shapes = {"queries": (4, 3), "keys": (4, 3), "values": (4, 3)}
+    apart = {"queries": normal(2, 4, 3), "keys": normal(2, 5, 3), "values": normal(2, 5, 6)}
     return [
         shown("sentence/seed 123", call(queries=queries, keys=keys, values=values)),
         case("values/example", call(queries=torch.ones(1, 4), **example)),
-        case("values/7 tokens, d_k 1", mixed(7, 7, 1, 1)),
-        case("values/d_v of its own", mixed(5, 5, 4, 7)),
-        case("values/drawn", mixed(tokens, tokens, d_k, d_v)),
-        case("values/float32", mixed(5, 5, 7, 7), dtype=torch.float32),
-        case(
-            "values/one after another",
-            *one_after_another(queries=(4, 3), keys=(4, 3), values=(4, 3)),
-        ),
-        *(case(f"cross/{n} queries, {m} keys", mixed(n, m, 3, 3)) for n, m in [(1, 5), (4, 1)]),
-        case("cross/drawn", mixed(n, m, d_k, d_v)),
-        case("batch/of two", mixed(4, 5, 6, 3, (2,))),
-        case("batch/drawn", mixed(n, m, d_k, d_v, (b,))),
-        case("leading/of one", mixed(4, 5, 6, 3, (1, 2, 1))),
-        case("leading/drawn", mixed(n, m, d_k, d_v, (1, b))),
-        case("large/1e6", mixed(n, m, d_k, d_v, size=1e6)),
-        case("gradients/drawn", mixed(n, m, d_k, d_v, gradient=normal(n, d_v))),
-        case("own/drawn", mixed(n, m, d_k, d_v, watch=True)),
-        case("batch large/1e6", mixed(n, m, d_k, d_v, (b,), size=1e6)),
-        case("batch gradients/drawn", mixed(n, m, d_k, d_v, (b,), gradient=normal(b, n, d_v))),
-        case(
-            "same/scattered",
-            *scattered(queries=normal(2, 4, 3), keys=normal(2, 5, 3), values=normal(2, 5, 6)),
-        ),
+        case("values/one after another", *one_after_another(**shapes)),
+        *of_attention(draw, mixed),
+        case("own/drawn", mixed(*draw(HEADS, TOKENS, FEATURES, WIDTH), watch=True)),
+        case("same/scattered", *scattered(**apart)),
     ]
 
 
-def mixed(n, m, d_k, d_v, lead=(), size=2.0, **settings):
+def mixed(n, m, d_k, d_v, lead=(), *, size=2.0, gradient=False, **settings):
     """Return a call on n queries, m keys and m values. size: the factor on the queries."""
+    asked = {"gradient": normal(*lead, n, d_v)} if gradient else {}
     return call(
         queries=size * normal(*lead, n, d_k),
         keys=normal(*lead, m, d_k),
         values=normal(*lead, m, d_v),
-        **settings,
+        **asked | settings,
     )
 
 

@@ -9,58 +9,72 @@ from ..attention_modules import (
     changed_future,
     dropped_weights,
     equal_tokens,
+    in_pairs,
     large_scores,
     low_scores,
     on_another_device,
+    options_of_dropout,
+    rates,
     short_then_long,
     zero_scores,
 )
 from ..modules import linear_layers, starts, structure
-from ..steps import BATCH, FEATURES, LONG, SENTENCE, TOKENS, WIDTH, copied
+from ..steps import LONG, SENTENCE, Sizes, copied
 
 
-def cases(draw):
+def cases(pick):
     """Return cases whose texts are mostly shorter than context_length; batch rows differ."""
-    b, n, d_in, d_out, longer = draw(BATCH, TOKENS, FEATURES, WIDTH, LONG)
-    small = {"size": d_in**-0.5}  # so that the scores stay small
-    chance = draw.chance("rates")
-    few, most = chance.randint(15, 19) / 100, chance.randint(55, 70) / 100
-    dropped = [(20, 20, most, {"qkv_bias": True, "longer": 3}), (1, 40, few, {"dtype": "float32"})]
+    full = pick(
+        public=[(2, 6, 3, 2), (1, 4, 5, 9)],
+        hidden=[(3, 4, 6, 8)],
+    )
+    draw = Sizes(pick, "CausalAttention")
+    short = pick(public=[(2, 3, 4, 5, 6)], hidden=[(1, 1, 3, 4, *draw(LONG))])
+    pairs = in_pairs(pick, draw)
+    equal = pick(public=[], hidden=[(2, 5, 3, 5)])
+    few, most = rates(pick, "CausalAttention")
+    (tokens,) = draw((19, 22))
+    dropped = pick(public=[(8, 20, 0.3)], hidden=[(20, tokens, most), (1, 2 * tokens, few)])
+    options = options_of_dropout(pick, "CausalAttention", ["dropout"] * len(dropped))
     made: dict = {"d_in": 3, "d_out": 4, "context_length": 5}
     twins = [construct(**made, dropout=0.0, qkv_bias=True) for _ in range(2)]
     first = construct(d_in=3, d_out=2, context_length=6, dropout=0.0, seed=123, dtype="float32")
     twice = call(x=torch.stack((SENTENCE, SENTENCE)))
     return [
         shown("sentence/seed 123, twice", first, twice, signature="ignored"),
-        case("values/example", *example()),
-        # With equal sizes, mistakes that raise an error elsewhere give values that identify them.
         *(
-            case(f"values/{size}", *module(*size))
-            for size in [(3, 4, 6, 8, 4), (1, 4, 5, 9, 4), (2, 2, 2, 2, 2), (2, 4, 1, 1, 4)]
+            case(f"values/{(b, n, d_in, d_out)}", *module(b, n, d_in, d_out, n))
+            for b, n, d_in, d_out in full
         ),
-        case("values/drawn", *module(b, n, d_in, d_out, n, **small, dropout=few)),
+        *(
+            case(
+                f"{group}/{number}",
+                *module(b, n, d_in, width, context, **settings),
+                dtype=getattr(torch, settings["dtype"]),
+            )
+            for number, (group, settings, (b, n, d_in, context, width, _)) in enumerate(pairs)
+        ),
+        # With equal sizes, mistakes that raise an error elsewhere give values that identify them.
+        case("values/square", *module(2, 2, 2, 2, 2)),
+        case("values/one feature", *module(2, 4, 1, 1, 4)),
         case("values/float32", *module(2, 5, 4, 3, 5, dtype="float32"), dtype=torch.float32),
-        case("values/low scores", *low_scores(linear_layers(3, 4), 2, 5, 3, 4)),
+        case("values/low scores", *low_scores(linear_layers(3, 4), 2, 4, 3, 4)),
         case("values/zero scores", *zero_scores(linear_layers(3, 5), 2, 4, 3, 5)),
-        case("values/equal tokens", *equal_tokens(linear_layers(3, 5), 2, 4, 3, 5)),
-        case("short/2 tokens, then 5", *short_then_long(linear_layers(3, 4), 3, 4)),
-        case("short/1 token", *module(1, 1, 3, 4, 5, dropout=most)),
-        case("short/drawn", *module(b, n, d_in, d_out, longer, **small)),
-        case("bias/drawn", *module(b, n, d_in, d_out, longer, bias=True, **small, dropout=most)),
-        case("bias/one text", *module(1, 4, 3, 5, 6, bias=True)),
-        case(
-            "bias/float32",
-            *module(2, 4, 3, 5, 4, bias=True, dtype="float32"),
-            dtype=torch.float32,
+        *(case("values/equal tokens", *equal_tokens(linear_layers(3, 5), *s)) for s in equal),
+        case("short/2 tokens, then 5", *short_then_long(linear_layers(3, 5), 3, 5)),
+        *(case(f"short/{size[1]} tokens of {size[-1]}", *module(*size)) for size in short),
+        *(
+            case(f"bias/{size}", *module(*size, bias=True))
+            for size in pick(public=[(2, 4, 3, 5, 6)], hidden=[])
         ),
-        case("large/1e6", *large_scores(linear_layers(d_in, d_out), b, n, d_in, d_out)),
+        case("large/1e6", *large_scores(linear_layers(3, 5), 8, 4, 3, 5)),
         case(
             "gradients/in training",
-            *module(b, n, d_in, d_out, longer, bias=True, gradient=True, training=True, **small),
+            *module(2, 4, 3, 5, 6, bias=True, gradient=True, training=True),
         ),
         case(
             "gradients/of weights in evaluation",
-            *module(1, 3, 6, 5, 4, gradient=True, constants=["x"], dropout=most, dtype="float32"),
+            *module(1, 3, 6, 5, 3, gradient=True, constants=["x"], dropout=most, dtype="float32"),
             dtype=torch.float32,
         ),
         case("same/copies", *copied(twins, load(linear_layers(3, 4, True)), normal(2, 5, 3))),
@@ -74,7 +88,7 @@ def cases(draw):
                 signature="dropped weights",
                 rate="dropout",
             )
-            for b, n, p, more in dropped
+            for (b, n, p), more in zip(dropped, options, strict=True)
         ),
         *(
             case(
@@ -92,15 +106,6 @@ def cases(draw):
             signature="ignored",
         ),
     ]
-
-
-def example():
-    """Return the example of the docstring: each token gets the mean of the tokens up to itself."""
-    eye = torch.eye(2)
-    layers = {"W_query.weight": 0 * eye, "W_key.weight": eye, "W_value.weight": eye}
-    x = torch.tensor([[[2.0, 0.0], [4.0, 6.0]]])
-    made = construct(d_in=2, d_out=2, context_length=4, dropout=0.0, dtype="float32")
-    return made, load(layers), call(x=x)
 
 
 def module(b, n, d_in, d_out, context, *, bias=False, **settings):
