@@ -77,9 +77,10 @@ def twice(values: dict, d_in: int, d_out: int):
 
 
 def at_work(made, **arguments):
-    """Return a call as in use: in evaluation mode and without gradients."""
+    """Return two equal calls as in use: in evaluation mode and without gradients."""
     used = construct("without_gradients", given=True, module=made)
-    return mode(False, on=made), used, call(used, **arguments)
+    calls = [call(used, **arguments, result=name) for name in ("first", "result")]
+    return mode(False, on=made), used, *calls
 
 
 def structure(state: bool = False, seed: int = 123, **arguments):
