@@ -41,6 +41,11 @@ def with_an_equal_row(x: torch.Tensor) -> torch.Tensor:
     return torch.cat([x[..., :-1, :], x[..., :1, :]], dim=-2)
 
 
+def eighths(*shape: int):
+    """Return scores in eighths: a softmax in float32 sees them exactly, also far from 0."""
+    return computed(torch.round, 24 * normal(*shape)) * 0.125
+
+
 def one_after_another(**shapes: tuple[int, ...]):
     """Return calls on different numbers of the same shapes: none may depend on an earlier one.
 

@@ -11,7 +11,6 @@ from ..steps import (
     SENTENCE,
     TOKENS,
     WIDTH,
-    Sizes,
     example_weights,
     one_after_another,
     scattered,
@@ -19,30 +18,30 @@ from ..steps import (
 )
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with inputs (n, d_in) and three matrices (d_in, d_out)."""
-    big = Sizes(pick, "project_qkv")(TOKENS, FEATURES, WIDTH)
-    sizes = pick(
-        public=[(6, 3, 2), (4, 5, 6)],
-        hidden=[(5, 1, 7), (3, 8, 8), (1, 5, 4), (4, 3, 1)],
-    )
-    gradient = tuple(normal(4, 2) for _ in QKV)
+    n, d_in, d_out = draw(TOKENS, FEATURES, WIDTH)
+    example = torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]], [[5.0], [6.0]]])
+    x = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    gradient = tuple(normal(n, d_out) for _ in QKV)
     return [
         shown("sentence/seed 123", call(x=SENTENCE, **example_weights())),
-        *(case(f"values/{size}", projected(*size)) for size in sizes),
-        case("values/many tokens", projected(*big)),
+        case("values/example", call(x=x, **dict(zip(QKV, example, strict=True)))),
+        *(
+            case(f"values/{size}", projected(*size))
+            for size in [(5, 1, 7), (1, 5, 4), (4, 3, 1), (3, 3, 3)]
+        ),
+        case("values/drawn", projected(n, d_in, d_out)),
         case(
             "values/one after another",
             *one_after_another(x=(4, 3), W_query=(3, 2), W_key=(3, 2), W_value=(3, 2)),
         ),
-        case("values/square", projected(3, 3, 3)),
         case("values/float32", projected(7, 5, 4), dtype=torch.float32),
-        *(
-            case("values/equal tokens", projected(*size, change=with_an_equal_row))
-            for size in pick(public=[], hidden=[(5, 3, 4)])
+        case("values/equal tokens", projected(5, 3, 4, change=with_an_equal_row)),
+        case("gradients/drawn", projected(n, d_in, d_out, gradient=gradient)),
+        case(
+            "gradients/of matrices", projected(n, d_in, d_out, gradient=gradient, constants=["x"])
         ),
-        case("gradients/4x3x2", projected(4, 3, 2, gradient=gradient)),
-        case("gradients/of matrices", projected(4, 3, 2, gradient=gradient, constants=["x"])),
         case("same/scattered", *scattered(x=normal(4, 3), **matrices(3, 5))),
     ]
 

@@ -4,27 +4,23 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal
 
-from ..steps import with_an_equal_row
+from ..steps import BATCH, FEATURES, HEADS, with_an_equal_row
 
 
-def cases(pick):
+def cases(draw):
     """Return cases in which weights are dropped twice, and cases in which they stay."""
-    dropped = pick(
-        # Enough runs to show a number that never varies (dropout.counts_by_chance).
-        public=[((60, 60), 0.5), ((60, 60), 0.2), ((3, 40, 30), 0.1), ((70, 50), 0.6)],
-        hidden=[
-            ((60, 60), 0.5),
-            ((60, 60), 0.1),
-            ((1, 40, 70, 1), 0.3),
-            ((3, 4, 12, 20), 0.8),
-            ((3000,), 0.03),
-        ],
-    )
-    ones = torch.ones(30, 40, dtype=torch.float64)
-    chance = pick.chance("inverted_dropout")
-    own = pick(
-        public=[(6, 6), (40, 50), (2, 3, 4, 4)], hidden=[(9,), (6, 7), (40, 50), (2, 3, 4, 4)]
-    )
+    b, n, m = draw(BATCH, FEATURES, HEADS)
+    chance = draw.chance()
+    # Enough runs to show a number that never varies (dropout.counts_by_chance).
+    dropped = [
+        ((60, 60), 0.5),
+        ((60, 60), 0.1),
+        ((1, 40, 70, 1), 0.3),
+        ((3, 4, 12, 20), 0.8),
+        ((3000,), 0.03),
+    ]
+    example = torch.tensor([0.25, 0.75])
+    equal = computed(with_an_equal_row, normal(b, m, n))
     return [
         *(
             case(f"dropout/p {p}", *three_times(shape, p), signature="dropped weights", rate="p")
@@ -32,7 +28,7 @@ def cases(pick):
         ),
         case(
             "dropout/float32",
-            *three_times((50, 40), pick(public=0.4, hidden=chance.randint(55, 75) / 100)),
+            *three_times((50, 40), chance.randint(55, 75) / 100),
             dtype=torch.float32,
             signature="dropped weights",
             rate="p",
@@ -45,37 +41,36 @@ def cases(pick):
         case("gradients alone/p 0", *unchanged(p=0.0, training=True)),
         case(
             "gradients/p 0.4",
-            *three_times((30, 40), 0.4, gradient=ones),
+            *three_times((30, 40), 0.4, gradient=torch.ones(30, 40, dtype=torch.float64)),
             signature="dropped weights",
             rate="p",
         ),
-        *(
-            case(
-                f"evaluation/p {p}",
-                call(attn_weights=computed(with_an_equal_row, normal(*shape)), p=p, training=False),
-                signature="values or scale",
-            )
-            for p, *shape in pick(public=[(0.5, 5, 5)], hidden=[(0.5, 5, 5), (0.9, 6, 9, 5)])
-        ),
-        case("nothing/p 0", call(attn_weights=normal(4, 4), p=0.0, training=True)),
+        case("evaluation/drawn", in_evaluation(equal, 0.9), signature="values or scale"),
+        case("evaluation/example", in_evaluation(example, 0.5), signature="ignored"),
+        case("nothing/p 0", call(attn_weights=normal(m, n), p=0.0, training=True)),
         *(
             case(
                 f"own/{shape}",
                 call(
                     attn_weights=normal(*shape),
-                    p=pick(public=0.5, hidden=chance.randint(5, 95) / 100),
+                    p=chance.randint(5, 95) / 100,
                     training=True,
                     watch=True,
                 ),
                 signature="dropout used",
             )
-            for shape in own
+            for shape in [(9,), (6, 7), (40, 50), (2, 3, 4, 5)]
         ),
         *(
             case(f"by chance/p {p}", *eight_times(p), signature="each entry", rate="p")
             for p in (0.97, 0.03)
         ),
     ]
+
+
+def in_evaluation(weights, p):
+    """Return a call in which nothing is dropped."""
+    return call(attn_weights=weights, p=p, training=False)
 
 
 def unchanged(**settings):

@@ -5,6 +5,7 @@ import ast
 import pytest
 
 from tensorgrade.author.mistakes import every_mistake, known
+from tensorgrade.author.recording.casebook import Sizes, recorded_cases
 from tensorgrade.course import Check
 
 from ..support import ROOT, Project
@@ -103,6 +104,35 @@ def signature(arguments: ast.arguments) -> str:
     plain = names[: len(names) - len(defaults)]
     optional = zip(names[len(plain) :], defaults, strict=True)
     return " ".join(plain + [f"{name}={default}" for name, default in optional])
+
+
+def test_no_size_that_graders_draw_is_in_a_public_case(project: Project):
+    for chapter in project.course.chapters:
+        for name in (one.name for one in chapter.exercises):
+            drawn = SizesSeen(name, hidden=True)
+            project.grader(chapter.name, name).cases(drawn)
+            public = recorded_cases(project, chapter.name, name, hidden=False)
+            assert not drawn.seen & {*sizes_of(public)} - {1}, name
+
+
+class SizesSeen(Sizes):
+    """It keeps the sizes that it draws."""
+
+    seen: frozenset = frozenset()
+
+    def __call__(self, *ranges, **sides):
+        found = super().__call__(*ranges, **sides)
+        self.seen |= {*found} if ranges else set()
+        return found
+
+
+def sizes_of(cases):
+    """Yield the sizes of all tensors of cases, and the integers among their arguments."""
+    for case in cases:
+        for tensor in case.tensors.values():
+            yield from tensor.shape
+        for step in case.steps:
+            yield from (one for one in step.arguments.values() if type(one) is int)
 
 
 def test_every_exercise_has_many_known_mistakes_with_short_messages(project: Project):

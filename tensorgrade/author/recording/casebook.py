@@ -108,14 +108,20 @@ class Sizes:
         self.sizes = Random(seed_for(seed, "sizes", exercise))
 
     def __call__(self, *ranges: tuple[int, int], **sides: Any) -> Any:
-        """Return a size from each range (from, up to), all different; for learners, from SMALL."""
+        """Return a size from each range (from, up to), all different; for learners, from SMALL.
+
+        Raise CourseError if the ranges have no such sizes.
+        """
         if sides:
             return sides["hidden" if self.hidden else "public"]
-        found: list[int] = []
-        for low, high in ranges if self.hidden else [SMALL] * len(ranges):
-            left = [size for size in range(low, high + 1) if size not in found]
-            found.append(self.sizes.choice(left))
-        return found
+        for _ in range(100):
+            found: list[int] = []
+            for low, high in ranges if self.hidden else [SMALL] * len(ranges):
+                left = [size for size in range(low, high + 1) if size not in found]
+                found += [self.sizes.choice(left)] if left else []
+            if len(found) == len(ranges):
+                return found
+        raise CourseError(f"draw{ranges}: no sizes from these ranges are all different")
 
     def chance(self, *purpose: str) -> Random:
         """Return a random generator for words, rates and everything else that is no tensor.

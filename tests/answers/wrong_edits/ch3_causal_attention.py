@@ -268,6 +268,8 @@ WRONG = {
         ],
     },
     "causal_attention_weights": {
+        "right_in_a_batch_alone": [("ones_like(attn_scores)", "ones(1, *attn_scores.shape[-2:])")],
+        "right_without_a_batch_alone": [("ones_like(attn_scores)", "ones_like(attn_scores.t())")],
         "masked_after_the_softmax": [(SOFTMAX, f"{AFTER} / {AFTER}.sum(dim=-1, keepdim=True)")],
         "filled_with_minus_1000": [(FILL, FILL.replace("-torch.inf", "-1000.0"))],
         "filled_with_minus_500": [(FILL, FILL.replace("-torch.inf", "-500.0"))],
