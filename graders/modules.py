@@ -102,9 +102,10 @@ def with_another_start(x: torch.Tensor) -> torch.Tensor:
 
 
 def at_work(made, **arguments):
-    """Return a call as in use: in evaluation mode and without gradients."""
+    """Return two equal calls as in use: in evaluation mode and without gradients."""
     used = construct("without_gradients", given=True, module=made)
-    return mode(False, on=made), used, call(used, **arguments)
+    calls = [call(used, **arguments, result=name) for name in ("first", "result")]
+    return mode(False, on=made), used, *calls
 
 
 def structure(state: bool = False, seed: int = 123, **arguments):
