@@ -120,9 +120,9 @@ class SizesSeen(Sizes):
 
     seen: frozenset = frozenset()
 
-    def __call__(self, *ranges, **sides):
-        found = super().__call__(*ranges, **sides)
-        self.seen |= {*found} if ranges else set()
+    def __call__(self, *ranges):
+        found = super().__call__(*ranges)
+        self.seen |= {*found}
         return found
 
 
