@@ -1,7 +1,5 @@
 """Sizes, the running example, and steps whose results agree in every right answer."""
 
-from itertools import combinations, product
-
 import torch
 
 from tensorgrade.author import call, computed, duplicate, normal, restore
@@ -9,7 +7,6 @@ from tensorgrade.author import call, computed, duplicate, normal, restore
 # Sizes for graders: (from, up to). Those that are written down in cases are smaller, or between.
 BATCH, HEADS, FEATURES, WIDTH, TOKENS = (13, 15), (14, 17), (21, 29), (22, 31), (129, 150)
 LONG = (257, 320)  # more positions than a byte can count, or than a table of 256 has
-SMALL = (2, 7)  # for learners, who should be able to follow their own cases by eye
 
 # "Your journey starts with one step", three features for each token.
 SENTENCE = torch.tensor(
@@ -99,55 +96,3 @@ def turned_round(x: torch.Tensor) -> torch.Tensor:
 def without_last(x: torch.Tensor) -> torch.Tensor:
     """Return x (…, n, d) without its last row."""
     return x[..., :-1, :].clone()
-
-
-class Sizes:  # until no grader file uses it
-    """Draws of sizes for one exercise. pick: the argument of its grader file."""
-
-    def __init__(self, pick, exercise: str):
-        self.hidden, self.chance = pick.hidden, pick.chance(exercise)
-
-    def __call__(self, *ranges: tuple[int, int]) -> list[int]:
-        """Return a size from each range, all different."""
-        while True:
-            sizes = [self.chance.randint(*(r if self.hidden else SMALL)) for r in ranges]
-            if len(set(sizes)) == len(sizes):
-                return sizes
-
-    def pairs(self, **options: tuple) -> list[dict]:
-        """Return rows of options in which every pair of values of two options occurs."""
-        rows, open_pairs = [], all_pairs(options)
-        while open_pairs:
-            tried = [{k: self.chance.choice(v) for k, v in options.items()} for _ in range(60)]
-            best = max(tried, key=lambda row: len(open_pairs & pairs_of(row)))
-            if open_pairs & pairs_of(best):
-                rows.append(best)
-                open_pairs -= pairs_of(best)
-        return rows
-
-    def uneven(self, count: int) -> list[tuple[int, int]]:
-        """Return pairs (d_out, num_heads) that do not divide, with different remainders."""
-        found: list[tuple[int, int]] = [(4, 6)]  # fewer features than heads
-        while len(found) < count:
-            heads = self.chance.randint(2, 9)
-            d_out = self.chance.randint(heads + 1, 24)
-            unlike = all(
-                d_out - heads != d - h and d_out % heads != d % h and heads != h for d, h in found
-            )
-            if d_out % heads and unlike:
-                found.append((d_out, heads))
-        return found
-
-
-def all_pairs(options: dict) -> set:
-    """Return every pair of values of two different options."""
-    return {
-        ((one, a), (other, b))
-        for one, other in combinations(sorted(options), 2)
-        for a, b in product(options[one], options[other])
-    }
-
-
-def pairs_of(row: dict) -> set:
-    """Return the pairs of values in a row."""
-    return set(combinations(sorted(row.items()), 2))

@@ -11,6 +11,7 @@ def cases(draw):
     """Return cases with inputs (n, d). Watched, more tokens must need no more operations."""
     n, d = draw(TOKENS, FEATURES)
     drawn, gradient = 0.4 * normal(n, d), (normal(n, d), normal(n, n))
+    equal = computed(with_an_equal_row, normal(7, 5))
     example = torch.tensor(3.0).log().sqrt() * torch.tensor([[0.0], [1.0]])
     few = call(inputs=normal(3, 4), watch=True, result="few")
     many = call(inputs=normal(9, 4), watch=True, result="many")
@@ -20,8 +21,7 @@ def cases(draw):
         *(case(f"values/{size}", call(inputs=normal(*size))) for size in [(5, 8), (1, 4), (4, 4)]),
         case("values/drawn", call(inputs=drawn)),
         case("values/one after another", *one_after_another(inputs=(4, 3))),
-        case("values/equal tokens", call(inputs=computed(with_an_equal_row, normal(5, 4)))),
-        case("values/float32", call(inputs=normal(7, 5)), dtype=torch.float32),
+        case("values/float32", call(inputs=equal), dtype=torch.float32),
         case("large/1e6", call(inputs=1000 * normal(n, 3))),
         case("gradients/drawn", call(inputs=drawn, gradient=gradient)),
         case("same/scattered", *scattered(inputs=normal(7, 5))),

@@ -4,7 +4,7 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..steps import SENTENCE, TOKENS, eighths, one_after_another, scattered, with_an_equal_row
+from ..steps import SENTENCE, TOKENS, eighths, one_after_another, scattered
 
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
@@ -20,7 +20,6 @@ def cases(draw):
     return [
         shown("sentence/all scores", call(x=SENTENCE @ SENTENCE.T)),
         *(case(f"last/{len(shape)}-D", call(x=normal(*shape))) for shape in shapes),
-        case("last/equal rows", call(x=computed(with_an_equal_row, normal(4, 5)))),
         case("last/float32", call(x=normal(3, 8)), dtype=torch.float32),
         case("last/one after another", *one_after_another(x=(3, 4))),
         case("dim/example", call(x=torch.zeros(4, 2), dim=0)),

@@ -23,6 +23,7 @@ def cases(draw):
     n, d_in, d_out = draw(TOKENS, FEATURES, WIDTH)
     example = torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]], [[5.0], [6.0]]])
     x = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    equal = computed(with_an_equal_row, normal(7, 5))
     gradient = tuple(normal(n, d_out) for _ in QKV)
     return [
         shown("sentence/seed 123", call(x=SENTENCE, **example_weights())),
@@ -36,8 +37,7 @@ def cases(draw):
             "values/one after another",
             *one_after_another(x=(4, 3), W_query=(3, 2), W_key=(3, 2), W_value=(3, 2)),
         ),
-        case("values/float32", projected(7, 5, 4), dtype=torch.float32),
-        case("values/equal tokens", projected(5, 3, 4, change=with_an_equal_row)),
+        case("values/float32", call(x=equal, **matrices(5, 4)), dtype=torch.float32),
         case("gradients/drawn", projected(n, d_in, d_out, gradient=gradient)),
         case(
             "gradients/of matrices", projected(n, d_in, d_out, gradient=gradient, constants=["x"])
@@ -46,10 +46,9 @@ def cases(draw):
     ]
 
 
-def projected(n, d_in, d_out, *, change=torch.clone, **settings):
-    """Return a call on n tokens, after `change`."""
-    x = computed(change, normal(n, d_in))
-    return call(x=x, **matrices(d_in, d_out), **settings)
+def projected(n, d_in, d_out, **settings):
+    """Return a call on n tokens."""
+    return call(x=normal(n, d_in), **matrices(d_in, d_out), **settings)
 
 
 CHECKS = [

@@ -12,41 +12,30 @@ def cases(draw):
     b, n, m = draw(BATCH, FEATURES, HEADS)
     chance = draw.chance()
     # Enough runs to show a number that never varies (dropout.counts_by_chance).
-    dropped = [
-        ((60, 60), 0.5),
-        ((60, 60), 0.1),
-        ((1, 40, 70, 1), 0.3),
-        ((3, 4, 12, 20), 0.8),
-        ((3000,), 0.03),
-    ]
-    example = torch.tensor([0.25, 0.75])
-    equal = computed(with_an_equal_row, normal(b, m, n))
+    shapes = {0.5: (60, 60), 0.1: (60, 60), 0.3: (1, 40, 70, 1), 0.8: (3, 4, 12, 20), 0.03: (3000,)}
+    p, ones = chance.randint(55, 75) / 100, torch.ones(30, 40, dtype=torch.float64)
+    equal, example = computed(with_an_equal_row, normal(b, m, n)), torch.tensor([0.25, 0.75])
+    learning = {"attn_weights": normal(m, n), "gradient": normal(m, n)}
     return [
-        *(
-            case(f"dropout/p {p}", *three_times(shape, p), signature="dropped weights", rate="p")
-            for shape, p in dropped
-        ),
-        case(
-            "dropout/float32",
-            *three_times((50, 40), chance.randint(55, 75) / 100),
-            dtype=torch.float32,
-            signature="dropped weights",
-            rate="p",
-        ),
+        *(dropped(f"dropout/p {p}", shape, p) for p, shape in shapes.items()),
+        dropped("dropout/float32", (50, 40), p, dtype=torch.float32),
+        dropped("gradients/p 0.4", (30, 40), 0.4, gradient=ones),
         case(
             "gradients alone/evaluation",
-            *unchanged(p=0.5, training=False),
+            call(**learning, p=0.5, training=False),
             signature="values or scale",
         ),
-        case("gradients alone/p 0", *unchanged(p=0.0, training=True)),
+        case("gradients alone/p 0", call(**learning, p=0.0, training=True)),
         case(
-            "gradients/p 0.4",
-            *three_times((30, 40), 0.4, gradient=torch.ones(30, 40, dtype=torch.float64)),
-            signature="dropped weights",
-            rate="p",
+            "evaluation/drawn",
+            call(attn_weights=equal, p=0.9, training=False),
+            signature="values or scale",
         ),
-        case("evaluation/drawn", in_evaluation(equal, 0.9), signature="values or scale"),
-        case("evaluation/example", in_evaluation(example, 0.5), signature="ignored"),
+        case(
+            "evaluation/example",
+            call(attn_weights=example, p=0.5, training=False),
+            signature="ignored",
+        ),
         case("nothing/p 0", call(attn_weights=normal(m, n), p=0.0, training=True)),
         *(
             case(
@@ -68,16 +57,6 @@ def cases(draw):
     ]
 
 
-def in_evaluation(weights, p):
-    """Return a call in which nothing is dropped."""
-    return call(attn_weights=weights, p=p, training=False)
-
-
-def unchanged(**settings):
-    """Return a call whose weights stay unchanged and pass gradients on."""
-    return (call(attn_weights=normal(4, 5), **settings, gradient=normal(4, 5)),)
-
-
 def eight_times(p):
     """Return calls on the same weights: by chance, no entry is always kept, or always dropped."""
     weights = computed(torch.softmax, normal(5, 7), -1)
@@ -87,13 +66,17 @@ def eight_times(p):
     )
 
 
-def three_times(shape, p, gradient=None):
+def dropped(name, shape, p, *, gradient=None, dtype=torch.float64):
     """Return calls in evaluation, in training, and without the argument, which means training."""
-    weights = computed(torch.softmax, normal(*shape), -1)
-    return (
-        call(attn_weights=weights, p=p, training=False, result="plain"),
-        call(attn_weights=weights, p=p, training=True, seed=1, result="dropped", gradient=gradient),
-        call(attn_weights=weights, p=p, seed=None, no_grad=True, result="again"),
+    given = {"attn_weights": computed(torch.softmax, normal(*shape), -1), "p": p}
+    return case(
+        name,
+        call(**given, training=False, result="plain"),
+        call(**given, training=True, seed=1, result="dropped", gradient=gradient),
+        call(**given, seed=None, no_grad=True, result="again"),
+        dtype=dtype,
+        signature="dropped weights",
+        rate="p",
     )
 
 

@@ -107,13 +107,11 @@ class Sizes:
         self.exercise, self.hidden, self.seed = exercise, hidden, seed
         self.sizes = Random(seed_for(seed, "sizes", exercise))
 
-    def __call__(self, *ranges: tuple[int, int], **sides: Any) -> Any:
+    def __call__(self, *ranges: tuple[int, int]) -> list[int]:
         """Return a size from each range (from, up to), all different; for learners, from SMALL.
 
         Raise CourseError if the ranges have no such sizes.
         """
-        if sides:
-            return sides["hidden" if self.hidden else "public"]
         for _ in range(100):
             found: list[int] = []
             for low, high in ranges if self.hidden else [SMALL] * len(ranges):
