@@ -7,7 +7,7 @@ import torch
 from tensorgrade.author import call, case, computed, construct, load, mode, moved, normal
 
 from .modules import starts, structure, with_another_start
-from .steps import FEATURES, HEADS, LONG, TOKENS, WIDTH, copied, with_an_equal_row
+from .steps import LONG, TOKENS, copied, with_an_equal_row
 
 # Sizes that all differ, so that an exchange shows. shared: query heads for each head of keys.
 USUAL: dict = {
@@ -20,10 +20,10 @@ USUAL: dict = {
     "room": 0,
     "dropout": 0.0,
 }
-# Ranges for drawn sizes. A result of many heads is large, so only one of the others is large too.
-FEW = {"b": (10, 11), "n": (12, 13), "d_in": (14, 16), "width": (17, 19), "heads": (8, 9)}
-WIDE = {"b": (13, 15), "n": (10, 12), "d_in": FEATURES, "width": WIDTH}
-LONGEST = {"n": TOKENS, "d_in": FEATURES, "width": (10, 12), "heads": HEADS}
+# Ranges for sizes that graders draw. None is in a public case, not even as a product of others.
+FEW = {"b": (16, 17), "n": (22, 23), "d_in": (25, 27), "width": (31, 34)}
+LONGEST = {"n": TOKENS, "d_in": (25, 27), "heads": (16, 17)}
+UNEVEN = [(4, 6), (7, 2), (11, 4), (13, 5)]  # of different remainders and differences
 
 
 class AttentionModule:
@@ -133,7 +133,7 @@ class AttentionModule:
 
     def causal(self, draw, short: str = "short") -> list:
         """Return the cases of classes with a mask. short: the group of those on shorter texts."""
-        ranges = {name: self.few[name] for name in ("b", "d_in", "width", "heads")} | {"room": LONG}
+        ranges = {name: self.few[name] for name in ("b", "d_in", "width")} | {"room": LONG}
         return [
             *self.values("values", {"change": without_token_1}),
             *self.values(short, {"room": 2}, self.drawn(draw, ranges, n=1)),
@@ -285,20 +285,6 @@ def showing(values: dict, eye: torch.Tensor, heads: int, d_out: int) -> dict:
     shown["W_value.bias"] = torch.zeros(len(shown["W_value.weight"]))
     shown |= {"out_proj.weight": torch.eye(d_out), "out_proj.bias": torch.zeros(d_out)}
     return values | {k: v for k, v in shown.items() if k in values}
-
-
-def uneven(draw, count: int) -> list[tuple[int, int]]:
-    """Return pairs (d_out, num_heads) that do not divide, with different remainders."""
-    chance, found = draw.chance("uneven"), [(4, 6)]  # fewer features than heads
-    while len(found) < count:
-        heads = chance.randint(2, 9)
-        d_out = chance.randint(heads + 1, 24)
-        unlike = all(
-            d_out - heads != d - h and d_out % heads != d % h and heads != h for d, h in found
-        )
-        if d_out % heads and unlike:
-            found.append((d_out, heads))
-    return found
 
 
 def rates(draw) -> tuple[float, float]:

@@ -4,7 +4,7 @@ import torch
 
 from tensorgrade.author import call, case, check, construct, it, shown
 
-from ..attention_modules import LONGEST, LOW, WIDE, AttentionModule, averaging, rates
+from ..attention_modules import LONGEST, LOW, AttentionModule, averaging, rates
 from ..modules import linear_layers
 from ..steps import SENTENCE
 
@@ -20,7 +20,7 @@ MODULE = AttentionModule(layers, "d_in d_out context_length dropout", heads=1)
 def cases(draw):
     """Return cases of one head, also on texts that are shorter than context_length."""
     few, most = rates(draw)
-    (more,) = draw((8, 10))
+    (more,) = draw((16, 17))
     first = construct(d_in=3, d_out=2, context_length=6, dropout=0.0, seed=123, dtype="float32")
     twice = call(x=torch.stack((SENTENCE, SENTENCE)))
     example = {"b": 1, "n": 2, "room": 2, "d_in": 2, "width": 2, "weights": averaging}
@@ -28,13 +28,13 @@ def cases(draw):
     return [
         shown("sentence/seed 123, twice", first, twice, signature="ignored"),
         *MODULE.values("values", example, MODULE.drawn(draw, LONGEST, b=1), LOW),
-        *MODULE.values("values", MODULE.drawn(draw, WIDE, dropout=most)),
-        *MODULE.values("short", MODULE.drawn(draw, MODULE.few, room=9, dropout=few)),
-        *MODULE.values("bias", MODULE.drawn(draw, MODULE.few, room=9, qkv_bias=True), alone),
+        *MODULE.values("values", MODULE.drawn(draw, MODULE.few, dropout=most)),
+        *MODULE.values("short", MODULE.drawn(draw, MODULE.few, room=40, dropout=few)),
+        *MODULE.values("bias", MODULE.drawn(draw, MODULE.few, room=40, qkv_bias=True), alone),
         *MODULE.always(draw, dropout=most),
         case("future/cut 3", *MODULE.future()),
-        MODULE.dropped("dropout", 20, 16 + more, most, qkv_bias=True, dtype="float32"),
-        MODULE.dropped("dropout", 1, 32 + 2 * more, few, room=3),
+        MODULE.dropped("dropout", 8, 40 + more, most, qkv_bias=True, dtype="float32"),
+        MODULE.dropped("dropout", 1, 80 + 2 * more, few, room=3),
         *MODULE.causal(draw),
     ]
 

@@ -4,7 +4,7 @@ import torch
 
 from tensorgrade.author import call, case, check, construct, it, normal, shown, weights
 
-from ..attention_modules import LONGEST, LOW, WIDE, AttentionModule, averaging, rates, uneven
+from ..attention_modules import LONGEST, LOW, UNEVEN, AttentionModule, averaging, rates
 from ..modules import linear_layers, structure
 from ..steps import SENTENCE
 
@@ -21,7 +21,7 @@ MODULE = AttentionModule(layers, "d_in d_out context_length dropout num_heads")
 def cases(draw):
     """Return cases with one head and with several."""
     few, most = rates(draw)
-    more, heads = draw((8, 10), (11, 12))
+    more, heads = draw((16, 17), (16, 17))
     first = construct(**MODULE.arguments(n=6, d_in=3, width=1, heads=2), seed=123, dtype="float32")
     twice = call(x=torch.stack((SENTENCE, SENTENCE)))
     example = {"b": 1, "n": 2, "room": 2, "d_in": 2, "width": 1, "heads": 2, "weights": averaging}
@@ -29,22 +29,22 @@ def cases(draw):
     return [
         shown("sentence/seed 123, twice", first, twice, signature="ignored"),
         *MODULE.values("one head", {"heads": 1}),
-        *MODULE.values("one head", MODULE.drawn(draw, WIDE, heads=1, dropout=few)),
+        *MODULE.values("one head", MODULE.drawn(draw, MODULE.few, heads=1, dropout=few)),
         *MODULE.values("values", {}, example, MODULE.drawn(draw, LONGEST, b=1, dropout=most), LOW),
-        *MODULE.values("short", MODULE.drawn(draw, MODULE.few, room=9, dropout=few)),
-        *MODULE.values("bias", MODULE.drawn(draw, MODULE.few, room=9, qkv_bias=True), alone),
+        *MODULE.values("short", MODULE.drawn(draw, MODULE.few, room=40, dropout=few)),
+        *MODULE.values("bias", MODULE.drawn(draw, MODULE.few, room=40, qkv_bias=True), alone),
         *MODULE.always(draw, dropout=most),
         case("future/cut 3", *MODULE.future()),
-        MODULE.dropped("dropout", 8, 16 + more, most, heads=1, qkv_bias=True, dtype="float32"),
-        MODULE.dropped("dropout", 1, 32 + 2 * more, few, heads=1, room=3),
-        MODULE.dropped("dropout in heads", 9, 8, 0.4, heads=heads),
+        MODULE.dropped("dropout", 8, 40 + more, most, heads=1, qkv_bias=True, dtype="float32"),
+        MODULE.dropped("dropout", 1, 80 + 2 * more, few, heads=1, room=3),
+        MODULE.dropped("dropout in heads", 8, 9, 0.4, heads=heads),
         *(
             case(
                 f"indivisible/{d_out} by {heads}",
                 *structure(**MODULE.arguments() | {"d_out": d_out, "num_heads": heads}),
                 signature="error",
             )
-            for d_out, heads in uneven(draw, 5)
+            for d_out, heads in UNEVEN
         ),
         case("operations/growth", *watched("few", 2), *watched("many", 8), signature="growth"),
         *MODULE.causal(draw),

@@ -2,7 +2,7 @@
 
 from tensorgrade.author import case, check, it, weights
 
-from ..attention_modules import LONGEST, WIDE, AttentionModule
+from ..attention_modules import LONGEST, AttentionModule
 
 
 class Wrapper(AttentionModule):
@@ -32,7 +32,7 @@ def cases(draw):
     example = {"b": 1, "n": 2, "room": 2, "d_in": 1, "width": 1, "heads": 2}
     in_training = drawn(draw, few, dropout=0.3, training=True)
     return [
-        *MODULE.values("values", example, drawn(draw, LONGEST, b=1), drawn(draw, WIDE, heads=1)),
+        *MODULE.values("values", example, drawn(draw, LONGEST, b=1), drawn(draw, few, heads=1)),
         case("values/one after another", *MODULE.in_turn()),
         *MODULE.values("arguments", in_training, drawn(draw, few, dropout=0.8, room=90)),
         *MODULE.values("bias", drawn(draw, few, qkv_bias=True, dropout=0.5)),

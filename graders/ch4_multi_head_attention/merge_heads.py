@@ -9,7 +9,7 @@ from ..steps import BATCH, HEADS, TOKENS, counted, scattered, with_an_equal_row
 
 def cases(draw):
     """Return cases of shape (b, heads, n, head_dim)."""
-    b, heads, n, width = draw(BATCH, HEADS, (10, 12), (8, 9))
+    b, heads, n, width = draw(BATCH, HEADS, (10, 11), (8, 9))
     heads_of_one, many = draw(HEADS, TOKENS)
     shapes = [(1, 1, 4, 1), (2, 4, 1, 6), (3, 3, 3, 3)]
     shapes += [(b, heads, n, width), (1, heads_of_one, many, 1)]

@@ -9,7 +9,7 @@ from ..steps import BATCH, HEADS, TOKENS, counted, scattered, with_an_equal_row
 
 def cases(draw):
     """Return cases with (b, n, d_out) and a number of heads."""
-    b, n, heads = draw(BATCH, (10, 12), HEADS)
+    b, n, heads = draw(BATCH, (10, 11), HEADS)
     tokens, many = draw(TOKENS, HEADS)
     sizes = [(1, 2, 6, 1), (2, 3, 1, 1), (3, 1, 20, 4), (4, 4, 4, 2)]
     sizes += [(b, n, 9 * heads, heads), (1, tokens, many, many)]

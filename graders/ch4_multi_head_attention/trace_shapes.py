@@ -8,7 +8,7 @@ from ..steps import FEATURES, WIDTH
 def cases(draw):
     """Return cases with five sizes that determine all shapes."""
     names = ("b", "num_tokens", "d_in", "d_out", "num_heads")
-    b, n, d_in, width, heads = draw((30, 90), (1100, 3000), FEATURES, WIDTH, (14, 20))
+    b, n, d_in, width, heads = draw((30, 90), (1100, 3000), FEATURES, WIDTH, (14, 17))
     sizes = [
         (1, 5, 3, 8, 2),
         (2, 6, 3, 10, 5),

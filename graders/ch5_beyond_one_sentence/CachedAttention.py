@@ -33,7 +33,7 @@ class Cached(AttentionModule):
         return *self.made(**kind | {"n": sum(chunks)}), *calls
 
 
-MODULE = Cached(layers, "d_in d_out context_length num_heads", few=FEW | {"more": (5, 6)})
+MODULE = Cached(layers, "d_in d_out context_length num_heads", few=FEW | {"more": (38, 39)})
 
 
 def cases(draw):
@@ -44,7 +44,7 @@ def cases(draw):
     first = construct(**MODULE.arguments(n=6, d_in=3, width=2, heads=2), seed=123, dtype="float32")
     return [
         shown("sentence/seed 123", first, call(x=SENTENCE[None]), signature="ignored"),
-        *MODULE.values("values", {}, drawn(draw, LONGEST, b=1), drawn(draw, FEW, room=9)),
+        *MODULE.values("values", {}, drawn(draw, LONGEST, b=1), drawn(draw, FEW, room=40)),
         *MODULE.values("one by one", {"chunks": (6, 1)}, example, {"chunks": (long, *[1] * 6)}),
         *MODULE.values("one by one", {"chunks": (1, 1, 1, 1), "d_in": 1, "width": 1}),
         *MODULE.values("chunks", drawn(draw, few), {"chunks": (8, 6)}, {"chunks": (1, 6, 8)}),
@@ -65,7 +65,7 @@ def alternating():
         before = {"cache": part(f"{text}{at - 2}", CACHE)} if at > 1 else {}
         name = "result" if at == 3 else f"{text}{at}"
         calls.append(call(**MODULE.inputs(**MODULE.usual | {"n": n}), **before, result=name))
-    return *MODULE.made(room=9), *calls
+    return *MODULE.made(room=8), *calls
 
 
 def branched():
@@ -79,7 +79,7 @@ def branched():
     empty = torch.zeros(b, heads, 0, width, dtype=torch.float64)
     start, anew, first, other = (MODULE.inputs(**MODULE.usual | {"n": n}) for n in (7, 7, 6, 1))
     return (
-        *MODULE.made(room=9),
+        *MODULE.made(room=8),
         call(**start, cache=(empty, empty.clone()), result="start"),
         call(**anew, refilled="start", result="anew"),
         call(**first, **before),

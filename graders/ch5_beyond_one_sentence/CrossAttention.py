@@ -4,9 +4,9 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, construct, it, normal, shown, weights
 
-from ..attention_modules import FEW, WIDE, AttentionModule, averaging, enlarged
+from ..attention_modules import FEW, LONGEST, AttentionModule, averaging, enlarged
 from ..modules import starts
-from ..steps import FEATURES, HEADS, QKV, SENTENCE, TOKENS
+from ..steps import QKV, SENTENCE
 
 
 class Cross(AttentionModule):
@@ -36,8 +36,8 @@ def low_half(numbers: torch.Tensor) -> torch.Tensor:
     return numbers < numbers.median(dim=-1, keepdim=True).values
 
 
-CONTEXT = {"m": (20, 21), "d_context": (32, 33)}
-MANY = CONTEXT | {"n": TOKENS, "m": (151, 170), "d_in": FEATURES, "width": (10, 12), "heads": HEADS}
+CONTEXT = {"m": (36, 37), "d_context": (40, 41)}
+MANY = LONGEST | CONTEXT | {"m": (151, 170)}
 FEWER = {name: range_ for name, range_ in (FEW | CONTEXT).items() if name != "b"}
 MODULE = Cross(layers, "d_in d_context d_out num_heads", few=FEWER, b=10, m=6, d_context=13)
 
@@ -45,6 +45,8 @@ MODULE = Cross(layers, "d_in d_context d_out num_heads", few=FEWER, b=10, m=6, d
 def cases(draw):
     """Return cases with a mask and without one."""
     drawn, few = MODULE.drawn, MODULE.few
+    # If few tokens are visible, all their scores can be lower than a fill that is not low enough.
+    large = {name: range_ for name, range_ in few.items() if name != "m"}
     example = {"b": 1, "n": 1, "m": 3, "d_in": 1, "d_context": 1, "width": 1, "heads": 1}
     first = construct(
         **MODULE.arguments(d_in=3, d_context=3, width=2, heads=2), seed=123, dtype="float32"
@@ -52,7 +54,7 @@ def cases(draw):
     text = torch.stack((SENTENCE, SENTENCE))
     return [
         shown("sentence/reads itself", first, call(x=text, context=text), signature="ignored"),
-        *MODULE.values("one head", {"heads": 1}, drawn(draw, WIDE | CONTEXT, heads=1)),
+        *MODULE.values("one head", {"heads": 1}, drawn(draw, few, heads=1)),
         *MODULE.values("values", {}, example | {"weights": averaging}, {"n": 6, "m": 6}),
         *MODULE.values("values", drawn(draw, MANY, b=1), drawn(draw, few)),
         case("values/one after another", *MODULE.in_turn()),
@@ -62,7 +64,7 @@ def cases(draw):
         *MODULE.values("mask", {"mask": "all texts", "n": 9, "dtype": "float32"}),
         *MODULE.values("mask", drawn(draw, MANY, b=1, mask="each pair")),
         case("mask/and then none", *masked_once()),
-        *MODULE.values("large", drawn(draw, few, mask="each pair", weights=enlarged)),
+        *MODULE.values("large", drawn(draw, large, m=4, mask="each pair", weights=enlarged)),
         case("order/exchanged", *exchanged()),
         *MODULE.always(draw, mask="each text"),
         *starts(**MODULE.arguments()),

@@ -2,13 +2,13 @@
 
 from tensorgrade.author import call, case, check, construct, it, shown, weights
 
-from ..attention_modules import FEW, LONGEST, WIDE, AttentionModule, rates, uneven
+from ..attention_modules import LONGEST, UNEVEN, AttentionModule, rates
 from ..modules import structure
 from ..steps import SENTENCE
 
 
 def layers(d_in, d_out, num_heads, num_kv_heads, qkv_bias=False, **_):
-    """Return weights of the projections; those of keys and values are narrower."""
+    """Return weights of the projections; those of keys and values are sizeser."""
     kv_width = d_out // num_heads * num_kv_heads
     widths = {"W_query": d_out, "W_key": kv_width, "W_value": kv_width}
     values = {f"{name}.weight": weights(width, d_in) for name, width in widths.items()}
@@ -20,7 +20,6 @@ def layers(d_in, d_out, num_heads, num_kv_heads, qkv_bias=False, **_):
 MODULE = AttentionModule(
     layers,
     "d_in d_out context_length dropout num_heads num_kv_heads",
-    few=FEW | {"width": (17, 18)},
     shared=2,
 )
 
@@ -28,25 +27,25 @@ MODULE = AttentionModule(
 def cases(draw):
     """Return cases with one head of keys, with as many as of queries, and with groups."""
     few, most = rates(draw)
-    drawn, narrow = MODULE.drawn, MODULE.few
-    more, kv_heads = draw((8, 10), (11, 12))
+    drawn, sizes = MODULE.drawn, MODULE.few
+    (more,) = draw((16, 17))
     example = {"b": 1, "d_in": 4, "width": 2, "heads": 2}
     first = construct(**MODULE.arguments(n=6, d_in=3, width=2, heads=2), seed=123, dtype="float32")
     alone = {"b": 1, "heads": 1, "shared": 3, "qkv_bias": True, "dropout": most, "dtype": "float32"}
     return [
         shown("sentence/4 heads, 2 of keys", first, call(x=SENTENCE[None]), signature="ignored"),
-        *MODULE.values("all heads", drawn(draw, narrow, shared=1, dropout=few)),
-        *MODULE.values("one head of keys", drawn(draw, WIDE, heads=1, shared=3, dropout=most)),
+        *MODULE.values("all heads", drawn(draw, sizes, shared=1, dropout=few)),
+        *MODULE.values("one head of keys", drawn(draw, sizes, heads=1, shared=3, dropout=most)),
         *MODULE.values("values", {}, example, drawn(draw, LONGEST, b=1, shared=3, dropout=few)),
-        *MODULE.values("short", drawn(draw, narrow, room=9, dropout=few)),
-        *MODULE.values("bias", drawn(draw, narrow, room=9, qkv_bias=True), alone),
+        *MODULE.values("short", drawn(draw, sizes, room=40, dropout=few)),
+        *MODULE.values("bias", drawn(draw, sizes, room=40, qkv_bias=True), alone),
         *MODULE.always(draw, dropout=most),
         case("future/cut 3", *MODULE.future()),
         MODULE.dropped(
-            "dropout", 20, 16 + more, most, heads=1, shared=1, qkv_bias=True, dtype="float32"
+            "dropout", 8, 40 + more, most, heads=1, shared=1, qkv_bias=True, dtype="float32"
         ),
-        MODULE.dropped("dropout", 1, 32 + 2 * more, few, heads=1, shared=1, room=3),
-        MODULE.dropped("dropout in heads", 11, 9, 0.35, heads=kv_heads),
+        MODULE.dropped("dropout", 1, 80 + 2 * more, few, heads=1, shared=1, room=3),
+        MODULE.dropped("dropout in heads", 4, 12, 0.35, heads=2),
         *(
             case(
                 f"indivisible/{d_out} by {heads}",
@@ -55,7 +54,7 @@ def cases(draw):
                 ),
                 signature="error",
             )
-            for d_out, heads in uneven(draw, 3)
+            for d_out, heads in UNEVEN
         ),
         *(
             case(
@@ -66,7 +65,7 @@ def cases(draw):
                 ),
                 signature="error",
             )
-            for heads, kv in uneven(draw, 3)
+            for heads, kv in UNEVEN
         ),
         *MODULE.causal(draw),
     ]

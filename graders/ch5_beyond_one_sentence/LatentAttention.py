@@ -18,7 +18,7 @@ def layers(d_in, d_out, d_latent, **_):
     }
 
 
-FEW = FEW | {"d_latent": (20, 21)}
+FEW = FEW | {"b": (19, 20), "d_latent": (36, 37)}
 MODULE = AttentionModule(
     layers, "d_in d_out d_latent context_length num_heads", few=FEW, d_latent=6
 )
@@ -34,7 +34,7 @@ def cases(draw):
         shown("sentence/a latent of 2", first, call(x=SENTENCE[None]), signature="ignored"),
         *MODULE.values("values", {}, example, MODULE.drawn(draw, LONGEST, b=1, d_latent=9)),
         *MODULE.values("values", MODULE.drawn(draw, FEW)),
-        *MODULE.values("short", MODULE.drawn(draw, FEW, room=9)),
+        *MODULE.values("short", MODULE.drawn(draw, FEW, room=40)),
         *MODULE.always(draw, bias=False),
         *MODULE.causal(draw),
     ]

@@ -9,7 +9,7 @@ from ..steps import BATCH, FEATURES, TOKENS, counted, scattered
 
 def cases(draw):
     """Return cases (leading, t, n, d, d_v, window): not full, overflowing, and tiny windows."""
-    b, t, n, d, d_v = draw(BATCH, TOKENS, (19, 20), FEATURES, (8, 12))
+    b, t, n, d, d_v = draw(BATCH, TOKENS, (19, 20), FEATURES, (9, 11))
     window = (t + n) // 2
     growing = [((2, 3), 5, 4, 6, 7, 12), ((), 0, 3, 4, 5, 6), ((b,), n, d_v, d, 1, t + n + d_v)]
     full = [

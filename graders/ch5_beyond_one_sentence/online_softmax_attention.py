@@ -9,7 +9,7 @@ from ..steps import FEATURES, TOKENS, scattered, with_an_equal_row
 
 def cases(draw):
     """Return cases (n, m, d, d_v, block_size), with blocks that divide m, or not, or exceed it."""
-    n, m, d, d_v, block = draw((10, 12), TOKENS, FEATURES, (18, 20), (13, 16))
+    n, m, d, d_v, block = draw((10, 12), TOKENS, FEATURES, (17, 19), (13, 16))
     sizes = [(1, 6, 4, 2, 3), (4, 7, 2, 1, 3), (2, 5, 1, 3, 4), (8, 3, 5, 4, 2), (2, 4, 3, 5, 1)]
     example = {"queries": torch.ones(1, 1), "keys": torch.tensor([[1.0], [3.0], [2.0]])}
     example |= {"values": torch.tensor([[10.0], [20.0], [30.0]])}

@@ -7,7 +7,7 @@ from ..steps import LONG, WIDTH
 
 def cases(draw):
     """Return cases with more positions than columns, and with fewer."""
-    many, half, few, more = draw(LONG, WIDTH, (10, 12), (13, 15))
+    many, half, few, more = draw(LONG, WIDTH, (15, 17), (18, 20))
     sizes = [(2, 4), (6, 4), (3, 10), (9, 2), (many, 2 * few), (more, 2 * half)]
     return [
         shown("sentence/4 places", call(num_tokens=4, d=6)),

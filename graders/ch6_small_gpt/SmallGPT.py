@@ -18,7 +18,7 @@ from tensorgrade.author import (
 )
 
 from ..modules import at_work, starts, structure
-from ..steps import BATCH, FEATURES, LONG, TOKENS
+from ..steps import LONG, TOKENS
 from .TransformerBlock import parts
 
 SMALLEST: dict = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}
@@ -26,7 +26,7 @@ SMALLEST: dict = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}
 
 def cases(draw):
     """Return cases (b, n, vocab_size, context_length, d, heads, layers), with simple attention."""
-    b, n, d, vocab = draw(BATCH, TOKENS, FEATURES, LONG)
+    b, n, d, vocab = draw((17, 19), TOKENS, (25, 27), LONG)
     one = [(2, 4, 7, 5, 6, 3, 1), (2, 3, 1, 4, 5, 1, 1), (b, 9, 2 * vocab, 11, d, 1, 1)]
     many = [(1, 3, 7, 5, 4, 2, 2), (2, 4, 7, 9, 6, 3, 3), (1, n, vocab, n + 9, d, 1, 5)]
     short = [(2, 1, 7, 4, 6, 3, 2), (1, n, vocab, n + 9, d, 1, 1)]

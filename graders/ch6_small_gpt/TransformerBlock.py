@@ -16,7 +16,7 @@ from tensorgrade.author import (
 )
 
 from ..modules import at_work, structure
-from ..steps import BATCH, FEATURES, TOKENS, copied, with_an_equal_row
+from ..steps import BATCH, TOKENS, copied, with_an_equal_row
 
 # The names of a block's parts, with the shapes of their parameters for a width d.
 PARTS = {
@@ -37,7 +37,7 @@ def cases(draw):
 
     Rows are spread so widely that LayerNorm's eps does not show: LayerNorm has its own exercise.
     """
-    b, n, d, more = draw(BATCH, TOKENS, FEATURES, (30, 34))
+    b, n, d, more = draw(BATCH, TOKENS, (25, 27), (33, 39))
     sizes = [(1, 5, 6, 7, 3), (2, 3, 1, 4, 1), (b, 1, d, 9, 1), (1, n, d, n + more, d)]
     twins = [construct(d=4, context_length=5, dropout=0.0, num_heads=2) for _ in range(2)]
     return [
