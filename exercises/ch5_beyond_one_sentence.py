@@ -235,6 +235,10 @@ def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 #
 # Turning keeps lengths: rotary positions change no norm, and position 0 changes nothing at all.
 #
+# Models often compute in bfloat16, which keeps only two or three digits. That is enough for x, but
+# not for an angle of 1,000: its cosine depends on the digits that are lost. So the angles are
+# computed in float32, and only their cosines and sines are converted to the type of x.
+#
 # [Picture: A query and a key as arrows in a circle, at positions 0 and 2 and again at 3 and 5: both
 # have turned, and the angle between them is the same.]
 
@@ -252,6 +256,9 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> t
         angle[t, i] = positions[t] / base^(i / (head_dim / 2)),  i = 0 … head_dim / 2 - 1
         result[..., t, i]                = x_i cos(angle) - x_{i + head_dim/2} sin(angle)
         result[..., t, i + head_dim / 2] = x_{i + head_dim/2} cos(angle) + x_i sin(angle)
+
+    Compute the angles in float32, also if x is in bfloat16, which has no number between 1,024 and
+    1,032: at such positions all angles would be wrong.
 
     In the example the second token is turned by 1 radian; (1, 0) becomes (cos 1, sin 1).
 
@@ -653,11 +660,11 @@ def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) 
         result[..., t, i + head_dim / 2] = x_{i + head_dim/2} cos(angle) + x_i sin(angle)
     """
     pairs = x.shape[-1] // 2
-    slower = torch.arange(pairs, dtype=x.dtype, device=x.device) / pairs
-    angles = torch.outer(torch.arange(len(positions)).to(x.dtype), base**-slower).repeat(1, 2)
+    slower = torch.arange(pairs, device=x.device) / pairs
+    angles = torch.outer(torch.arange(len(positions)).float(), base**-slower).repeat(1, 2)
     left, right = x.split(pairs, dim=-1)
     exchanged = torch.cat((-right, left), dim=-1)
-    return x * angles.cos() + exchanged * angles.sin()
+    return x * angles.cos().to(x.dtype) + exchanged * angles.sin().to(x.dtype)
 
 # %% [markdown]
 # ## Three questions

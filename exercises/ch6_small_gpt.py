@@ -201,6 +201,8 @@ class SmallGPT(nn.Module):
     TransformerBlocks; final_norm is LayerNorm(d); head is an nn.Linear from d to vocab_size without
     a bias.
 
+    Create tensors on the device of ids, `device=ids.device`, so that the model also runs on a GPU.
+
     >>> model = SmallGPT(vocab_size=10, context_length=6, d=8, num_heads=2, num_layers=2)
     >>> model(torch.tensor([[3, 1, 4, 1]])).shape
     torch.Size([1, 4, 10])

@@ -1,109 +1,228 @@
-"""Steps of cases on modules with a mask and dropout, with one head or several."""
+"""Cases that classes of attention share, made from a class's arguments and its weights."""
+
+from collections.abc import Callable
 
 import torch
 
-from tensorgrade.author import call, computed, construct, load, mode, moved, normal, weights
+from tensorgrade.author import call, case, computed, construct, load, mode, moved, normal
 
-from .modules import with_another_start
-from .relations import with_an_equal_row
-from .sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH
+from .modules import starts, structure, with_another_start
+from .steps import LONG, TOKENS, copied, with_an_equal_row
+
+# Sizes that all differ, so that an exchange shows. shared: query heads for each head of keys.
+USUAL: dict = {
+    "b": 2,
+    "n": 7,
+    "d_in": 5,
+    "width": 4,
+    "heads": 3,
+    "shared": 1,
+    "room": 0,
+    "dropout": 0.0,
+}
+# Ranges for sizes that graders draw. None is in a public case, not even as a product of others.
+FEW = {"b": (16, 17), "n": (22, 23), "d_in": (25, 27), "width": (31, 34)}
+LONGEST = {"n": TOKENS, "d_in": (25, 27), "heads": (16, 17)}
+UNEVEN = [(4, 6), (7, 2), (11, 4), (13, 5)]  # of different remainders and differences
 
 
-def evaluated(values: dict, d_in: int, d_out: int, context: int, dtype="float64", **arguments):
-    """Return a module without dropout, with these weights, in evaluation mode."""
-    sizes = {"d_in": d_in, "d_out": d_out, "context_length": context}
-    made = construct(**sizes, **{"dropout": 0.0, "dtype": dtype} | arguments)
-    return made, load(values), mode(training=False)
+class AttentionModule:
+    """The cases of one class.
 
+    layers: returns the weights to load, for the constructor's arguments. takes: the names of these
+    arguments, without `qkv_bias`. few: ranges for sizes that need not be large. usual: sizes of
+    most cases, if they differ from USUAL.
 
-def called(values, b, n, d_in, d_out, context, *, training=False, size=1.0, **arguments):
-    """Return a call on b rows of n tokens. If there are three rows or more, two are equal.
-
-    gradient: also ask for gradients. constants: names of arguments that need no gradient. size:
-    the factor on the entries of x.
+    A *kind* of case is a dict of sizes and settings that differ from the usual ones, such as
+    `room`, by how much a text is shorter than context_length.
     """
-    asked = {"gradient": normal(b, n, d_out)} if arguments.pop("gradient", False) else {}
-    constants = arguments.pop("constants", ())
-    made = evaluated(values, d_in, d_out, context, **arguments)
-    x = computed(with_equal_rows, size * normal(b, n, d_in))
-    return *made[:-1], mode(training), call(**asked, constants=constants, x=x)
+
+    def __init__(self, layers: Callable[..., dict], takes: str, few: dict = FEW, **usual: int):
+        self.layers, self.takes, self.few, self.usual = layers, takes.split(), few, USUAL | usual
+
+    def drawn(self, draw, ranges: dict, **kind) -> dict:
+        """Return a kind of case with a drawn size for each range. No two dimensions are equal."""
+        names = [name for name in ranges if name != "heads" or self.usual["heads"] > 1]
+        while True:
+            found = dict(zip(names, draw(*(ranges[name] for name in names)), strict=True)) | kind
+            sizes = [size for size in self.dimensions(found) if size != 1]
+            if len(set(sizes)) == len(sizes):
+                return found
+
+    def dimensions(self, kind: dict) -> list[int]:
+        """Return the sizes of a kind of case, also those of heads together."""
+        kind = self.usual | kind
+        heads = kind["heads"] * kind["shared"]
+        together = [heads] * (kind["shared"] > 1) + [heads * kind["width"]] * (heads > 1)
+        others = ("room", "dropout", "shared")
+        return [kind[name] for name in self.usual if name not in others] + together
+
+    def arguments(self, qkv_bias=False, **kind) -> dict:
+        """Return the constructor's arguments."""
+        kind = self.usual | kind
+        heads = kind["heads"] * kind["shared"]
+        known = kind | {"num_heads": heads, "num_kv_heads": kind["heads"]}
+        known |= {"d_out": heads * kind["width"], "context_length": kind["n"] + kind["room"]}
+        biased = {"qkv_bias": True} if qkv_bias else {}
+        return {name: known[name] for name in self.takes} | biased
+
+    def inputs(self, *, change=torch.clone, **sizes) -> dict:
+        """Return a call's arguments. In batches of three texts or more, two are equal.
+
+        If d_in is large, x is small, so that a softmax in float32 is precise enough.
+        """
+        b, n, d_in = (sizes[name] for name in ("b", "n", "d_in"))
+        x = min(1.0, 8 / d_in) * normal(b, n, d_in)
+        return {"x": computed(change, computed(with_equal_texts, x))}
+
+    def made(self, *, dtype="float64", training=False, weights=dict, **kind):
+        """Return the steps that make a module. weights: changes the weights to load."""
+        asked = self.arguments(**kind)
+        return (
+            construct(**asked, dtype=dtype),
+            load(weights(self.layers(**asked))),
+            mode(training),
+        )
+
+    def used(self, *, gradient=False, constants=(), **kind):
+        """Return the steps of one call. constants: arguments that need no gradient."""
+        given = self.usual | kind
+        asked = {"gradient": self.gradient(**given)} if gradient else {}
+        return *self.made(**kind), call(**asked, constants=constants, **self.inputs(**given))
+
+    def gradient(self, b, n, width, heads, shared, **_):
+        """Return the gradient of a result, small enough for a softmax in float32."""
+        return 0.05 * normal(b, n, width * heads * shared)
+
+    def values(self, group: str, *kinds: dict) -> list:
+        """Return a case for each kind."""
+        return [
+            case(f"{group}/{named(kind)}", *self.used(**kind), dtype=floats_of(kind))
+            for kind in kinds
+        ]
+
+    def always(self, draw, bias: bool = True, **settings) -> list:
+        """Return the cases of every class. bias: it has `qkv_bias`. settings: of an evaluation."""
+        heads = min(2, self.usual["heads"])
+        width = 2 * heads * self.usual["shared"]
+        equal = {"n": 2, "m": 2, "width": 2, "heads": heads, "d_in": width, "d_context": width}
+        equal = {name: size for name, size in equal.items() if name in self.usual}
+        learning = {"gradient": True, "training": True} | ({"qkv_bias": True} if bias else {})
+        alone = {"b": 1, "gradient": True, "constants": ["x"], "dtype": "float32"}
+        return [
+            # With equal sizes, mistakes that raise an error elsewhere give values.
+            *self.values("values", equal, {"d_in": 1, "width": 1}),
+            *self.values("values", {"dtype": "float32"}, {"change": with_an_equal_row}),
+            *self.values("gradients", self.drawn(draw, self.few, **learning), alone | settings),
+            case("same/copies", *self.copies(qkv_bias=bias)),
+            *(
+                case(
+                    f"parameters/bias {one}",
+                    *structure(**self.arguments(dropout=0.1, qkv_bias=one)),
+                    signature="structure",
+                )
+                for one in (False, True)[: 1 + bias]
+            ),
+        ]
+
+    def copies(self, **kind):
+        """Return the steps of `copied`."""
+        asked, given = self.arguments(**kind), self.inputs(**self.usual)
+        twins = [construct(**asked) for _ in range(2)]
+        return copied(twins, load(self.layers(**asked)), **given)
+
+    def causal(self, draw, short: str = "short") -> list:
+        """Return the cases of classes with a mask. short: the group of those on shorter texts."""
+        ranges = {name: self.few[name] for name in ("b", "d_in", "width")} | {"room": LONG}
+        return [
+            *self.values("values", {"change": without_token_1}),
+            *self.values(short, {"room": 2}, self.drawn(draw, ranges, n=1)),
+            case(f"{short}/8 tokens, then 9", *self.in_turn()),
+            *self.values("large", self.drawn(draw, self.few, weights=enlarged)),
+            *starts(**self.arguments()),
+            # Last, because values that learner code caches there cannot help it anywhere else.
+            case(
+                "moved/in training",
+                construct(**self.arguments(room=2, dropout=0.2), dtype="float32"),
+                moved(**self.inputs(**self.usual)),
+                dtype=torch.float32,
+                signature="ignored",
+            ),
+        ]
+
+    def in_turn(self):
+        """Return calls on 8 tokens, on 9 of more texts, and on 8: none may depend on the others."""
+        texts = {"first": {"n": 8}, "second": {"n": 9, "b": 11}, "third": {"n": 8}}
+        calls = [
+            call(**self.inputs(**self.usual | kind), no_grad=True, result=result)
+            for result, kind in texts.items()
+        ]
+        return *self.made(room=4), *calls
+
+    def future(self, cut: int = 3):
+        """Return calls on inputs that differ from a token on, slightly or hugely, or in token 0.
+
+        Earlier outputs must stay. If later tokens attract all weight, nothing is left to
+        renormalise.
+        """
+        b, n, d_in = (self.usual[name] for name in ("b", "n", "d_in"))
+        x = normal(b, n, d_in)
+        others = {
+            "after": computed(with_another_end, x, normal(b, n - cut, d_in)),
+            "earlier": computed(with_another_start, x),
+            "huge": computed(with_a_huge_end, x, n - cut),
+        }
+        calls = [call(x=one, result=result) for result, one in ({"before": x} | others).items()]
+        return *self.made(), *calls
+
+    def dropped(self, group: str, b, n, p, *, dtype="float64", **kind):
+        """Return a case whose results are the attention weights, twice.
+
+        Each text is a little larger than the one before, so that the results show if texts see
+        each other.
+        """
+        kind |= {"n": n, "d_in": n, "width": 2 * n, "dropout": p}
+        asked = self.arguments(**kind)
+        eye = torch.eye(n, dtype=getattr(torch, dtype))
+        heads = kind.get("heads", self.usual["heads"])
+        loaded = load(showing(self.layers(**asked), eye, heads, asked["d_out"]))
+        x = eye * torch.linspace(1, 1.5, b, dtype=eye.dtype)[:, None, None]
+        parts = {"parts": "num_heads"} if "num_heads" in self.takes else {}
+        return case(
+            f"{group}/p {p}",
+            construct(**asked, dtype=dtype),
+            loaded,
+            mode(training=False),
+            call(x=x, result="plain"),
+            mode(training=True),
+            call(x=x, seed=1, result="dropped"),
+            call(x=x, seed=None, no_grad=True, result="again"),
+            mode(training=False),
+            call(x=x, no_grad=True, result="plain once more"),
+            construct(**asked, dtype=dtype),
+            loaded,
+            mode(training=True),
+            call(x=x, seed=None, no_grad=True, result="in a new module"),
+            dtype=eye.dtype,
+            signature="dropped weights",
+            rate="dropout",
+            **parts,
+        )
 
 
-# Modules never run in training here, because random results have no reference. (A rate of 0 would
-# have one, but a fixed rate should cost the points of dropout, not those of the values.)
-RUNS = ((False, 0.1), (False, 0.6))
+def named(kind: dict) -> str:
+    """Return a name for a kind of case."""
+    return ", ".join(f"{name} {getattr(it, '__name__', it)}" for name, it in kind.items())
 
 
-def in_pairs(pick, draw, **more):
-    """Yield combinations of options as (group, settings, sizes), covering every pair of options.
-
-    Each combination is in the first group that fits: bias, short, one head. sizes: b, n, d_in,
-    context_length, width of a head, heads. In turn, each size is far larger than usual. Hidden
-    cases only.
-    """
-    options = {"bias": (False, True), "short": (False, True), "run": RUNS, "texts": ("some", 1)}
-    options |= {"dtype": ("float64", "float32")} | more
-    rows = draw.pairs(**options) if pick.hidden else []
-    rows.sort(key=lambda row: (row["texts"] == 1, row.get("heads") == "many"))
-    for at, row in enumerate(rows + lacking(rows, options)):
-        b, n, d_in, width = draw(*ranges_of(at, row))
-        training, dropout = row["run"]
-        heads = {1: 1, "few": 2 + at % 2, "many": draw(HEADS)[0]}.get(row.get("heads"), 1)
-        settings = {"dropout": dropout, "training": training, "dtype": row["dtype"]}
-        settings |= {"bias": row["bias"], "size": d_in**-0.5}  # the scores stay small
-        yield group_of(row), settings, (b, n, d_in, n + 3 * row["short"], width, heads)
+def floats_of(kind: dict) -> torch.dtype:
+    """Return the dtype of a case's numbers."""
+    return getattr(torch, kind.get("dtype", "float64"))
 
 
-def ranges_of(at: int, row: dict) -> list[tuple[int, int]]:
-    """Return the ranges of b, n, d_in and a head's width for a combination of options.
-
-    The first rows have several texts and few heads, so that each size is large in one of them.
-    """
-    # No text has six tokens, unlike the example: code that assumes six must always fail.
-    one, many = row["texts"] == 1, row.get("heads") == "many"
-    ranges = [(1, 1) if one else (2, 4), (7, 10), (3, 12), (2, 4) if many else (3, 12)]
-    place, size = ((0, BATCH), (3, WIDTH), (1, TOKENS), (2, FEATURES))[at % 4]
-    if (one, place) != (True, 0) and (many, place) != (True, 3):
-        ranges[place] = size
-    return ranges
-
-
-def group_of(row: dict) -> str:
-    """Return the group of cases for a combination of options."""
-    if row["bias"] or row["short"]:
-        return "bias" if row["bias"] else "short"
-    return "one head" if row.get("heads") == 1 else "values"
-
-
-def lacking(rows: list[dict], options: dict) -> list[dict]:
-    """Return a row for each empty group, so that deductions do not depend on chance."""
-    plain = {name: values[-1] for name, values in options.items()}
-    plain |= {"bias": False, "short": False, "texts": "some"}
-    wanted = [plain, plain | {"bias": True}, plain | {"short": True}]
-    wanted += [plain | {"heads": 1}] if "heads" in options else []
-    there = {group_of(row) for row in rows}
-    return [row for row in wanted if rows and group_of(row) not in there]
-
-
-def with_equal_rows(x: torch.Tensor) -> torch.Tensor:
-    """Return x with its last row replaced by its first, if it has three rows or more."""
+def with_equal_texts(x: torch.Tensor) -> torch.Tensor:
+    """Return x with its last text replaced by its first, if it has three texts or more."""
     return torch.cat([x[:-1], x[:1]]) if len(x) > 2 else x
-
-
-def changed_future(values, n, cut, d_in, d_out, **arguments):
-    """Return calls on inputs that differ from token `cut` on, slightly or hugely, or in token 0.
-
-    Earlier outputs must stay. If later tokens attract all weight, nothing is left to renormalise.
-    """
-    x = normal(2, n, d_in)
-    other = computed(with_another_end, x, normal(2, n - cut, d_in))
-    return (
-        *evaluated(values, d_in, d_out, n, **arguments),
-        call(x=x, result="before"),
-        call(x=other, result="after"),
-        call(x=computed(with_another_start, x), result="earlier"),
-        call(x=computed(with_a_huge_end, x, n - cut), result="huge"),
-    )
 
 
 def with_another_end(x: torch.Tensor, end: torch.Tensor) -> torch.Tensor:
@@ -116,23 +235,32 @@ def with_a_huge_end(x: torch.Tensor, last: int) -> torch.Tensor:
     return torch.cat([x[:, :-last], 1000 * x[:, -last:]], dim=1)
 
 
-def large_scores(values, b, n, d_in, d_out, **arguments):
-    """Return a call with scores of millions, far apart: their exponentials overflow."""
-    raised = {k: 1000 * v if "W_query" in k or "W_key" in k else v for k, v in values.items()}
-    return called(raised, b, n, d_in, d_out, n, **arguments)
+def without_token_1(x: torch.Tensor) -> torch.Tensor:
+    """Return x with zeros for its second token: its scores are 0, which must not hide it."""
+    x[:, 1] = 0
+    return x
 
 
-def low_scores(values, b, n, d_in, d_out, **arguments):
-    """Return a call with similar scores far below -1000: hidden entries must be lower still.
+def averaging(values: dict) -> dict:
+    """Return weights of the docstrings' examples: the visible tokens are averaged unchanged."""
+    ones = {k: computed(diagonal, v) for k, v in values.items() if "value" in k or "out_proj" in k}
+    return values | ones | {"W_query.weight": 0 * values["W_query.weight"]}
 
-    The numbers are short, and d_k should be 4, so that a softmax in float32 is just as exact.
-    """
-    values = values | {
-        "W_query.weight": computed(shortened, values["W_query.weight"]),
-        "W_key.weight": -computed(shortened, values["W_key.weight"]),
-    }
-    x = 12 + computed(torch.round, normal(b, n, d_in)) * (1 / 8)
-    return *evaluated(values, d_in, d_out, n, **arguments), call(x=x)
+
+def diagonal(weights: torch.Tensor) -> torch.Tensor:
+    """Return an identity matrix in the shape of a weight; for a bias, zeros."""
+    return torch.eye(*weights.shape) if weights.dim() == 2 else torch.zeros_like(weights)
+
+
+def enlarged(values: dict) -> dict:
+    """Return weights that give scores of millions, far apart: their exponentials overflow."""
+    return values | {k: 1000 * v for k, v in values.items() if "query" in k or "key" in k}
+
+
+def lowered(values: dict) -> dict:
+    """Return short weights whose queries and keys point in opposite directions."""
+    query, key = (computed(shortened, values[f"{name}.weight"]) for name in ("W_query", "W_key"))
+    return values | {"W_query.weight": query, "W_key.weight": -key}
 
 
 def shortened(weights: torch.Tensor) -> torch.Tensor:
@@ -140,94 +268,26 @@ def shortened(weights: torch.Tensor) -> torch.Tensor:
     return (4 * weights.abs()).round() / 4
 
 
-def zero_scores(values, b, n, d_in, d_out, **arguments):
-    """Return a call with one token of zeros: its scores are 0, which must not hide it."""
-    x = computed(without_token_1, normal(b, n, d_in))
-    return *evaluated(values, d_in, d_out, n, **arguments), call(x=x)
+def near_twelve(x: torch.Tensor) -> torch.Tensor:
+    """Return short numbers near 12."""
+    return 12 + x.round() / 8
 
 
-def equal_tokens(values, b, n, d_in, d_out, **arguments):
-    """Two tokens of each text are equal, which is nothing special."""
-    x = computed(with_an_equal_row, normal(b, n, d_in))
-    return *evaluated(values, d_in, d_out, n, **arguments), call(x=x)
+# Similar scores far below -1000: hidden entries must be lower still. The numbers are short, so that
+# a softmax in float32 is just as exact.
+LOW = {"weights": lowered, "change": near_twelve}
 
 
-def without_token_1(x: torch.Tensor) -> torch.Tensor:
-    """Return x with zeros for its second token."""
-    x[:, 1] = 0
-    return x
+def showing(values: dict, eye: torch.Tensor, heads: int, d_out: int) -> dict:
+    """Return weights with which each head's output is its attention weights, twice."""
+    shown = {k: 0.2 * values[k] for k in ("W_query.weight", "W_key.weight")}
+    shown["W_value.weight"] = torch.cat([eye, eye] * heads)
+    shown["W_value.bias"] = torch.zeros(len(shown["W_value.weight"]))
+    shown |= {"out_proj.weight": torch.eye(d_out), "out_proj.bias": torch.zeros(d_out)}
+    return values | {k: v for k, v in shown.items() if k in values}
 
 
-def short_then_long(values, d_in, d_out, **arguments):
-    """Return calls on two, five and two other tokens: no call may depend on an earlier one."""
-    return (
-        *evaluated(values, d_in, d_out, 6, **arguments),
-        call(x=normal(2, 2, d_in), result="first"),
-        call(x=normal(2, 5, d_in), result="second"),
-        call(x=normal(2, 2, d_in), result="third"),
-    )
-
-
-def on_another_device(n, d_in, d_out, **arguments):
-    """Return a call on a moved module, in training, with fewer tokens than it accepts."""
-    sizes = {"d_in": d_in, "d_out": d_out, "context_length": n + 2, "dropout": 0.2}
-    return construct(**sizes, dtype="float32", **arguments), moved(x=normal(2, n, d_in))
-
-
-def options_of_dropout(pick, exercise: str, groups: list[str]) -> list[dict]:
-    """Return options for the dropout cases of these groups.
-
-    In hidden cases each option is on in a random case of the group `dropout`. If it could be in
-    another group, the points of a wrong answer would depend on the seed.
-    """
-    chance = pick.chance(exercise, "dropout")
-    found: list[dict[str, object]] = [{} for _ in groups]
-    there = [one for one, group in zip(found, groups, strict=True) if group == "dropout"]
-    for option, value in (("qkv_bias", True), ("longer", 3), ("dtype", "float32")):
-        if pick.hidden:
-            chance.choice(there)[option] = value
-    return found
-
-
-def rates(pick, exercise: str) -> tuple[float, float]:
+def rates(draw) -> tuple[float, float]:
     """Return a small and a large dropout rate, in hundredths."""
-    chance = pick.chance(exercise, "rates")
+    chance = draw.chance("rates")
     return chance.randint(15, 19) / 100, chance.randint(55, 70) / 100
-
-
-def dropped_weights(
-    b, n, p, extra: dict, heads: int = 1, kv_heads: int = 0, longer=0, dtype="float64", **arguments
-):
-    """Return steps with values [I I] in each head: the output *is* the weights, twice.
-
-    Each text is a little larger than the one before, so that the results show if texts see each
-    other. kv_heads: heads of keys and values, if there are fewer. longer: how many more tokens the
-    context allows. If projections have biases, the values' bias is 0.
-    """
-    kv_heads = kv_heads or heads
-    d_out, kv_width = 2 * n * heads, 2 * n * kv_heads
-    eye = torch.eye(n, dtype=getattr(torch, dtype))
-    values: dict = {"W_query.weight": 0.2 * weights(d_out, n)}
-    values["W_key.weight"] = 0.2 * weights(kv_width, n)
-    values["W_value.weight"] = torch.cat([eye, eye] * kv_heads)
-    if arguments.get("qkv_bias"):
-        values |= {"W_query.bias": weights(d_out), "W_key.bias": weights(kv_width)}
-        values["W_value.bias"] = torch.zeros(kv_width)
-    x = eye * torch.linspace(1, 1.5, b, dtype=eye.dtype)[:, None, None]
-    made = {"d_in": n, "d_out": d_out, "context_length": n + longer, "dropout": p, "dtype": dtype}
-    loaded = load(values | extra)
-    return (
-        construct(**made, **arguments),
-        loaded,
-        mode(training=False),
-        call(x=x, result="plain"),
-        mode(training=True),
-        call(x=x, seed=1, result="dropped"),
-        call(x=x, seed=None, no_grad=True, result="again"),
-        mode(training=False),
-        call(x=x, no_grad=True, result="plain once more"),
-        construct(**made, **arguments),
-        loaded,
-        mode(training=True),
-        call(x=x, seed=None, no_grad=True, result="in a new module"),
-    )

@@ -228,6 +228,20 @@ def is_zero_where_expected(exercise, group: str) -> None:
             exercise.wrong("values", said, case=case, actual=result)
 
 
+@check
+def turns_as_far(exercise, group: str) -> None:
+    """Check that rows in a short dtype are turned as far as they should be, up to its rounding."""
+    for case, expected, observed in exercise.answered(group):
+        result = exercise.result(case, "result", expected, observed)
+        gap = (result.double() - expected.tensors["result"].double()).abs()
+        if not gap.max() < 0.2:  # rounding of numbers of about 3 makes a tenth of this
+            said = (
+                "if x is in bfloat16, rows at large positions are turned by wrong angles; compute "
+                "the angles in float32"
+            )
+            exercise.wrong("values", said, case=case, actual=result)
+
+
 @signature("softmax used")
 def softmax_used(case, expected, seen) -> Imprint:
     """Record whether torch's own softmax ran."""

@@ -1,4 +1,4 @@
-"""Steps of cases on modules: construct, load weights by name, call."""
+"""Cases and steps that several exercises share."""
 
 import torch
 
@@ -14,8 +14,7 @@ from tensorgrade.author import (
     weights,
 )
 
-from .relations import with_an_equal_row
-from .shared import QKV
+from .steps import BATCH, FEATURES, HEADS, QKV, TOKENS, WIDTH, with_an_equal_row
 
 
 def matrices(d_in: int, d_out: int) -> dict:
@@ -42,21 +41,57 @@ def called(
     return made, load(values), mode(training), call(**asked, constants=constants, x=x)
 
 
-def large_scores(values: dict, n: int, d_in: int, d_out: int):
-    """Return a call with scores of millions, far apart: their exponentials overflow."""
-    values = values | {k: 1000 * v for k, v in values.items() if "W_value" not in k}
-    return called(values, n, d_in, d_out)
+def of_self_attention(layers, n: int, d_in: int, d_out: int) -> list:
+    """Return cases of a module of self-attention: with these sizes, and with smaller ones.
+
+    layers: returns weights for d_in and d_out.
+    """
+    values, sizes = layers(d_in, d_out), (n, d_in, d_out)
+    # Scores of millions, far apart: their exponentials overflow.
+    large = {name: v if "W_value" in name else 1000 * v for name, v in values.items()}
+    made, x = (construct(d_in=3, d_out=4, dtype="float64"), load(layers(3, 4))), normal(5, 3)
+    texts = {"first": normal(3, 3), "second": computed(with_an_equal_row, x), "third": normal(3, 3)}
+    starts = {"before": x, "earlier": computed(with_another_start, x)}
+    alone = {"gradient": True, "training": False, "constants": ["x"]}
+    return [
+        # With equal sizes, mistakes that raise an error elsewhere give values that identify them.
+        *(
+            case(f"values/{size}", *called(layers(*size[1:]), *size))
+            for size in [(5, 4, 8), (3, 6, 2), (1, 3, 4), (4, 1, 1), (3, 3, 3)]
+        ),
+        case("values/drawn", *called(values, *sizes)),
+        case("values/in turn", *made, *(call(x=x, result=name) for name, x in texts.items())),
+        case(
+            "values/float32", *called(layers(5, 4), 7, 5, 4, dtype="float32"), dtype=torch.float32
+        ),
+        case("large/1e6", *called(large, *sizes)),
+        case("gradients/drawn", *called(values, *sizes, gradient=True)),
+        case("gradients/of weights in evaluation", *called(layers(3, 4), 5, 3, 4, **alone)),
+        case("mixed/first token", *made, *(call(x=x, result=name) for name, x in starts.items())),
+    ]
 
 
-def mixed(values: dict, n: int, d_in: int, d_out: int):
-    """Return calls on inputs that differ in the first token: the other results must change."""
-    x = normal(n, d_in)
-    return (
-        construct(d_in=d_in, d_out=d_out, dtype="float64"),
-        load(values),
-        call(x=x, result="before"),
-        call(x=computed(with_another_start, x), result="earlier"),
-    )
+def of_attention(draw, asked) -> list:
+    """Return cases of attention with queries (…, n, d_k), keys (…, m, d_k), values (…, m, d_v).
+
+    asked: returns a call for n, m, d_k, d_v and the leading dimensions.
+    """
+    b, tokens, *sizes = draw(BATCH, TOKENS, FEATURES, HEADS, WIDTH, WIDTH)
+    return [
+        case("values/d_k 1", asked(7, 7, 1, 3)),
+        case("values/drawn", asked(tokens, tokens, *sizes[2:])),
+        case("values/float32", asked(5, 5, 7, 4), dtype=torch.float32),
+        *(case(f"cross/{n} queries, {m} keys", asked(n, m, 3, 2)) for n, m in [(1, 5), (4, 1)]),
+        case("cross/drawn", asked(*sizes)),
+        case("batch/of two", asked(4, 5, 6, 3, (2,))),
+        case("batch/drawn", asked(*sizes, (b,))),
+        *(case(f"leading/{lead}", asked(4, 5, 7, 6, lead)) for lead in [(2, 3), (1, 2, 1)]),
+        case("leading/drawn", asked(*sizes, (1, b))),
+        case("large/1e6", asked(*sizes, size=1e6)),
+        case("batch large/1e6", asked(*sizes, (b,), size=1e6)),
+        case("gradients/drawn", asked(*sizes, gradient=True)),
+        case("batch gradients/drawn", asked(*sizes, (b,), gradient=True)),
+    ]
 
 
 def with_another_start(x: torch.Tensor) -> torch.Tensor:
@@ -66,21 +101,11 @@ def with_another_start(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
-def twice(values: dict, d_in: int, d_out: int):
-    """Return calls on three, five and three other tokens: no call may depend on an earlier one."""
-    return (
-        construct(d_in=d_in, d_out=d_out, dtype="float64"),
-        load(values),
-        call(x=normal(3, d_in), result="first"),
-        call(x=computed(with_an_equal_row, normal(5, d_in)), result="second"),
-        call(x=normal(3, d_in), result="third"),
-    )
-
-
 def at_work(made, **arguments):
-    """Return a call as in use: in evaluation mode and without gradients."""
+    """Return two equal calls as in use: in evaluation mode and without gradients."""
     used = construct("without_gradients", given=True, module=made)
-    return mode(False, on=made), used, call(used, **arguments)
+    calls = [call(used, **arguments, result=name) for name in ("first", "result")]
+    return mode(False, on=made), used, *calls
 
 
 def structure(state: bool = False, seed: int = 123, **arguments):

@@ -329,6 +329,10 @@ def sinusoidal_positions(num_tokens: int, d: int) -> torch.Tensor:
 #
 # Turning keeps lengths: rotary positions change no norm, and position 0 changes nothing at all.
 #
+# Models often compute in bfloat16, which keeps only two or three digits. That is enough for x, but
+# not for an angle of 1,000: its cosine depends on the digits that are lost. So the angles are
+# computed in float32, and only their cosines and sines are converted to the type of x.
+#
 # ![A query and a key as arrows in a circle, at positions 0 and 2 and again at 3 and 5: both have turned, and the angle between them is the same.](pictures/rotary.png)
 
 # %% exercise="rotate"
@@ -346,6 +350,9 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> t
         result[..., t, i]                = x_i cos(angle) - x_{i + head_dim/2} sin(angle)
         result[..., t, i + head_dim / 2] = x_{i + head_dim/2} cos(angle) + x_i sin(angle)
 
+    Compute the angles in float32, also if x is in bfloat16, which has no number between 1,024 and
+    1,032: at such positions all angles would be wrong.
+
     In the example the second token is turned by 1 radian; (1, 0) becomes (cos 1, sin 1).
 
     >>> rotate(torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([0, 1]))
@@ -354,9 +361,9 @@ def rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) -> t
     """
     ### BEGIN SOLUTION
     half = x.shape[-1] // 2
-    rates = base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)
+    rates = base ** (-torch.arange(half, device=x.device) / half)
     angles = positions[:, None] * rates
-    cos, sin = angles.cos(), angles.sin()
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     first, second = x[..., :half], x[..., half:]
     return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
     ### END SOLUTION
@@ -973,11 +980,11 @@ def bug_rotate(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) 
     """
     ### BEGIN SOLUTION
     pairs = x.shape[-1] // 2
-    slower = torch.arange(pairs, dtype=x.dtype, device=x.device) / pairs
-    angles = torch.outer(positions.to(x.dtype), base**-slower).repeat(1, 2)  ### BUG: angles = torch.outer(torch.arange(len(positions)).to(x.dtype), base**-slower).repeat(1, 2)
+    slower = torch.arange(pairs, device=x.device) / pairs
+    angles = torch.outer(positions.float(), base**-slower).repeat(1, 2)  ### BUG: angles = torch.outer(torch.arange(len(positions)).float(), base**-slower).repeat(1, 2)
     left, right = x.split(pairs, dim=-1)
     exchanged = torch.cat((-right, left), dim=-1)
-    return x * angles.cos() + exchanged * angles.sin()
+    return x * angles.cos().to(x.dtype) + exchanged * angles.sin().to(x.dtype)
     ### END SOLUTION
 
 # %% [markdown] hints="bug_rotate"

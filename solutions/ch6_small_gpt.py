@@ -258,6 +258,8 @@ class SmallGPT(nn.Module):
     TransformerBlocks; final_norm is LayerNorm(d); head is an nn.Linear from d to vocab_size without
     a bias.
 
+    Create tensors on the device of ids, `device=ids.device`, so that the model also runs on a GPU.
+
     >>> model = SmallGPT(vocab_size=10, context_length=6, d=8, num_heads=2, num_layers=2)
     >>> model(torch.tensor([[3, 1, 4, 1]])).shape
     torch.Size([1, 4, 10])
@@ -299,8 +301,8 @@ class SmallGPT(nn.Module):
 
 # %% [markdown] hints="SmallGPT"
 # 1. Go through the list of attributes, then through the formula, one line of code for each.
-# 2. `torch.arange(n)` gives the positions. Their vectors are (n, d), those of the tokens (b, n, d):
-#    the sum broadcasts over the texts.
+# 2. `torch.arange(n, device=ids.device)` gives the positions. Their vectors are (n, d), those of the
+#    tokens (b, n, d): the sum broadcasts over the texts.
 # 3. Call the blocks one after another, each on the previous block's result.
 
 # %% active="ipynb"

@@ -4,30 +4,29 @@ import torch
 
 from tensorgrade.author import call, case, check, it, normal, shown
 
-from ..relations import one_after_another, scattered
-from ..shared import SENTENCE
-from ..sizes import FEATURES, TOKENS, Sizes
+from ..steps import FEATURES, SENTENCE, TOKENS, one_after_another, scattered
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with one query (d,) and inputs (n, d)."""
-    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(5, 8), (9, 1), (3, 3)])
-    draw = Sizes(pick, "attention_scores")
     n, d = draw(TOKENS, FEATURES)
+    example = torch.tensor([[1.0, 0.0], [0.0, 1.0], [3.0, -1.0]])
     return [
         shown("sentence/token 2", call(query=SENTENCE[1], inputs=SENTENCE)),
-        *(case(f"values/{n}x{d}", call(query=normal(d), inputs=normal(n, d))) for n, d in sizes),
-        case("values/many tokens", call(query=normal(d), inputs=normal(n, d))),
+        case("values/example", call(query=torch.tensor([1.0, 2.0]), inputs=example)),
+        *(case(f"values/{size}", scored(*size)) for size in [(5, 8), (9, 1), (1, 4), (3, 3)]),
+        case("values/drawn", scored(n, d)),
         case("values/one after another", *one_after_another(query=(3,), inputs=(4, 3))),
-        case("values/one token", call(query=normal(4), inputs=normal(1, 4))),
-        case("values/float32", call(query=normal(5), inputs=normal(7, 5)), dtype=torch.float32),
-        case("gradients/5x3", call(query=normal(3), inputs=normal(5, 3), gradient=normal(5))),
-        case(
-            "gradients/of the query",
-            call(query=normal(3), inputs=normal(5, 3), constants=["inputs"], gradient=normal(5)),
-        ),
-        case("same/scattered", *scattered(query=normal(d), inputs=normal(7, d))),
+        case("values/float32", scored(7, 5), dtype=torch.float32),
+        case("gradients/drawn", scored(n, d, gradient=normal(n))),
+        case("gradients/of the query", scored(5, 3, constants=["inputs"], gradient=normal(5))),
+        case("same/scattered", *scattered(query=normal(5), inputs=normal(7, 5))),
     ]
+
+
+def scored(n, d, **settings):
+    """Return a call on n tokens of d features."""
+    return call(query=normal(d), inputs=normal(n, d), **settings)
 
 
 CHECKS = [

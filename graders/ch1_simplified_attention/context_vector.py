@@ -4,30 +4,30 @@ import torch
 
 from tensorgrade.author import call, case, check, it, normal, shown
 
-from ..relations import one_after_another, scattered
-from ..shared import SENTENCE
-from ..sizes import FEATURES, TOKENS, Sizes
+from ..steps import FEATURES, SENTENCE, TOKENS, one_after_another, scattered
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with one query (d,) and inputs (n, d)."""
-    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(5, 8), (9, 1), (3, 3), (1, 4)])
-    draw = Sizes(pick, "context_vector")
     n, d = draw(TOKENS, FEATURES)
+    example = torch.tensor([[2.0, 1.0], [4.0, 1.0], [6.0, 1.0], [8.0, 1.0]])
     return [
         shown("sentence/token 2", call(query=SENTENCE[1], inputs=SENTENCE)),
-        *(case(f"values/{n}x{d}", call(query=normal(d), inputs=normal(n, d))) for n, d in sizes),
-        case("values/many tokens", call(query=0.3 * normal(d), inputs=normal(n, d))),
+        case("values/example", call(query=torch.tensor([0.0, 1.0]), inputs=example)),
+        *(case(f"values/{size}", mixed(*size)) for size in [(5, 8), (9, 1), (1, 4), (3, 3)]),
+        case("values/drawn", mixed(n, d, 0.3)),
         case("values/one after another", *one_after_another(query=(3,), inputs=(4, 3))),
-        case("large/1e6", call(query=1e6 * normal(4), inputs=normal(6, 4))),
-        case("values/float32", call(query=normal(5), inputs=normal(7, 5)), dtype=torch.float32),
-        case("gradients/5x3", call(query=normal(3), inputs=normal(5, 3), gradient=normal(3))),
-        case(
-            "gradients/of the query",
-            call(query=normal(3), inputs=normal(5, 3), constants=["inputs"], gradient=normal(3)),
-        ),
-        case("same/scattered", *scattered(query=normal(d), inputs=normal(7, d))),
+        case("values/float32", mixed(7, 5), dtype=torch.float32),
+        case("large/1e6", mixed(n, d, 1e6)),
+        case("gradients/drawn", mixed(n, d, 0.3, gradient=normal(d))),
+        case("gradients/of the query", mixed(5, 3, constants=["inputs"], gradient=normal(3))),
+        case("same/scattered", *scattered(query=normal(5), inputs=normal(7, 5))),
     ]
+
+
+def mixed(n, d, size=1.0, **settings):
+    """Return a call on n tokens of d features. size: the factor on the query."""
+    return call(query=size * normal(d), inputs=normal(n, d), **settings)
 
 
 CHECKS = [

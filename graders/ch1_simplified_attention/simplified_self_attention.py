@@ -4,29 +4,26 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import one_after_another, scattered, with_an_equal_row
-from ..shared import SENTENCE
-from ..sizes import FEATURES, TOKENS, Sizes
+from ..steps import FEATURES, SENTENCE, TOKENS, one_after_another, scattered, with_an_equal_row
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with inputs (n, d). Watched, more tokens must need no more operations."""
-    sizes = pick(public=[(6, 3), (4, 5)], hidden=[(5, 8), (9, 1), (4, 4)])
-    draw = Sizes(pick, "simplified_self_attention")
     n, d = draw(TOKENS, FEATURES)
-    twice = pick(public=[], hidden=[computed(with_an_equal_row, normal(5, 4))])
+    drawn, gradient = 0.4 * normal(n, d), (normal(n, d), normal(n, n))
+    equal = computed(with_an_equal_row, normal(7, 5))
+    example = torch.tensor(3.0).log().sqrt() * torch.tensor([[0.0], [1.0]])
     few = call(inputs=normal(3, 4), watch=True, result="few")
     many = call(inputs=normal(9, 4), watch=True, result="many")
     return [
         shown("sentence/all tokens", call(inputs=SENTENCE)),
-        *(case(f"values/{n}x{d}", call(inputs=normal(n, d))) for n, d in sizes),
-        case("values/many tokens", call(inputs=0.4 * normal(n, d))),
+        case("values/example", call(inputs=example)),
+        *(case(f"values/{size}", call(inputs=normal(*size))) for size in [(5, 8), (1, 4), (4, 4)]),
+        case("values/drawn", call(inputs=drawn)),
         case("values/one after another", *one_after_another(inputs=(4, 3))),
-        case("large/1e6", call(inputs=1000 * normal(12, 3))),
-        *(case("values/equal tokens", call(inputs=equal)) for equal in twice),
-        case("values/one token", call(inputs=normal(1, 4))),
-        case("values/float32", call(inputs=normal(7, 5)), dtype=torch.float32),
-        case("gradients/5x3", call(inputs=normal(5, 3), gradient=(normal(5, 3), normal(5, 5)))),
+        case("values/float32", call(inputs=equal), dtype=torch.float32),
+        case("large/1e6", call(inputs=1000 * normal(n, 3))),
+        case("gradients/drawn", call(inputs=drawn, gradient=gradient)),
         case("same/scattered", *scattered(inputs=normal(7, 5))),
         case("operations/growth", few, many, signature="growth"),
     ]

@@ -4,87 +4,57 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import one_after_another, scattered, with_an_equal_row
-from ..shared import SENTENCE
-from ..sizes import TOKENS, Sizes
+from ..steps import SENTENCE, TOKENS, eighths, one_after_another, scattered
 
-SHORT = (torch.float16, torch.bfloat16)  # as in models on a GPU
+FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
 
-def cases(pick):
+def cases(draw):
     """Return cases of every rank and dimension, with large scores and with scores of -inf."""
-    (n,) = Sizes(pick, "softmax")(TOKENS)
-    shapes = pick(public=[(6,), (4, 6)], hidden=[(n,), (3, 7), (1, 4, 3, 5)])
-    dims = pick(
-        public=[((4, 6), 0), ((2, 3, 4), 1)],
-        hidden=[
-            ((n, 5), 0),
-            ((2, 3, 4), 0),
-            ((4, 3), -2),
-            ((5, 2, 1, 4), -4),
-            ((1, 5, 3, 2, 1), -3),
-            ((3, 2, 1, 4, 2), 1),
-        ],
-    )
-    twice = pick(public=[], hidden=[4])
-    large = pick(public=[1e4], hidden=[1e3, 1e4])
-    chance = pick.chance("softmax", "own")
-    own = pick(
-        public=[((5,), 0), ((2, 3, 4, 5), 1)],
-        hidden=[
-            ([chance.randint(2, 6) for _ in range(rank)], chance.randrange(-rank, rank))
-            for rank in (1, 2, 3, 4)
-        ],
-    )
+    (n,) = draw(TOKENS)
+    shapes = [(n,), (3, 7), (1, 4, 3, 5)]
+    dims = [((n, 5), 0), ((2, 3, 4), 1), ((4, 3), -2), ((5, 2, 1, 4), -4), ((3, 2, 1, 4, 6), 1)]
+    example = torch.tensor([[1000.0, 1000.0], [0.0, -torch.inf]])
     rows = torch.tensor([[1e4], [0], [-1e4]])
-    hidden = computed(some_hidden, normal(4, 5))
+    hidden = computed(some_hidden, normal(n, 5))
     return [
         shown("sentence/all scores", call(x=SENTENCE @ SENTENCE.T)),
         *(case(f"last/{len(shape)}-D", call(x=normal(*shape))) for shape in shapes),
-        *(
-            case("last/equal rows", call(x=computed(with_an_equal_row, normal(n, 5))))
-            for n in twice
-        ),
         case("last/float32", call(x=normal(3, 8)), dtype=torch.float32),
+        case("last/one after another", *one_after_another(x=(3, 4))),
+        case("dim/example", call(x=torch.zeros(4, 2), dim=0)),
         *(
             case(f"dim/{len(shape)}-D dim {dim}", call(x=normal(*shape), dim=dim))
             for shape, dim in dims
         ),
-        *(
-            one
-            for size in large
-            for one in (
-                case(f"large/{size:g}", call(x=size * normal(3, 5))),
-                case(f"large/minus {size:g}", call(x=normal(3, 5) - size)),
-            )
-        ),
-        case("large/dim 1 of 3-D", call(x=1e4 * normal(2, 3, 4), dim=1)),
-        case("large/rows", call(x=normal(3, 4) + rows)),
+        *(case(f"large/{size:g}", call(x=size * eighths(3, n))) for size in (1e3, 1e4)),
+        case("large/far below", call(x=eighths(3, 5) - 1e4)),
+        case("large/dim 1 of 3-D", call(x=1e4 * eighths(2, 3, 4), dim=1)),
+        case("large/rows", call(x=eighths(3, 4) + rows)),
+        case("hidden/example", call(x=example)),
         case("hidden/-inf", call(x=hidden)),
         case("hidden/-inf dim 0", call(x=hidden, dim=0)),
-        case("gradients/dim 0", call(x=normal(3, 4), dim=0, gradient=normal(3, 4))),
+        case("gradients/dim 0", call(x=normal(n, 4), dim=0, gradient=normal(n, 4))),
         case("gradients/dim -1", call(x=normal(2, 3, 4), gradient=normal(2, 3, 4))),
-        case("last/one after another", *one_after_another(x=(3, 4))),
         case("same/scattered", *scattered(x=normal(6, 5))),
         *(
             case(f"dtype/{dtype}", call(x=normal(2, 3, 4), dim=1), dtype=dtype, signature="dtype")
-            for dtype in (torch.float64, *pick(public=[torch.float32], hidden=SHORT))
+            for dtype in FLOATS
         ),
         *(
             case(
-                f"own/{shape}",
+                f"own/{len(shape)}-D dim {dim}",
                 call(x=normal(*shape), dim=dim, watch=True),
                 signature="softmax used",
             )
-            for shape, dim in (((40, 33), -1), *own)
+            for shape, dim in [((40, 33), -1), ((5,), 0), *dims]
         ),
     ]
 
 
 def some_hidden(scores: torch.Tensor) -> torch.Tensor:
     """Return scores with some -inf, but none in all of a row or column."""
-    scores[0, 1:3] = -torch.inf
-    scores[2, 4] = -torch.inf
+    scores[0, 1:3] = scores[1, 4] = -torch.inf
     return scores
 
 

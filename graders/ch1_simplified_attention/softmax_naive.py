@@ -4,26 +4,27 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import one_after_another, scattered
-from ..shared import SENTENCE
-from ..sizes import TOKENS, Sizes
+from ..steps import SENTENCE, TOKENS, one_after_another, scattered
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with vectors of several lengths."""
-    (n,) = Sizes(pick, "softmax_naive")(TOKENS)
+    (n,) = draw(TOKENS)
+    example = torch.log(torch.tensor([1.0, 3.0, 4.0]))
     return [
         shown("sentence/token 2", call(x=SENTENCE @ SENTENCE[1])),
-        *(case(f"values/{n}", call(x=normal(n))) for n in pick(public=[6, 4], hidden=[6, 1, 5, n])),
+        case("values/example", call(x=example)),
+        *(case(f"values/{length}", call(x=normal(length))) for length in (1, 5)),
+        case("values/drawn", call(x=normal(n))),
         case("values/float32", call(x=normal(8)), dtype=torch.float32),
         case("values/one after another", *one_after_another(x=(4,))),
         case("values/far apart", call(x=4 * normal(9))),
         case("values/negative", call(x=-computed(torch.abs, normal(7)) - 1)),
-        case("gradients/5", call(x=normal(5), gradient=normal(5))),
+        case("gradients/drawn", call(x=normal(n), gradient=normal(n))),
         case("same/scattered", *scattered(x=normal(6))),
         *(
-            case(f"own/{n}", call(x=normal(n), watch=True), signature="softmax used")
-            for n in (300, 4)
+            case(f"own/{length}", call(x=normal(length), watch=True), signature="softmax used")
+            for length in (300, 4)
         ),
     ]
 

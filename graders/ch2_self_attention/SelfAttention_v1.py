@@ -4,50 +4,35 @@ import torch
 
 from tensorgrade.author import call, case, check, construct, it, load, normal, shown
 
-from ..modules import called, large_scores, matrices, mixed, structure, twice
-from ..relations import copied
-from ..shared import SENTENCE
-from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
+from ..modules import matrices, of_self_attention, structure
+from ..steps import FEATURES, SENTENCE, TOKENS, WIDTH, copied
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with modules of several sizes, with loaded weights and with initial ones."""
-    big = Sizes(pick, "SelfAttention_v1")(TOKENS, FEATURES, WIDTH)
-    sizes = pick(
-        public=[(6, 3, 2), (4, 5, 9)],
-        hidden=[(5, 4, 8), (3, 6, 2), big],
-    )
+    n, d_in, d_out = draw(TOKENS, FEATURES, WIDTH)
     first = construct(d_in=3, d_out=2, seed=123, dtype="float32")
     twins = [construct(d_in=3, d_out=4) for _ in range(2)]
-    made: dict = {"d_in": 3, "d_out": 4}
-    start = structure(state=True, **made)
+    zeros, ones = torch.zeros(2, 1), torch.ones(2, 1)
     return [
         shown("sentence/seed 123", first, call(x=SENTENCE)),
-        *(case(f"values/{size}", *module(*size)) for size in sizes),
-        case("values/one token", *module(1, 3, 4)),
-        case("values/one feature", *module(4, 1, 1)),
-        case("values/twice", *twice(matrices(3, 4), 3, 4)),
-        # With equal sizes, mistakes that raise an error elsewhere give values that identify them.
-        case("values/square", *module(3, 3, 3)),
-        case("values/float32", *module(7, 5, 4, dtype="float32"), dtype=torch.float32),
-        case("large/1e6", *large_scores(matrices(3, 4), 12, 3, 4)),
-        case("gradients/5x3x4", *module(5, 3, 4, gradient=True)),
         case(
-            "gradients/of weights in evaluation",
-            *module(5, 3, 4, gradient=True, training=False, constants=["x"]),
+            "values/example",
+            construct(d_in=2, d_out=1, dtype="float32"),
+            load({"W_query": zeros, "W_key": ones, "W_value": ones}),
+            call(x=torch.tensor([[1.0, 2.0], [3.0, 4.0]])),
         ),
+        *of_self_attention(matrices, n, d_in, d_out),
         case("same/copies", *copied(twins, load(matrices(3, 4)), normal(5, 3))),
-        case("mixed/first token", *mixed(matrices(3, 4), 5, 3, 4)),
-        case("parameters/3x4", *start, signature="structure"),
+        case("parameters/3x4", *structure(state=True, d_in=3, d_out=4), signature="structure"),
         # Without loaded weights: for layers that cannot load them, these values show whether
         # everything else is right.
-        case("called/as made", construct(**made, dtype="float64", seed=7), call(x=normal(5, 3))),
+        case(
+            "called/as made",
+            construct(d_in=d_in, d_out=d_out, dtype="float64", seed=7),
+            call(x=normal(n, d_in)),
+        ),
     ]
-
-
-def module(n, d_in, d_out, **settings):
-    """Construct the module, load three matrices, and call it on n tokens."""
-    return called(matrices(d_in, d_out), n, d_in, d_out, **settings)
 
 
 CHECKS = [

@@ -4,50 +4,34 @@ import torch
 
 from tensorgrade.author import call, case, check, construct, it, load, normal, shown
 
-from ..modules import called, large_scores, linear_layers, mixed, starts, structure, twice
-from ..relations import copied
-from ..shared import SENTENCE
-from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
+from ..modules import called, linear_layers, of_self_attention, starts, structure
+from ..steps import FEATURES, SENTENCE, TOKENS, WIDTH, copied
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with modules of several sizes, with and without biases."""
-    big = Sizes(pick, "SelfAttention_v2")(TOKENS, FEATURES, WIDTH)
-    sizes = pick(
-        public=[(6, 3, 2), (4, 5, 9)],
-        hidden=[(5, 4, 8), (3, 6, 2), big],
-    )
+    drawn = draw(TOKENS, FEATURES, WIDTH)
     twins = [construct(d_in=3, d_out=4, qkv_bias=True) for _ in range(2)]
     first = construct(d_in=3, d_out=2, seed=789, dtype="float32")
+    zeros, ones = torch.zeros(1, 2), torch.ones(1, 2)
     return [
         shown("sentence/seed 789", first, call(x=SENTENCE), signature="ignored"),
-        *(case(f"values/{size}", *module(*size)) for size in sizes),
-        case("values/one token", *module(1, 3, 4)),
-        case("values/one feature", *module(4, 1, 1)),
-        case("values/twice", *twice(linear_layers(3, 4), 3, 4)),
-        case("values/square", *module(3, 3, 3)),
-        case("values/float32", *module(7, 5, 4, dtype="float32"), dtype=torch.float32),
-        case("bias/5x3x4", *module(5, 3, 4, bias=True)),
-        *(
-            case(f"bias/{size}", *module(*size, bias=True))
-            for size in pick(public=[], hidden=[big])
+        case(
+            "values/example",
+            construct(d_in=2, d_out=1, dtype="float32"),
+            load({"W_query.weight": zeros, "W_key.weight": ones, "W_value.weight": ones}),
+            call(x=torch.tensor([[1.0, 2.0], [3.0, 4.0]])),
         ),
+        *of_self_attention(linear_layers, *drawn),
+        case("bias/drawn", *with_biases(*drawn)),
+        case("bias/one token", *with_biases(1, 3, 4)),
         case(
             "bias/float32, in evaluation",
-            *module(6, 4, 5, bias=True, dtype="float32", training=False),
+            *with_biases(7, 4, 5, dtype="float32", training=False),
             dtype=torch.float32,
         ),
-        case("large/1e6", *large_scores(linear_layers(3, 4), 12, 3, 4)),
-        case("gradients/5x3x4", *module(5, 3, 4, bias=True, gradient=True)),
-        case(
-            "gradients/of weights in evaluation",
-            *module(5, 3, 4, gradient=True, training=False, constants=["x"]),
-        ),
-        case(
-            "same/copies",
-            *copied(twins, load(linear_layers(3, 4, bias=True)), normal(5, 3)),
-        ),
-        case("mixed/first token", *mixed(linear_layers(3, 4), 5, 3, 4)),
+        case("gradients/of biases", *with_biases(*drawn, gradient=True)),
+        case("same/copies", *copied(twins, load(linear_layers(3, 4, bias=True)), normal(5, 3))),
         *starts(d_in=3, d_out=4),
         *(
             case(
@@ -60,10 +44,10 @@ def cases(pick):
     ]
 
 
-def module(n, d_in, d_out, *, bias=False, **settings):
-    """Construct the module, load the weights of three nn.Linear, and call it on n tokens."""
-    settings |= {"qkv_bias": True} if bias else {}
-    return called(linear_layers(d_in, d_out, bias), n, d_in, d_out, **settings)
+def with_biases(n, d_in, d_out, **settings):
+    """Return a call of a module whose projections have biases."""
+    values = linear_layers(d_in, d_out, bias=True)
+    return called(values, n, d_in, d_out, qkv_bias=True, **settings)
 
 
 CHECKS = [

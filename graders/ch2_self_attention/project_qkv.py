@@ -5,43 +5,50 @@ import torch
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
 from ..modules import matrices
-from ..relations import one_after_another, scattered, with_an_equal_row
-from ..shared import QKV, SENTENCE, example_weights
-from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
+from ..steps import (
+    FEATURES,
+    QKV,
+    SENTENCE,
+    TOKENS,
+    WIDTH,
+    example_weights,
+    one_after_another,
+    scattered,
+    with_an_equal_row,
+)
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with inputs (n, d_in) and three matrices (d_in, d_out)."""
-    big = Sizes(pick, "project_qkv")(TOKENS, FEATURES, WIDTH)
-    sizes = pick(
-        public=[(6, 3, 2), (4, 5, 6)],
-        hidden=[(5, 1, 7), (3, 8, 8), (1, 5, 4), (4, 3, 1)],
-    )
-    gradient = tuple(normal(4, 2) for _ in QKV)
+    n, d_in, d_out = draw(TOKENS, FEATURES, WIDTH)
+    example = torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]], [[5.0], [6.0]]])
+    x = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    equal = computed(with_an_equal_row, normal(7, 5))
+    gradient = tuple(normal(n, d_out) for _ in QKV)
     return [
         shown("sentence/seed 123", call(x=SENTENCE, **example_weights())),
-        *(case(f"values/{size}", projected(*size)) for size in sizes),
-        case("values/many tokens", projected(*big)),
+        case("values/example", call(x=x, **dict(zip(QKV, example, strict=True)))),
+        *(
+            case(f"values/{size}", projected(*size))
+            for size in [(5, 1, 7), (1, 5, 4), (4, 3, 1), (3, 3, 3)]
+        ),
+        case("values/drawn", projected(n, d_in, d_out)),
         case(
             "values/one after another",
             *one_after_another(x=(4, 3), W_query=(3, 2), W_key=(3, 2), W_value=(3, 2)),
         ),
-        case("values/square", projected(3, 3, 3)),
-        case("values/float32", projected(7, 5, 4), dtype=torch.float32),
-        *(
-            case("values/equal tokens", projected(*size, change=with_an_equal_row))
-            for size in pick(public=[], hidden=[(5, 3, 4)])
+        case("values/float32", call(x=equal, **matrices(5, 4)), dtype=torch.float32),
+        case("gradients/drawn", projected(n, d_in, d_out, gradient=gradient)),
+        case(
+            "gradients/of matrices", projected(n, d_in, d_out, gradient=gradient, constants=["x"])
         ),
-        case("gradients/4x3x2", projected(4, 3, 2, gradient=gradient)),
-        case("gradients/of matrices", projected(4, 3, 2, gradient=gradient, constants=["x"])),
         case("same/scattered", *scattered(x=normal(4, 3), **matrices(3, 5))),
     ]
 
 
-def projected(n, d_in, d_out, *, change=torch.clone, **settings):
-    """Return a call on n tokens, after `change`."""
-    x = computed(change, normal(n, d_in))
-    return call(x=x, **matrices(d_in, d_out), **settings)
+def projected(n, d_in, d_out, **settings):
+    """Return a call on n tokens."""
+    return call(x=normal(n, d_in), **matrices(d_in, d_out), **settings)
 
 
 CHECKS = [

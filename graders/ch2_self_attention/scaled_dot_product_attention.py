@@ -1,67 +1,64 @@
 """Cases, checks and known mistakes of the exercise scaled_dot_product_attention."""
 
+import math
+
 import torch
 
 from tensorgrade.author import call, case, check, it, normal, shown
 
-from ..relations import one_after_another, scattered
-from ..shared import SENTENCE, example_weights
-from ..sizes import FEATURES, TOKENS, WIDTH, Sizes
+from ..modules import of_attention
+from ..steps import (
+    FEATURES,
+    HEADS,
+    SENTENCE,
+    TOKENS,
+    WIDTH,
+    example_weights,
+    one_after_another,
+    scattered,
+)
 
 
-def cases(pick):
-    """Return cases with queries (…, n, d_k), keys (…, m, d_k) and values (…, m, d_v)."""
+def cases(draw):
+    """Return cases with and without leading dimensions."""
     queries, keys, values = (SENTENCE @ matrix for matrix in example_weights().values())
-    draw = Sizes(pick, "scaled_dot_product_attention")
-    n, m, d_k, d_v = draw(TOKENS, TOKENS, WIDTH, FEATURES)
-    sizes = pick(public=[(6, 4), (4, 9)], hidden=[(6, 5), (7, 1)])
-    cross = pick(public=[(3, 5)], hidden=[(1, m), (4, 1)])
-    leading = pick(public=[(2,)], hidden=[(3,), (1, 2, 1)])
+    few = torch.stack([torch.zeros(4), torch.full((4,), 0.5)]) * math.log(3)
+    example = {"keys": few, "values": torch.tensor([[0.0, 1.0, 8.0], [1.0, 0.0, 4.0]])}
+    shapes = {"queries": (4, 3), "keys": (4, 3), "values": (4, 3)}
+    apart = {"queries": normal(2, 4, 3), "keys": normal(2, 5, 3), "values": normal(2, 5, 6)}
     return [
         shown("sentence/seed 123", call(queries=queries, keys=keys, values=values)),
-        *(case(f"values/{n} tokens, d_k {d_k}", mixed(n, n, d_k, d_k)) for n, d_k in sizes),
-        case("values/d_v of its own", mixed(5, 5, 4, 7)),
-        case("values/many tokens", mixed(n, n, d_k, d_v)),
-        case("values/float32", mixed(5, 5, 7, 7), dtype=torch.float32),
-        *(case(f"cross/{n} queries, {m} keys", mixed(n, m, 3, 3)) for n, m in cross),
-        *(case(f"leading/{lead}", mixed(4, 5, 6, 3, lead)) for lead in leading),
-        case(
-            "large/1e6",
-            call(queries=1e6 * normal(4, 3), keys=normal(5, 3), values=normal(5, 2)),
-        ),
-        case(
-            "values/one after another",
-            *one_after_another(queries=(4, 3), keys=(4, 3), values=(4, 3)),
-        ),
-        case("own/4x3x5", mixed(4, 3, 5, 6, watch=True)),
-        case("gradients/4x3x5", mixed(4, 3, 5, 6, gradient=normal(4, 6))),
-        case("gradients/batch", mixed(4, 3, 5, 6, (2,), gradient=normal(2, 4, 6))),
-        case(
-            "same/scattered",
-            *scattered(queries=normal(2, 4, 3), keys=normal(2, 5, 3), values=normal(2, 5, 6)),
-        ),
+        case("values/example", call(queries=torch.ones(1, 4), **example)),
+        case("values/one after another", *one_after_another(**shapes)),
+        *of_attention(draw, mixed),
+        case("own/drawn", mixed(*draw(HEADS, TOKENS, FEATURES, WIDTH), watch=True)),
+        case("same/scattered", *scattered(**apart)),
     ]
 
 
-def mixed(n, m, d_k, d_v, lead=(), **settings):
-    """Return a call on n queries, m keys and m values, with leading dimensions."""
+def mixed(n, m, d_k, d_v, lead=(), *, size=2.0, gradient=False, **settings):
+    """Return a call on n queries, m keys and m values. size: the factor on the queries."""
+    asked = {"gradient": normal(*lead, n, d_v)} if gradient else {}
     return call(
-        queries=2 * normal(*lead, n, d_k),
+        queries=size * normal(*lead, n, d_k),
         keys=normal(*lead, m, d_k),
         values=normal(*lead, m, d_v),
-        **settings,
+        **asked | settings,
     )
 
 
 CHECKS = [
     check(0, "With the sentence's projections (seed 123).", it.agrees("sentence")),
-    check(4, "The values, mixed by the weights of each query.", it.agrees("values")),
-    check(1, "Scores of ten thousand do not overflow.", it.agrees("large")),
-    check(1.5, "The numbers of queries and keys may differ.", it.agrees("cross")),
-    check(1.5, "Leading dimensions stay in front.", it.agrees("leading")),
+    check(2.5, "The values, mixed by the weights of each query.", it.agrees("values")),
+    check(0.5, "Scores of ten thousand do not overflow.", it.agrees("large")),
+    check(1, "The numbers of queries and keys may differ.", it.agrees("cross")),
     check(
-        1.5, "Gradients reach queries, keys and values.", it.agrees("gradients", only="gradient")
+        0.75, "Gradients reach queries, keys and values.", it.agrees("gradients", only="gradient")
     ),
+    check(3, "The dimension of a batch stays in front.", it.agrees("batch")),
+    check(0.5, "Scores of ten thousand do not overflow in a batch.", it.agrees("batch large")),
+    check(1, "Gradients pass in a batch.", it.agrees("batch gradients", only="gradient")),
+    check(0.25, "Several leading dimensions stay in front.", it.agrees("leading")),
     check(
         0.25,
         "It is written out and calls no attention of torch.",

@@ -2,118 +2,41 @@
 
 import torch
 
-from tensorgrade.author import call, case, check, construct, it, load, normal, shown
+from tensorgrade.author import call, case, check, construct, it, shown
 
-from ..attention_modules import (
-    called,
-    changed_future,
-    dropped_weights,
-    equal_tokens,
-    in_pairs,
-    large_scores,
-    low_scores,
-    on_another_device,
-    options_of_dropout,
-    rates,
-    short_then_long,
-    zero_scores,
-)
-from ..modules import linear_layers, starts, structure
-from ..relations import copied
-from ..shared import SENTENCE
-from ..sizes import LONG, Sizes
+from ..attention_modules import LONGEST, LOW, AttentionModule, averaging, rates
+from ..modules import linear_layers
+from ..steps import SENTENCE
 
 
-def cases(pick):
-    """Return cases whose texts are mostly shorter than context_length; batch rows differ."""
-    full = pick(
-        public=[(2, 6, 3, 2), (1, 4, 5, 9)],
-        hidden=[(3, 4, 6, 8)],
-    )
-    draw = Sizes(pick, "CausalAttention")
-    short = pick(public=[(2, 3, 4, 5, 6)], hidden=[(1, 1, 3, 4, *draw(LONG))])
-    pairs = in_pairs(pick, draw)
-    equal = pick(public=[], hidden=[(2, 5, 3, 5)])
-    few, most = rates(pick, "CausalAttention")
-    (tokens,) = draw((19, 22))
-    dropped = pick(public=[(8, 20, 0.3)], hidden=[(20, tokens, most), (1, 2 * tokens, few)])
-    options = options_of_dropout(pick, "CausalAttention", ["dropout"] * len(dropped))
-    made: dict = {"d_in": 3, "d_out": 4, "context_length": 5}
-    twins = [construct(**made, dropout=0.0, qkv_bias=True) for _ in range(2)]
+def layers(d_in, d_out, qkv_bias=False, **_):
+    """Return weights of three projections."""
+    return linear_layers(d_in, d_out, qkv_bias)
+
+
+MODULE = AttentionModule(layers, "d_in d_out context_length dropout", heads=1)
+
+
+def cases(draw):
+    """Return cases of one head, also on texts that are shorter than context_length."""
+    few, most = rates(draw)
+    (more,) = draw((16, 17))
     first = construct(d_in=3, d_out=2, context_length=6, dropout=0.0, seed=123, dtype="float32")
     twice = call(x=torch.stack((SENTENCE, SENTENCE)))
+    example = {"b": 1, "n": 2, "room": 2, "d_in": 2, "width": 2, "weights": averaging}
+    alone = {"b": 1, "qkv_bias": True, "dropout": most, "dtype": "float32"}
     return [
         shown("sentence/seed 123, twice", first, twice, signature="ignored"),
-        *(
-            case(f"values/{(b, n, d_in, d_out)}", *module(b, n, d_in, d_out, n))
-            for b, n, d_in, d_out in full
-        ),
-        *(
-            case(
-                f"{group}/{number}",
-                *module(b, n, d_in, width, context, **settings),
-                dtype=getattr(torch, settings["dtype"]),
-            )
-            for number, (group, settings, (b, n, d_in, context, width, _)) in enumerate(pairs)
-        ),
-        # With equal sizes, mistakes that raise an error elsewhere give values that identify them.
-        case("values/square", *module(2, 2, 2, 2, 2)),
-        case("values/one feature", *module(2, 4, 1, 1, 4)),
-        case("values/float32", *module(2, 5, 4, 3, 5, dtype="float32"), dtype=torch.float32),
-        case("values/low scores", *low_scores(linear_layers(3, 4), 2, 4, 3, 4)),
-        case("values/zero scores", *zero_scores(linear_layers(3, 5), 2, 4, 3, 5)),
-        *(case("values/equal tokens", *equal_tokens(linear_layers(3, 5), *s)) for s in equal),
-        case("short/2 tokens, then 5", *short_then_long(linear_layers(3, 5), 3, 5)),
-        *(case(f"short/{size[1]} tokens of {size[-1]}", *module(*size)) for size in short),
-        *(
-            case(f"bias/{size}", *module(*size, bias=True))
-            for size in pick(public=[(2, 4, 3, 5, 6)], hidden=[])
-        ),
-        case("large/1e6", *large_scores(linear_layers(3, 5), 8, 4, 3, 5)),
-        case(
-            "gradients/in training",
-            *module(2, 4, 3, 5, 6, bias=True, gradient=True, training=True),
-        ),
-        case(
-            "gradients/of weights in evaluation",
-            *module(1, 3, 6, 5, 3, gradient=True, constants=["x"], dropout=most, dtype="float32"),
-            dtype=torch.float32,
-        ),
-        case("same/copies", *copied(twins, load(linear_layers(3, 4, True)), normal(2, 5, 3))),
-        *starts(**made, dropout=0.0),
-        case("future/cut 3", *changed_future(linear_layers(3, 5), 6, 3, 3, 5)),
-        *(
-            case(
-                f"dropout/p {p}",
-                *dropped_weights(b, n, p, {}, **more),
-                dtype=getattr(torch, more.get("dtype", "float64")),
-                signature="dropped weights",
-                rate="dropout",
-            )
-            for (b, n, p), more in zip(dropped, options, strict=True)
-        ),
-        *(
-            case(
-                f"parameters/bias {bias}",
-                *structure(d_in=3, d_out=4, context_length=5, dropout=0.1, qkv_bias=bias),
-                signature="structure",
-            )
-            for bias in (False, True)
-        ),
-        # Last, because values that learner code caches there cannot help it anywhere else.
-        case(
-            "moved/in training",
-            *on_another_device(5, 3, 4),
-            dtype=torch.float32,
-            signature="ignored",
-        ),
+        *MODULE.values("values", example, MODULE.drawn(draw, LONGEST, b=1), LOW),
+        *MODULE.values("values", MODULE.drawn(draw, MODULE.few, dropout=most)),
+        *MODULE.values("short", MODULE.drawn(draw, MODULE.few, room=40, dropout=few)),
+        *MODULE.values("bias", MODULE.drawn(draw, MODULE.few, room=40, qkv_bias=True), alone),
+        *MODULE.always(draw, dropout=most),
+        case("future/cut 3", *MODULE.future()),
+        MODULE.dropped("dropout", 8, 40 + more, most, qkv_bias=True, dtype="float32"),
+        MODULE.dropped("dropout", 1, 80 + 2 * more, few, room=3),
+        *MODULE.causal(draw),
     ]
-
-
-def module(b, n, d_in, d_out, context, *, bias=False, **settings):
-    """Construct the module, load three nn.Linear, and call it on b rows of n tokens."""
-    settings |= {"qkv_bias": True} if bias else {}
-    return called(linear_layers(d_in, d_out, bias), b, n, d_in, d_out, context, **settings)
 
 
 CHECKS = [

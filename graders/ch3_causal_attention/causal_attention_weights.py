@@ -4,58 +4,59 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import scattered, with_an_equal_row
-from ..shared import SENTENCE
-from ..sizes import LONG, TOKENS, Sizes
+from ..steps import (
+    BATCH,
+    FEATURES,
+    LONG,
+    SENTENCE,
+    TOKENS,
+    eighths,
+    scattered,
+    with_an_equal_row,
+)
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with scores of n tokens and a width of the keys."""
-    n, d_k = Sizes(pick, "causal_attention_weights")(TOKENS, LONG)
-    sizes = pick(public=[(6, 3), (4, 9)], hidden=[(1, 5), (3, 8), (5, 2), (8, 16), (n, d_k)])
+    many, d_k, b, n = draw(TOKENS, LONG, BATCH, FEATURES)
+    example = torch.tensor([[1.0, 9.0], [2.1972, 0.0]])
     zeros = computed(some_zero, normal(5, 5), normal(5, 5))
     return [
-        shown("sentence/scores", call(attn_scores=SENTENCE @ SENTENCE.T, d_k=3)),
-        *(
-            case(f"values/{n} tokens, d_k {d_k}", call(attn_scores=3 * normal(n, n), d_k=d_k))
-            for n, d_k in sizes
-        ),
-        case("values/float32", call(attn_scores=3 * normal(7, 7), d_k=5), dtype=torch.float32),
+        shown("sentence/scores", called(SENTENCE @ SENTENCE.T, 3)),
+        case("values/example", called(example, 4)),
+        *(case(f"values/{n}", called(3 * normal(n, n), d_k)) for n, d_k in [(1, 5), (3, 8)]),
+        case("values/drawn", called(3 * normal(many, many), d_k)),
+        case("values/float32", called(3 * normal(7, 7), 5), dtype=torch.float32),
         # Scores so low that values in hidden places must be lower still.
-        case("values/low scores", call(attn_scores=eighths(5, 5) - 3000, d_k=4)),
+        case("values/low scores", called(eighths(5, 5) - 3000, 4)),
         # A score of 0 is an ordinary score and does not mean hidden.
-        case("values/zero scores", call(attn_scores=zeros, d_k=3)),
+        case("values/zero scores", called(zeros, 3)),
         case(
             "values/one after another",
-            call(attn_scores=computed(with_an_equal_row, normal(4, 4)), d_k=3, result="first"),
-            call(attn_scores=normal(4, 4), d_k=3, no_grad=True),
+            called(computed(with_an_equal_row, normal(4, 4)), 3, result="first"),
+            called(normal(4, 4), 3, no_grad=True),
         ),
-        case("large/1e6", call(attn_scores=computed(begun_low, 1e6 * normal(9, 9)), d_k=3)),
+        *(case(f"batch/{b}", called(3 * normal(b, 5, 5), 3)) for b in (1, 4)),
+        case("batch/drawn", called(3 * normal(b, n, n), d_k)),
+        case("batch/low scores", called(eighths(2, 5, 5) - 3000, 4)),
+        *(
+            case(f"leading/{lead}", called(3 * normal(*lead, 4, 4), 6))
+            for lead in [(2, 1), (1, 2, 3)]
+        ),
+        case("leading/drawn", called(3 * normal(2, b, n, n), d_k)),
+        case("large/1e6", called(computed(begun_low, 1e6 * eighths(n, n)), d_k)),
         # Scores of the future that attract all weight: they must be hidden before the softmax.
-        case("large/future", call(attn_scores=computed(raised, normal(6, 6)), d_k=3)),
-        *(
-            case(f"leading/{shape}", call(attn_scores=3 * normal(*shape, n, n), d_k=d_k))
-            for *shape, n, d_k in pick(
-                public=[(2, 4, 3), (2, 3, 5, 4)],
-                hidden=[(3, 5, 2), (1, 5, 2), (2, 1, 3, 8), (4, 4, 7), (1, 2, 3, 4, 6)],
-            )
-        ),
-        case("leading/low scores", call(attn_scores=eighths(2, 5, 5) - 3000, d_k=4)),
-        case("leading/large scores", call(attn_scores=1e6 * normal(3, 4, 4), d_k=2)),
+        case("large/future", called(computed(raised, normal(6, 6)), 3)),
+        case("batch large/1e6", called(1e6 * eighths(b, n, n), d_k)),
+        case("gradients/drawn", called(3 * normal(n, n), d_k, gradient=normal(n, n))),
+        case("batch gradients/drawn", called(3 * normal(b, n, n), d_k, gradient=normal(b, n, n))),
         case("same/scattered", *scattered(attn_scores=normal(6, 6), d_k=5)),
-        *(
-            case(
-                f"gradients/{shape}",
-                call(attn_scores=3 * normal(*shape), d_k=3, gradient=normal(*shape)),
-            )
-            for shape in [(4, 4), (2, 4, 4)]
-        ),
     ]
 
 
-def eighths(*shape: int):
-    """Return scores in eighths, which even a softmax in float32 sees exactly."""
-    return computed(torch.round, 24 * normal(*shape)) * 0.125
+def called(attn_scores, d_k, **settings):
+    """Return a call on these scores."""
+    return call(attn_scores=attn_scores, d_k=d_k, **settings)
 
 
 def begun_low(scores: torch.Tensor) -> torch.Tensor:
@@ -77,26 +78,25 @@ def some_zero(scores: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
 CHECKS = [
     check(0, "The scores of the sentence.", it.agrees("sentence")),
     check(
-        5,
+        3.5,
         "Hidden scores are left out of the softmax; the others are scaled by sqrt(d_k).",
         it.agrees("values"),
         it.is_zero_where_expected("values"),
     ),
+    check(3, "In a batch, each table of scores is masked on its own.", it.agrees("batch")),
+    check(0.25, "Several leading dimensions stay in front.", it.agrees("leading")),
     check(
-        1,
-        "Leading dimensions stay in front: each table of scores is masked on its own.",
-        it.agrees("leading"),
-    ),
-    check(
-        1,
+        0.5,
         "Scores of thousands do not overflow; large hidden scores leave weights for the others.",
         it.agrees("large"),
     ),
-    check(2, "Gradients reach the scores.", it.agrees("gradients", only="gradient")),
+    check(0.5, "Scores of thousands do not overflow in a batch.", it.agrees("batch large")),
+    check(1, "Gradients reach the scores.", it.agrees("gradients", only="gradient")),
+    check(1, "Gradients pass in a batch.", it.agrees("batch gradients", only="gradient")),
     check(
-        1,
+        0.25,
         "The arguments stay unchanged, and need not be contiguous in memory.",
-        it.keeps_inputs("values", "leading"),
+        it.keeps_inputs("values", "batch", "leading"),
         it.gives_the_same("same"),
     ),
 ]

@@ -2,20 +2,17 @@
 
 from tensorgrade.author import call, case, check, it, shown
 
-from ..sizes import LONG, Sizes
+from ..steps import LONG
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with masks of several lengths."""
-    draw = Sizes(pick, "causal_mask")
     (many,) = draw(LONG)
-    few, some, more = (draw.chance.randint(*range_) for range_ in ((2, 5), (6, 12), (25, 60)))
-    lengths = pick(public=[6, 3, 9], hidden=[1, few, some, more, many])
-    (typed,) = pick(public=[5], hidden=[draw.chance.randint(13, 24)])
     return [
         shown("sentence/6 tokens", call(context_length=6)),
-        *(case(f"values/{n}", call(context_length=n)) for n in lengths),
-        case(f"dtype/{typed}", call(context_length=typed), signature="dtype"),
+        *(case(f"values/{n}", call(context_length=n)) for n in (1, 3, 9)),
+        case("values/drawn", call(context_length=many)),
+        case("dtype/drawn", call(context_length=many), signature="dtype"),
     ]
 
 

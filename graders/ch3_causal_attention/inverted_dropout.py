@@ -4,83 +4,57 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal
 
-from ..relations import with_an_equal_row
+from ..steps import BATCH, FEATURES, HEADS, with_an_equal_row
 
 
-def cases(pick):
+def cases(draw):
     """Return cases in which weights are dropped twice, and cases in which they stay."""
-    dropped = pick(
-        # Enough runs to show a number that never varies (dropout.counts_by_chance).
-        public=[((60, 60), 0.5), ((60, 60), 0.2), ((3, 40, 30), 0.1), ((70, 50), 0.6)],
-        hidden=[
-            ((60, 60), 0.5),
-            ((60, 60), 0.1),
-            ((1, 40, 70, 1), 0.3),
-            ((3, 4, 12, 20), 0.8),
-            ((3000,), 0.03),
-        ],
-    )
-    ones = torch.ones(30, 40, dtype=torch.float64)
-    chance = pick.chance("inverted_dropout")
-    own = pick(
-        public=[(6, 6), (40, 50), (2, 3, 4, 4)], hidden=[(9,), (6, 7), (40, 50), (2, 3, 4, 4)]
-    )
+    b, n, m = draw(BATCH, FEATURES, HEADS)
+    chance = draw.chance()
+    # Enough runs to show a number that never varies (dropout.counts_by_chance).
+    shapes = {0.5: (60, 60), 0.1: (60, 60), 0.3: (1, 40, 70, 1), 0.8: (3, 4, 12, 20), 0.03: (3000,)}
+    p, ones = chance.randint(55, 75) / 100, torch.ones(30, 40, dtype=torch.float64)
+    equal, example = computed(with_an_equal_row, normal(b, m, n)), torch.tensor([0.25, 0.75])
+    learning = {"attn_weights": normal(m, n), "gradient": normal(m, n)}
     return [
-        *(
-            case(f"dropout/p {p}", *three_times(shape, p), signature="dropped weights", rate="p")
-            for shape, p in dropped
-        ),
-        case(
-            "dropout/float32",
-            *three_times((50, 40), pick(public=0.4, hidden=chance.randint(55, 75) / 100)),
-            dtype=torch.float32,
-            signature="dropped weights",
-            rate="p",
-        ),
+        *(dropped(f"dropout/p {p}", shape, p) for p, shape in shapes.items()),
+        dropped("dropout/float32", (50, 40), p, dtype=torch.float32),
+        dropped("gradients/p 0.4", (30, 40), 0.4, gradient=ones),
         case(
             "gradients alone/evaluation",
-            *unchanged(p=0.5, training=False),
+            call(**learning, p=0.5, training=False),
             signature="values or scale",
         ),
-        case("gradients alone/p 0", *unchanged(p=0.0, training=True)),
+        case("gradients alone/p 0", call(**learning, p=0.0, training=True)),
         case(
-            "gradients/p 0.4",
-            *three_times((30, 40), 0.4, gradient=ones),
-            signature="dropped weights",
-            rate="p",
+            "evaluation/drawn",
+            call(attn_weights=equal, p=0.9, training=False),
+            signature="values or scale",
         ),
-        *(
-            case(
-                f"evaluation/p {p}",
-                call(attn_weights=computed(with_an_equal_row, normal(*shape)), p=p, training=False),
-                signature="values or scale",
-            )
-            for p, *shape in pick(public=[(0.5, 5, 5)], hidden=[(0.5, 5, 5), (0.9, 6, 9, 5)])
+        case(
+            "evaluation/example",
+            call(attn_weights=example, p=0.5, training=False),
+            signature="ignored",
         ),
-        case("nothing/p 0", call(attn_weights=normal(4, 4), p=0.0, training=True)),
+        case("nothing/p 0", call(attn_weights=normal(m, n), p=0.0, training=True)),
         *(
             case(
                 f"own/{shape}",
                 call(
                     attn_weights=normal(*shape),
-                    p=pick(public=0.5, hidden=chance.randint(5, 95) / 100),
+                    p=chance.randint(5, 95) / 100,
                     training=True,
                     watch=True,
                 ),
                 signature="dropout used",
             )
-            for shape in own
+            for shape in [(9,), (6, 7), (40, 50), (2, 3, 4, 5)]
         ),
         *(
             case(f"by chance/p {p}", *eight_times(p), signature="each entry", rate="p")
             for p in (0.97, 0.03)
         ),
     ]
-
-
-def unchanged(**settings):
-    """Return a call whose weights stay unchanged and pass gradients on."""
-    return (call(attn_weights=normal(4, 5), **settings, gradient=normal(4, 5)),)
 
 
 def eight_times(p):
@@ -92,13 +66,17 @@ def eight_times(p):
     )
 
 
-def three_times(shape, p, gradient=None):
+def dropped(name, shape, p, *, gradient=None, dtype=torch.float64):
     """Return calls in evaluation, in training, and without the argument, which means training."""
-    weights = computed(torch.softmax, normal(*shape), -1)
-    return (
-        call(attn_weights=weights, p=p, training=False, result="plain"),
-        call(attn_weights=weights, p=p, training=True, seed=1, result="dropped", gradient=gradient),
-        call(attn_weights=weights, p=p, seed=None, no_grad=True, result="again"),
+    given = {"attn_weights": computed(torch.softmax, normal(*shape), -1), "p": p}
+    return case(
+        name,
+        call(**given, training=False, result="plain"),
+        call(**given, training=True, seed=1, result="dropped", gradient=gradient),
+        call(**given, seed=None, no_grad=True, result="again"),
+        dtype=dtype,
+        signature="dropped weights",
+        rate="p",
     )
 
 

@@ -6,21 +6,19 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import scattered, with_an_equal_row
-from ..shared import SENTENCE
-from ..sizes import TOKENS, Sizes
+from ..steps import SENTENCE, TOKENS, scattered, with_an_equal_row
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with weights of n tokens."""
-    (many,) = Sizes(pick, "mask_and_renormalize")(TOKENS)
+    (n,) = draw(TOKENS)
     sentence = torch.softmax(SENTENCE @ SENTENCE.T, dim=-1)
+    example = torch.tensor([[0.2, 0.3, 0.5]] * 3)
     return [
         shown("sentence/weights", call(attn_weights=sentence)),
-        *(
-            case(f"values/{n}", call(attn_weights=rows_of_weights(n)))
-            for n in pick(public=[6, 4], hidden=[1, 4, 5, 8, many])
-        ),
+        case("values/example", call(attn_weights=example)),
+        *(case(f"values/{size}", call(attn_weights=rows_of_weights(size))) for size in (1, 5)),
+        case("values/drawn", call(attn_weights=rows_of_weights(n))),
         case("values/float32", call(attn_weights=rows_of_weights(7)), dtype=torch.float32),
         case(
             "values/one after another",
@@ -28,7 +26,7 @@ def cases(pick):
             call(attn_weights=rows_of_weights(4), no_grad=True),
         ),
         case("same/scattered", *scattered(attn_weights=rows_of_weights(6))),
-        case("gradients/4", call(attn_weights=rows_of_weights(4), gradient=normal(4, 4))),
+        case("gradients/drawn", call(attn_weights=rows_of_weights(n), gradient=normal(n, n))),
     ]
 
 

@@ -2,186 +2,53 @@
 
 import torch
 
-from tensorgrade.author import (
-    call,
-    case,
-    check,
-    construct,
-    it,
-    load,
-    normal,
-    shown,
-    weights,
-)
+from tensorgrade.author import call, case, check, construct, it, normal, shown, weights
 
-from ..attention_modules import (
-    called,
-    changed_future,
-    dropped_weights,
-    equal_tokens,
-    in_pairs,
-    large_scores,
-    low_scores,
-    on_another_device,
-    options_of_dropout,
-    rates,
-    short_then_long,
-    zero_scores,
-)
-from ..modules import linear_layers, starts, structure
-from ..relations import copied
-from ..shared import SENTENCE
-from ..sizes import LONG, Sizes
+from ..attention_modules import LONGEST, LOW, UNEVEN, AttentionModule, averaging, rates
+from ..modules import linear_layers, structure
+from ..steps import SENTENCE
 
 
-def cases(pick):
-    """Return cases with several numbers of heads, and a head_dim unlike every other size."""
-    draw = Sizes(pick, "MultiHeadAttention")
-    one_head = pick(public=[(2, 5, 3, 4)], hidden=[(2, 5, 3, 4)])
-    sizes = pick(
-        public=[(2, 6, 3, 4, 2), (1, 5, 4, 9, 3)],
-        hidden=[
-            (3, 4, 6, 12, 4),
-            (2, 3, 4, 1, 1),
-        ],
-    )
-    short = pick(
-        public=[(2, 3, 4, 6, 2, 7)],
-        hidden=[(1, 1, 3, 4, 2, *draw(LONG))],
-    )
-    made: dict = {"d_in": 3, "d_out": 2, "context_length": 6, "dropout": 0.0, "num_heads": 2}
-    pairs = in_pairs(pick, draw, heads=(1, "few", "many"))
-    twins = [construct(**made | {"d_out": 4}, qkv_bias=True) for _ in range(2)]
-    equal = pick(public=[], hidden=[(2, 5, 3, 6)])
-    few, most = rates(pick, "MultiHeadAttention")
-    (tokens,) = draw((19, 22))
-    thinned = pick(
-        public=[("dropout", 8, 20, 0.3, 1), ("dropout in heads", 4, 12, 0.4, 3)],
-        hidden=[
-            ("dropout", 8, tokens, most, 1),
-            ("dropout", 1, 2 * tokens, few, 1),
-            ("dropout in heads", 6, 8, 0.4, *draw((5, 7))),
-        ],
-    )
-    options = options_of_dropout(pick, "MultiHeadAttention", [group for group, *_ in thinned])
+def layers(d_in, d_out, qkv_bias=False, **_):
+    """Return weights of three input projections and an output projection, which has a bias."""
+    output = {"out_proj.weight": weights(d_out, d_out), "out_proj.bias": weights(d_out)}
+    return linear_layers(d_in, d_out, qkv_bias) | output
+
+
+MODULE = AttentionModule(layers, "d_in d_out context_length dropout num_heads")
+
+
+def cases(draw):
+    """Return cases with one head and with several."""
+    few, most = rates(draw)
+    more, heads = draw((16, 17), (16, 17))
+    first = construct(**MODULE.arguments(n=6, d_in=3, width=1, heads=2), seed=123, dtype="float32")
     twice = call(x=torch.stack((SENTENCE, SENTENCE)))
+    example = {"b": 1, "n": 2, "room": 2, "d_in": 2, "width": 1, "heads": 2, "weights": averaging}
+    alone = {"b": 1, "heads": 1, "qkv_bias": True, "dropout": most, "dtype": "float32"}
     return [
-        shown(
-            "sentence/seed 123, twice",
-            construct(**made, seed=123, dtype="float32"),
-            twice,
-            signature="ignored",
-        ),
-        *(case(f"one head/{size}", *module(*size, 1, size[1])) for size in one_head),
-        *(
-            case(f"values/{heads} heads {tuple(size)}", *module(*size, heads, size[1]))
-            for *size, heads in sizes
-        ),
-        *(
-            case(
-                f"{group}/{number}",
-                *module(b, n, d_in, heads * width, heads, context, **settings),
-                dtype=getattr(torch, settings["dtype"]),
-            )
-            for number, (group, settings, (b, n, d_in, context, width, heads)) in enumerate(pairs)
-        ),
-        # With equal sizes, mistakes that raise an error elsewhere give values that identify them.
-        case("values/square", *module(2, 2, 4, 4, 2, 2)),
-        case("values/heads of one feature", *module(2, 4, 1, 2, 2, 4)),
-        case("values/float32", *module(2, 5, 4, 6, 2, 5, dtype="float32"), dtype=torch.float32),
-        case("values/low scores", *low_scores(layers(3, 8), 2, 4, 3, 8, num_heads=2)),
-        case("values/zero scores", *zero_scores(layers(3, 6), 2, 4, 3, 6, num_heads=2)),
-        *(
-            case("values/equal tokens", *equal_tokens(layers(3, 6), *size, num_heads=2))
-            for size in equal
-        ),
-        case("short/2 tokens, then 5", *short_then_long(layers(3, 6), 3, 6, num_heads=2)),
-        *(case(f"short/{size[1]} tokens of {size[-1]}", *module(*size)) for size in short),
-        *(
-            case(f"bias/{size}", *module(*size, bias=True))
-            for size in pick(public=[(2, 4, 3, 6, 2, 5)], hidden=[])
-        ),
-        case("large/1e6", *large_scores(layers(3, 6), 4, 4, 3, 6, num_heads=2)),
-        case(
-            "gradients/in training",
-            *module(2, 4, 3, 6, 2, 5, bias=True, gradient=True, training=True),
-        ),
-        case(
-            "gradients/of weights in evaluation",
-            *module(
-                1, 3, 7, 6, 3, 3, gradient=True, constants=["x"], dropout=most, dtype="float32"
-            ),
-            dtype=torch.float32,
-        ),
-        case("same/copies", *copied(twins, load(layers(3, 4, True)), normal(2, 5, 3))),
-        *starts(**made | {"d_out": 6}),
-        case("future/cut 3", *changed_future(layers(3, 6), 6, 3, 3, 6, num_heads=2)),
-        *(
-            case(
-                f"{group}/p {p}",
-                *dropped(b, n, p, heads, **more),
-                dtype=getattr(torch, more.get("dtype", "float64")),
-                signature="dropped weights",
-                rate="dropout",
-                parts="num_heads",
-            )
-            for (group, b, n, p, heads), more in zip(thinned, options, strict=True)
-        ),
-        *(
-            case(
-                f"parameters/bias {bias}",
-                *structure(
-                    **made | {"d_out": 6, "context_length": 5, "dropout": 0.1}, qkv_bias=bias
-                ),
-                signature="structure",
-            )
-            for bias in (False, True)
-        ),
+        shown("sentence/seed 123, twice", first, twice, signature="ignored"),
+        *MODULE.values("one head", {"heads": 1}),
+        *MODULE.values("one head", MODULE.drawn(draw, MODULE.few, heads=1, dropout=few)),
+        *MODULE.values("values", {}, example, MODULE.drawn(draw, LONGEST, b=1, dropout=most), LOW),
+        *MODULE.values("short", MODULE.drawn(draw, MODULE.few, room=40, dropout=few)),
+        *MODULE.values("bias", MODULE.drawn(draw, MODULE.few, room=40, qkv_bias=True), alone),
+        *MODULE.always(draw, dropout=most),
+        case("future/cut 3", *MODULE.future()),
+        MODULE.dropped("dropout", 8, 40 + more, most, heads=1, qkv_bias=True, dtype="float32"),
+        MODULE.dropped("dropout", 1, 80 + 2 * more, few, heads=1, room=3),
+        MODULE.dropped("dropout in heads", 8, 9, 0.4, heads=heads),
         *(
             case(
                 f"indivisible/{d_out} by {heads}",
-                *structure(**made | {"d_out": d_out, "context_length": 5, "num_heads": heads}),
+                *structure(**MODULE.arguments() | {"d_out": d_out, "num_heads": heads}),
                 signature="error",
             )
-            for d_out, heads in pick(public=[(7, 2)], hidden=draw.uneven(5))
+            for d_out, heads in UNEVEN
         ),
         case("operations/growth", *watched("few", 2), *watched("many", 8), signature="growth"),
-        # Last, because values that learner code caches there cannot help it anywhere else.
-        case(
-            "moved/in training",
-            *on_another_device(5, 3, 4, num_heads=2),
-            dtype=torch.float32,
-            signature="ignored",
-        ),
+        *MODULE.causal(draw),
     ]
-
-
-def module(*sizes: int, bias=False, **settings):
-    """Construct the module, load all weights, and call it on b rows of n tokens.
-
-    sizes: b, n, d_in, d_out, heads, context_length.
-    """
-    b, n, d_in, d_out, heads, context = sizes
-    settings |= {"num_heads": heads} | ({"qkv_bias": True} if bias else {})
-    return called(layers(d_in, d_out, bias), b, n, d_in, d_out, context, **settings)
-
-
-def layers(d_in, d_out, bias=False):
-    """Return weights of three input projections and an output projection, which has a bias."""
-    return linear_layers(d_in, d_out, bias) | {
-        "out_proj.weight": weights(d_out, d_out),
-        "out_proj.bias": weights(d_out),
-    }
-
-
-def dropped(b, n, p, heads, **more):
-    """Return steps with an identity as output projection, so that the result shows the weights."""
-    d_out = 2 * n * heads
-    identity = {
-        "out_proj.weight": torch.eye(d_out, dtype=torch.float64),
-        "out_proj.bias": torch.zeros(d_out, dtype=torch.float64),
-    }
-    return dropped_weights(b, n, p, identity, heads, num_heads=heads, **more)
 
 
 def watched(result, heads):

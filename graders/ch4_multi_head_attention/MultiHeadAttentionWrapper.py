@@ -1,105 +1,44 @@
 """Cases, checks and known mistakes of the exercise MultiHeadAttentionWrapper."""
 
-import torch
+from tensorgrade.author import case, check, it, weights
 
-from tensorgrade.author import (
-    call,
-    case,
-    check,
-    computed,
-    construct,
-    it,
-    load,
-    mode,
-    normal,
-    weights,
-)
-
-from ..modules import structure
-from ..relations import copied, with_an_equal_row
-from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
+from ..attention_modules import LONGEST, AttentionModule
 
 
-def cases(pick):
-    """Return cases whose heads are substitutes, each with its own weights."""
-    draw = Sizes(pick, "MultiHeadAttentionWrapper")
-    (many,) = draw(HEADS)
-    b, n, d_in, d_out = draw(BATCH, TOKENS, FEATURES, WIDTH)
-    sizes = pick(
-        public=[(2, 6, 3, 2, 2), (1, 4, 5, 3, 3)],
-        hidden=[
-            (1, 5, 3, 4, 1),
-            (b, 3, 4, d_out, 2),
-            (2, 1, 1, 3, 2),
-            (2, 3, 4, 1, 1),
-        ],
-    )
-    twins = [
-        construct(d_in=3, d_out=4, context_length=9, dropout=0.0, num_heads=2, qkv_bias=True)
-        for _ in range(2)
-    ]
-    made: dict = {"d_in": 3, "d_out": 4, "context_length": 5, "dropout": 0.1}
-    return [
-        *(case(f"values/{size}", *module(*size)) for size in sizes),
-        case("values/many heads", *module(2, n, d_in, 3, many, training=False, dropout=0.3)),
-        case("values/float32", *called_twice(2, 5, 4, 3, 2), dtype=torch.float32),
-        *(
-            case(
-                f"arguments/dropout {dropout}, context {context}",
-                *module(2, 4, 3, 4, 2, context_length=context, dropout=dropout),
-            )
-            for dropout, context in pick(public=[(0.3, 11)], hidden=[(0.8, 90)])
-        ),
-        case(
-            "bias/one head", *module(2, 3, 5, 4, 1, bias=True, dtype="float32"), dtype=torch.float32
-        ),
-        case("bias/many heads", *module(1, 3, 5, 2, many, bias=True, dropout=0.5)),
-        case("gradients/4", *module(2, 4, 3, 4, 2, gradient=normal(2, 4, 8))),
-        case(
-            "gradients/of weights in evaluation",
-            *module(2, 3, 4, 2, 4, gradient=normal(2, 3, 8), training=False, constants=["x"]),
-        ),
-        case("same/copies", *copied(twins, load(head_weights(3, 4, 2, True)), normal(2, 5, 3))),
-        *(
-            case(
-                f"parameters/{heads} heads",
-                *structure(**made, num_heads=heads, qkv_bias=bias),
-                signature="structure of heads",
-            )
-            for heads, bias in ((1, False), (3, True))
-        ),
-    ]
+class Wrapper(AttentionModule):
+    """The cases of the wrapper: each of its heads has `width` features, and d_out is the width."""
+
+    def arguments(self, qkv_bias=False, **kind) -> dict:
+        """Return the constructor's arguments."""
+        return super().arguments(qkv_bias, **kind) | {"d_out": (self.usual | kind)["width"]}
 
 
-def module(
-    b, n, d_in, d_out, heads, *, bias=False, gradient=None, training=True, constants=(), **settings
-):
-    """Construct the module, load its heads' weights, and call it on b rows of n tokens."""
-    settings = {"context_length": 9, "dropout": 0.0} | settings | {"num_heads": heads}
-    settings |= {"qkv_bias": True} if bias else {}
-    return (
-        construct(d_in=d_in, d_out=d_out, **{"dtype": "float64"} | settings),
-        load(head_weights(d_in, d_out, heads, bias)),
-        mode(training),
-        call(gradient=gradient, constants=constants, x=normal(b, n, d_in)),
-    )
-
-
-def called_twice(b, n, d_in, d_out, heads):
-    """Return two calls on different numbers, in float32: they must be independent."""
-    *made, first = module(b, n, d_in, d_out, heads, dtype="float32")
-    second = computed(with_an_equal_row, normal(b, n, d_in))
-    return *made, first, call(x=second, result="second")
-
-
-def head_weights(d_in, d_out, heads, bias):
+def layers(d_in, d_out, num_heads, qkv_bias=False, **_):
     """Return weights of the substitute heads."""
     values = {}
-    for head in range(heads):
+    for head in range(num_heads):
         values[f"heads.{head}.projection.weight"] = weights(d_out, d_in)
-        if bias:
+        if qkv_bias:
             values[f"heads.{head}.projection.bias"] = weights(d_out)
     return values
+
+
+MODULE = Wrapper(layers, "d_in d_out context_length dropout num_heads")
+
+
+def cases(draw):
+    """Return cases whose heads are substitutes, each with its own weights."""
+    drawn, few = MODULE.drawn, MODULE.few
+    example = {"b": 1, "n": 2, "room": 2, "d_in": 1, "width": 1, "heads": 2}
+    in_training = drawn(draw, few, dropout=0.3, training=True)
+    return [
+        *MODULE.values("values", example, drawn(draw, LONGEST, b=1), drawn(draw, few, heads=1)),
+        case("values/one after another", *MODULE.in_turn()),
+        *MODULE.values("arguments", in_training, drawn(draw, few, dropout=0.8, room=90)),
+        *MODULE.values("bias", drawn(draw, few, qkv_bias=True, dropout=0.5)),
+        *MODULE.values("bias", {"heads": 1, "qkv_bias": True, "dtype": "float32"}),
+        *MODULE.always(draw),
+    ]
 
 
 CHECKS = [

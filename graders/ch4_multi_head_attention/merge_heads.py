@@ -4,40 +4,31 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import scattered, with_an_equal_row
-from ..shared import counted
-from ..sizes import BATCH, HEADS, TOKENS, Sizes
+from ..steps import BATCH, HEADS, TOKENS, counted, scattered, with_an_equal_row
 
 
-def cases(pick):
+def cases(draw):
     """Return cases of shape (b, heads, n, head_dim)."""
-    b, n, heads, many = Sizes(pick, "merge_heads")(BATCH, TOKENS, HEADS, (10, 13))
-    shapes = pick(
-        public=[(2, 2, 3, 4), (1, 3, 5, 2)],
-        hidden=[
-            (1, 1, 4, 1),
-            (3, 2, 4, 5),
-            (2, 4, 1, 6),
-            (2, 3, 3, 3),
-            (4, 2, 2, 2),
-            (b, heads, 2, 3),
-            (2, many, n, 2),
-        ],
-    )
+    b, heads, n, width = draw(BATCH, HEADS, (10, 11), (8, 9))
+    heads_of_one, many = draw(HEADS, TOKENS)
+    shapes = [(1, 1, 4, 1), (2, 4, 1, 6), (3, 3, 3, 3)]
+    shapes += [(b, heads, n, width), (1, heads_of_one, many, 1)]
+    example = torch.tensor([[[[11, 12], [21, 22]], [[13, 14], [23, 24]]]])
     return [
         shown("sentence/2 heads", call(x=counted(1, 2, 3, 2))),
         *(case(f"values/{shape}", call(x=normal(*shape))) for shape in shapes),
-        *(
-            case(
-                "values/float32, equal tokens",
-                call(x=computed(with_an_equal_row, normal(*shape))),
-                dtype=torch.float32,
-            )
-            for shape in pick(public=[], hidden=[(2, 3, 5, 20)])
+        case(
+            "values/float32, equal tokens",
+            call(x=computed(with_an_equal_row, normal(2, 3, 5, 4))),
+            dtype=torch.float32,
         ),
-        case("whole numbers/counted", call(x=counted(2, 2, 3, 2).long())),
-        case("same/scattered", *scattered(x=normal(2, 2, 3, 4))),
-        case("gradients/3", call(x=normal(2, 2, 3, 4), gradient=normal(2, 3, 8))),
+        case("whole numbers/example", call(x=example)),
+        case("whole numbers/counted", call(x=counted(b, heads, n, width).long())),
+        case("same/scattered", *scattered(x=normal(2, 5, 3, 4))),
+        case(
+            "gradients/drawn",
+            call(x=normal(b, heads, n, width), gradient=normal(b, n, heads * width)),
+        ),
     ]
 
 

@@ -4,45 +4,34 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import scattered, with_an_equal_row
-from ..shared import counted
-from ..sizes import BATCH, HEADS, TOKENS, Sizes
+from ..steps import BATCH, HEADS, TOKENS, counted, scattered, with_an_equal_row
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with (b, n, d_out) and a number of heads."""
-    draw = Sizes(pick, "split_heads")
-    b, n, heads, many = draw(BATCH, TOKENS, HEADS, (10, 13))
-    sizes = pick(
-        public=[(2, 3, 4, 2), (1, 5, 6, 3)],
-        hidden=[
-            (1, 2, 6, 1),
-            (2, 3, 1, 1),
-            (3, 4, 8, 2),
-            (2, 1, 12, 4),
-            (2, 3, 3, 3),
-            (4, 4, 4, 2),
-            (b, 3, 3 * heads, heads),
-            (2, n, 2 * many, many),
-        ],
-    )
+    b, n, heads = draw(BATCH, (10, 11), HEADS)
+    tokens, many = draw(TOKENS, HEADS)
+    sizes = [(1, 2, 6, 1), (2, 3, 1, 1), (3, 1, 20, 4), (4, 4, 4, 2)]
+    sizes += [(b, n, 9 * heads, heads), (1, tokens, many, many)]
+    example = torch.tensor([[[11, 12, 13, 14], [21, 22, 23, 24]]])
     return [
         shown("sentence/2 heads", call(x=counted(1, 3, 4), num_heads=2)),
         *(
             case(f"values/{(*shape, heads)}", call(x=normal(*shape), num_heads=heads))
             for *shape, heads in sizes
         ),
-        *(
-            case(
-                "values/float32, equal tokens",
-                call(x=computed(with_an_equal_row, normal(*shape)), num_heads=2),
-                dtype=torch.float32,
-            )
-            for shape in pick(public=[], hidden=[(2, 5, 40)])
+        case(
+            "values/float32, equal tokens",
+            call(x=computed(with_an_equal_row, normal(2, 5, 12)), num_heads=3),
+            dtype=torch.float32,
         ),
-        case("whole numbers/counted", call(x=counted(2, 3, 4).long(), num_heads=2)),
-        case("same/scattered", *scattered(x=normal(2, 3, 6), num_heads=2)),
-        case("gradients/3", call(x=normal(2, 3, 6), num_heads=2, gradient=normal(2, 2, 3, 3))),
+        case("whole numbers/example", call(x=example, num_heads=2)),
+        case("whole numbers/drawn", call(x=counted(b, n, 9 * heads).long(), num_heads=heads)),
+        case("same/scattered", *scattered(x=normal(2, 5, 12), num_heads=3)),
+        case(
+            "gradients/drawn",
+            call(x=normal(b, n, 9 * heads), num_heads=heads, gradient=normal(b, heads, n, 9)),
+        ),
     ]
 
 

@@ -2,30 +2,22 @@
 
 from tensorgrade.author import call, case, check, it
 
-from ..sizes import FEATURES, Sizes
+from ..steps import FEATURES, WIDTH
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with five sizes that determine all shapes."""
     names = ("b", "num_tokens", "d_in", "d_out", "num_heads")
-    draw = Sizes(pick, "trace_shapes")
-    b, n, d_in, heads = draw((20, 90), (1100, 3000), FEATURES, (13, 40))
-    tokens, width, some, same = (
-        draw.chance.randint(*range_) for range_ in ((7, 12), (13, 19), (2, 5), (3, 6))
-    )
-    sizes = pick(
-        public=[(2, 6, 3, 4, 2), (1, 5, 8, 12, 3)],
-        hidden=[
-            (1, tokens, 3, width, 1),
-            (3, tokens + 1, 5, 4 * some, 2),
-            (2, 3, width, 12, 4),
-            (5, tokens + 2, 4, 6 * some, 6),
-            (same, same, same, same, same),
-            (8, 1024, 768, 768, 12),
-            (b, n, d_in, 16 * heads, heads),
-        ],
-    )
-    return [case(f"values/{size}", call(**dict(zip(names, size, strict=False)))) for size in sizes]
+    b, n, d_in, width, heads = draw((30, 90), (1100, 3000), FEATURES, WIDTH, (14, 17))
+    sizes = [
+        (1, 5, 3, 8, 2),
+        (2, 6, 3, 10, 5),
+        (3, 5, 8, 13, 1),
+        (4, 4, 4, 4, 4),
+        (8, 1024, 768, 768, 12),
+        (b, n, d_in, width * heads, heads),
+    ]
+    return [case(f"values/{size}", call(**dict(zip(names, size, strict=True)))) for size in sizes]
 
 
 CHECKS = [

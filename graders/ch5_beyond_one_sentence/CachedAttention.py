@@ -2,204 +2,97 @@
 
 import torch
 
-from tensorgrade.author import (
-    call,
-    case,
-    check,
-    computed,
-    construct,
-    it,
-    load,
-    mode,
-    moved,
-    normal,
-    part,
-    shown,
-    weights,
-)
+from tensorgrade.author import call, case, check, construct, it, normal, part, shown
 
-from ..attention_modules import without_token_1
-from ..modules import linear_layers, starts, structure
-from ..relations import with_an_equal_row
-from ..shared import SENTENCE
-from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
+from ..attention_modules import FEW, LONGEST, AttentionModule
+from ..ch4_multi_head_attention.MultiHeadAttention import layers
+from ..steps import SENTENCE, TOKENS
 
 CACHE = 1  # the index of the cache in a call's result
 
 
-def cases(pick):
-    """Return cases (b, d_in, width of a head, heads, context_length, chunks of any size)."""
-    draw = Sizes(pick, "CachedAttention")
-    b, n, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
-    (many,) = draw(HEADS)
-    whole = pick(
-        public=[(2, 3, 2, 2, 6, (5,))],
-        hidden=[(3, 1, 3, 2, 7, (6,)), (1, 3, 2, many, 4, (4,)), (b, 3, 2, 2, n, (n,))],
-    )
-    single = pick(
-        public=[(1, 3, 2, 2, 4, (2, 1))],
-        hidden=[
-            (2, 4, 3, 2, 6, (3, 1)),
-            (2, 3, 1, 1, 9, (1, 1, 1, 1)),
-            (1, d_in, 3, 2, n + 9, (n, *[1] * 6)),
-        ],
-    )
-    chunks = pick(
-        public=[(2, 3, 2, 2, 8, (3, 2, 2))],
-        hidden=[
-            (2, 3, 4, 3, 8, (2, 4)),
-            (1, 4, width, 2, 9, (1, 3, 5)),
-            (3, 2, 3, 2, 7, (2, 2, 2)),
-        ],
-    )
-    made: dict = {"d_in": 3, "d_out": 4, "context_length": 6, "num_heads": 2}
-    return [
-        shown(
-            "sentence/seed 123",
-            construct(**made, seed=123, dtype="float32"),
-            call(x=SENTENCE[None]),
-            signature="ignored",
-        ),
-        *(case(f"whole/{size}", *in_chunks(*size)) for size in whole),
-        case("whole/zero scores", *in_chunks(2, 3, 3, 2, 4, (4,), change=without_token_1)),
-        case("whole/square", *in_chunks(2, 4, 2, 2, 4, (4,))),
-        case("whole/another text", *afresh(2, 3, 2, 2)),
-        case(
-            "whole/float32", *in_chunks(2, 3, 2, 2, 6, (5,), dtype="float32"), dtype=torch.float32
-        ),
-        *(case(f"one by one/{size}", *in_chunks(*size)) for size in single),
-        *(case(f"chunks/{size}", *in_chunks(*size)) for size in chunks),
-        case("chunks/two texts in turn", *in_turn(2, 3, 2, 2)),
-        case("twice/the same cache", *branched(2, 3, 2, 2)),
-        case("bias/2 and 2", *in_chunks(2, 3, 2, 2, 5, (2, 2), qkv_bias=True)),
-        *(
-            case(f"{group}/{number}", *steps, dtype=getattr(torch, dtype))
-            for number, (group, dtype, steps) in enumerate(in_pairs(pick, draw))
-        ),
-        # Many texts, because a fill that is not low enough only shows if visible scores are lower.
-        case("large/1e6", *in_chunks(8, 3, 2, 2, 5, (3, 2), factor=1000)),
-        case(
-            "gradients/2, then 2",
-            *in_chunks(2, 3, 2, 2, 5, (2, 2), gradient=True, training=True),
-        ),
-        case(
-            "gradients/in evaluation",
-            *in_chunks(1, 4, 3, 2, 6, (3, 1), gradient=True, qkv_bias=True),
-        ),
-        *(
-            case(
-                f"parameters/bias {bias}", *structure(**made, qkv_bias=bias), signature="structure"
+class Cached(AttentionModule):
+    """The cases of attention that continues from a cache."""
+
+    def used(self, *, gradient=False, constants=(), chunks=(), **kind):
+        """Return calls on one chunk of a text after another, each with the previous call's cache.
+
+        The chunks have the sizes `chunks`, or n and `more` tokens, if there is more.
+        """
+        given = self.usual | kind
+        chunks = chunks or [given[name] for name in ("n", "more") if name in given]
+        calls = []
+        for at, n in enumerate(chunks):
+            last = at == len(chunks) - 1
+            before = {"cache": part(f"piece{at - 1}", CACHE)} if at else {}
+            asked: dict = (
+                {"gradient": (self.gradient(**given | {"n": n}),)} if gradient and last else {}
             )
-            for bias in (False, True)
-        ),
-        *starts(**made),
+            asked |= {"constants": constants, "result": "result" if last else f"piece{at}"}
+            calls.append(call(**self.inputs(**given | {"n": n}), **before, **asked))
+        return *self.made(**kind | {"n": sum(chunks)}), *calls
+
+
+MODULE = Cached(layers, "d_in d_out context_length num_heads", few=FEW | {"more": (38, 39)})
+
+
+def cases(draw):
+    """Return cases with texts at once, token by token, and in chunks of any size."""
+    drawn, few = MODULE.drawn, MODULE.few
+    (long,) = draw(TOKENS)
+    example = {"b": 1, "d_in": 3, "width": 2, "heads": 2, "room": 2, "chunks": (5, 1)}
+    first = construct(**MODULE.arguments(n=6, d_in=3, width=2, heads=2), seed=123, dtype="float32")
+    return [
+        shown("sentence/seed 123", first, call(x=SENTENCE[None]), signature="ignored"),
+        *MODULE.values("values", {}, drawn(draw, LONGEST, b=1), drawn(draw, FEW, room=40)),
+        *MODULE.values("one by one", {"chunks": (6, 1)}, example, {"chunks": (long, *[1] * 6)}),
+        *MODULE.values("one by one", {"chunks": (1, 1, 1, 1), "d_in": 1, "width": 1}),
+        *MODULE.values("chunks", drawn(draw, few), {"chunks": (8, 6)}, {"chunks": (1, 6, 8)}),
+        case("chunks/two texts in turn", *alternating()),
+        case("twice/the same cache", *branched()),
+        *MODULE.values("bias", drawn(draw, few, qkv_bias=True)),
+        *MODULE.values("bias", {"b": 1, "chunks": (6, 7), "qkv_bias": True, "dtype": "float32"}),
         case("operations/growth", *grown("few", 2), *grown("many", 30), signature="growth"),
-        case(
-            "moved/without a cache",
-            construct(**made, dtype="float32"),
-            moved(x=normal(2, 4, 3)),
-            dtype=torch.float32,
-            signature="ignored",
-        ),
+        *MODULE.always(draw, chunks=(6, 1), qkv_bias=True),
+        *MODULE.causal(draw, short="values"),
     ]
 
 
-def built(d_in, d_out, heads, context, *, factor=1, dtype="float64", training=False, **settings):
-    """Construct the module and load all weights. factor: on the weights of queries and keys."""
-    values = linear_layers(d_in, d_out, settings.get("qkv_bias", False))
-    values |= {f"{name}.weight": factor * values[f"{name}.weight"] for name in ("W_query", "W_key")}
-    values |= {"out_proj.weight": weights(d_out, d_out), "out_proj.bias": weights(d_out)}
-    sizes = {"d_in": d_in, "d_out": d_out, "context_length": context, "num_heads": heads}
-    return construct(**sizes, **settings, dtype=dtype), load(values), mode(training)
-
-
-def in_chunks(
-    b, d_in, width, heads, context, chunks, *, gradient=False, change=torch.clone, **settings
-):
-    """Return calls on one chunk of a text after another, each with the previous call's cache.
-
-    change: a function that changes each chunk's numbers.
-    """
-    d_out = width * heads
-    calls = []
-    for at, n in enumerate(chunks):
-        last = at == len(chunks) - 1
-        given = {"cache": part(f"piece{at - 1}", CACHE)} if at else {}
-        asked = {"gradient": (normal(b, n, d_out),)} if gradient and last else {}
-        name = "result" if last else f"piece{at}"
-        calls.append(call(x=computed(change, normal(b, n, d_in)), **given, **asked, result=name))
-    return *built(d_in, d_out, heads, context, **settings), *calls
-
-
-def in_pairs(pick, draw):
-    """Yield combinations of options as (group, dtype, steps), with all pairs. Hidden cases only."""
-    options: dict = {"group": ("whole", "one by one", "chunks"), "heads": (1, 2, "many")}
-    options |= {"dtype": ("float64", "float32"), "qkv_bias": (False, True), "b": (1, 3)}
-    options |= {"room": (0, 4), "change": (torch.clone, with_an_equal_row)}
-    for row in draw.pairs(**options) if pick.hidden else ():
-        n, d_in, width, *many = draw((7, 12), (3, 16), (2, 6), HEADS)
-        group, heads, b, room = row.pop("group"), row.pop("heads"), row.pop("b"), row.pop("room")
-        chunks = {"whole": (n,), "one by one": (n - 2, 1, 1), "chunks": (3, n - 3)}[group]
-        heads = many[0] if heads == "many" else heads
-        steps = in_chunks(b, d_in, width, heads, n + room, chunks, **row)
-        yield "bias" if row["qkv_bias"] else group, row["dtype"], steps
-
-
-def afresh(b, d_in, width, heads):
-    """Return calls on few texts, then on more, with other weights: they must be independent."""
-    made, values, in_evaluation = built(d_in, width * heads, heads, 6)
-    _, others, _ = built(d_in, width * heads, heads, 6)
-    return (
-        made,
-        values,
-        in_evaluation,
-        call(x=normal(b, 2, d_in), result="first"),
-        others,
-        call(x=normal(b + 1, 3, d_in), no_grad=True),
-    )
-
-
-def in_turn(b, d_in, width, heads):
+def alternating():
     """Return calls on two texts in turn, each with the cache of its own previous chunk."""
     calls = []
-    for at, (text, n) in enumerate((("a", 2), ("b", 3), ("a", 1), ("b", 2))):
-        given = {"cache": part(f"{text}{at - 2}", CACHE)} if at > 1 else {}
+    for at, (text, n) in enumerate((("a", 6), ("b", 7), ("a", 1), ("b", 6))):
+        before = {"cache": part(f"{text}{at - 2}", CACHE)} if at > 1 else {}
         name = "result" if at == 3 else f"{text}{at}"
-        calls.append(call(x=normal(b, n, d_in), **given, result=name))
-    return *built(d_in, width * heads, heads, 6), *calls
+        calls.append(call(**MODULE.inputs(**MODULE.usual | {"n": n}), **before, result=name))
+    return *MODULE.made(room=8), *calls
 
 
-def branched(b, d_in, width, heads):
+def branched():
     """Return calls that continue two texts from the same cache, which began empty.
 
     The first must leave the cache unchanged. So must a third text that starts again without a
     cache, in the same tensor that held the start.
     """
-    given = {"cache": part("start", CACHE)}
+    before = {"cache": part("start", CACHE)}
+    b, heads, width = (MODULE.usual[name] for name in ("b", "heads", "width"))
     empty = torch.zeros(b, heads, 0, width, dtype=torch.float64)
+    start, anew, first, other = (MODULE.inputs(**MODULE.usual | {"n": n}) for n in (7, 7, 6, 1))
     return (
-        *built(d_in, width * heads, heads, 6),
-        call(x=normal(b, 3, d_in), cache=(empty, empty.clone()), result="start"),
-        call(x=normal(b, 3, d_in), refilled="start", result="anew"),
-        call(x=normal(b, 2, d_in), **given),
-        call(x=normal(b, 1, d_in), **given, result="other"),
+        *MODULE.made(room=8),
+        call(**start, cache=(empty, empty.clone()), result="start"),
+        call(**anew, refilled="start", result="anew"),
+        call(**first, **before),
+        call(**other, **before, result="other"),
     )
 
 
 def grown(result, n):
     """Return a watched call with one token after n: longer texts must need no more operations."""
     made = construct(d_in=3, d_out=8, context_length=40, num_heads=2)
-    return (
-        made,
-        call(made, x=normal(1, n, 3), result=f"{result}_before"),
-        call(
-            made,
-            x=normal(1, 1, 3),
-            cache=part(f"{result}_before", CACHE),
-            watch=True,
-            result=result,
-        ),
-    )
+    before = f"{result}_before"
+    last = {"cache": part(before, CACHE), "watch": True, "result": result}
+    return made, call(made, x=normal(1, n, 3), result=before), call(made, x=normal(1, 1, 3), **last)
 
 
 CHECKS = [
@@ -207,12 +100,12 @@ CHECKS = [
     check(
         5,
         "Without a cache, it is causal attention with several heads.",
-        it.agrees("whole", only="result.0"),
+        it.agrees("values", only="result.0"),
     ),
     check(
         2,
         "It returns keys and values by head, (b, num_heads, tokens, head_dim).",
-        it.agrees("whole", only="result.1"),
+        it.agrees("values", only="result.1"),
         it.agrees("one by one", only="result.1"),
     ),
     check(
@@ -226,7 +119,12 @@ CHECKS = [
         it.agrees("chunks", only="result.0"),
     ),
     check(0.5, "Two texts can continue from the same cache.", it.agrees("twice")),
-    check(0.5, "The arguments stay unchanged, including the cache.", it.keeps_inputs("twice")),
+    check(
+        0.5,
+        "The arguments and the cache stay unchanged; a copy or a loaded `state_dict` is the same.",
+        it.keeps_inputs("twice"),
+        it.gives_the_same("same"),
+    ),
     check(1, "With `qkv_bias=True` each input projection adds its bias.", it.agrees("bias")),
     check(0.5, "Scores of a million do not overflow.", it.agrees("large")),
     check(1, "Gradients reach x and all weights.", it.agrees("gradients", only="gradient")),

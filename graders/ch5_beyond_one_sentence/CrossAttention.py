@@ -2,208 +2,87 @@
 
 import torch
 
-from tensorgrade.author import (
-    call,
-    case,
-    check,
-    computed,
-    construct,
-    it,
-    load,
-    mode,
-    normal,
-    shown,
-    weights,
-)
+from tensorgrade.author import call, case, check, computed, construct, it, normal, shown, weights
 
-from ..modules import starts, structure
-from ..relations import copied, with_an_equal_row
-from ..shared import SENTENCE
-from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
+from ..attention_modules import FEW, LONGEST, AttentionModule, averaging, enlarged
+from ..modules import starts
+from ..steps import QKV, SENTENCE
 
 
-def cases(pick):
-    """Return cases (b, n, m, d_in, d_context, head_dim, heads), all different if possible."""
-    draw = Sizes(pick, "CrossAttention")
-    many_texts, long, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
-    (many,) = draw(HEADS)
-    sizes = pick(
-        public=[(2, 3, 5, 4, 6, 3, 2), (1, 5, 2, 3, 4, 2, 3)],
-        hidden=[
-            (3, 4, 6, 5, 2, 4, 3),
-            (1, long, 3, 1, 5, 2, many),
-            (many_texts, 2, 7, d_in, 3, width, 2),
-            (2, 3, 1, 4, 1, 1, 1),
-        ],
+class Cross(AttentionModule):
+    """The cases of attention from a text of n tokens to a context of m."""
+
+    def inputs(self, *, change=torch.clone, mask="", **sizes) -> dict:
+        """Return a call's arguments. mask: for what there is one, if there is one."""
+        b, n, m, d_context = (sizes[name] for name in ("b", "n", "m", "d_context"))
+        context = min(1.0, 8 / d_context) * normal(b, m, d_context)
+        given = super().inputs(change=change, **sizes) | {"context": computed(change, context)}
+        shapes = {"each pair": (b, n, m), "each text": (b, 1, m), "all texts": (n, m)}
+        shapes |= {"all rows": (1, 1, m), "everything": (m,)}
+        hidden = {"mask": computed(low_half, normal(*shapes[mask]))} if mask else {}
+        return given | hidden
+
+
+def layers(d_in, d_context, d_out, qkv_bias=False, **_):
+    """Return weights of the projections."""
+    values = {f"{name}.weight": weights(d_out, d_context) for name in QKV}
+    values |= {"W_query.weight": weights(d_out, d_in)}
+    values |= {"out_proj.weight": weights(d_out, d_out), "out_proj.bias": weights(d_out)}
+    return values | ({f"{name}.bias": weights(d_out) for name in QKV} if qkv_bias else {})
+
+
+def low_half(numbers: torch.Tensor) -> torch.Tensor:
+    """Return True for the numbers below the median of their row: always less than half of it."""
+    return numbers < numbers.median(dim=-1, keepdim=True).values
+
+
+CONTEXT = {"m": (36, 37), "d_context": (40, 41)}
+MANY = LONGEST | CONTEXT | {"m": (151, 170)}
+FEWER = {name: range_ for name, range_ in (FEW | CONTEXT).items() if name != "b"}
+MODULE = Cross(layers, "d_in d_context d_out num_heads", few=FEWER, b=10, m=6, d_context=13)
+
+
+def cases(draw):
+    """Return cases with a mask and without one."""
+    drawn, few = MODULE.drawn, MODULE.few
+    # If few tokens are visible, all their scores can be lower than a fill that is not low enough.
+    large = {name: range_ for name, range_ in few.items() if name != "m"}
+    example = {"b": 1, "n": 1, "m": 3, "d_in": 1, "d_context": 1, "width": 1, "heads": 1}
+    first = construct(
+        **MODULE.arguments(d_in=3, d_context=3, width=2, heads=2), seed=123, dtype="float32"
     )
-    one_head = pick(public=[(2, 4, 3, 5, 2, 6, 1)], hidden=[(2, 3, 6, 2, 4, 5, 1)])
-    masks = pick(
-        public=[(2, 3, 5, "each pair"), (2, 3, 5, "each text")],
-        hidden=[
-            (3, 4, 6, "each pair"),
-            (2, 1, 7, "one row"),
-            (3, 4, 6, "all texts"),
-            (3, 3, 4, "all texts"),
-        ],
-    )
-    made: dict = {"d_in": 3, "d_context": 5, "d_out": 6, "num_heads": 2}
-    twins = [construct(**made, qkv_bias=True) for _ in range(2)]
+    text = torch.stack((SENTENCE, SENTENCE))
     return [
-        shown("sentence/reads itself", *self_reading(), signature="ignored"),
-        *(case(f"one head/{size}", *module(*size)) for size in one_head),
-        *(case(f"values/{size}", *module(*size)) for size in sizes),
-        case("values/square", *module(2, 4, 4, 4, 4, 2, 2)),
-        case("values/float32", *module(2, 3, 5, 4, 6, 3, 2, dtype="float32"), dtype=torch.float32),
-        case("bias/2 heads", *module(2, 4, 3, 5, 2, 3, 2, qkv_bias=True)),
-        *(
-            case(f"mask/{(b, n, m)} for {shape}", *masked(b, n, m, shape))
-            for b, n, m, shape in masks
-        ),
-        case(
-            "gradients/behind a mask for each text",
-            *masked(3, 2, 5, "each text", heads=3, gradient=normal(3, 2, 9)),
-        ),
-        case("mask/and then none", *masked_once(2, 3, 4)),
-        *(
-            case(f"{group}/{number}", *steps, dtype=getattr(torch, dtype))
-            for number, (group, dtype, steps) in enumerate(in_pairs(pick, draw))
-        ),
-        case("large/1e6", *masked(5, 8, 5, "each pair", factor=1000)),
-        case(
-            "gradients/in training",
-            *module(2, 3, 4, 5, 2, 3, 2, qkv_bias=True, gradient=normal(2, 3, 6), training=True),
-        ),
-        case(
-            "same/copies",
-            *copied(twins, load(layers(3, 5, 6, True)), normal(2, 4, 3), context=normal(2, 3, 5)),
-        ),
-        case("order/exchanged", *exchanged(2, 3, 5)),
-        *starts(**made),
-        *(
-            case(
-                f"parameters/bias {bias}",
-                *structure(**made, qkv_bias=bias),
-                signature="structure",
-            )
-            for bias in (False, True)
-        ),
+        shown("sentence/reads itself", first, call(x=text, context=text), signature="ignored"),
+        *MODULE.values("one head", {"heads": 1}, drawn(draw, few, heads=1)),
+        *MODULE.values("values", {}, example | {"weights": averaging}, {"n": 6, "m": 6}),
+        *MODULE.values("values", drawn(draw, MANY, b=1), drawn(draw, few)),
+        case("values/one after another", *MODULE.in_turn()),
+        *MODULE.values("bias", drawn(draw, few, qkv_bias=True)),
+        *MODULE.values("mask", *({"mask": kind} for kind in ("each text", "all rows"))),
+        *MODULE.values("mask", {"mask": "each pair", "training": True, "qkv_bias": True}),
+        *MODULE.values("mask", {"mask": "all texts", "n": 9, "dtype": "float32"}),
+        *MODULE.values("mask", drawn(draw, MANY, b=1, mask="each pair")),
+        case("mask/and then none", *masked_once()),
+        *MODULE.values("large", drawn(draw, large, m=4, mask="each pair", weights=enlarged)),
+        case("order/exchanged", *exchanged()),
+        *MODULE.always(draw, mask="each text"),
+        *starts(**MODULE.arguments()),
     ]
 
 
-def layers(d_in, d_context, d_out, bias=False, factor=1):
-    """Return weights of the projections. factor: on the weights of queries and keys."""
-    values = {
-        "W_query.weight": factor * weights(d_out, d_in),
-        "W_key.weight": factor * weights(d_out, d_context),
-        "W_value.weight": weights(d_out, d_context),
-        "out_proj.weight": weights(d_out, d_out),
-        "out_proj.bias": weights(d_out),
-    }
-    biases = {f"{name}.bias": weights(d_out) for name in ("W_query", "W_key", "W_value")}
-    return values | (biases if bias else {})
+def masked_once():
+    """Return a call with a mask and one without: no mask may be remembered."""
+    masked, other = (MODULE.inputs(**MODULE.usual, mask=mask) for mask in ("each pair", ""))
+    return *MODULE.made(), call(**masked, result="first"), call(**other)
 
 
-def made(d_in, d_context, d_out, heads, factor=1, dtype="float64", training=False, **settings):
-    """Construct the module and load all weights."""
-    sizes = {"d_in": d_in, "d_context": d_context, "d_out": d_out, "num_heads": heads}
-    bias = settings.get("qkv_bias", False)
-    return (
-        construct(**sizes, **settings, dtype=dtype),
-        load(layers(d_in, d_context, d_out, bias, factor)),
-        mode(training),
-    )
-
-
-def module(b, n, m, d_in, d_context, width, heads, gradient=None, **settings):
-    """Return a call without a mask."""
-    texts = {"x": normal(b, n, d_in), "context": normal(b, m, d_context)}
-    return *made(d_in, d_context, width * heads, heads, **settings), call(
-        gradient=gradient, **texts
-    )
-
-
-# Ranges of b, n and m; one of them is unusual.
-TEXTS, ONE_TEXT = ((2, 4), (1, 8), (1, 8)), ((1, 1), (2, 8), (2, 8))
-LARGE_N, LARGE_M = ((2, 4), TOKENS, (1, 8)), ((2, 4), (1, 8), TOKENS)
-
-
-def in_pairs(pick, draw):
-    """Yield combinations of options as (group, dtype, steps), with all pairs. Hidden cases only."""
-    masks: tuple = ("", "each pair", "each text", "all texts", "one row")
-    options: dict = {"mask": masks, "heads": (1, 2, "many"), "dtype": ("float64", "float32")}
-    options |= dict.fromkeys(("qkv_bias", "training", "gradient"), (False, True))
-    for at, row in enumerate(draw.pairs(**options) if pick.hidden else ()):
-        b, n, m, *many = draw(*(TEXTS, LARGE_N, LARGE_M, ONE_TEXT)[at % 4], HEADS)
-        mask, heads, gradient = row.pop("mask"), row.pop("heads"), row.pop("gradient")
-        heads = many[0] if heads == "many" else heads
-        asked = row | ({"gradient": normal(b, n, 3 * heads)} if gradient else {})
-        if mask:
-            steps = masked(b, n, m, mask, heads, **asked)
-        else:
-            steps = module(b, n, m, 4, 3, 3, heads, **asked)
-        plainly = "bias" if row["qkv_bias"] else "one head" if heads == 1 else "values"
-        yield "gradients" if gradient else "mask" if mask else plainly, row["dtype"], steps
-
-
-def masked(b, n, m, shape, heads=2, gradient=None, **settings):
-    """Return a call with a mask for each pair of tokens, for each text, or for all texts."""
-    sizes: dict = {"each pair": (b, n, m), "each text": (b, 1, m)}
-    sizes |= {"all texts": (n, m), "one row": (1, 1, m)}
-    mask = computed(some_hidden, normal(*sizes[shape]))
-    texts = {"x": normal(b, n, 4), "context": normal(b, m, 3)}
-    return *made(4, 3, 3 * heads, heads, **settings), call(gradient=gradient, **texts, mask=mask)
-
-
-def masked_once(b, n, m):
-    """Return a call with a mask and one without, on texts with two equal tokens.
-
-    No mask may be remembered.
-    """
-    texts, others = ({"x": normal(b, n, 4), "context": normal(b, m, 3)} for _ in range(2))
-    others = {name: computed(with_an_equal_row, text) for name, text in others.items()}
-    mask = computed(some_hidden, normal(b, n, m))
-    return (
-        *made(4, 3, 6, 2),
-        call(**texts, mask=mask, result="first"),
-        call(**others),
-    )
-
-
-def some_hidden(numbers: torch.Tensor) -> torch.Tensor:
-    """Return about half of the places; each row has at least one visible place."""
-    return (numbers > 0) & (numbers < numbers.amax(dim=-1, keepdim=True))
-
-
-def half_hidden(numbers: torch.Tensor) -> torch.Tensor:
-    """Return less than half of the places, but at least one if there are three or more."""
-    return numbers < numbers.median()
-
-
-def exchanged(b, n, m):
+def exchanged():
     """Return calls with the context and its mask in reverse order: the sum must not change."""
-    x, context = normal(b, n, 4), normal(b, m, 3)
-    mask = computed(half_hidden, normal(m))  # one for all texts and all queries
-    turned = {
-        "context": computed(turned_round, context, 1),
-        "mask": computed(turned_round, mask, 0),
-    }
-    return (
-        *made(4, 3, 6, 2),
-        call(x=x, context=context, mask=mask),
-        call(x=x, **turned, result="exchanged"),
-    )
-
-
-def turned_round(tensor: torch.Tensor, dim: int) -> torch.Tensor:
-    """Return a tensor with one dimension reversed."""
-    return tensor.flip(dim)
-
-
-def self_reading():
-    """Return a call in which the sentence attends to itself, with seed 123."""
-    text = torch.stack((SENTENCE, SENTENCE))
-    sizes = {"d_in": 3, "d_context": 3, "d_out": 4, "num_heads": 2}
-    return construct(**sizes, seed=123, dtype="float32"), call(x=text, context=text)
+    given = MODULE.inputs(**MODULE.usual, mask="everything")
+    turned = {"context": computed(torch.flip, given["context"], (1,))}
+    turned |= {"mask": computed(torch.flip, given["mask"], (0,))}
+    return *MODULE.made(), call(**given), call(**given | turned, result="exchanged")
 
 
 CHECKS = [

@@ -1,201 +1,74 @@
 """Cases, checks and known mistakes of the exercise GroupedQueryAttention."""
 
-import torch
+from tensorgrade.author import call, case, check, construct, it, shown, weights
 
-from tensorgrade.author import (
-    call,
-    case,
-    check,
-    construct,
-    it,
-    load,
-    normal,
-    shown,
-    weights,
-)
-
-from ..attention_modules import (
-    called,
-    changed_future,
-    dropped_weights,
-    equal_tokens,
-    in_pairs,
-    large_scores,
-    on_another_device,
-    options_of_dropout,
-    rates,
-    short_then_long,
-    zero_scores,
-)
-from ..modules import starts, structure
-from ..relations import copied
-from ..shared import SENTENCE
-from ..sizes import BATCH, FEATURES, LONG, TOKENS, WIDTH, Sizes
+from ..attention_modules import LONGEST, UNEVEN, AttentionModule, rates
+from ..modules import structure
+from ..steps import SENTENCE
 
 
-def cases(pick):
-    """Return cases (b, n, d_in, width of a head, heads, heads of keys, context_length)."""
-    draw = Sizes(pick, "GroupedQueryAttention")
-    b, n, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
-    groups, shared = draw((3, 5), (2, 6))
-    sizes = pick(
-        public=[(2, 5, 3, 2, 4, 2, 5), (1, 4, 5, 3, 6, 3, 4)],
-        hidden=[(3, 4, 6, 3, 6, 2, 4), (1, n, 3, 2, groups * shared, groups, n)],
-    )
-    few, most = rates(pick, "GroupedQueryAttention")
-    one = pick(public=[(2, 4, 3, 2, 3, 1, 4)], hidden=[(2, 3, 1, 4, 4, 1, 3)])
-    full = pick(public=[(2, 4, 3, 3, 2, 2, 4)], hidden=[(b, 5, d_in, width, 2, 2, 5)])
-    (tokens,), (kv_heads,) = draw((19, 22)), draw((2, 3))
-    thinned = pick(
-        public=[("dropout", 0.3, 8, 20, 1, 1), ("dropout in heads", 0.35, 1, 12, 4, 2)],
-        hidden=[
-            ("dropout", most, 20, tokens, 1, 1),
-            ("dropout in heads", 0.35, 4, 12, 2 * kv_heads, kv_heads),
-        ],
-    )
-    options = options_of_dropout(pick, "GroupedQueryAttention", [group for group, *_ in thinned])
-    made: dict = {"d_in": 3, "d_out": 8, "context_length": 5, "dropout": 0.1}
-    heads = {"num_heads": 4, "num_kv_heads": 2}
-    twins = [construct(**made | {"dropout": 0.0}, **heads, qkv_bias=True) for _ in range(2)]
-    return [
-        shown(
-            "sentence/4 heads, 2 of keys",
-            construct(
-                **made | {"dropout": 0.0, "context_length": 6}, **heads, seed=123, dtype="float32"
-            ),
-            call(x=SENTENCE[None]),
-            signature="ignored",
-        ),
-        *(case(f"all heads/{size}", *module(*size, dropout=few)) for size in full),
-        *(case(f"one head of keys/{size}", *module(*size, dropout=most)) for size in one),
-        *(
-            case(f"values/{size}", *module(*size, dropout=p))
-            for size, p in zip(sizes, pick(public=[0.0, 0.0], hidden=[0.0, few]), strict=True)
-        ),
-        *(
-            case(f"{group}/{number}", *steps, dtype=dtype)
-            for number, (group, dtype, steps) in enumerate(combined(pick, draw))
-        ),
-        case("values/zero scores", *zero_scores(layers(3, 8, 4), 2, 4, 3, 8, **heads)),
-        *(
-            case("values/equal tokens", *equal_tokens(layers(3, 8, 4), *size, **heads))
-            for size in pick(public=[], hidden=[(2, 5, 3, 8)])
-        ),
-        case("values/square", *module(2, 4, 4, 1, 4, 2, 4)),
-        case("values/float32", *module(2, 5, 3, 2, 4, 2, 5, dtype="float32"), dtype=torch.float32),
-        *(
-            case(f"short/{n} tokens", *module(2, n, 4, width, heads, kv, context, dropout=few))
-            for n, width, heads, kv, context in pick(
-                public=[(3, 2, 4, 2, 7)], hidden=[(3, 2, 4, 2, *draw(LONG)), (1, 1, 1, 1, 7)]
-            )
-        ),
-        case(
-            "short/2 tokens, then 5",
-            *short_then_long(layers(3, 8, 4), 3, 8, **heads),
-        ),
-        *(
-            case(f"bias/{size}", *module(*size, qkv_bias=True, **more), dtype=dtype)
-            for dtype, size, more in pick(
-                public=[(torch.float64, (2, 4, 3, 2, 4, 2, 5), {})],
-                hidden=[
-                    (torch.float64, (2, 4, 3, 2, 4, 2, 5), {"dropout": few}),
-                    (torch.float32, (1, 5, 9, 2, 3, 1, 5), {"dropout": most, "dtype": "float32"}),
-                ],
-            )
-        ),
-        case("large/1e6", *large_scores(layers(3, 8, 4), 4, 4, 3, 8, **heads)),
-        case(
-            "gradients/in training",
-            *module(2, 4, 3, 2, 4, 2, 5, qkv_bias=True, gradient=True, training=True),
-        ),
-        case(
-            "gradients/in evaluation",
-            *module(1, 5, 7, 2, 3, 1, 5, gradient=True, dropout=most, dtype="float32"),
-            dtype=torch.float32,
-        ),
-        case("future/cut 3", *changed_future(layers(3, 8, 4), 6, 3, 3, 8, **heads)),
-        *(
-            case(
-                f"{group}/p {p}",
-                *dropped(b, n, p, heads, kv_heads, **more),
-                dtype=getattr(torch, more.get("dtype", "float64")),
-                signature="dropped weights",
-                rate="dropout",
-                parts="num_heads",
-            )
-            for (group, p, b, n, heads, kv_heads), more in zip(thinned, options, strict=True)
-        ),
-        case("same/copies", *copied(twins, load(layers(3, 8, 4, True)), normal(2, 5, 3))),
-        *starts(**made, **heads),
-        case(
-            "moved/in training",
-            *on_another_device(4, 3, 8, **heads),
-            dtype=torch.float32,
-            signature="ignored",
-        ),
-        *(
-            case(
-                f"parameters/{kv} of 4",
-                *structure(**made, num_heads=4, num_kv_heads=kv, qkv_bias=bias),
-                signature="structure",
-            )
-            for kv, bias in ((2, False), (1, True), (4, False))
-        ),
-        *(
-            case(
-                f"indivisible/{d_out} by {heads}",
-                *structure(**made | {"d_out": d_out, "num_heads": heads, "num_kv_heads": 1}),
-                signature="error",
-            )
-            for d_out, heads in pick(public=[(7, 2)], hidden=draw.uneven(3))
-        ),
-        *(
-            case(
-                f"uneven groups/{heads} by {kv}",
-                *structure(**made | {"d_out": heads * kv, "num_heads": heads, "num_kv_heads": kv}),
-                signature="error",
-            )
-            for heads, kv in pick(public=[(4, 3)], hidden=draw.uneven(3))
-        ),
-    ]
-
-
-def layers(d_in, d_out, kv_width, bias=False, factor=1):
-    """Return weights of the projections; keys and values are kv_width wide."""
+def layers(d_in, d_out, num_heads, num_kv_heads, qkv_bias=False, **_):
+    """Return weights of the projections; those of keys and values are sizeser."""
+    kv_width = d_out // num_heads * num_kv_heads
     widths = {"W_query": d_out, "W_key": kv_width, "W_value": kv_width}
     values = {f"{name}.weight": weights(width, d_in) for name, width in widths.items()}
-    values |= {f"{name}.weight": factor * values[f"{name}.weight"] for name in ("W_query", "W_key")}
-    if bias:
+    if qkv_bias:
         values |= {f"{name}.bias": weights(width) for name, width in widths.items()}
     return values | {"out_proj.weight": weights(d_out, d_out), "out_proj.bias": weights(d_out)}
 
 
-def module(b, n, d_in, width, heads, kv_heads, context, *, factor=1, **settings):
-    """Construct the module, load all weights, and call it on b rows of n tokens."""
-    bias, d_out = settings.get("qkv_bias", False), width * heads
-    values = layers(d_in, d_out, width * kv_heads, bias, factor)
-    settings |= {"num_heads": heads, "num_kv_heads": kv_heads}
-    return called(values, b, n, d_in, d_out, context, **settings)
+MODULE = AttentionModule(
+    layers,
+    "d_in d_out context_length dropout num_heads num_kv_heads",
+    shared=2,
+)
 
 
-def combined(pick, draw):
-    """Yield combinations of options as (group, dtype, steps), with all pairs. Hidden cases only."""
-    pairs = in_pairs(pick, draw, heads=("few", "many"))
-    for at, (group, settings, (b, n, d_in, context, width, kv_heads)) in enumerate(pairs):
-        bias, heads = settings.pop("bias"), kv_heads * (1 + at % 3)
-        steps = module(b, n, d_in, width, heads, kv_heads, context, qkv_bias=bias, **settings)
-        yield group, getattr(torch, settings["dtype"]), steps
-
-
-def dropped(b, n, p, heads, kv_heads, **more):
-    """Return steps with an identity as output projection, so that the result shows the weights."""
-    d_out = 2 * n * heads
-    identity = {
-        "out_proj.weight": torch.eye(d_out, dtype=torch.float64),
-        "out_proj.bias": torch.zeros(d_out, dtype=torch.float64),
-    }
-    made = {"num_heads": heads, "num_kv_heads": kv_heads} | more
-    return dropped_weights(b, n, p, identity, heads, kv_heads, **made)
+def cases(draw):
+    """Return cases with one head of keys, with as many as of queries, and with groups."""
+    few, most = rates(draw)
+    drawn, sizes = MODULE.drawn, MODULE.few
+    (more,) = draw((16, 17))
+    example = {"b": 1, "d_in": 4, "width": 2, "heads": 2}
+    first = construct(**MODULE.arguments(n=6, d_in=3, width=2, heads=2), seed=123, dtype="float32")
+    alone = {"b": 1, "heads": 1, "shared": 3, "qkv_bias": True, "dropout": most, "dtype": "float32"}
+    return [
+        shown("sentence/4 heads, 2 of keys", first, call(x=SENTENCE[None]), signature="ignored"),
+        *MODULE.values("all heads", drawn(draw, sizes, shared=1, dropout=few)),
+        *MODULE.values("one head of keys", drawn(draw, sizes, heads=1, shared=3, dropout=most)),
+        *MODULE.values("values", {}, example, drawn(draw, LONGEST, b=1, shared=3, dropout=few)),
+        *MODULE.values("short", drawn(draw, sizes, room=40, dropout=few)),
+        *MODULE.values("bias", drawn(draw, sizes, room=40, qkv_bias=True), alone),
+        *MODULE.always(draw, dropout=most),
+        case("future/cut 3", *MODULE.future()),
+        MODULE.dropped(
+            "dropout", 8, 40 + more, most, heads=1, shared=1, qkv_bias=True, dtype="float32"
+        ),
+        MODULE.dropped("dropout", 1, 80 + 2 * more, few, heads=1, shared=1, room=3),
+        MODULE.dropped("dropout in heads", 4, 12, 0.35, heads=2),
+        *(
+            case(
+                f"indivisible/{d_out} by {heads}",
+                *structure(
+                    **MODULE.arguments() | {"d_out": d_out, "num_heads": heads, "num_kv_heads": 1}
+                ),
+                signature="error",
+            )
+            for d_out, heads in UNEVEN
+        ),
+        *(
+            case(
+                f"uneven groups/{heads} by {kv}",
+                *structure(
+                    **MODULE.arguments()
+                    | {"d_out": heads * kv, "num_heads": heads, "num_kv_heads": kv}
+                ),
+                signature="error",
+            )
+            for heads, kv in UNEVEN
+        ),
+        *MODULE.causal(draw),
+    ]
 
 
 REFUSED = "; creating such a module should raise an error"

@@ -1,118 +1,43 @@
 """Cases, checks and known mistakes of the exercise LatentAttention."""
 
-import torch
+from tensorgrade.author import call, check, construct, it, shown, weights
 
-from tensorgrade.author import (
-    call,
-    case,
-    check,
-    computed,
-    construct,
-    it,
-    load,
-    mode,
-    moved,
-    normal,
-    shown,
-    weights,
-)
-
-from ..attention_modules import without_token_1
-from ..modules import starts, structure
-from ..relations import copied, with_an_equal_row
-from ..shared import SENTENCE
-from ..sizes import BATCH, FEATURES, HEADS, TOKENS, WIDTH, Sizes
+from ..attention_modules import FEW, LONGEST, AttentionModule
+from ..steps import SENTENCE
 
 
-def cases(pick):
-    """Return cases (b, n, d_in, d_latent, width of a head, heads, context_length)."""
-    draw = Sizes(pick, "LatentAttention")
-    b, n, d_in, width = draw(BATCH, TOKENS, FEATURES, WIDTH)
-    (many,) = draw(HEADS)
-    sizes = pick(
-        public=[(2, 5, 4, 3, 2, 2, 5), (1, 4, 5, 2, 3, 2, 4)],
-        hidden=[(3, 4, 6, 2, 3, 2, 4), (1, n, 1, 4, 2, many, n), (b, 3, d_in, 5, width, 2, 3)],
-    )
-    made: dict = {"d_in": 3, "d_out": 4, "d_latent": 2, "context_length": 6, "num_heads": 2}
-    twins = [construct(**made) for _ in range(2)]
-    return [
-        shown(
-            "sentence/a latent of 2",
-            construct(**made, seed=123, dtype="float32"),
-            call(x=SENTENCE[None]),
-            signature="ignored",
-        ),
-        *(case(f"values/{size}", *module(*size)) for size in sizes),
-        case("values/zero scores", *module(2, 4, 3, 5, 2, 2, 4, change=without_token_1)),
-        case("values/square", *module(2, 4, 4, 4, 2, 2, 4)),
-        *(
-            case("values/equal tokens", *module(*size, change=with_an_equal_row))
-            for size in pick(public=[], hidden=[(1, 5, 4, 2, 3, 2, 6)])
-        ),
-        case("values/float32", *module(2, 5, 4, 3, 2, 2, 5, dtype="float32"), dtype=torch.float32),
-        *(
-            case(f"short/{size[1]} tokens of {size[-1]}", *module(*size))
-            for size in [
-                (2, 3, 4, 2, 2, 3, 7),
-                (1, 6, 3, 2, 2, 2, 8),
-                *pick(public=[], hidden=[(2, 1, 3, 1, 1, 1, 4)]),
-            ]
-        ),
-        # Many texts, because a fill that is not low enough only shows if visible scores are lower.
-        case("large/1e6", *module(8, 4, 3, 2, 3, 2, 4, factor=1000)),
-        case(
-            "gradients/in training",
-            *module(2, 4, 3, 2, 3, 2, 5, gradient=normal(2, 4, 6), training=True),
-        ),
-        case("gradients/in evaluation", *module(1, 5, 7, 3, 2, 2, 5, gradient=normal(1, 5, 4))),
-        case("same/copies", *copied(twins, load(layers(3, 4, 2)), normal(2, 5, 3))),
-        case("parameters/2 heads", *structure(**made), signature="structure"),
-        *starts(**made),
-        case(
-            "moved/in training",
-            construct(**made, dtype="float32"),
-            moved(x=normal(2, 4, 3)),
-            dtype=torch.float32,
-            signature="ignored",
-        ),
-    ]
-
-
-def layers(d_in, d_out, d_latent, factor=1):
-    """Return weights of all projections. factor: on the weights of queries and keys."""
+def layers(d_in, d_out, d_latent, **_):
+    """Return weights of all projections; the output has a bias."""
     return {
-        "W_query.weight": factor * weights(d_out, d_in),
+        "W_query.weight": weights(d_out, d_in),
         "W_down.weight": weights(d_latent, d_in),
-        "W_key_up.weight": factor * weights(d_out, d_latent),
+        "W_key_up.weight": weights(d_out, d_latent),
         "W_value_up.weight": weights(d_out, d_latent),
         "out_proj.weight": weights(d_out, d_out),
         "out_proj.bias": weights(d_out),
     }
 
 
-def module(
-    b,
-    n,
-    d_in,
-    d_latent,
-    width,
-    heads,
-    context,
-    *,
-    factor=1,
-    dtype="float64",
-    gradient=None,
-    training=False,
-    change=torch.clone,
-):
-    """Construct the module, load all weights, and call it on b rows of n tokens after `change`."""
-    sizes = {"d_in": d_in, "d_out": width * heads, "d_latent": d_latent}
-    return (
-        construct(**sizes, context_length=context, num_heads=heads, dtype=dtype),
-        load(layers(d_in, width * heads, d_latent, factor)),
-        mode(training),
-        call(gradient=gradient, x=computed(change, normal(b, n, d_in))),
+FEW = FEW | {"b": (19, 20), "d_latent": (36, 37)}
+MODULE = AttentionModule(
+    layers, "d_in d_out d_latent context_length num_heads", few=FEW, d_latent=6
+)
+
+
+def cases(draw):
+    """Return cases with a latent that is wider and one that is narrower than a head."""
+    first = construct(
+        **MODULE.arguments(n=6, d_in=3, width=2, heads=2, d_latent=2), seed=123, dtype="float32"
     )
+    example = {"b": 1, "n": 3, "room": 3, "d_in": 16, "width": 8, "heads": 2, "d_latent": 4}
+    return [
+        shown("sentence/a latent of 2", first, call(x=SENTENCE[None]), signature="ignored"),
+        *MODULE.values("values", {}, example, MODULE.drawn(draw, LONGEST, b=1, d_latent=9)),
+        *MODULE.values("values", MODULE.drawn(draw, FEW)),
+        *MODULE.values("short", MODULE.drawn(draw, FEW, room=40)),
+        *MODULE.always(draw, bias=False),
+        *MODULE.causal(draw),
+    ]
 
 
 CHECKS = [

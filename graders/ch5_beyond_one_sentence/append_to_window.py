@@ -1,32 +1,30 @@
 """Cases, checks and known mistakes of the exercise append_to_window."""
 
+import torch
+
 from tensorgrade.author import call, case, check, it, normal, shown
 
-from ..relations import scattered
-from ..shared import counted
-from ..sizes import SMALL, TOKENS, Sizes
+from ..steps import BATCH, FEATURES, TOKENS, counted, scattered
 
 
-def cases(pick):
+def cases(draw):
     """Return cases (leading, t, n, d, d_v, window): not full, overflowing, and tiny windows."""
-    draw = Sizes(pick, "append_to_window")
-    many, window, d, few = draw(TOKENS, (31, 50), (8, 14), SMALL)
-    growing = pick(
-        public=[((), 2, 1, 3, 3, 5)], hidden=[((2, 3), 3, 2, 4, 5, 9), ((), 0, 3, 2, 2, 4)]
-    )
-    full = pick(
-        public=[((2,), 3, 1, 4, 2, 3), ((), 5, 2, 2, 3, 3), ((), 2, 4, 3, 2, 3)],
-        hidden=[
-            ((), 6, 0, 3, 2, 4),
-            ((), 0, 5, 3, 2, 3),
-            ((2,), 4, 3, 2, 3, 3),
-            ((2, 2), 3, 4, 2, 5, 5),
-            ((3,), 2, few + 3, 4, 2, few),
-            ((2,), many, 19, 18, d, window),
-            ((2,), 4, 3, 5, 1, 6),
-            ((1,), 1, 2, 1, 2, 1),
-        ],
-    )
+    b, t, n, d, d_v = draw(BATCH, TOKENS, (19, 20), FEATURES, (9, 11))
+    window = (t + n) // 2
+    growing = [((2, 3), 5, 4, 6, 7, 12), ((), 0, 3, 4, 5, 6), ((b,), n, d_v, d, 1, t + n + d_v)]
+    full = [
+        ((), 6, 0, 3, 2, 4),  # no new token
+        ((), 0, 5, 4, 2, 3),
+        ((), 2, 3, 5, 1, 3),  # as many new ones as fit
+        ((1,), 1, 2, 3, 4, 1),
+        ((2,), 4, 3, 5, 1, 6),
+        ((2, 3), 4, 6, 1, 5, 7),
+        ((b,), t, n, d, d_v, window),
+        ((), n, t, d, d_v, t),
+    ]
+    old, new = torch.tensor([[1.0], [2.0]]), torch.tensor([[3.0]])
+    example = {"keys": old, "values": 10 * old, "new_keys": new, "new_values": 10 * new}
+    gradient = (normal(b, window, d), normal(b, window, d_v))
     return [
         shown(
             "sentence/window 3",
@@ -39,12 +37,10 @@ def cases(pick):
             ),
         ),
         *(case(f"growing/{size}", call(**kept(*size))) for size in growing),
+        case("full/example", call(**example, window=2)),
         *(case(f"full/{size}", call(**kept(*size))) for size in full),
-        case(
-            "gradients/window 3",
-            call(**kept((2,), 2, 2, 3, 4, 3), gradient=(normal(2, 3, 3), normal(2, 3, 4))),
-        ),
-        case("same/scattered", *scattered(**kept((2,), 3, 2, 4, 3, 4))),
+        case("gradients/drawn", call(**kept((b,), t, n, d, d_v, window), gradient=gradient)),
+        case("same/scattered", *scattered(**kept((2,), 3, 4, 5, 6, 7))),
     ]
 
 

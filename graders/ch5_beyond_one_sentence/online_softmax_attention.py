@@ -4,37 +4,30 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import scattered, with_an_equal_row
-from ..sizes import TOKENS, Sizes
+from ..steps import FEATURES, TOKENS, scattered, with_an_equal_row
 
 
-def cases(pick):
+def cases(draw):
     """Return cases (n, m, d, d_v, block_size), with blocks that divide m, or not, or exceed it."""
-    draw = Sizes(pick, "online_softmax_attention")
-    many, block, d = draw(TOKENS, (9, 16), (17, 29))
-    one = pick(public=[(3, 4, 2, 5, 4)], hidden=[(4, 1, 3, 2, 5), (2, 3, 4, 5, 64)])
-    sizes = pick(
-        public=[(3, 6, 4, 2, 2), (2, 5, 3, 4, 2)],
-        hidden=[
-            (4, 8, 1, 3, 4),
-            (3, 7, 2, 1, 3),
-            (1, 6, 4, 2, 1),
-            (12, many, d, 18, block),
-            (8, 3, 5, 4, 2),
-        ],
-    )
+    n, m, d, d_v, block = draw((10, 12), TOKENS, FEATURES, (17, 19), (13, 16))
+    sizes = [(1, 6, 4, 2, 3), (4, 7, 2, 1, 3), (2, 5, 1, 3, 4), (8, 3, 5, 4, 2), (2, 4, 3, 5, 1)]
+    example = {"queries": torch.ones(1, 1), "keys": torch.tensor([[1.0], [3.0], [2.0]])}
+    example |= {"values": torch.tensor([[10.0], [20.0], [30.0]])}
     return [
         shown("sentence/blocks of 2", call(**drawn(2, 5, 3, 2), block_size=2)),
-        *(case(f"one block/{size}", called(*size)) for size in one),
+        *(case(f"one block/{size}", called(*size)) for size in [(4, 1, 3, 2, 5), (3, 4, 2, 5, 64)]),
+        case("one block/drawn", called(n, block, d, d_v, block)),
+        case("values/example", call(**example, block_size=1)),
         *(case(f"values/{size}", called(*size)) for size in sizes),
-        case("values/float32", called(3, 7, 4, 5, 3), dtype=torch.float32),
+        case("values/drawn", called(n, m, d, d_v, block)),
+        case("values/float32", called(3, 7, 4, 5, 2), dtype=torch.float32),
         case("values/one after another", *again()),
         # The largest score is in the first block, then in the last one.
-        case("large/falling", call(**at_1e4(7, falling=True), block_size=3)),
-        case("large/rising", call(**at_1e4(7, falling=False), block_size=2)),
-        case("large/rows apart", call(**rows_apart(7), block_size=3)),
-        case("low/-32768", call(**all_low(8, 9), block_size=4)),
-        case("gradients/blocks of 2", called(8, 9, 4, 2, 2, gradient=normal(8, 2))),
+        case("large/falling", call(**at_1e4(m, falling=True), block_size=block)),
+        case("large/rising", call(**at_1e4(m, falling=False), block_size=block)),
+        case("large/rows apart", call(**rows_apart(m), block_size=block)),
+        case("low/-32768", call(**all_low(n, m), block_size=block)),
+        case("gradients/drawn", called(n, m, d, d_v, block, gradient=normal(n, d_v))),
         case("operations/no table", called(20, 60, 3, 5, 8, watch=True), signature="largest"),
         case("same/scattered", *scattered(**drawn(3, 5, 4, 2), block_size=2)),
     ]

@@ -4,34 +4,20 @@ import torch
 
 from tensorgrade.author import call, case, check, it, shown
 
-from ..sizes import BATCH, LONG, Sizes
+from ..steps import BATCH, LONG
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with lengths of several texts, from one token to the full length."""
-    draw = Sizes(pick, "padding_mask")
-    b, many = draw(BATCH, LONG)
-    drawn = [draw.chance.randint(1, many) for _ in range(b - 2)]
-    one, some, alike, typed = (
-        [draw.chance.randint(1, most) for _ in range(count)]
-        for count, most in ((1, 4), (2, 3), (3, 5), (3, 4))
-    )
-    lengths = pick(
-        public=[((2, 3), 3), ((4, 1, 6), 6), ((3, 2), 5)],
-        hidden=[
-            ((1,), 1),
-            ((1, 2), 2),
-            (tuple(one), 5),
-            ((*some, 3), 3),
-            ((*alike, 5), 5),
-            ((*drawn, many - 1, many), many),
-        ],
-    )
-    dtype = pick(public=[((2, 4, 1), 4)], hidden=[(tuple(typed), 5)])
+    b, n = draw(BATCH, LONG)
+    chance = draw.chance("lengths")
+    drawn = (*(chance.randint(1, n) for _ in range(b)), n - 1, n)
+    texts = [((1,), 1), ((1, 2), 2), ((4, 1, 6), 6), ((3, 2), 5), (drawn, n)]
     return [
         shown("sentence/6, 2 and 4 tokens", call(**asked((6, 2, 4), 6))),
-        *(case(f"values/{real} of {n}", call(**asked(real, n))) for real, n in lengths),
-        *(case("dtype/3 texts", call(**asked(r, n)), signature="dtype") for r, n in dtype),
+        case("values/example", call(**asked((2, 3), 3))),
+        *(case(f"values/{lengths} of {n}", call(**asked(lengths, n))) for lengths, n in texts),
+        case("dtype/3 texts", call(**asked((2, 4, 1), 4)), signature="dtype"),
     ]
 
 

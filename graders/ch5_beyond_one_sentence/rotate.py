@@ -4,44 +4,41 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import scattered, with_an_equal_row
-from ..sizes import TOKENS, WIDTH, Sizes
+from ..steps import TOKENS, WIDTH, scattered, with_an_equal_row
 
 
-def cases(pick):
+def cases(draw):
     """Return cases at positions from 0 on, at others, and in any order.
 
     In float32 the angles are exact enough. At large positions only two pairs are used, one of
     rate 1 and one that hardly turns, because those are right to 1e-4 in float32 too.
     """
-    draw = Sizes(pick, "rotate")
     n, half = draw(TOKENS, WIDTH)
-    start, step = draw.chance.randint(4201, 4999), draw.chance.randint(2, 4)
-    sizes = pick(
-        public=[(4, 6), (2, 3, 4)], hidden=[(1, 2), (2, 1, 4, 8), (n, 4), (1, 6, 2 * half)]
-    )
-    bases = pick(public=[100.0], hidden=[500.0, 3.0])
+    chance = draw.chance("positions")
+    start, step, base = chance.randint(4201, 4999), chance.randint(2, 4), chance.randint(101, 999)
+    sizes = [(1, 2), (2, 3, 4), (1, 7, 2 * half), (2, 1, 3, 8), (n, 8)]
+    example = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+    calls = {
+        "values/example": [call(x=example, positions=torch.arange(2))],
+        **{f"values/{size}": [turned(*size)] for size in sizes},
+        "values/equal rows": [turned(2, 5, 6, change=with_an_equal_row)],
+        "places/from far on": [turned(3, 5, 4, start=start)],
+        "places/with gaps": [turned(5, 8, start=7, step=step)],
+        "places/others after these": [turned(3, 4, result="first"), turned(3, 4, start=9)],
+        "places/backwards": [turned(5, 4, start=9, step=-2)],
+        "base/drawn": [turned(4, 6, base=float(base))],
+        "base/3": [turned(4, 6, base=3.0)],
+        "gradients/drawn": [turned(9, 2 * half, gradient=normal(9, 2 * half))],
+    }
     return [
         shown("sentence/4 places", call(x=torch.ones(4, 4), positions=torch.arange(4))),
-        *(case(f"values/{size}", turned(*size), dtype=torch.float32) for size in sizes),
-        *(
-            case("values/equal rows", turned(*size, change=with_an_equal_row), dtype=torch.float32)
-            for size in pick(public=[], hidden=[(2, 5, 6)])
-        ),
-        case("places/from far on", turned(3, 4, 4, start=start), dtype=torch.float32),
-        case("places/with gaps", turned(5, 8, start=7, step=step), dtype=torch.float32),
+        *(case(name, *steps, dtype=torch.float32) for name, steps in calls.items()),
+        case("same/scattered", *scattered(x=normal(2, 3, 4), positions=torch.arange(3))),
         case(
-            "places/others after these",
-            turned(3, 4, result="first"),
-            turned(3, 4, start=9),
-            dtype=torch.float32,
-        ),
-        case("places/backwards", turned(5, 4, start=9, step=-2), dtype=torch.float32),
-        *(case(f"base/{b:g}", turned(4, 6, base=b), dtype=torch.float32) for b in bases),
-        case("gradients/4x6", turned(4, 6, gradient=normal(4, 6)), dtype=torch.float32),
-        case(
-            "same/scattered",
-            *scattered(x=normal(2, 3, 4), positions=torch.arange(3)),
+            "narrow/far on",
+            turned(3, 64, start=start),
+            dtype=torch.bfloat16,
+            signature="ignored",
         ),
     ]
 
@@ -67,7 +64,12 @@ CHECKS = [
     check(1, "The base that is passed in is used.", it.agrees("base")),
     check(1.5, "Gradients reach x.", it.agrees("gradients", only="gradient")),
     check(
-        0.5,
+        0.25,
+        "The angles of large positions are right too if x is in bfloat16.",
+        it.turns_as_far("narrow"),
+    ),
+    check(
+        0.25,
         "The arguments stay unchanged; they may have any dtype, and need not be contiguous.",
         it.keeps_inputs("values", "places", "base"),
         it.gives_the_same("same"),
@@ -103,7 +105,7 @@ halves_split_neighbours_joined: Two conventions are mixed: the rows are split in
     - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
     + torch.stack((first * cos - second * sin, second * cos + first * sin), dim=-1).flatten(-2)
 turned_backwards: The rotation goes in the opposite direction: the sine has the wrong sign.
-    cos, sin = angles.cos(), angles.sin() -> cos, sin = angles.cos(), -angles.sin()
+    angles.sin().to(x.dtype) -> -angles.sin().to(x.dtype)
 both_signs_plus: Both halves add the sine's part. The first half should subtract it.
     - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
     + torch.cat((first * cos + second * sin, second * cos + first * sin), dim=-1)
@@ -114,18 +116,18 @@ halves_exchanged: The halves of the result are swapped.
     - torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
     + torch.cat((second * cos + first * sin, first * cos - second * sin), dim=-1)
 rate_over_head_dim: Your exponent is i / head_dim; for pair i it should be i / (head_dim / 2).
-    - base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)
-    + base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / x.shape[-1])
+    - base ** (-torch.arange(half, device=x.device) / half)
+    + base ** (-torch.arange(half, device=x.device) / x.shape[-1])
 rotation_rates_grow: Later pairs turn faster. They should turn more slowly: divide the position by
   the power.
-    - base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)
-    + base ** (torch.arange(half, dtype=x.dtype, device=x.device) / half)
+    - base ** (-torch.arange(half, device=x.device) / half)
+    + base ** (torch.arange(half, device=x.device) / half)
 one_rate_for_all: All pairs turn at the same rate.
-    - base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)
-    + torch.ones(half, dtype=x.dtype, device=x.device)
+    - base ** (-torch.arange(half, device=x.device) / half)
+    + torch.ones(half, device=x.device)
 base_fixed: The base is always 10000; the one that was passed in is ignored.
-    - base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)
-    + 10000.0 ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)
+    - base ** (-torch.arange(half, device=x.device) / half)
+    + 10000.0 ** (-torch.arange(half, device=x.device) / half)
 positions_ignored: The positions are counted from 0, and those that were passed in are ignored. With
   a cache, every chunk would start at 0 again.
     angles = positions[:, None] -> angles = torch.arange(len(positions))[:, None]

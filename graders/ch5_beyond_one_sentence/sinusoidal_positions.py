@@ -2,21 +2,17 @@
 
 from tensorgrade.author import call, case, check, it, shown
 
-from ..sizes import LONG, WIDTH, Sizes
+from ..steps import LONG, WIDTH
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with more positions than columns, and with fewer."""
-    draw = Sizes(pick, "sinusoidal_positions")
-    many, half = draw(LONG, WIDTH)
-    some, few, more = (draw.chance.randint(*range_) for range_ in ((5, 7), (2, 4), (8, 12)))
-    sizes = pick(
-        public=[(6, 4), (3, 10)],
-        hidden=[(some, 8), (few, 6), (more, 2), (many, 6), (7, 2 * half)],
-    )
+    many, half, few, more = draw(LONG, WIDTH, (15, 17), (18, 20))
+    sizes = [(2, 4), (6, 4), (3, 10), (9, 2), (many, 2 * few), (more, 2 * half)]
     return [
         shown("sentence/4 places", call(num_tokens=4, d=6)),
         case("start/place 0", call(num_tokens=1, d=8)),
+        case("start/place 0, drawn", call(num_tokens=1, d=2 * half)),
         *(case(f"values/{n} places, {d} columns", call(num_tokens=n, d=d)) for n, d in sizes),
     ]
 

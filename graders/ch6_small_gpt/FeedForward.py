@@ -16,26 +16,21 @@ from tensorgrade.author import (
 )
 
 from ..modules import at_work, starts, structure
-from ..relations import copied, with_an_equal_row
-from ..sizes import BATCH, FEATURES, TOKENS, Sizes
+from ..steps import BATCH, FEATURES, TOKENS, copied, with_an_equal_row
 
 
-def cases(pick):
+def cases(draw):
     """Return cases of several widths and ranks."""
-    draw = Sizes(pick, "FeedForward")
     b, n, d = draw(BATCH, TOKENS, FEATURES)
-    shapes = pick(public=[(2, 3), (2, 3, 4)], hidden=[(3, 5), (b, 1, d), (1, n, 3), (n, 1), (4,)])
-    twins = [construct(d=3) for _ in range(2)]
+    twins = [construct(d=5) for _ in range(2)]
     return [
-        *(case(f"values/{shape}", *used(*shape)) for shape in shapes),
-        *(
-            case("values/equal rows", *module(*shape, change=with_an_equal_row))
-            for shape in pick(public=[], hidden=[(2, 5, 3)])
-        ),
+        *(case(f"values/{s}", *used(*s)) for s in [(2, 3), (4,), (2, 3, 8), (b, 1, d), (n, 1)]),
+        case("values/drawn", *used(n, d)),
+        case("values/equal rows", *module(2, 5, 3, change=with_an_equal_row)),
         case("values/float32", *module(3, 4, dtype="float32"), dtype=torch.float32),
-        case("gradients/3x4", *module(3, 4, gradient=normal(3, 4))),
+        case("gradients/drawn", *module(b, d, gradient=normal(b, d))),
         case("gradients/in evaluation", *module(5, gradient=normal(5), training=False)),
-        case("same/copies", *copied(twins, load(layers(3)), normal(2, 4, 3))),
+        case("same/copies", *copied(twins, load(layers(5)), normal(2, 4, 5))),
         case("parameters/5", *structure(d=5), signature="structure"),
         *starts(d=5),
     ]

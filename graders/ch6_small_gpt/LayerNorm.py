@@ -17,44 +17,36 @@ from tensorgrade.author import (
 )
 
 from ..modules import at_work, structure
-from ..relations import copied, with_an_equal_row
-from ..sizes import BATCH, FEATURES, TOKENS, Sizes
+from ..steps import BATCH, FEATURES, TOKENS, copied, with_an_equal_row
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with rows of several ranks and spreads, and with different scales and shifts.
 
     The default eps only shows in rows with a small spread.
     """
-    draw = Sizes(pick, "LayerNorm")
     b, n, d = draw(BATCH, TOKENS, FEATURES)
-    shapes = pick(
-        public=[(2, 4), (2, 3, 5)], hidden=[(4, 3), (b, 1, d), (n, 6), (1, 3, 2, 5), (7,), (3, 1)]
-    )
+    shapes = [(4, 3), (2, 3, 5), (1, 3, 2, 5), (7,), (3, 1), (b, 1, d), (n, d)]
     twins = [construct(d=5) for _ in range(2)]
     return [
         shown("sentence/two rows", *normed(2, 4)),
+        case("plain/example", construct(d=4), call(x=torch.tensor([[1.0, 3.0, 1.0, 3.0]]))),
         *(
             case(f"plain/{shape}", construct(d=shape[-1]), call(x=10 * normal(*shape)))
             for shape in shapes
         ),
         *(case(f"values/{shape}", *used(*shape)) for shape in shapes),
-        *(
-            case("values/equal rows", *normed(*shape, change=with_an_equal_row))
-            for shape in pick(public=[], hidden=[(2, 5, 6)])
-        ),
+        case("values/equal rows", *normed(2, 5, 6, change=with_an_equal_row)),
         case("values/float32", *normed(3, 6, dtype="float32"), dtype=torch.float32),
-        case("spread/tiny", *normed(3, 4, factor=1e-3)),
-        *(
-            case(f"eps/{eps:g}", *normed(3, 5, factor=0.1, eps=eps))
-            for eps in pick(public=[0.1], hidden=[0.5, 1e-2])
-        ),
+        case("spread/tiny", *normed(b, d, factor=1e-3)),
+        case("eps/0.5", *normed(b, d, factor=0.1, eps=0.5)),
+        case("eps/0.01", *normed(3, 5, factor=0.1, eps=1e-2)),
         case("eps/equal numbers", *normed(2, 4, change=torch.ones_like)),
-        case("gradients/3x4", *normed(3, 4, factor=0.1, gradient=normal(3, 4))),
+        case("gradients/drawn", *normed(b, d, factor=0.1, gradient=normal(b, d))),
         case("gradients/in evaluation", *normed(5, gradient=normal(5), training=False)),
         *(
             case(f"own/{shape}", *normed(*shape, factor=0.1, watch=True), signature="norm used")
-            for shape in ((3, 4), (2, 3, 5), (6,), *pick(public=[], hidden=[(2, 1, 3, 4)]))
+            for shape in [(3, 4), (2, 3, 5), (6,), (2, 1, 3, 4), (b, d)]
         ),
         case("same/copies", *copied(twins, load(columns(5)), normal(2, 3, 5))),
         case("parameters/6", *structure(d=6, state=True), signature="structure"),
@@ -69,7 +61,6 @@ def columns(d):
 def normed(
     *shape,
     factor=10.0,
-    offset=0.0,
     change=torch.clone,
     gradient=None,
     dtype="float64",
@@ -78,7 +69,7 @@ def normed(
     **eps,
 ):
     """Construct the module, load a scale and a shift, and call it on rows of this spread."""
-    x = computed(change, factor * normal(*shape) + offset)
+    x = computed(change, factor * normal(*shape))
     return (
         construct(d=shape[-1], **eps, dtype=dtype),
         load(columns(shape[-1])),

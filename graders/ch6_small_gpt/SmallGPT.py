@@ -18,43 +18,32 @@ from tensorgrade.author import (
 )
 
 from ..modules import at_work, starts, structure
-from ..sizes import BATCH, FEATURES, LONG, SMALL, TOKENS, Sizes
+from ..steps import LONG, TOKENS
 from .TransformerBlock import parts
 
 SMALLEST: dict = {"vocab_size": 7, "context_length": 5, "d": 4, "num_heads": 2}
 
 
-def cases(pick):
+def cases(draw):
     """Return cases (b, n, vocab_size, context_length, d, heads, layers), with simple attention."""
-    draw = Sizes(pick, "SmallGPT")
-    b, n, d, vocab = draw(BATCH, TOKENS, FEATURES, LONG)
-    deep, _ = draw(SMALL, SMALL)
-    one = pick(
-        public=[(2, 4, 5, 4, 6, 2, 1)],
-        hidden=[(3, 5, 8, 5, 4, 2, 1), (b, 3, 2 * vocab, 3, d, 1, 1), (2, 3, 1, 4, 4, 1, 1)],
-    )
-    many = pick(
-        public=[(1, 3, 6, 5, 4, 2, 2)], hidden=[(2, 4, 7, 9, 6, 3, 3), (1, 3, 5, 3, 4, 2, deep)]
-    )
-    short = pick(
-        public=[(2, 2, 5, 6, 4, 1, 1)], hidden=[(2, 1, 6, 4, 4, 1, 2), (1, n, 5, n + 4, 4, 1, 1)]
-    )
+    b, n, d, vocab = draw((17, 19), TOKENS, (25, 27), LONG)
+    one = [(2, 4, 7, 5, 6, 3, 1), (2, 3, 1, 4, 5, 1, 1), (b, 9, 2 * vocab, 11, d, 1, 1)]
+    many = [(1, 3, 7, 5, 4, 2, 2), (2, 4, 7, 9, 6, 3, 3), (1, n, vocab, n + 9, d, 1, 5)]
+    short = [(2, 1, 7, 4, 6, 3, 2), (1, n, vocab, n + 9, d, 1, 1)]
     return [
+        case("one block/example", *module(1, 4, 10, 6, 8, 2, 1)),
         *(case(f"one block/{size}", *module(*size)) for size in one),
         *(case(f"blocks/{size}", *module(*size)) for size in many),
         *(case(f"short/{size}", *used(*size)) for size in short),
         case("short/3, then 5", *one_after_another()),
-        case("blocks/float32", *module(2, 3, 5, 4, 4, 2, 2, dtype="float32"), dtype=torch.float32),
+        case("blocks/float32", *module(2, 3, 5, 4, 6, 1, 2, dtype="float32"), dtype=torch.float32),
         case("future/cut 2", *changed_end(2)),
         case("future in training/cut 2", *changed_in_training(2), signature="earlier"),
-        case("evaluation/dropout 0.7", *used(2, 3, 5, 4, 4, 2, 2, dropout=0.7)),
-        case("evaluation/no dropout unless asked for", *as_it_is_made(2, 3, 5, 4, 4, 2, 1)),
-        *(
-            case(f"dropout/{p}", *in_training(p), signature="sums", rate="dropout")
-            for p in pick(public=[0.6], hidden=[0.7])
-        ),
-        case("gradients/2 blocks", *learning(2, 3, 6, 4, 4, 2, 2)),
-        case("gradients/in evaluation", *learning(1, 4, 5, 6, 4, 1, 2, training=False)),
+        case("evaluation/dropout 0.7", *used(b, 9, vocab, 11, d, 1, 2, dropout=0.7)),
+        case("evaluation/no dropout unless asked for", *as_it_is_made(2, 3, 5, 4, 6, 1, 1)),
+        case("dropout/0.7", *in_training(0.7), signature="sums", rate="dropout"),
+        case("gradients/drawn", *learning(b, 9, 2 * vocab, 11, d, 1, 2)),
+        case("gradients/in evaluation", *learning(1, 4, 5, 6, 3, 1, 2, training=False)),
         *(
             case(
                 f"parameters/{layers} blocks",

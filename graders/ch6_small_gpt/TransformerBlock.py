@@ -16,8 +16,7 @@ from tensorgrade.author import (
 )
 
 from ..modules import at_work, structure
-from ..relations import copied, with_an_equal_row
-from ..sizes import BATCH, FEATURES, TOKENS, Sizes
+from ..steps import BATCH, TOKENS, copied, with_an_equal_row
 
 # The names of a block's parts, with the shapes of their parameters for a width d.
 PARTS = {
@@ -33,28 +32,20 @@ PARTS = {
 }
 
 
-def cases(pick):
+def cases(draw):
     """Return cases (b, n, d, context_length, heads) with substitute attention.
 
     Rows are spread so widely that LayerNorm's eps does not show: LayerNorm has its own exercise.
     """
-    draw = Sizes(pick, "TransformerBlock")
-    b, n, d = draw(BATCH, TOKENS, FEATURES)
-    sizes = pick(
-        public=[(2, 3, 4, 5, 2), (1, 4, 6, 4, 3)],
-        hidden=[(3, 5, 6, 7, 2), (b, 1, d, 9, 1), (1, n, 10, n, 5), (2, 3, 1, 4, 1)],
-    )
+    b, n, d, more = draw(BATCH, TOKENS, (25, 27), (33, 39))
+    sizes = [(1, 5, 6, 7, 3), (2, 3, 1, 4, 1), (b, 1, d, 9, 1), (1, n, d, n + more, d)]
     twins = [construct(d=4, context_length=5, dropout=0.0, num_heads=2) for _ in range(2)]
     return [
+        case("values/example", *module(2, 3, 8, 4, 2)),
         *(case(f"values/{size}", *module(*size)) for size in sizes),
-        case("values/float32", *module(2, 3, 4, 5, 2, dtype="float32"), dtype=torch.float32),
-        *(
-            case(
-                f"arguments/dropout {p}, context {context}",
-                *used(2, 3, 4, context, heads, dropout=p),
-            )
-            for p, context, heads in pick(public=[(0.3, 8, 4)], hidden=[(0.6, 11, 1), (0.1, 30, 2)])
-        ),
+        case("values/float32", *module(2, 3, 4, 5, 1, dtype="float32"), dtype=torch.float32),
+        case("arguments/one head", *used(2, 3, 4, 11, 1, dropout=0.6)),
+        case("arguments/drawn", *used(b, 8, d, n + 9, d, dropout=0.1)),
         *(
             case(
                 f"dropout/of {part} {p}",
@@ -62,10 +53,7 @@ def cases(pick):
                 signature="added",
                 rate="dropout",
             )
-            for part, p in pick(
-                public=[("attention", 0.4), ("feed forward", 0.3)],
-                hidden=[("attention", 0.3), ("feed forward", 0.7)],
-            )
+            for part, p in [("attention", 0.3), ("feed forward", 0.7)]
         ),
         case(
             "both/of both parts",
@@ -74,8 +62,8 @@ def cases(pick):
             signature="both dropped",
             rate="dropout",
         ),
-        case("gradients/2x3x4", *module(2, 3, 4, 5, 2, gradient=normal(2, 3, 4), training=True)),
-        case("gradients/in evaluation", *module(1, 4, 6, 4, 3, gradient=normal(1, 4, 6))),
+        case("gradients/drawn", *module(b, 8, d, 9, 1, gradient=normal(b, 8, d), training=True)),
+        case("gradients/in evaluation", *module(1, 4, 6, 5, 3, gradient=normal(1, 4, 6))),
         case("same/copies", *copied(twins, load(parts(4)), normal(2, 3, 4))),
         case(
             "parameters/4",

@@ -4,25 +4,25 @@ import torch
 
 from tensorgrade.author import call, case, check, construct, it
 
-from ..sizes import BATCH, FEATURES, LONG, Sizes
+from ..steps import BATCH, FEATURES
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with texts whose ids show their positions, so that a window shows its start."""
-    draw = Sizes(pick, "batches")
-    b, n, context = draw(BATCH, LONG, FEATURES)
-    sizes = pick(public=[(20, 4, 3)], hidden=[(n, context, b), (30, 5, 4), (9, 7, 1)])
-    only = pick(public=[(5, 4, 2)], hidden=[(6, 5, 3)])
-    # Enough draws to see every possible start, except with a probability below 10^-12.
-    longer, shorter = draw.chance.randint(90, 110), draw.chance.randint(4, 9)
-    often = pick(
-        public=[(9, 4, 2000)],
-        hidden=[(longer, 1, 4000), (7, 3, 4000), (shorter + 40, shorter, 4000)],
-    )
+    context, more, b = draw(FEATURES, (230, 300), BATCH)
+    length, window = draw((90, 110), (13, 19))
+    sizes = {
+        "windows/example": (100, 3, 2),
+        "windows/of one": (20, 4, 1),
+        "windows/drawn": (context + more, context, b),
+        "only place/drawn": (context + 1, context, b),
+        # Enough draws to see every possible start, except with a probability below 10^-12.
+        "everywhere/one token": (length, 1, 4000),
+        "everywhere/windows": (window + 40, window, 4000),
+        "everywhere/of 7": (7, 3, 4000),
+    }
     return [
-        *(case(f"windows/{size}", *cut(*size), signature="windows") for size in sizes),
-        *(case(f"only place/{size}", *cut(*size), signature="windows") for size in only),
-        *(case(f"everywhere/{size}", *cut(*size), signature="windows") for size in often),
+        *(case(name, *cut(*size), signature="windows") for name, size in sizes.items()),
         case("chance/three batches", *seeded(), signature="windows"),
     ]
 

@@ -4,34 +4,35 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..relations import scattered, with_an_equal_row
-from ..sizes import BATCH, LONG, TOKENS, Sizes
+from ..steps import BATCH, LONG, TOKENS, scattered, with_an_equal_row
 from .SmallGPT import ids
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with logits of several ranks and sizes, up to a million."""
-    draw = Sizes(pick, "cross_entropy")
     b, n, vocab = draw(BATCH, TOKENS, LONG)
-    flat = pick(public=[(3, 4), (1, 5)], hidden=[(4, 3), (7 * n, 5), (2, vocab), (1, 2)])
-    leading = pick(public=[(2, 3, 4), (3,)], hidden=[(5,), (b, 3, 4), (3, 2, 1, 4), (2, 3, 2, 4)])
+    shapes: dict = {
+        "values": [(3, 4), (1, 5), (1, 2), (n, vocab)],
+        "leading": [(3,), (2, 3, 4), (3, 2, 1, 4), (b, 1, vocab)],
+    }
+    own = [(3, 4), (2, 3, 4), (5,), (2, 1, 3, 4), (40, 9), (b, vocab)]
+    example = {"logits": torch.zeros(2, 3, 4), "targets": torch.zeros(2, 3).long()}
     return [
         shown("sentence/3 rows of 4", call(**asked(3, 4))),
-        *(case(f"values/{shape}", call(**asked(*shape))) for shape in flat),
-        *(case(f"leading/{shape}", call(**asked(*shape))) for shape in leading),
+        case("leading/example", call(**example)),
         *(
-            case(
-                "leading/equal rows", call(**asked(*shape, change=with_an_equal_row), no_grad=True)
-            )
-            for shape in pick(public=[], hidden=[(2, 5, 4)])
+            case(f"{group}/{shape}", call(**asked(*shape)))
+            for group, some in shapes.items()
+            for shape in some
         ),
+        case("leading/equal rows", call(**asked(2, 5, 4, change=with_an_equal_row), no_grad=True)),
         case("values/float32", call(**asked(3, 5)), dtype=torch.float32),
-        case("large/1e6", call(**asked(3, 4, factor=1e6))),
+        case("large/1e6", call(**asked(b, vocab, factor=1e6))),
         case("large/-1e4", call(**asked(3, 4, offset=-1e4))),
-        case("gradients/2x3x4", call(**asked(2, 3, 4), gradient=normal())),
+        case("gradients/drawn", call(**asked(9, b, vocab), gradient=normal())),
         *(
             case(f"own/{shape}", call(**asked(*shape), watch=True), signature="loss used")
-            for shape in ((3, 4), (2, 3, 4), (40, 9), *pick(public=[], hidden=[(5,), (2, 1, 3, 4)]))
+            for shape in own
         ),
         case("same/scattered", *scattered(**asked(2, 3, 4))),
     ]

@@ -4,22 +4,21 @@ from itertools import cycle
 
 from tensorgrade.author import call, case, check, construct, describe, it, load, weights
 
-from ..sizes import BATCH, FEATURES, Sizes
+from ..steps import BATCH, FEATURES
 from .SmallGPT import ids
 
 
-def cases(pick):
+def cases(draw):
     """Return cases (vocab_size, b, n, rate, steps) with two parameters and gradients far above 1.
 
     Every other step gets only one short text.
     """
-    draw = Sizes(pick, "train_step")
-    b, vocab = draw(BATCH, FEATURES)
-    one = pick(public=[(4, 2, 3, 0.03, 1)], hidden=[(5, 3, 4, 0.02, 1), (vocab, b, 6, 0.1, 1)])
-    more = pick(public=[(4, 2, 3, 0.03, 3)], hidden=[(6, 2, 5, 0.04, 5)])
+    vocab, b = draw(FEATURES, BATCH)
     return [
-        *(case(f"one step/{size}", *trained(*size)) for size in one),
-        *(case(f"steps/{size}", *trained(*size)) for size in more),
+        case("one step/one text", *trained(5, 1, 3, 0.02, 1)),
+        case("one step/drawn", *trained(vocab, b, 9, 0.1, 1)),
+        case("steps/3", *trained(4, 2, 3, 0.03, 3)),
+        case("steps/drawn", *trained(vocab, b, 9, 0.04, 5)),
         # Some code clears the gradients after the step, so its first step uses old ones.
         case("steps/gradients left", *trained(4, 2, 3, 0.03, 2, left=True)),
     ]

@@ -2,17 +2,15 @@
 
 from tensorgrade.author import call, case, check, construct, it, load, mode, weights
 
-from ..sizes import FEATURES, LONG, Sizes
+from ..steps import FEATURES
 from .SmallGPT import ids
 
 
-def cases(pick):
+def cases(draw):
     """Return cases (vocab_size, b, n) whose model differs in training."""
-    draw = Sizes(pick, "trained_loss")
-    (vocab,) = draw(FEATURES)
-    # This number of windows does not divide into equal batches of any usual size.
-    many = next(n for n in iter(lambda: draw(LONG)[0], 0) if n % 2 and n % 5)
-    sizes = pick(public=[(4, 7, 3)], hidden=[(5, 1, 2), (vocab, many, 6)])
+    vocab, tens = draw(FEATURES, (26, 32))
+    many = 10 * tens + 1  # windows that do not divide into equal batches of any usual size
+    sizes = [(4, 7, 3), (5, 1, 2), (vocab, many, 9)]
     return [
         *(case(f"values/{size}", *measured(size, training=False)) for size in sizes),
         *(case(f"training/{size}", *measured(size, training=True)) for size in sizes),

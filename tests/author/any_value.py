@@ -45,7 +45,7 @@ import torch
 from tensorgrade.author import *
 
 
-def cases(pick):
+def cases(draw):
     return [{cases}]
 
 

@@ -120,7 +120,7 @@ def test_right_and_wrong_answers(tmp_path, kind):
         assert small.diagnosis(FOLDED.format(returned), agrees, hidden=True), returned
 
 
-SECRET = 'case("values/1", call(x=pick(public="kiwi", hidden="sesame")))'
+SECRET = 'case("values/1", call(x="sesame"))'
 SECRETIVE = "{x: [len(x), x.upper()], 'n': 7341}"
 WAYS_OUT = [
     "{x: [len(x), x.lower()], 'n': 7341}",
@@ -155,7 +155,7 @@ def test_what_is_said_on_hidden_cases_tells_no_value_of_the_case(tmp_path):
             row = small.row(FOLDED.format(returned), check)
             assert not any(one in row.lower() for one in ("sesame", "7341", "647")), (returned, row)
     public = small.diagnosis(FOLDED.format(WAYS_OUT[0]), agrees)
-    assert "kiwi" in f"{public.called} {public}", "messages on public cases show values"
+    assert "sesame" in f"{public.called} {public}", "messages on public cases show values"
 
 
 def keeps_order(exercise):

@@ -129,7 +129,7 @@ def test_named_exercises_are_built_alone_and_a_slip_elsewhere_does_not_matter(co
     (other,) = (course / "graders" / OTHER).glob("[!_]*.py")
     edit(course, f"graders/{OTHER}/{other.name}", "def cases(", "def case_s(")
     assert build(course, "scaled") == [HIDDEN]
-    assert "there is no cases(pick)" in refused(course)
+    assert "there is no cases(draw)" in refused(course)
     edit(course, f"graders/{OTHER}/{other.name}", "def case_s(", "def cases(")
     assert f"exercises/{OTHER}.py" in build(course)
     assert "there is no scald; there is scaled" in refused(course, "scald")
@@ -294,7 +294,7 @@ def test_the_authors_loop_builds_on_a_save_and_ends_with_everybody(course, tmp_p
     try:
         wait_until(lambda: "waiting for the next save" in said.read_text(), process)
         edit(course, GRADER, "def cases(", "def casees(")
-        wait_until(lambda: "there is no cases(pick), but casees" in said.read_text(), process)
+        wait_until(lambda: "there is no cases(draw), but casees" in said.read_text(), process)
     finally:
         os.killpg(process.pid, signal.SIGINT)
         ends(process)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from tensorgrade.author import call, case, computed, construct, describe, load, normal, weights
+from tensorgrade.author.recording.casebook import Sizes
 from tensorgrade.author.recording.drawings import Draw, seed_for
 from tensorgrade.course import CourseError
 
@@ -31,6 +32,21 @@ def test_numbers_are_drawn_in_the_order_in_which_they_stand_and_each_once():
     assert [len(one.tensors["0.x"]) for one in made] == [1, 2, 3]
     made = recorded(call(x=computed(torch.softmax, normal(4), -1)), dtype=torch.float32)
     assert made.tensors["0.x"].equal(draw(torch.float32).normal(4).softmax(-1))
+
+
+def test_graders_draw_sizes_from_their_ranges_and_learners_small_ones():
+    ranges = [(20, 22), (20, 22), (21, 22)]
+    for hidden, allowed in ((True, range(20, 23)), (False, range(2, 8))):
+        drawn = [Sizes("f", hidden, seed)(*ranges) for seed in range(9)]
+        assert all(len({*sizes}) == 3 and {*sizes} <= {*allowed} for sizes in drawn), drawn
+        assert len({*map(tuple, drawn)}) > 1
+    numbers = {
+        Sizes(name, seed=seed).chance(which).random()
+        for name in "fg"
+        for seed in (1, 2)
+        for which in "ab"
+    }
+    assert len(numbers) == 8, "each exercise, seed and purpose has its own"
 
 
 def test_a_call_goes_to_the_object_made_last_or_to_the_exercise():

@@ -17,15 +17,14 @@ SHIFT = f"graders/{CHAPTER}/Shift.py"
 SLIPS = {
     GRADER: [
         ("x * factor -> x + f", "x * factro -> x + f", "*:18: scaled_factor_added in scaled: "),
-        ("def cases(", "def casees(", "*: there is no cases(pick), but casees"),
-        ("    shapes = pick(", "    shapes = pikc(", "*:8: NameError: name 'pikc'"),
+        ("def cases(", "def casees(", "*: there is no cases(draw), but casees"),
+        (" draw((10", " drwa((10", "*:8: NameError: name 'drwa'"),
         (
             "    return [case(",
             "    return [] and [case(",
-            "*:6: cases(pick) returns no case for graders",
+            "*:6: cases(draw) returns no case for graders",
         ),
-        ("hidden=[(5,), (3, 4), (2, 3, 4)]", "hidden=[]", "*:6: cases(pick) returns no case for"),
-        ('f"values/{shape}"', '"values/same"', "*:6: 3 cases are named 'values/same'"),
+        ('f"values/{shape}"', '"values/same"', "*:6: 4 cases are named 'values/same'"),
         ("factor=3.0)", "factor=3.0), signature='vlues'", "no signature is named 'vlues'"),
         ('agrees("values")', 'agrees("valeus")', "*:13: agrees asks for cases in the group 'v"),
         ('.agrees("', '.agree("', "*:13: there is no check agree; is it agrees?"),
@@ -47,9 +46,9 @@ SLIPS = {
         (
             "x=normal(*shape)",
             "x=__import__('torch').randn(shape)",
-            "*:6: cases(pick) uses random numbers that do not come from the course's seed",
+            "*:6: cases(draw) uses random numbers that do not come from the course's seed",
         ),
-        ("x=normal(*shape)", "x=normal(shape)", "*:9: normal((5,),): pass sizes as separate"),
+        ("x=normal(*shape)", "x=normal(shape)", "*:9: normal((4,),): pass sizes as separate"),
         (
             "x=normal(*shape)",
             "x=__import__('torch').eye(4, 4, 4)",

@@ -5,6 +5,7 @@ import ast
 import pytest
 
 from tensorgrade.author.mistakes import every_mistake, known
+from tensorgrade.author.recording.casebook import Sizes
 from tensorgrade.course import Check
 
 from ..support import ROOT, Project
@@ -103,6 +104,29 @@ def signature(arguments: ast.arguments) -> str:
     plain = names[: len(names) - len(defaults)]
     optional = zip(names[len(plain) :], defaults, strict=True)
     return " ".join(plain + [f"{name}={default}" for name, default in optional])
+
+
+@pytest.mark.slow
+def test_no_size_that_graders_draw_is_in_a_public_case(project: Project):
+    for chapter in project.course.chapters:
+        for name in (one.name for one in chapter.exercises):
+            cases = project.grader(chapter.name, name).cases
+            hidden = [{*sizes_of(cases(Sizes(name, True, seed)), name)} for seed in (1, 2, 3)]
+            drawn = set.union(*hidden) - set.intersection(*hidden)
+            assert not [
+                one for one in drawn & {*sizes_of(cases(Sizes(name)), name)} if one[-1] > 1
+            ], name
+
+
+def sizes_of(cases, name: str):
+    """Yield an argument, an axis and a size for all that calls pass; the axis of an int is -1."""
+    for case in (one.recorded(name, 1) for one in cases):
+        for key, tensor in case.tensors.items():
+            if key.count(".") == 1:  # others are weights of layers
+                yield from ((key.split(".")[1], *one) for one in enumerate(tensor.shape))
+        for key, value in (one for call in case.calls for one in call.arguments.items()):
+            if type(value) is int:
+                yield key, -1, value
 
 
 def test_every_exercise_has_many_known_mistakes_with_short_messages(project: Project):

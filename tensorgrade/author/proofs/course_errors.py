@@ -211,20 +211,20 @@ class ExerciseFile:
         if not callable(getattr(self.module, "cases", None)):
             close = get_close_matches("cases", vars(self.module), 1, 0.5)
             raise CourseError(
-                f"{self.path}: there is no cases(pick)" + (f", but {close[0]}" if close else "")
+                f"{self.path}: there is no cases(draw)" + (f", but {close[0]}" if close else "")
             )
         line = self.module.cases.__code__.co_firstlineno
         before, _ = chance(), self.cases
         if chance() != before:
             yield (
-                f"{self.path}:{line}: cases(pick) uses random numbers that do not come from the "
+                f"{self.path}:{line}: cases(draw) uses random numbers that do not come from the "
                 "course's seed, so each build has other cases; draw them with normal(…), "
-                "weights(…) or pick.chance(…)"
+                "weights(…) or draw.chance(…)"
             )
         for hidden, cases in self.cases.items():
             if not cases:
                 who = "graders" if hidden else "learners"
-                yield f"{self.path}:{line}: cases(pick) returns no case for {who}"
+                yield f"{self.path}:{line}: cases(draw) returns no case for {who}"
             for name, times in Counter(case.name for case in cases).items():
                 if times > 1:
                     yield f"{self.path}:{line}: {times} cases are named {name!r}"

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
@@ -16,7 +16,7 @@ from ...runner.step import Step
 from .drawings import Draw, seed_for
 
 PUBLIC_SEED = 7
-Sizes = TypeVar("Sizes")
+SMALL = (2, 7)  # sizes for learners, who should be able to follow their own cases by eye
 
 
 @dataclass(frozen=True)
@@ -97,25 +97,36 @@ class It:
 it = It()
 
 
-@dataclass(frozen=True)
-class Pick:
-    """The choice of sizes, so that learners never see the shapes of hidden cases.
+class Sizes:
+    """Sizes and chance for the cases of an exercise: graders draw other sizes than learners.
 
-    master: the seed of all drawn sizes, which for hidden cases is the course's seed.
+    An instance is the argument of `cases(draw)` in a grader file.
     """
 
-    hidden: bool
-    master: int = field(repr=False, default=PUBLIC_SEED)
+    def __init__(self, exercise: str, hidden: bool = False, seed: int = PUBLIC_SEED):
+        self.exercise, self.hidden, self.seed = exercise, hidden, seed
+        self.sizes = Random(seed_for(seed, "sizes", exercise))
 
-    def __call__(self, *, public: Sizes, hidden: Sizes) -> Sizes:
-        return hidden if self.hidden else public
+    def __call__(self, *ranges: tuple[int, int]) -> list[int]:
+        """Return a size from each range (from, up to), all different; for learners, from SMALL.
+
+        Raise CourseError if the ranges have no such sizes.
+        """
+        for _ in range(100):
+            found: list[int] = []
+            for low, high in ranges if self.hidden else [SMALL] * len(ranges):
+                left = [size for size in range(low, high + 1) if size not in found]
+                found += [self.sizes.choice(left)] if left else []
+            if len(found) == len(ranges):
+                return found
+        raise CourseError(f"draw{ranges}: no sizes from these ranges are all different")
 
     def chance(self, *purpose: str) -> Random:
-        """Return a random generator for sizes and options of one purpose.
+        """Return a random generator for words, rates and everything else that is no tensor.
 
         Its numbers reveal nothing about those for another purpose.
         """
-        return Random(seed_for(self.master, "sizes", *purpose))
+        return Random(seed_for(self.seed, "chance", self.exercise, *purpose))
 
 
 def recorded_cases(project: Project, chapter: str, exercise: str, hidden: bool) -> list[Case]:
@@ -131,7 +142,7 @@ def recorded_cases(project: Project, chapter: str, exercise: str, hidden: bool) 
 def drawn_cases(project: Project, chapter: str, exercise: str, hidden: bool) -> list[Case]:
     """Draw the cases of an exercise, for graders or for learners."""
     seed = (project.course.seed if hidden else None) or PUBLIC_SEED
-    written = project.grader(chapter, exercise).cases(Pick(hidden, seed))
+    written = project.grader(chapter, exercise).cases(Sizes(exercise, hidden, seed))
     kept = [one for one in written if not (hidden and one.settings.get("shown"))]
     like = project.course.chapter(chapter).exercise(exercise).like
     return [about(one.recorded(exercise, seed, hidden), exercise, like) for one in kept]

@@ -30,7 +30,7 @@ RIGHT = {
             )
         ],
         "in_float32": [
-            (SHIFT, "(x - x.amax(dim=dim, keepdim=True)).float()"),
+            (SHIFT, "x.float() - x.float().amax(dim=dim, keepdim=True)"),
             (
                 RETURN,
                 RETURN.replace("return exponentials", "return (exponentials") + ").to(x.dtype)",

@@ -53,15 +53,16 @@ RIGHT = {
     "rotate": {
         "rates_by_exp": [
             (
-                "base ** (-torch.arange(half, dtype=x.dtype, device=x.device) / half)",
+                "base ** (-torch.arange(half, device=x.device) / half)",
                 "torch.exp(-torch.arange(half) / half * torch.log(torch.tensor(float(base))))",
             )
         ],
-        "angles_in_float32": [
-            (
-                "cos, sin = angles.cos(), angles.sin()",
-                "cos, sin = angles.float().cos(), angles.float().sin()",
-            )
+        "angles_in_float64": [
+            ("positions[:, None] * rates", "positions.double()[:, None] * rates")
+        ],
+        "turned_in_float32": [
+            ("half = x.shape[-1] // 2", "half, dtype, x = x.shape[-1] // 2, x.dtype, x.float()"),
+            ("first * sin), dim=-1)", "first * sin), dim=-1).to(dtype)"),
         ],
     },
     "GroupedQueryAttention": LOW

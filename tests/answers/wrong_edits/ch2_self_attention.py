@@ -12,6 +12,10 @@ COPY = "v1.{0}.copy_(v2.{0}.weight.T)"
 V1, V2 = "queries = x @ self.W_query", "queries = self.W_query(x)"
 MADE_V1 = "self.W_value = nn.Parameter(torch.rand(d_in, d_out))"
 MADE_V2 = "self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)"
+OF_ONE_RANK = {
+    "right_in_a_batch_alone": [(SCORES, "queries @ keys.transpose(1, 2)")],
+    "right_without_a_batch_alone": [(SCORES, "queries @ keys.t()")],
+}
 
 
 def each(new: str) -> list[tuple[str, str]]:
@@ -77,6 +81,7 @@ WRONG = {
             )
         ],
         "scale_up_to_16": [(D_K, "d_k = min(keys.shape[-1], 16)")],
+        **OF_ONE_RANK,
         "overflows": [(SOFTMAX, OWN_EXP)],
         "batches_overflow": [(SOFTMAX, f"{SOFTMAX} if keys.dim() == 2 else {OWN_EXP}")],
         "rank_four": [
@@ -93,6 +98,7 @@ WRONG = {
         "wants_its_memory_in_order": [(SCORES, "queries.view(-1).view(queries.shape) @ keys.mT")],
     },
     "scaled_dot_product_attention": {
+        **OF_ONE_RANK,
         "scale_up_to_16": [(D_K, "d_k = min(keys.shape[-1], 16)")],
         "overflows": [(SOFTMAX, OWN_EXP)],
         "rank_five": [(D_K, "d_k = keys.shape[-1 if keys.dim() < 5 else -2]")],

@@ -27,6 +27,23 @@ def before_x(line: str) -> list[tuple[str, str]]:
     return [(X, f"{line}\n        {X}")]
 
 
+def counting_the_last_text(line: str, text: str = "x") -> dict[str, list[tuple[str, str]]]:
+    """A little of the previous text in each one, always or in one mode; before a line."""
+    modes = {"": "True", "_in_evaluation": "not self.training"}
+    modes["_without_gradients"] = "not torch.is_grad_enabled()"
+    return {
+        f"last_text_counts{name}": [
+            (
+                line,
+                f"if {mode}:\n"
+                f"            last, self.last = getattr(self, 'last', 0.0), float({text}.mean())\n"
+                f"            {text} = {text} + 0.1 * last\n        {line}",
+            )
+        ]
+        for name, mode in modes.items()
+    }
+
+
 def dropped_by(lines: str) -> list[tuple[str, str]]:
     """Another way to drop, in training."""
     rest = "attn_weights = attn_weights * keep / (1 - rate)"
@@ -66,6 +83,7 @@ OF_ANY = {
         "keep = (torch.rand(attn_weights.shape, generator=chance) >= rate).to(attn_weights)"
     ),
     "scale_up_to_16": [(D_K, "d_k = min(keys.shape[-1], 16)")],
+    **counting_the_last_text(X),
     "overflows": [(MODULE_SOFTMAX, MODULE_OWN_EXP)],
     "zeros_beyond_64": [
         (
@@ -250,6 +268,8 @@ WRONG = {
         ],
     },
     "causal_attention_weights": {
+        "right_in_a_batch_alone": [("ones_like(attn_scores)", "ones(1, *attn_scores.shape[-2:])")],
+        "right_without_a_batch_alone": [("ones_like(attn_scores)", "ones_like(attn_scores.t())")],
         "masked_after_the_softmax": [(SOFTMAX, f"{AFTER} / {AFTER}.sum(dim=-1, keepdim=True)")],
         "filled_with_minus_1000": [(FILL, FILL.replace("-torch.inf", "-1000.0"))],
         "filled_with_minus_500": [(FILL, FILL.replace("-torch.inf", "-500.0"))],

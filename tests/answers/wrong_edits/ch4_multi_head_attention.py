@@ -3,7 +3,8 @@
 import runpy
 from pathlib import Path
 
-OF_ANY = runpy.run_path(str(Path(__file__).parent / "ch3_causal_attention.py"))["OF_ANY"]
+CH3 = runpy.run_path(str(Path(__file__).parent / "ch3_causal_attention.py"))
+OF_ANY = CH3["OF_ANY"]
 JOIN = "torch.cat([head(x) for head in self.heads], dim=-1)"
 MAKE = "CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)"
 SPLIT = "x.reshape(b, num_tokens, num_heads, head_dim).transpose(1, 2)"
@@ -25,6 +26,7 @@ WRONG = {
                 f"_ = [head.eval() for head in self.heads[2:3]]\n        return {JOIN}",
             )
         ],
+        **CH3["counting_the_last_text"](f"return {JOIN}"),
         "five_heads_at_most": [(JOIN, "torch.cat([head(x) for head in self.heads[:5]], dim=-1)")],
         "sixth_head_twice": [
             (JOIN, "torch.cat([self.heads[min(i, 5)](x) for i in range(len(self.heads))], dim=-1)")

@@ -1,5 +1,10 @@
 """Wrong in one place that a fixed grid of sizes never visits: edits of the solution."""
 
+import runpy
+from pathlib import Path
+
+CH3 = runpy.run_path(str(Path(__file__).parent / "ch3_causal_attention.py"))
+
 CROSS_FILL = "masked_fill(hidden, -torch.inf)"
 EXPAND = "hidden = mask.expand(b, n, m).unsqueeze(1)"
 PLACES = "positions[:, None]"
@@ -162,6 +167,9 @@ WRONG = {
         "a_table_of_128": [(PLACES, "positions.clamp(max=127)[:, None]")],
         "places_modulo_100": [(PLACES, "(positions % 100)[:, None]")],
         "places_in_half_precision": [(PLACES, "positions[:, None].bfloat16().float()")],
+        "angles_in_the_type_of_x": [
+            ("torch.arange(half, device", "torch.arange(half, dtype=x.dtype, device"),
+        ],
         "always_float32": [("first * sin), dim=-1)", "first * sin), dim=-1).float()")],
     },
     "GroupedQueryAttention": {
@@ -494,6 +502,7 @@ WRONG["rotate"]["angles_of_the_first_places"] = [
 FIRST = "self.W_query = "
 for name in ("CrossAttention", "GroupedQueryAttention", "CachedAttention", "LatentAttention"):
     WRONG[name] |= {"seed_set_inside": [(FIRST, f"torch.manual_seed(123)\n        {FIRST}")]}
+    WRONG[name] |= CH3["counting_the_last_text"]("queries = self.W_query(x)")
 HIDDEN = "attn_scores = attn_scores.masked_fill(hidden, -torch.inf)"
 WRONG["CrossAttention"] |= {
     f"mask_ignored_{when}": [(HIDDEN, f"if not ({condition}):\n                {HIDDEN}")]

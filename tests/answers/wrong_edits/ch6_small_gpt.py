@@ -1,5 +1,10 @@
 """Wrong in one place that a fixed grid of sizes never visits: edits of the solution."""
 
+import runpy
+from pathlib import Path
+
+CH3 = runpy.run_path(str(Path(__file__).parent / "ch3_causal_attention.py"))
+
 PLACES = "places = torch.arange(ids.shape[1], device=ids.device)"
 STARTS = "starts = torch.randint(0, last, (batch_size,), generator=generator)"
 DRAW = "chosen = torch.multinomial(probabilities, 1, generator=generator)"
@@ -341,3 +346,11 @@ WRONG["cross_entropy"]["library_for_three_dimensions"] = [
         "if logits.dim() > 2:\n        return nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten())\n    right = logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)",
     )
 ]
+
+for name, line in {
+    "LayerNorm": MEAN,
+    "FeedForward": "return self.layers(x)",
+    "TransformerBlock": f"x = x + {ATTENDED}",
+    "SmallGPT": "x = self.dropout(x)",
+}.items():
+    WRONG[name] |= CH3["counting_the_last_text"](line)

@@ -5,12 +5,12 @@ from tensorgrade.author import call, case, check, it, shown
 from ..texts import some_merges, some_text
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with merges that build on each other, for their own text and for others."""
-    chance = pick.chance("encode")
-    texts = [some_text(chance, n) for n in pick(public=[14], hidden=[20, 60])]
+    chance = draw.chance()
+    texts = [some_text(chance, n) for n in (14, 60)]
     merges = [some_merges(chance, text, 6) for text in texts]
-    first, other = pick(public=(97, 98), hidden=(104, 105))
+    first, other = chance.sample(range(97, 123), 2)
     chain = {(first, other): 256, (256, first): 257, (other, first): 258}
     text = chr(first) + chr(other) + chr(first) * 2 + chr(other)
     return [
@@ -24,7 +24,7 @@ def cases(pick):
             "order/second pair first",
             call(text=text, merges={(other, first): 256, (first, other): 257}),
         ),
-        case("bytes/umlauts", call(text=pick(public="aö", hidden="ßh"), merges=chain)),
+        case("bytes/umlauts", call(text=chr(first) + chance.choice("äöüß"), merges=chain)),
         case("short/no merges", call(text=text, merges={})),
         case("short/no text", call(text="", merges=chain)),
     ]

@@ -5,12 +5,12 @@ from tensorgrade.author import call, case, check, it, shown
 from ..texts import some_ids
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with the pair in the middle, at the end, in runs or missing, and short lists."""
-    chance = pick.chance("merge_pair")
-    lists = [some_ids(chance, n, 3) for n in pick(public=[12], hidden=[17, 40])]
-    new = pick(public=256, hidden=chance.randrange(300, 900))
-    a, b, c = pick(public=(1, 2, 3), hidden=(4, 9, 5))
+    chance = draw.chance()
+    lists = [some_ids(chance, n, 3) for n in (12, 40)]
+    new = chance.randrange(256, 900)
+    a, b, c = chance.sample(range(20), 3)
     return [
         shown("values/three", call(ids=[5, 6, 6, 5, 6], pair=(5, 6), new_id=256)),
         *(

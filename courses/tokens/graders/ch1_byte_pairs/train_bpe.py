@@ -5,16 +5,16 @@ from tensorgrade.author import call, case, check, it, shown
 from ..texts import some_text
 
 
-def cases(pick):
+def cases(draw):
     """Return cases with letters of one byte and of two, texts that are too short, and ties."""
-    chance = pick.chance("train_bpe")
-    sizes = pick(public=[(30, 4)], hidden=[(40, 5), (90, 12)])
-    texts = [(some_text(chance, length), merges) for length, merges in sizes]
-    word = pick(public="ab", hidden="".join(chance.sample("fghijk", 2)))
+    chance = draw.chance()
+    texts = [(some_text(chance, length), merges) for length, merges in ((30, 4), (90, 12))]
+    word = "".join(chance.sample("fghijk", 2))
+    one, other = chance.sample("äöüß", 2)
     return [
         shown("values/aaabdaaabac", call(text="aaabdaaabac", num_merges=2)),
         *(case(f"values/{len(t)} letters", call(text=t, num_merges=n)) for t, n in texts),
-        case("bytes/umlauts", call(text=pick(public="öö ö", hidden="ßä ßäß"), num_merges=2)),
+        case("bytes/umlauts", call(text=f"{one}{other} {one}{other}{one}", num_merges=2)),
         case("ties/first", call(text=f"{word}-{word[::-1]}-{word}{word[::-1]}", num_merges=1)),
         case("early/too many", call(text=word * 3, num_merges=50)),
         case("early/no pair twice", call(text=word, num_merges=3)),

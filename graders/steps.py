@@ -1,13 +1,46 @@
-"""Steps whose results must agree with each other in every right answer."""
+"""Sizes, the running example, and steps whose results agree in every right answer."""
 
 import torch
 
 from tensorgrade.author import call, computed, duplicate, normal, restore
 
+# Sizes for graders: (from, up to). Those that are written down in cases are smaller, or between.
+BATCH, HEADS, FEATURES, WIDTH, TOKENS = (13, 15), (14, 17), (21, 29), (22, 31), (129, 150)
+LONG = (257, 320)  # more positions than a byte can count, or than a table of 256 has
+
+# "Your journey starts with one step", three features for each token.
+SENTENCE = torch.tensor(
+    [
+        [0.43, 0.15, 0.89],
+        [0.55, 0.87, 0.66],
+        [0.57, 0.85, 0.64],
+        [0.22, 0.58, 0.33],
+        [0.77, 0.25, 0.10],
+        [0.05, 0.80, 0.55],
+    ]
+)
+QKV = ("W_query", "W_key", "W_value")
+
+
+def example_weights() -> dict[str, torch.Tensor]:
+    """Return the lesson's three matrices: seed 123, torch.rand(3, 2), query, key, value."""
+    generator = torch.Generator().manual_seed(123)
+    return {name: torch.rand(3, 2, generator=generator) for name in QKV}
+
+
+def counted(*shape: int) -> torch.Tensor:
+    """Return 1, 2, 3, … in a shape: easy to follow by eye."""
+    return torch.arange(1.0, 1 + torch.Size(shape).numel()).reshape(shape)
+
 
 def with_an_equal_row(x: torch.Tensor) -> torch.Tensor:
     """Return x with its last row replaced by a copy of its first."""
     return torch.cat([x[..., :-1, :], x[..., :1, :]], dim=-2)
+
+
+def eighths(*shape: int):
+    """Return scores in eighths: a softmax in float32 sees them exactly, also far from 0."""
+    return computed(torch.round, 24 * normal(*shape)) * 0.125
 
 
 def one_after_another(**shapes: tuple[int, ...]):
