@@ -13,7 +13,7 @@ from .details import in_place, in_text
 from .given_code import is_as_given, is_replaced
 from .naming import run
 from .public_side import printed_lines, trace
-from .recognized import mistakes_on
+from .recognized import buffer_beside, mistakes_on
 from .results import CheckResult, Results
 from .where import where
 
@@ -85,7 +85,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     raised = bool(error and error.line)
     fact, fact_line = None, None
     if not unfinished and not hidden:
-        fact, fact_line = in_text.plain_fact(part) or (None, None)
+        fact, fact_line = in_text.plain_fact(part) or (buffer_beside(part), None)
     return Finding(
         asks,
         diagnosis,
