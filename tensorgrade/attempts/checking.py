@@ -10,7 +10,7 @@ from .details import DETAILS, plain_fact
 from .given_code import is_as_given, is_replaced
 from .naming import run
 from .public_side import printed_lines, trace
-from .recognized import mistakes_on
+from .recognized import buffer_beside, mistakes_on
 from .results import CheckResult, Results
 from .where import where
 
@@ -77,7 +77,7 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     raised = bool(error and error.line)
     fact, fact_line = "", None
     if not unfinished and not hidden:
-        fact, fact_line = plain_fact(part) or ("", None)
+        fact, fact_line = plain_fact(part) or (buffer_beside(part), None)
     return Finding(
         asks,
         diagnosis,

@@ -11,7 +11,7 @@ from ..judging.diagnosis import Diagnosis, Finding, Kind
 from .attempt import ExerciseAttempt, cached_for_file
 from .details import plain_fact
 from .public_side import on_public_cases
-from .recognized import mistakes
+from .recognized import buffer_beside, mistakes
 from .results import CheckResult, first_failure
 from .scoring import run_and_score
 from .where import where_mistakes_are
@@ -36,7 +36,7 @@ def says_all(part: ExerciseAttempt) -> bool:
     Then the public cases need not run. They are needed to put several mistakes in order, or to
     report a fault in the text or a wrong earlier exercise.
     """
-    if len(mistakes(part)) != 1 or part.noted:
+    if len(mistakes(part)) != 1 or part.noted or buffer_beside(part):
         return False
     _, faulty_line = plain_fact(part) or (None, None)
     return faulty_line is None and where_mistakes_are(part) is not None

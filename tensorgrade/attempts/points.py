@@ -18,7 +18,7 @@ from .attempt import Attempt, ExerciseAttempt
 from .checking import check_results
 from .given_code import MOST_CHANGED, is_as_given, is_rewritten
 from .naming import run
-from .recognized import is_only_squeezed, mistake_sets, mistakes
+from .recognized import buffer_beside, is_only_squeezed, mistake_sets, mistakes
 from .results import CheckResult, Rule, State, Topic, state_of
 
 ASKS_LITTLE = "The repair is small: the given code is fixed, not rewritten."
@@ -132,9 +132,14 @@ def with_deduction(part: ExerciseAttempt, checks: list[CheckResult]) -> list[Che
 
 
 def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
-    """Return True if a check passed, or failed on a case that fingerprints do not ignore."""
+    """Return True if a check passed, or failed on a case that fingerprints do not ignore.
+
+    A buffer that is missing beside a known mistake is not explained by it.
+    """
     if check.passed or check.finding is None:
         return check.passed
+    if check.finding.diagnosis.id == "no_buffer" and buffer_beside(part):
+        return False
     failed = check.finding.diagnosis.case
     return all(s.case.signature != "ignored" for s in part.seen if s.case.name == failed)
 

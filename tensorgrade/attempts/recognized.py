@@ -7,12 +7,14 @@ import torch
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
+from ..judging.checks.modules import NO_BUFFER
 from ..judging.diagnosis import Diagnosis
 from ..recognition.fingerprints import (
     Names,
     digest_of,
     imprints_of,
     in_order_for,
+    matches,
     recognize,
     right_imprints,
 )
@@ -43,6 +45,23 @@ def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
     if len(sets[0]) > 1 and combinations(part).untried:
         return ()
     return tuple(name for name in sets[0] if all(name in names for names in sets))
+
+
+@cached_for_results
+def buffer_beside(part: ExerciseAttempt) -> str:
+    """Return what is wrong with a buffer that is missing beside a known mistake, or ""."""
+    sets, own = mistake_sets(part), part.attempt.own.signatures
+    prints = part.attempt.fingerprints.by_exercise.get(part.name, [])
+    found = [p for p in prints if len(sets) == 1 and p.mistakes == sets[0]]
+    if not found or matches(found[0], imprints_of(part.claimed, own)):
+        return ""
+    described = (one for one in part.claimed if one.case.signature == "structure")
+    for _, expected, observed in described:
+        for module, facts in expected.facts.items():
+            for name in facts.get("buffers", {}):
+                if (home := observed.home(module, name)) != "buffers":
+                    return NO_BUFFER[home].format(name)
+    return ""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..exchange.stored import damaged, read_part, refuse_missing, stored_path
-from .imprints import Imprint, equals_an_input
+from .imprints import Imprint, equals_an_input, without_homes
 from .signatures import Signature, imprint
 
 Names = tuple[str, ...]  # of mistakes
@@ -180,6 +180,9 @@ def recognize(
     if exact_pairs := tuple(p.mistakes for p in pairs if matches(p, imprints)):
         return exact_pairs
     right = right_imprints(seen, own)
+    values = [p for p in singles if matches_values(p, imprints) and not matches_values(p, right)]
+    if values:
+        return (values[0].mistakes,)
     is_wrong = any(not right[case].matches(one) for case, one in imprints.items())
     sets = several() if may_be_two and is_wrong else ()
     return sets or but_for_errors(singles, imprints, right)
@@ -263,6 +266,15 @@ def matches(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:
     """Return True if every case has the fingerprint's imprint."""
     return fingerprint.imprints.keys() == imprints.keys() and all(
         agrees(fingerprint, case, imprints) for case in imprints
+    )
+
+
+def matches_values(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:
+    """Return True if every case has the fingerprint's imprint, wherever its buffers are."""
+    return fingerprint.imprints.keys() == imprints.keys() and all(
+        agrees(fingerprint, case, imprints)
+        or without_homes(fingerprint.imprints[case]).matches(without_homes(one))
+        for case, one in imprints.items()
     )
 
 

@@ -4,7 +4,8 @@ An imprint contains too little to reveal an answer. It is the same on every plat
 details in which correct answers may differ.
 """
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import torch
@@ -34,6 +35,18 @@ class Imprint:
         """Return True if the words are equal and the numbers are close."""
         (a, b), (c, d) = self.numbers, other.numbers  # no loop: thousands of pairs are compared
         return self.words == other.words and is_close(a, c) and is_close(b, d)
+
+
+HOME = re.compile(r"; [\w.]+: (?:buffers|parameters|attributes|nowhere)")
+
+
+def without_homes(one: Imprint) -> Imprint:
+    """Return an imprint without the places of buffers, which are facts beside the values.
+
+    >>> without_homes(Imprint("module: []; mask: nowhere")).words
+    'module: []'
+    """
+    return replace(one, words=HOME.sub("", one.words))
 
 
 def is_close(number: float, other: float) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import Any
 
 from .binding import BY_NAME, POSITIONAL, Parameters
@@ -22,32 +22,31 @@ MOST_ORDERS = 5040  # orders of one level that are compared
 FEW_ORDERS = 20  # orders that are compared to find out if it helps to open a part
 MISSPELT = 0.85  # the share of letters that a misspelt name has in common with the right one
 WIDEST = 40  # names of a level that are compared at all
-# Words for the same thing. The first one stands for the others.
-SAME_WORDS = [
-    "query q wq",
-    "key k wk",
-    "value v val vals wv",
-    "out o output wo",
-    "token tok wte vocab",
-    "position pos wpe",
-    "embedding emb embed embd table",
-    "norm ln layernorm",
-    "attention attn att mha sa",
-    "feed ff ffn mlp",
-    "final last",
-    "block layer",
-    "head heads",
-    "scale gamma weight gain g",
-    "shift beta bias b offset",
-    "d dim width channels",
-    "context block seq ctx",
-    "length len size",
-    "dropout drop rate",
-    "1 first before",
-    "2 second after",
-]
-MEANINGS = {word: row.split()[0] for row in reversed(SAME_WORDS) for word in row.split()}
-SAY_NOTHING = set("w proj projection linear layer fc n num number self".split())
+# Other words for the words in a stub's names.
+SYNONYMS = {
+    "attention": "attn att mha sa",
+    "block": "layer",
+    "context": "ctx seq",
+    "d": "dim width channels",
+    "dropout": "drop rate",
+    "embedding": "emb embd embed table",
+    "feed": "ff ffn mlp",
+    "final": "last",
+    "key": "k wk",
+    "length": "len size",
+    "norm": "ln layernorm",
+    "out": "o wo output",
+    "position": "pos wpe",
+    "query": "q wq",
+    "scale": "g gain gamma weight",
+    "shift": "b beta bias offset",
+    "token": "tok vocab wte",
+    "value": "v val wv",
+    "1": "before first",
+    "2": "after second",
+}
+MEANINGS = {word: asked for asked, words in SYNONYMS.items() for word in words.split()}
+SAY_NOTHING = {"fc", "layer", "linear", "n", "num", "number", "proj", "projection", "self", "w"}
 
 Shapes = Mapping[str, Any]  # the shape of each tensor, by dotted name, in the order of creation
 Parts = dict[str, dict[str, Any]]  # the shapes inside of each part, by the part's name
@@ -80,16 +79,14 @@ def plausible(asked: Shapes, own: Shapes, known: Levels) -> list[Levels]:
     """
     found: dict[str, list[Pairs]] = {}
     collect(asked, own, known, found)
-    sure = [name in known for name in found]
-    ranks = islice(product(*(range(len(choices)) for choices in found.values())), MOST_ORDERS)
 
-    def doubt(rank: tuple[int, ...]) -> tuple[bool, int]:
-        return any(at and one for at, one in zip(rank, sure, strict=True)), sum(rank)
+    def doubt(chosen: tuple[tuple[int, Pairs], ...]) -> tuple[bool, int]:
+        against = any(at and name in known for name, (at, _) in zip(found, chosen, strict=True))
+        return against, sum(at for at, _ in chosen)
 
-    return [
-        {name: choices[at] for (name, choices), at in zip(found.items(), rank, strict=True)}
-        for rank in sorted(ranks, key=doubt)[:MOST]
-    ]
+    combined = islice(product(*map(enumerate, found.values())), MOST_ORDERS)
+    best = sorted(combined, key=doubt)[:MOST]
+    return [dict(zip(found, (pairs for _, pairs in one), strict=True)) for one in best]
 
 
 def collect(asked: Shapes, own: Shapes, known: Levels, found: dict[str, list[Pairs]]) -> None:
@@ -100,7 +97,7 @@ def collect(asked: Shapes, own: Shapes, known: Levels, found: dict[str, list[Pai
         return
     choices = pairs_of(wanted, there)
     found[name] = sorted(choices, key=lambda pairs: pairs != known.get(name))
-    for part, other in dict.fromkeys(pair for pairs in choices for pair in pairs):
+    for part, other in dict.fromkeys(chain.from_iterable(choices)):
         collect(inside(asked, part), inside(own, other), known, found)
 
 
@@ -194,9 +191,9 @@ def best_pairs(asked: Parts, own: Parts, most: int = MOST_ORDERS) -> tuple[int, 
         own = {name: inner for name, inner in own.items() if name in asked}
     lost = {(a, o): lacking(asked[a], own[o]) for a in asked for o in own}
     spare = {(a, o): lacking(own[o], asked[a]) for a in asked for o in own}
-    same = tuple((n, n) for n in asked if n in own and not (n.isdigit() and lost[n, n]))
-    left = [name for name in asked if (name, name) not in same]
-    over = [name for name in own if (name, name) not in same]
+    fixed = [name for name in asked if name in own and (not lost[name, name] or is_word(name))]
+    same = tuple(zip(fixed, fixed, strict=True))
+    left, over = ([name for name in level if name not in fixed] for level in (asked, own))
 
     def cost(pairs: Pairs) -> tuple[int, int, float]:
         alone = set(asked).difference(name for name, _ in pairs)
@@ -216,7 +213,7 @@ def orders(left: Sequence[str], over: Sequence[str], lost: Mapping) -> Iterator[
         yield ()
         return
     name, *others = left
-    numbers = all(one.isdigit() for one in (*left, *over))
+    numbers = not any(map(is_word, (*left, *over)))
     least = min(lost[name, one] for one in over)
     for at, one in enumerate(over):
         if lost[name, one] == least:
@@ -224,6 +221,11 @@ def orders(left: Sequence[str], over: Sequence[str], lost: Mapping) -> Iterator[
             yield from (((name, one), *pairs) for pairs in orders(others, rest, lost))
     if len(left) > len(over):
         yield from orders(others, over, lost)
+
+
+def is_word(name: str) -> bool:
+    """Return True unless a name is a place in a list, which is no name."""
+    return not name.isdigit()
 
 
 def opened(level: Parts, name: str) -> Parts:

@@ -56,7 +56,7 @@ def has_buffer(exercise: CheckedExercise, group: str, name: str) -> None:
     for case, expected, observed in exercise.answered(group):
         place = observed.home("module", name)
         if place != "buffers":
-            exercise.wrong("fact", NO_BUFFER[place].format(name), case=case)
+            exercise.wrong("fact", NO_BUFFER[place].format(name), "no_buffer", case=case)
         want = expected.facts["module"]["buffers"][name][0]
         got = next(iter(observed.fact("module", "buffers", name, default=[])), None)
         # A buffer of shape (1, n, n) is accepted for (n, n).
