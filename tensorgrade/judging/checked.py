@@ -16,7 +16,8 @@ from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..recognition.imprints import equals_an_input
 from .diagnosis import OF_GRADIENT, Diagnosis, Kind, Observations, PublicDiagnosis, Wrong
-from .errors import lost_weights, read_outside, why_it_ended, why_it_raised
+from .errors import read_outside, why_it_ended, why_it_raised
+from .lost_weights import lost_weights
 from .problems import came_instead, came_otherwise, result_problem, what_came
 from .protocols import JudgedAttempt
 from .remarks import nearly_right, remarks

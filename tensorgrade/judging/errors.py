@@ -1,8 +1,7 @@
 """Explain why a case has no result: unwritten, not found, error, timed out, killed."""
 
-import builtins
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from itertools import permutations
@@ -11,14 +10,13 @@ import torch
 from torch import nn
 
 from ..exchange.cases import Case, spoken, spoken_shape
-from ..exchange.observation import CaughtError, Loaded, Observation, Outcome, strings
+from ..exchange.observation import CaughtError, Loaded, Observation, Outcome
 from ..exchange.text import code, joined, listed, short
+from .causes import no_module, usual_cause
 from .diagnosis import Diagnosis, Kind
-from .own_names import own_name
 from .protocols import JudgedAttempt
 
 LONGEST_LINE = 90
-MOST_SHARED = 4
 Place = Callable[[int], str]  # returns what the learner calls a line
 
 
@@ -110,135 +108,6 @@ ENOUGH = re.compile(
     r"|numpy\(\) on Tensor that requires grad)(?!\w).*",
     re.DOTALL,
 )
-PLAIN_NUMBER = "that is a plain number; compute with it in Python (`**`, `math`)"
-NO_DEVICE = (
-    "this machine has no such device, and the inputs are on the CPU. Use the device of the input "
-    "(`x.device`)"
-)
-WHOLE = "`/` gives a float, and a size has to be an integer: use `//`"
-NO_POWER = "`^` is not a power: write `**`"
-NO_INPUT = "`input()` cannot be answered here: leave it out"
-BRACKETS = "is indexed with square brackets"
-# The usual cause of an error, by words in the texts of torch and Python.
-CAUSES = {
-    "modified by an inplace operation": "an in-place operation (`/=`, `exp_()` and the like) "
-    "overwrites values that the gradient needs; make a new tensor: `x = x / …`",
-    "leaf Variable that requires grad": "write into a parameter inside `with torch.no_grad():`",
-    "Parameter or None expected)": "assigning a tensor would replace the parameter; copy the "
-    "values into it, inside `with torch.no_grad():`",
-    "before Module.__init__() call": "call `super().__init__()` first",
-    "size and stride": "`view` cannot rearrange this memory; `reshape` copies it if necessary",
-    "numpy() on Tensor that requires grad": "no gradient flows through NumPy: compute with torch's "
-    "functions instead",
-    "does not require grad and does not have a grad_fn": "no gradient flows back from a value that "
-    "is computed inside `torch.no_grad()`, or from something like `.detach()` or `.item()`",
-    "index out of range in self": "an nn.Embedding is asked for a row that it does not have: its "
-    "rows count from 0, and its first argument says how many there are",
-    "Expected target size": "torch takes dimension 1 of the first argument as the classes; give it "
-    "one row for each target, so that the shapes are (rows, classes) and (rows,)",
-    "'torch.return_types.": "along a dimension, `max`, `min` and the like return two tensors, the "
-    "values and their indices: take `.values`",
-    "Boolean value of Tensor with more than one": "`if`, `and`, `max(…)` and the like need a "
-    "single True or False, and this tensor has several entries. torch's own functions work entry "
-    "by entry; join masks with `&` and `|`, with each comparison in parentheses",
-    "must be Tensor, not int": PLAIN_NUMBER,
-    "must be Tensor, not float": PLAIN_NUMBER,
-    "Module [ModuleList]": "an nn.ModuleList only stores layers: call them one after another",
-    "only supports boolean masks": "the mask has to hold True and False, but this one holds "
-    "numbers",
-    "Mismatch in shape: grad_output": "the first is the expected shape, the second the shape of "
-    "your result",
-    "`inputs` argument to `grad()` cannot be empty": "torch finds no parameter that can learn",
-    "is not a Module subclass": "that is not a layer. If it is a class, are the parentheses "
-    "missing after its name? Unpack a list of layers with `*`",
-    "bitwise_xor": NO_POWER,
-    "for ^:": NO_POWER,
-    "'torch.Size' and": "a shape holds several numbers: take one of them, such as `x.shape[-1]`",
-    "tuple of ints,but got float": WHOLE,
-    "'float' object cannot be interpreted as an integer": WHOLE,
-    "'type' object does not support the context manager": "are the parentheses `()` missing after "
-    "its name?",
-    "same number of dimensions as input": "`gather` needs an index with as many dimensions as the "
-    "values (see `unsqueeze`)",
-    "maximum recursion depth": "it calls itself without ever stopping",
-    "EOF when reading a line": NO_INPUT,
-    "reading from stdin while output is captured": NO_INPUT,
-    "contains either `inf`, `nan` or element < 0": "probabilities must be finite and not negative; "
-    "the NaN, infinity or negative number comes from a line above",
-    "'Tensor' and 'Linear'": "an nn.Linear is called like a function, `layer(x)`; its matrix is "
-    "`layer.weight`",
-    "not compiled with CUDA": NO_DEVICE,
-    "no NVIDIA driver": NO_DEVICE,
-    "No CUDA GPUs": NO_DEVICE,
-    "not linked with support for mps": NO_DEVICE,
-}
-# What to say of a value that is called like a function, by its type.
-CALLED = {
-    "Parameter": "a parameter is a tensor, not a function: compute with it",
-    "Tensor": f"a tensor {BRACKETS}",
-    "list": "a list cannot be called: call its parts one after another",
-    "tuple": f"a tuple {BRACKETS}",
-    "Size": f"a shape {BRACKETS}",
-    "int": "a plain number is called there as if it were a function",
-    "float": "a plain number is called there as if it were a function",
-}
-
-
-def usual_cause(error: CaughtError) -> str:
-    """Return the usual cause of an error with an unclear text; "" if there is none."""
-    known = next((cause for words, cause in CAUSES.items() if words in error.text), "")
-    called = re.fullmatch(r"'(\w+)' object is not callable", error.text)
-    if called and error.line:  # the learner's own line calls a value like a function
-        known = known or CALLED.get(called[1], "")
-    if cause := known or no_module(error) or no_brackets(error):
-        return cause
-    if error.type == "NotImplementedError" and "forward" in error.text:
-        return "is `forward` misspelled, or indented inside another method?"
-    return wrong_arguments(error) if error.type == "TypeError" and error.line is None else ""
-
-
-def wrong_arguments(error: CaughtError) -> str:
-    """Return the fault in the parameters of a definition that a case could not call, or "".
-
-    >>> text = "Net.forward() takes 1 positional argument but 2 were given"
-    >>> wrong_arguments(CaughtError("TypeError", text))
-    'is `self` missing from its parameters?'
-    """
-    if "has no parameter" in error.text:
-        return f"the given code has {'them' if 'parameters' in error.text else 'it'}"
-    # Without `self`, a method gets one argument more than it has parameters.
-    told = re.match(r"\w+\.\w+\(\) takes (\d+) positional arguments? but (\d+) w", error.text)
-    if told and int(told[2]) == int(told[1]) + 1:
-        return "is `self` missing from its parameters?"
-    if error.verb == "construct" and "required positional argument" in error.text:
-        return "its parameters are not those of the given code"
-    if error.verb == "construct" and "unexpected keyword argument" in error.text:  # of nn.Module
-        return "is there an `__init__`, with two underscores on each side?"
-    return ""
-
-
-def no_brackets(error: CaughtError) -> str:
-    """Return a clause if a function or method is used without being called; else ""."""
-    if "math." in error.source and re.search("one element|to Scalar", error.text):
-        return "`math` works on single numbers; torch's functions of these names work on tensors"
-    if not re.search(r"'(builtin_function_or_method|function|method)'", error.text):
-        return ""
-    if own := re.search(r"(?<![.\w])(input|sum|max|min|abs|len|pow)\b(?!\s*\()", error.source):
-        return f"`{own[1]}` is a built-in function of Python here: did you mean a variable?"
-    return "are the parentheses `()` missing after the name of a function or method?"
-
-
-def no_module(error: CaughtError) -> str:
-    """Return a clause if a class lacks an attribute that every nn.Module has; else ""."""
-    lacks = re.fullmatch(r"'(\w+)' object (?:has no attribute '(\w+)'|is not callable)", error.text)
-    if not lacks or lacks[1] in NO_CLASSES or (lacks[2] and lacks[2] not in dir(nn.Module)):
-        return ""
-    if not lacks[2] and error.line:  # a call in the learner's own code
-        return ""
-    return f"`{lacks[1]}` is not an nn.Module: write `class {lacks[1]}(nn.Module):`"
-
-
-NO_CLASSES = {*dir(torch), *dir(builtins), "NoneType"}
 SIZES_MATTER = {"RuntimeError", "IndexError", "ValueError"}
 
 
@@ -475,101 +344,3 @@ def what_failed(error: CaughtError, place: Place) -> str:
             "one; packages that the course does not need are not installed"
         )
     return joined(failed, why)
-
-
-def lost_weights(case: Case, observed: Observation, insides: Collection[str] = ()) -> str:
-    """Return which parameter is missing or has another shape, and what exists instead.
-
-    Return "" if all weights were loaded. insides: names of parameters inside parts whose code the
-    learner has not seen.
-    """
-    missing = strings(observed.fact("load", "missing", default=[]))
-    unexpected = [
-        own_name(n, observed) for n in strings(observed.fact("load", "unexpected", default=[]))
-    ]
-    misshapen = observed.fact("load", "misshapen", default={})
-    if missing and not unexpected and (part := lost_part(case, missing)):
-        return f"torch finds no parameters in `{part}`, so its weights could not be set"
-    if missing:
-        return joined(no_weight(missing[0], insides), instead(missing[0], unexpected, insides))
-    if tied := observed.fact("load", "tied", default={}):
-        shared = code(one_part_for_several(tied, insides)[:MOST_SHARED])
-        return f"{shared} are one and the same object; each needs weights of its own"
-    if misshapen:
-        name, shape = next(iter(misshapen.items()))
-        return misshapen_weight(case, name, shape, insides, own_name(name, observed))
-    return ""
-
-
-def no_weight(name: str, insides: Collection[str]) -> str:
-    """Return that a weight is missing, which may be inside a part that the learner has not seen."""
-    if part := holder_of(name, insides):
-        asks = f"does `{part}` get all the arguments that it needs?"
-        return f"a weight of `{part}` is missing ({asks})"
-    return f"the module has no parameter `{name}`, so its values could not be set"
-
-
-def one_part_for_several(tied: dict, insides: Collection[str]) -> list[str]:
-    """Return the parts that share their weights, each once.
-
-    tied: by parameter, the first parameter with the same tensor, as the learner's process reports.
-    """
-    pairs = [(str(first), str(name)) for name, first in tied.items()]
-    if holder := holder_of(pairs[0][0], insides):
-        holders = [holder, *(holder_of(name, insides) for _, name in pairs)]
-        return [*dict.fromkeys(filter(None, holders))]
-    whole, _, inner = pairs[0][0].rpartition(".")
-    also = [name.rpartition(".")[0] for _, name in pairs if name.rpartition(".")[2] == inner]
-    parts = (whole, *also) if whole and all(also) else (pairs[0][0], *(name for _, name in pairs))
-    return [*dict.fromkeys(parts)]
-
-
-def misshapen_weight(
-    case: Case, name: str, shape: object, insides: Collection[str], own: str
-) -> str:
-    """Return that a parameter has another shape than expected. own: the learner's name of it."""
-    part, keys = holder_of(name, insides), case.weights
-    which = f"the {'weight of' if part else 'parameter'} `{part or own}`"
-    asked = spoken_shape(case.tensors[keys[name]].shape) if name in keys else ""
-    if not isinstance(shape, list):
-        return f"{which} does not have the expected shape{f' {asked}' if asked else ''}"
-    return f"{which} has shape {spoken_shape(shape)}; {asked or 'another one'} is expected"
-
-
-def holder_of(name: str, insides: Collection[str]) -> str:
-    """Return the part around a weight that the learner has not seen; "" for other weights.
-
-    >>> holder_of("rows.0.mix.w", {"w"}), holder_of("w", {"w"})
-    ('rows.0.mix', '')
-    """
-    inner = max((one for one in insides if name.endswith(f".{one}")), key=len, default="")
-    return name.removesuffix(f".{inner}") if inner else ""
-
-
-def lost_part(case: Case, missing: list[str]) -> str:
-    """Return the largest part that lacks all of its parameters, at least two; "" if none does.
-
-    An entry of a list that is too short counts too, even with one parameter.
-    """
-    words = missing[0].split(".")
-    for part in (".".join(words[:depth]) for depth in range(1, len(words))):
-        inside = {name for name in case.weights if name.startswith(f"{part}.")}
-        if (len(inside) > 1 or part[-1].isdigit()) and inside.issubset(missing):
-            return part
-    return ""
-
-
-def instead(name: str, unexpected: list[str], insides: Collection[str]) -> str:
-    """Return a clause on the unexpected parameters that exist instead of a missing one, or "".
-
-    It names the most similar one, or else the first few.
-    """
-    there = get_close_matches(name, unexpected, 1, 0.5) or unexpected[:6]
-    names = dict.fromkeys(weight_name(one, insides) for one in there)
-    return f"it has {', '.join(names)}" if there else ""
-
-
-def weight_name(name: str, insides: Collection[str]) -> str:
-    """Return what messages call a weight; inside a part that the learner has not seen, the part."""
-    part = holder_of(name, insides)
-    return f"a weight of `{part}`" if part else f"`{name}`"

@@ -4,7 +4,7 @@ from torch import nn
 
 from ..exchange.cases import Case, passed_as
 from ..runner.step import Step
-from .errors import holder_of
+from .lost_weights import holder_of
 from .own_names import own_name
 from .protocols import JudgedExercise
 

@@ -8,7 +8,8 @@ from ...marker import check
 from ...runner.second_device import TwoDevices
 from ..checked import CheckedExercise
 from ..diagnosis import Wrong
-from ..errors import holder_of, why_it_raised
+from ..errors import why_it_raised
+from ..lost_weights import holder_of
 from ..result_names import names_in_substitutes, own_weight, parameter
 
 MOST_NAMES = 8  # parameters of a module listed in one sentence
