@@ -12,14 +12,15 @@ FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 def cases(draw):
     """Return cases of every rank and dimension, with large scores and with scores of -inf."""
     (n,) = draw(TOKENS)
-    shapes = [(n,), (3, 7), (1, 4, 3, 5)]
+    # In a square, a forgotten `keepdim` gives values that identify it.
+    shapes = [(n,), (3, 7), (4, 4), (1, 4, 3, 5)]
     dims = [((n, 5), 0), ((2, 3, 4), 1), ((4, 3), -2), ((5, 2, 1, 4), -4), ((3, 2, 1, 4, 6), 1)]
     example = torch.tensor([[1000.0, 1000.0], [0.0, -torch.inf]])
     rows = torch.tensor([[1e4], [0], [-1e4]])
     hidden = computed(some_hidden, normal(n, 5))
     return [
         shown("sentence/all scores", call(x=SENTENCE @ SENTENCE.T)),
-        *(case(f"last/{len(shape)}-D", call(x=normal(*shape))) for shape in shapes),
+        *(case(f"last/{shape}", call(x=normal(*shape))) for shape in shapes),
         case("last/float32", call(x=normal(3, 8)), dtype=torch.float32),
         case("last/one after another", *one_after_another(x=(3, 4))),
         case("dim/example", call(x=torch.zeros(4, 2), dim=0)),
