@@ -23,7 +23,7 @@ USUAL: dict = {
 # Ranges for sizes that graders draw. None is in a public case, not even as a product of others.
 FEW = {"b": (16, 17), "n": (22, 23), "d_in": (25, 27), "width": (31, 34)}
 LONGEST = {"n": TOKENS, "d_in": (25, 27), "heads": (16, 17)}
-UNEVEN = [(4, 6), (7, 2), (11, 4), (13, 5)]  # of different remainders and differences
+UNEVEN = [(4, 6), (11, 4)]  # d_out and num_heads
 
 
 class AttentionModule:
@@ -136,7 +136,7 @@ class AttentionModule:
         ranges = {name: self.few[name] for name in ("b", "d_in", "width")} | {"room": LONG}
         return [
             *self.values("values", {"change": without_token_1}),
-            *self.values(short, {"room": 2}, self.drawn(draw, ranges, n=1)),
+            *self.values(short, self.drawn(draw, ranges, n=1)),
             case(f"{short}/8 tokens, then 9", *self.in_turn()),
             *self.values("large", self.drawn(draw, self.few, weights=enlarged)),
             *starts(**self.arguments()),

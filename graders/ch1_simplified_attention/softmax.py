@@ -19,7 +19,7 @@ def cases(draw):
     hidden = computed(some_hidden, normal(n, 5))
     return [
         shown("sentence/all scores", call(x=SENTENCE @ SENTENCE.T)),
-        *(case(f"last/{len(shape)}-D", call(x=normal(*shape))) for shape in shapes),
+        *(case(f"last/{shape}", call(x=normal(*shape))) for shape in shapes),
         case("last/float32", call(x=normal(3, 8)), dtype=torch.float32),
         case("last/one after another", *one_after_another(x=(3, 4))),
         case("dim/example", call(x=torch.zeros(4, 2), dim=0)),
@@ -116,10 +116,13 @@ always_dim_zero 40%: The `dim` that is passed in is ignored: the softmax always 
     exponentials.sum(dim=dim -> exponentials.sum(dim=0
 all_entries_share_one_sum 40%: All entries together sum to 1; each slice along `dim` should.
     exponentials / exponentials.sum(dim=dim, keepdim=True) -> exponentials / exponentials.sum()
-keepdim_forgotten: A sum or a maximum loses its dimension (`keepdim=True` keeps it), so it no longer
-  lines up with its slices.
+keepdim_forgotten: The sum loses its dimension (`keepdim=True` keeps it), so it no longer lines up
+  with its slices.
     - exponentials / exponentials.sum(dim=dim, keepdim=True)
     + exponentials / exponentials.sum(dim=dim)
+keepdim_forgotten_in_maximum: The maximum loses its dimension (`keepdim=True` keeps it), so it no
+  longer lines up with its slices.
+    x - x.amax(dim=dim, keepdim=True) -> x - x.amax(dim=dim)
 default_is_dim_zero: Without a `dim`, the softmax runs over the first dimension; it should run over
   the last.
     - shifted = x - x

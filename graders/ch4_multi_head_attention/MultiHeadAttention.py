@@ -28,9 +28,8 @@ def cases(draw):
     alone = {"b": 1, "heads": 1, "qkv_bias": True, "dropout": most, "dtype": "float32"}
     return [
         shown("sentence/seed 123, twice", first, twice, signature="ignored"),
-        *MODULE.values("one head", {"heads": 1}),
         *MODULE.values("one head", MODULE.drawn(draw, MODULE.few, heads=1, dropout=few)),
-        *MODULE.values("values", {}, example, MODULE.drawn(draw, LONGEST, b=1, dropout=most), LOW),
+        *MODULE.values("values", example, MODULE.drawn(draw, LONGEST, b=1, dropout=most), LOW),
         *MODULE.values("short", MODULE.drawn(draw, MODULE.few, room=40, dropout=few)),
         *MODULE.values("bias", MODULE.drawn(draw, MODULE.few, room=40, qkv_bias=True), alone),
         *MODULE.always(draw, dropout=most),

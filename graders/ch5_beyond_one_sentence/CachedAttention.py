@@ -44,7 +44,7 @@ def cases(draw):
     first = construct(**MODULE.arguments(n=6, d_in=3, width=2, heads=2), seed=123, dtype="float32")
     return [
         shown("sentence/seed 123", first, call(x=SENTENCE[None]), signature="ignored"),
-        *MODULE.values("values", {}, drawn(draw, LONGEST, b=1), drawn(draw, FEW, room=40)),
+        *MODULE.values("values", drawn(draw, LONGEST, b=1), drawn(draw, FEW, room=40)),
         *MODULE.values("one by one", {"chunks": (6, 1)}, example, {"chunks": (long, *[1] * 6)}),
         *MODULE.values("one by one", {"chunks": (1, 1, 1, 1), "d_in": 1, "width": 1}),
         *MODULE.values("chunks", drawn(draw, few), {"chunks": (8, 6)}, {"chunks": (1, 6, 8)}),

@@ -54,8 +54,8 @@ def cases(draw):
     text = torch.stack((SENTENCE, SENTENCE))
     return [
         shown("sentence/reads itself", first, call(x=text, context=text), signature="ignored"),
-        *MODULE.values("one head", {"heads": 1}, drawn(draw, few, heads=1)),
-        *MODULE.values("values", {}, example | {"weights": averaging}, {"n": 6, "m": 6}),
+        *MODULE.values("one head", drawn(draw, few, heads=1)),
+        *MODULE.values("values", example | {"weights": averaging}, {"n": 6, "m": 6}),
         *MODULE.values("values", drawn(draw, MANY, b=1), drawn(draw, few)),
         case("values/one after another", *MODULE.in_turn()),
         *MODULE.values("bias", drawn(draw, few, qkv_bias=True)),

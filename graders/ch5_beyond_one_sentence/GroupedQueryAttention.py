@@ -36,7 +36,7 @@ def cases(draw):
         shown("sentence/4 heads, 2 of keys", first, call(x=SENTENCE[None]), signature="ignored"),
         *MODULE.values("all heads", drawn(draw, sizes, shared=1, dropout=few)),
         *MODULE.values("one head of keys", drawn(draw, sizes, heads=1, shared=3, dropout=most)),
-        *MODULE.values("values", {}, example, drawn(draw, LONGEST, b=1, shared=3, dropout=few)),
+        *MODULE.values("values", example, drawn(draw, LONGEST, b=1, shared=3, dropout=few)),
         *MODULE.values("short", drawn(draw, sizes, room=40, dropout=few)),
         *MODULE.values("bias", drawn(draw, sizes, room=40, qkv_bias=True), alone),
         *MODULE.always(draw, dropout=most),

@@ -32,7 +32,7 @@ def cases(draw):
     example = {"b": 1, "n": 3, "room": 3, "d_in": 16, "width": 8, "heads": 2, "d_latent": 4}
     return [
         shown("sentence/a latent of 2", first, call(x=SENTENCE[None]), signature="ignored"),
-        *MODULE.values("values", {}, example, MODULE.drawn(draw, LONGEST, b=1, d_latent=9)),
+        *MODULE.values("values", example, MODULE.drawn(draw, LONGEST, b=1, d_latent=9)),
         *MODULE.values("values", MODULE.drawn(draw, FEW)),
         *MODULE.values("short", MODULE.drawn(draw, FEW, room=40)),
         *MODULE.always(draw, bias=False),

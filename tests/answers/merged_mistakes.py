@@ -15,9 +15,6 @@ MERGED = {
             "attn_scores * (1 - future.to(attn_scores))",
         )
     ],
-    ("keepdim_forgotten_in_maximum", "softmax"): [
-        ("x - x.amax(dim=dim, keepdim=True)", "x - x.amax(dim=dim)")
-    ],
     ("mask_true_for_visible", "causal_mask"): [
         ("torch.triu(ones, diagonal=1).bool()", "~torch.triu(ones, diagonal=1).bool()")
     ],
