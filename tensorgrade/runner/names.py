@@ -51,6 +51,7 @@ SAY_NOTHING = {"fc", "layer", "linear", "n", "num", "number", "proj", "projectio
 Shapes = Mapping[str, Any]  # the shape of each tensor, by dotted name, in the order of creation
 Parts = dict[str, dict[str, Any]]  # the shapes inside of each part, by the part's name
 Pairs = tuple[tuple[str, str], ...]  # (the stub's name, the learner's name)
+Lost = tuple[int, int]  # tensors of the stub that have no partner of their shape, and none at all
 Levels = Mapping[str, Pairs]  # the pairs of each level, by its `title`
 
 
@@ -170,7 +171,7 @@ def pairs_of(asked: Parts, own: Parts) -> list[Pairs]:
     take its place. So `fc1` and `fc2` may stand for `layers.0` and `layers.2`.
     """
     lost, _ = best_pairs(asked, own, FEW_ORDERS)
-    while lost:
+    while lost > (0, 0):
         tries = [(opened(asked, name), own) for name in asked]
         tries += [(one, opened(own, name)) for name in own for one in (asked, opened(asked, name))]
         fitting = [levels for levels in tries if len(levels[1]) <= WIDEST]
@@ -182,8 +183,8 @@ def pairs_of(asked: Parts, own: Parts) -> list[Pairs]:
     return best_pairs(asked, own)[1]
 
 
-def best_pairs(asked: Parts, own: Parts, most: int = MOST_ORDERS) -> tuple[int, list[Pairs]]:
-    """Return how much is lacking at least (see `lacking`), and the pairs that lack no more.
+def best_pairs(asked: Parts, own: Parts, most: int = MOST_ORDERS) -> tuple[Lost, list[Pairs]]:
+    """Return what is lacking at least, and the pairs that lack no more.
 
     Pairs with few superfluous tensors come first, then similar names, then the order of creation.
     """
@@ -195,11 +196,12 @@ def best_pairs(asked: Parts, own: Parts, most: int = MOST_ORDERS) -> tuple[int, 
     same = tuple(zip(fixed, fixed, strict=True))
     left, over = ([name for name in level if name not in fixed] for level in (asked, own))
 
-    def cost(pairs: Pairs) -> tuple[int, int, float]:
-        alone = set(asked).difference(name for name, _ in pairs)
-        unpaired = sum(lost[pair] for pair in pairs) + sum(2 * len(asked[name]) for name in alone)
+    def cost(pairs: Pairs) -> tuple[Lost, int, float]:
+        alone = sum(len(asked[name]) for name in set(asked).difference(a for a, _ in pairs))
+        unpaired = alone + sum(lost[pair] for pair in pairs)
+        absent = alone + sum(max(0, len(asked[a]) - len(own[o])) for a, o in pairs)
         alike = round(sum(likeness(*pair) for pair in pairs), 6)
-        return unpaired, sum(spare[pair] for pair in pairs), -alike
+        return (unpaired, absent), sum(spare[pair] for pair in pairs), -alike
 
     all_pairs = (same + pairs for pairs in islice(orders(left, over, lost), most))
     ranked = sorted(((cost(pairs), pairs) for pairs in all_pairs), key=lambda one: one[0])
@@ -239,9 +241,9 @@ def opened(level: Parts, name: str) -> Parts:
 
 
 def lacking(asked: Shapes, own: Shapes) -> int:
-    """Return how much is lacking: 1 for a tensor of another shape, 2 for one that is not there."""
-    wanted, there = ([*map(str, shapes.values())] for shapes in (asked, own))
-    return (Counter(wanted) - Counter(there)).total() + max(0, len(wanted) - len(there))
+    """Return the number of the stub's tensors without an own tensor of the same shape."""
+    wanted, there = (Counter(map(str, shapes.values())) for shapes in (asked, own))
+    return (wanted - there).total()
 
 
 def parts_of(shapes: Shapes) -> Parts:
