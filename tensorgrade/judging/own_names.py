@@ -38,9 +38,11 @@ def described(
         for kind in ("parameters", "buffers")
         if isinstance(told.get(kind), dict)
     }
-    understood = {asked: own for own, asked in names.items() if own != asked}
-    known = observed.fact("names", default={"own": {}, "understood": {}})
-    facts = {result: told | module, "names": known | {"understood": understood}}
+    understood = observed.fact("names", "understood", default={}) | {
+        asked: own for own, asked in names.items() if own != asked
+    }
+    both = observed.fact("names", default={}) | {"understood": understood}
+    facts = {result: told | module, "names": both}
     within = {f"{result}.{own}": f"{result}.{asked}" for own, asked in names.items()}
     tensors = {renamed(name, within): tensor for name, tensor in observed.tensors.items()}
     return replace(observed, facts=observed.facts | facts, tensors=tensors)

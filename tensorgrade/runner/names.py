@@ -49,8 +49,9 @@ MEANINGS = {word: asked for asked, words in SYNONYMS.items() for word in words.s
 SAY_NOTHING = {"fc", "layer", "linear", "n", "num", "number", "proj", "projection", "self", "w"}
 
 Shapes = Mapping[str, Any]  # the shape of each tensor, by dotted name, in the order of creation
-Parts = dict[str, dict[str, Any]]  # the shapes inside of each part, by the part's name
+Parts = dict[str, dict[str, str]]  # the shapes inside of each part, by the part's name
 Pairs = tuple[tuple[str, str], ...]  # (the stub's name, the learner's name)
+Lost = tuple[int, int]  # tensors of the stub that have no partner of their shape, and none at all
 Levels = Mapping[str, Pairs]  # the pairs of each level, by its `title`
 
 
@@ -156,7 +157,7 @@ def ways_of(asked: tuple[str, ...], places: tuple[str, ...], alone: tuple[str, .
     """Return the ways as pairs. places, alone: the parameters with a place, and those without."""
     left = [name for name in asked[len(places) :] if name in alone]
     position = (*zip(asked, places, strict=False), *((name, name) for name in left))
-    wanted, there = ({name: {"": 0} for name in names} for names in (asked, (*places, *alone)))
+    wanted, there = ({name: {"": ""} for name in names} for names in (asked, (*places, *alone)))
     chosen = best_pairs(wanted, there)[1][0]
     by_name = tuple(sorted(chosen, key=lambda pair: asked.index(pair[0])))
     ways = dict.fromkeys((position, by_name))
@@ -169,8 +170,15 @@ def pairs_of(asked: Parts, own: Parts) -> list[Pairs]:
     As long as a tensor of the stub lacks a partner, a part is opened if that helps: the parts in it
     take its place. So `fc1` and `fc2` may stand for `layers.0` and `layers.2`.
     """
+    return searched(*(tuple((n, tuple(s.items())) for n, s in one.items()) for one in (asked, own)))
+
+
+@lru_cache(maxsize=500)
+def searched(*levels: tuple) -> list[Pairs]:
+    """Return the pairs of `pairs_of`; each load of a module asks for the same ones."""
+    asked, own = ({name: dict(shapes) for name, shapes in level} for level in levels)
     lost, _ = best_pairs(asked, own, FEW_ORDERS)
-    while lost:
+    while lost > (0, 0):
         tries = [(opened(asked, name), own) for name in asked]
         tries += [(one, opened(own, name)) for name in own for one in (asked, opened(asked, name))]
         fitting = [levels for levels in tries if len(levels[1]) <= WIDEST]
@@ -182,8 +190,8 @@ def pairs_of(asked: Parts, own: Parts) -> list[Pairs]:
     return best_pairs(asked, own)[1]
 
 
-def best_pairs(asked: Parts, own: Parts, most: int = MOST_ORDERS) -> tuple[int, list[Pairs]]:
-    """Return how much is lacking at least (see `lacking`), and the pairs that lack no more.
+def best_pairs(asked: Parts, own: Parts, most: int = MOST_ORDERS) -> tuple[Lost, list[Pairs]]:
+    """Return what is lacking at least, and the pairs that lack no more.
 
     Pairs with few superfluous tensors come first, then similar names, then the order of creation.
     """
@@ -195,11 +203,12 @@ def best_pairs(asked: Parts, own: Parts, most: int = MOST_ORDERS) -> tuple[int, 
     same = tuple(zip(fixed, fixed, strict=True))
     left, over = ([name for name in level if name not in fixed] for level in (asked, own))
 
-    def cost(pairs: Pairs) -> tuple[int, int, float]:
-        alone = set(asked).difference(name for name, _ in pairs)
-        unpaired = sum(lost[pair] for pair in pairs) + sum(2 * len(asked[name]) for name in alone)
+    def cost(pairs: Pairs) -> tuple[Lost, int, float]:
+        alone = sum(len(asked[name]) for name in set(asked).difference(a for a, _ in pairs))
+        unpaired = alone + sum(lost[pair] for pair in pairs)
+        absent = alone + sum(max(0, len(asked[a]) - len(own[o])) for a, o in pairs)
         alike = round(sum(likeness(*pair) for pair in pairs), 6)
-        return unpaired, sum(spare[pair] for pair in pairs), -alike
+        return (unpaired, absent), sum(spare[pair] for pair in pairs), -alike
 
     all_pairs = (same + pairs for pairs in islice(orders(left, over, lost), most))
     ranked = sorted(((cost(pairs), pairs) for pairs in all_pairs), key=lambda one: one[0])
@@ -239,9 +248,8 @@ def opened(level: Parts, name: str) -> Parts:
 
 
 def lacking(asked: Shapes, own: Shapes) -> int:
-    """Return how much is lacking: 1 for a tensor of another shape, 2 for one that is not there."""
-    wanted, there = ([*map(str, shapes.values())] for shapes in (asked, own))
-    return (Counter(wanted) - Counter(there)).total() + max(0, len(wanted) - len(there))
+    """Return the number of the stub's tensors without an own tensor of the same shape."""
+    return (Counter(map(str, asked.values())) - Counter(map(str, own.values()))).total()
 
 
 def parts_of(shapes: Shapes) -> Parts:
@@ -249,7 +257,7 @@ def parts_of(shapes: Shapes) -> Parts:
     parts: Parts = {}
     for name, shape in shapes.items():
         first, _, rest = name.partition(".")
-        parts.setdefault(first, {})[rest] = shape
+        parts.setdefault(first, {})[rest] = str(shape)
     return parts
 
 

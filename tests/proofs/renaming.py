@@ -64,13 +64,16 @@ SYNONYMS = {
 LETTERS = list("abcdefghjkmnpqrstuvwxyz")
 
 
-def renamed(source: str, names: list[str], random: Random) -> str:
-    """Return a file with the parameters of these definitions renamed, each with its own style."""
+def renamed(source: str, names: list[str], random: Random, exchange: bool = True) -> str:
+    """Return a file with the parameters of these definitions renamed, each with its own style.
+
+    exchange: True if names of the stub may change places, which is like another order.
+    """
     tree = ast.parse(source)
     for node in tree.body:
         if getattr(node, "name", "") in names:
             for function in functions_of(node):
-                rename(tree, node, function, new_names(function, random))
+                rename(tree, node, function, new_names(function, random, exchange))
     return ast.unparse(tree)
 
 
@@ -88,13 +91,15 @@ def parameters(function: ast.FunctionDef) -> list[ast.arg]:
     return [one for one in taken if one.arg != "self"]
 
 
-def new_names(function: ast.FunctionDef, random: Random) -> dict[str, str]:
+def new_names(function: ast.FunctionDef, random: Random, exchange: bool) -> dict[str, str]:
     """Return a new name for each parameter, none of which the function uses for something else."""
     own = [one.arg for one in parameters(function)]
     uses = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)} - set(own)
     uses |= set(keyword.kwlist)
     uses |= {one.arg for inner in inner_functions(function) for one in parameters(inner)}
-    style = random.choice(["synonyms", "abbreviations", "letters", "others", "some"])
+    style = random.choice(
+        ["synonyms", "abbreviations", "letters", "some", "others"][: 4 + exchange]
+    )
     if style == "others" and len(own) > 1:
         others = own[1:] + own[:1] if random.random() < 0.5 else random.sample(own, len(own))
         return dict(zip(own, others, strict=True))
