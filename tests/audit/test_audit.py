@@ -262,7 +262,10 @@ CASES = {
         "not run",
         why="No module named 'no_such_package'",
     ),
-    "a mask that it needs": Case(OUTSIDE, "not run", why="a call needs `mask`"),
+    "a mask that it needs": holds(OUTSIDE),
+    "an unknown argument": Case(
+        OUTSIDE.replace("k, v, mask", "k, v, gizmo"), "not run", why="the call needs `gizmo`"
+    ),
 }
 QUICK = ["right", "masked by a product", "softmax", "rotary, neighbours", "a missing package"]
 CHOSEN = dict.fromkeys([*QUICK, *some(CASES, 2)])

@@ -1,0 +1,567 @@
+"""Relations: a function each, with a name, a sentence, a source, and the sizes to try it on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .agreement import (
+    DRAWS,
+    Skip,
+    gap_to_block,
+    gap_to_formula,
+    must_be_plain,
+    named_form,
+    named_mistake,
+)
+from .code import Made, Raised
+from .formula import MASK, Cause
+from .mapping import mapping_of
+from .parts import Part, compared
+from .roles import Sizes
+from .subject import CannotRun, Subject, changed_at, dependence, moved
+from .trials import drawn_mask, leak
+
+VASWANI = "Vaswani et al. 2017, section 3.2"
+LARGE = Sizes(5, 102, 9, 18, kv_heads=3, tokens_of_context=104, seed=4)
+SINGLE = replace(DRAWS[0], tokens=1, batch=1, seed=5)
+NARROW = replace(DRAWS[0], heads=1, kv_heads=1, head_dim=1, seed=6, biases=True)
+# The smallest sizes at which a failure is shown, if it occurs there.
+SMALL = (
+    Sizes(batch=1, tokens=2, heads=1, head_dim=2, kv_heads=1, tokens_of_context=2),
+    Sizes(batch=1, tokens=3, heads=1, head_dim=4, kv_heads=1, tokens_of_context=3),
+    Sizes(batch=1, tokens=2, heads=2, head_dim=2, kv_heads=1, tokens_of_context=2),
+    Sizes(batch=2, tokens=3, heads=2, head_dim=2, kv_heads=1, tokens_of_context=4),
+)
+PART_DRAWS = (
+    Sizes(batch=2, tokens=5, heads=2, head_dim=3, seed=1),
+    Sizes(batch=3, tokens=7, heads=3, head_dim=4, seed=2),
+    Sizes(batch=2, tokens=1, heads=2, head_dim=8, seed=3),
+    Sizes(batch=2, tokens=130, heads=2, head_dim=20, seed=4),
+)
+# Known mistakes by name: words on the line that they may be on, and a sentence.
+KNOWN = {
+    "input_width_ignored": ("Linear Parameter", "A weight is made for the width of the output where it gets the input, or the other way round."),
+    "input_changed_in_place": ("_( -= += *= /=", "The caller's tensor is changed in place."),
+    "detached": ("detach no_grad inference_mode data item tensor", "A value is cut off from the weights that made it, so these never learn."),
+    "mask_only_in_evaluation": ("training if p dropout.p masked_fill triu tril where softmax is_causal", "The mask has no effect in training, so a model learns from the tokens that it should predict."),
+    "keeps_state": ("self= setdefault hasattr getattr __dict__ training", "Something from an earlier call is kept and used again."),
+    "causal_mask_from_first_key": ("is_causal triu tril mask masked_fill cat", "Next to a cache the causal mask counts from the first key, so that a new token sees only the oldest ones. Shift the mask by the number of cached keys."),
+    "dropout_seed_fixed": ("seed Generator dropout", "Dropout drops the same in each call."),
+    "dropout_rate_ignored": ("Dropout( dropout(", "The rate that the constructor gets is not the one that dropout uses."),
+    "dropout_always_on": ("dropout( dropout scaled_dot_product_attention", "Dropout is active in evaluation too."),
+    "dropout_rescaled_always": ("1- dropout.p dropout", "The rate of dropout has an effect in evaluation too, where nothing is dropped."),
+    "dropout_left_out": ("Identity dropout( dropout softmax scaled_dot_product_attention", "Dropout is left out, switched off, or its result is thrown away."),
+    "other_in_training": ("training is_causal dropout", "Something else than dropout depends on the mode."),
+    "seed_set_inside": ("seed", "A fixed seed inside gives all modules the same weights, and changes the caller's numbers."),
+    "keeps_a_weight_elsewhere": ("lambda weight. Parameter", "A function or tensor made from weights is kept in the module, and copies keep the old one."),
+    "type_lost": ("float to( zeros full ones", "A tensor is made, or converted, without the type of the input."),
+    "result_of_another_shape": ("return", "The result has another shape than one row of numbers for each token."),
+}  # fmt: skip
+
+
+def known(name: str) -> Cause:
+    """Return a known mistake."""
+    where, sentence = KNOWN[name]
+    return Cause(name, sentence, where)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A failure at some sizes.
+
+    says: what was seen, in a sentence. cause: the known mistake that shows it. where: words on the
+    line that it may be on, if there is no cause. line: the line that raises an error, if one does.
+    """
+
+    says: str
+    cause: Cause | None = None
+    where: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One property of correct code. `check` raises Skip if it does not apply.
+
+    dropout: the rate at which it is tested. explain: looks for the known mistake of a failure.
+    follows_from: the relation whose failure breaks this one too.
+    """
+
+    name: str
+    sentence: str
+    source: str
+    check: Callable[[Any, Sizes], Broken | None]
+    draws: tuple[Sizes, ...] = DRAWS
+    dropout: float = 0.0
+    explain: Callable[[Any, Sizes], Cause | None] = lambda subject, sizes: None
+    follows_from: str = ""
+
+    def at(self, subject: Subject | Part, sizes: Sizes) -> Broken | None:
+        """Return the failure at sizes that the definition can have. Raises Skip."""
+        return self.check(subject, replace(subject.fitted(sizes), dropout=self.dropout))
+
+    def fails(self, subject: Subject | Part, sizes: Sizes) -> Broken | None:
+        """Return the failure at some sizes; an error is no proof of one."""
+        try:
+            return self.at(subject, sizes)
+        except (Raised, CannotRun, Skip, RuntimeError, IndexError):
+            return None
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of one relation: it holds, it is broken at some sizes, or it was skipped."""
+
+    relation: Relation
+    broken: Broken | None = None
+    sizes: Sizes | None = None
+    skipped: str = ""
+
+
+def result_of(relation: Relation, subject: Subject | Part) -> Result:
+    """Test a relation. A failure counts only if it occurs at fresh sizes too.
+
+    An error is a reason to skip it, because the audit may have misread the code.
+    """
+    try:
+        for sizes in relation.draws:
+            broken = relation.at(subject, sizes)
+            if broken and all(relation.fails(subject, fresh) for fresh in afresh(sizes)):
+                fitted = replace(subject.fitted(sizes), dropout=relation.dropout)
+                cause = broken.cause or relation.explain(subject, fitted)
+                return smallest(relation, subject, replace(broken, cause=cause), fitted)
+    except Skip as skip:
+        return Result(relation, skipped=str(skip))
+    except (Raised, CannotRun, RuntimeError, IndexError) as error:
+        return Result(relation, skipped=str(error))
+    return Result(relation)
+
+
+def afresh(sizes: Sizes) -> list[Sizes]:
+    """Return other sizes of the same kind, with other numbers."""
+    more, longer = int(sizes.tokens > 1), int(sizes.batch > 1)  # one alone can be a special case
+    keys, seed = sizes.tokens_of_context + 2, sizes.seed
+    return [
+        replace(sizes, seed=seed + 100, batch=sizes.batch + longer),
+        replace(sizes, seed=seed + 200, tokens=sizes.tokens + more, tokens_of_context=keys),
+    ]
+
+
+def smallest(relation: Relation, subject: Subject | Part, broken: Broken, sizes: Sizes) -> Result:
+    """Return the same failure at the smallest sizes that show it."""
+    for small in SMALL if isinstance(subject, Subject) else ():
+        other = relation.fails(subject, small)
+        if other and (other.cause is None or other.cause == broken.cause):
+            fitted = replace(subject.fitted(small), dropout=relation.dropout)
+            return Result(relation, replace(other, cause=broken.cause), fitted)
+    return Result(relation, broken, sizes)
+
+
+def results_of(subject: Subject | Part) -> list[Result]:
+    """Test the relations. One whose failure follows from another one's is skipped."""
+    relations = PARTS if isinstance(subject, Part) else RELATIONS
+    found = [result_of(relation, subject) for relation in relations]
+    failing = {one.relation.name for one in found if one.broken}
+    return [
+        Result(one.relation, skipped=f"{one.relation.follows_from} fails")
+        if one.broken and one.relation.follows_from in failing
+        else one
+        for one in found
+    ]
+
+
+def is_plain(subject: Subject) -> bool:
+    """Return True if the definition claims to follow the plain formula."""
+    try:
+        must_be_plain(subject)
+        return True
+    except Skip:
+        return False
+
+
+def shape(subject: Subject, sizes: Sizes) -> Broken | None:
+    """Check for one result for each token, in training and in evaluation."""
+    if sizes.head_dim == 1 and not is_plain(subject):
+        return None
+    inputs, value = subject.inputs(sizes), torch.empty(0)
+    for training in (True, False) if subject.is_module else (False,):
+        try:
+            value = subject.run(subject.build(sizes), inputs, sizes, training=training).value
+        except CannotRun as error:
+            return Broken(f"{error}.", known("result_of_another_shape"))
+        except Raised as error:
+            shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in inputs.items())
+            during = " in training" if training else ""
+            return Broken(f"With {shapes}, {error}{during}.", line=error.line)
+    if not subject.constructor_has("d_out"):
+        return None
+    if subject.equal and subject.constructor_has("width") and is_plain(subject):
+        other = replace(subject, equal=False)
+        try:
+            value = other.run(other.build(sizes), other.inputs(sizes), sizes).value
+        except Raised as error:
+            return Broken(
+                f"The input must be as wide as the output: {error}.", known("input_width_ignored")
+            )
+    if value.shape[-1] in (sizes.width, sizes.heads * sizes.width):  # that of each head
+        return None
+    return Broken(f"The result is {value.shape[-1]} wide instead of {sizes.width}.", where="return")
+
+
+def causality(subject: Subject, sizes: Sizes, training: bool = False) -> Broken | None:
+    """Check that no token sees a later one."""
+    if not subject.causal:
+        raise Skip("it is not causal")
+    if sizes.tokens > 20:  # a single change, of the last token
+        made, inputs = subject.build(sizes), subject.inputs(sizes)
+        changed = changed_at(inputs, [*inputs], -1)
+        before, after = (
+            subject.run(made, one, sizes, training=training).value[:, :-1]
+            for one in (inputs, changed)
+        )
+        if not before.isfinite().all():
+            return None
+        future = ((before - after).abs().amax((0, 2)) > 1e-9).nonzero()
+        seen = sizes.tokens - 1
+    else:
+        future = dependence(subject, sizes, training).triu(1).nonzero()
+        seen = int(future[0, 1]) if len(future) else 0
+    if not len(future) or is_random(subject, sizes, training):
+        return None
+    during = " in training" if training else ""
+    said = f"Changing token {seen} changes the result of token {int(future[0, 0])}{during}."
+    return Broken(said, where=MASK)
+
+
+def is_random(subject: Subject, sizes: Sizes, training: bool) -> bool:
+    """Return True if two equal calls give different results, such as with its own generator."""
+    made, inputs = subject.build(sizes), subject.inputs(sizes)
+    one, other = (subject.run(made, inputs, sizes, training=training).value for _ in range(2))
+    return moved(one, other)
+
+
+def causality_in_training(subject: Subject, sizes: Sizes) -> Broken | None:
+    """Check that no token sees a later one while dropout is active."""
+    return causality(subject, sizes, training=True)
+
+
+def only_in_evaluation(subject: Subject, sizes: Sizes) -> Cause | None:
+    """Return the mistake if no token sees a later one in evaluation, and all are seen in training."""
+    if any(causality(subject, subject.fitted(one)) for one in DRAWS):
+        return None
+    rarely = replace(subject.fitted(DRAWS[0]), dropout=0.1)
+    seen = dependence(subject, rarely, training=True).triu(1).any(0)[1:]
+    return known("mask_only_in_evaluation") if seen.all() else None
+
+
+def cache(subject: Subject, sizes: Sizes) -> Broken | None:
+    """Check that tokens passed in pieces, with a cache, give the same results as all at once."""
+    inputs = subject.inputs(sizes)
+    if not subject.has("cache") or subject.layout != "batch, tokens":
+        raise Skip("it takes no cache")
+    if sizes.tokens < 3 or {*inputs} != {"x"}:
+        raise Skip("its cache is not understood")
+    made, x, n = subject.build(sizes), inputs["x"], sizes.tokens
+    whole = subject.run(made, inputs, sizes, cache="").value
+    for chunks in ([1] * n, [2, n - 2], [n - 1, 1]):
+        if moved(whole, in_pieces(subject, made, x, sizes, chunks)):
+            pieces = " + ".join(map(str, chunks))
+            said = f"If the tokens are passed in pieces of {pieces}, the results differ."
+            cause = (
+                known("causal_mask_from_first_key")
+                if sees_the_first(subject, made, x, sizes)
+                else None
+            )
+            return Broken(said, cause, KNOWN["causal_mask_from_first_key"][0])
+
+    def run(piece: Tensor, cache: str = "") -> Any:
+        return subject.run(made, {"x": piece}, sizes, cache=cache)
+
+    kept = run(x[:, :-1]).cache
+    run(1 - x[:, :-1])
+    twice = [run(x[:, -1:], kept).value for _ in range(2)]  # a call must not change its cache
+    if any(moved(whole[:, -1:], value) for value in twice):
+        return Broken(
+            "Another text between two pieces changes the second one's result: the module keeps "
+            "state of its own.",
+            known("keeps_state"),
+        )
+    return None
+
+
+def in_pieces(
+    subject: Subject, made: Made | None, x: Tensor, sizes: Sizes, chunks: list[int]
+) -> Tensor:
+    """Return the results of tokens that are passed in pieces, with a cache. Raises Skip."""
+    parts, cache = [], ""
+    for piece in x.split(chunks, dim=1):
+        out = subject.run(made, {"x": piece}, sizes, cache=cache)
+        parts.append(out.value)
+        cache = out.cache
+        if not cache:
+            raise Skip("it returns no cache")
+    return torch.cat(parts, dim=1)
+
+
+def sees_the_first(subject: Subject, made: Made | None, x: Tensor, sizes: Sizes) -> bool:
+    """Return True if a single new token sees the first key, and no other cached one."""
+    plain, others, first = (
+        in_pieces(
+            subject, made, changed_at({"x": x}, ["x"], places)["x"], sizes, [x.shape[1] - 1, 1]
+        )
+        for places in (slice(0), slice(1, -1), slice(0, 1))
+    )
+    return moved(plain[:, -1:], first[:, -1:]) and not moved(plain[:, -1:], others[:, -1:])
+
+
+def masked_keys(subject: Subject, sizes: Sizes) -> Broken | None:
+    """Check that a key that is masked has no influence."""
+    if not subject.mask_parameter:
+        raise Skip("it takes no mask")
+    if subject.mask is None:
+        must_be_plain(subject)
+        said = f"`{subject.mask_parameter}` changes the result, but in no convention does it hide "
+        said += "a key: true hides, true shows, added to the scores, or 0 and 1."
+        return Broken(said, where=MASK)
+    found = leak(subject, sizes)
+    if found is None:
+        return None
+    query, key = found
+    said = f"Key {key} is masked for query {query}, but changing it changes that result."
+    return Broken(said, where=MASK)
+
+
+def formula(subject: Subject, sizes: Sizes) -> Broken | None:
+    """Check for equality with torch's own attention under the inferred mapping of weights."""
+    said = gap_to_formula(subject, sizes)
+    where = "softmax scaled_dot_product_attention return"
+    return Broken(said, where=where) if said else None
+
+
+def block(subject: Subject, sizes: Sizes) -> Broken | None:
+    """Check that a block adds the results of its two parts, with norms before or behind them."""
+    said = gap_to_block(subject, sizes)
+    return Broken(said, where="x = x + norm return") if said else None
+
+
+def dropout_in_training(subject: Subject, sizes: Sizes) -> Broken | None:
+    """Check that dropout is active in training only."""
+    if not subject.constructor_has("dropout"):
+        raise Skip("it is told no dropout")
+    made, inputs = subject.build(sizes), subject.inputs(sizes)
+    assert made is not None, "a function has no constructor"
+    later = replace(sizes, seed=sizes.seed + 50)
+    one, other = (subject.run(made, inputs, at).value for at in (sizes, later))
+    without = replace(sizes, dropout=0.0)
+    plain = subject.run(subject.build(without), inputs, without).value
+    if not one.isfinite().all():
+        raise Skip("its results are not finite")
+    if moved(one, other):
+        return Broken("In evaluation two calls give different results.", known("dropout_always_on"))
+    if one.shape == plain.shape and moved(one, plain):
+        said = f"In evaluation, results with dropout={sizes.dropout} differ from those without"
+        return Broken(f"{said} dropout.", known("dropout_rescaled_always"))
+    if sizes.tokens < 3:
+        return None
+    new, rarely = subject.build(later, made.state), replace(sizes, dropout=sizes.dropout / 2)
+    first = subject.run(made, inputs, sizes, training=True).value
+    again = subject.run(new, inputs, later, training=True).value
+    trained = subject.run(made, inputs, sizes, training=True)
+    if not moved(one, trained.value):
+        return Broken(
+            f"In training, with dropout={sizes.dropout}, nothing is dropped.",
+            known("dropout_left_out"),
+        )
+    if not moved(first, subject.run(subject.build(rarely), inputs, rarely, training=True).value):
+        return Broken("The rate of dropout has no effect.", known("dropout_rate_ignored"))
+    if not moved(first, again) or (trained.rewound and not moved(first, trained.value)):
+        return Broken("In training two calls drop the same.", known("dropout_seed_fixed"))
+    return None
+
+
+def training_without_dropout(subject: Subject, sizes: Sizes) -> Broken | None:
+    """Check that without dropout, training changes nothing."""
+    made, inputs = subject.build(sizes), subject.inputs(sizes)
+    if not made:
+        raise Skip("it is a function")
+    visible = drawn_mask(subject, sizes) if subject.mask else None
+    plain = subject.run(made, inputs, sizes, visible).value
+    trained, again = (
+        subject.run(made, inputs, replace(sizes, seed=seed), visible, training=True).value
+        for seed in (sizes.seed, sizes.seed + 50)
+    )
+    if moved(trained, again):
+        raise Skip("it is random in training")
+    if moved(plain, subject.run(made, inputs, sizes, visible).value):
+        raise Skip("it learns statistics in training")
+    if plain.shape == trained.shape and moved(plain, trained):
+        said = "With dropout=0, the results in training differ from those in evaluation."
+        return Broken(said, known("other_in_training"))
+    return None
+
+
+def gradients(subject: Any, sizes: Sizes) -> Broken | None:
+    """Check that gradients reach the weights and the input, and are the slopes of the result."""
+    made, inputs = subject.build(sizes), subject.inputs(sizes)
+    weights = {n: w for n, w in (made.weights if made else {}).items() if w.is_floating_point()}
+    tensors = {n: v for n, v in inputs.items() if isinstance(v, Tensor) and v.is_floating_point()}
+    leaves = {n: v.clone().requires_grad_() for n, v in (tensors | weights).items()}
+    if not tensors:
+        raise Skip("it takes no tensor")
+
+    for training in (True, False) if made else (True,):
+
+        def result(*values: Tensor, training: bool = training) -> Tensor:
+            named = dict(zip(leaves, values, strict=True))
+            own = {n: v for n, v in named.items() if n in weights}
+            given = inputs | {n: v for n, v in named.items() if n in tensors}
+            return subject.run(made, given, sizes, training=training, weights=own).value
+
+        try:
+            value = result(*leaves.values())
+            chance = torch.Generator().manual_seed(1)
+            ways = torch.randn(value.shape, generator=chance, dtype=value.dtype)
+            found = torch.autograd.grad(value, [*leaves.values()], ways, allow_unused=True)
+        except Raised as error:
+            if "inplace" not in error.text and "in-place" not in error.text:
+                raise
+            return Broken(f"Autograd refuses: {error.text}", where="+= *= _(")
+        grads = dict(zip(leaves, found, strict=True))
+        during = "" if training else " in evaluation"
+        for name in [*tensors, *(projections(made) if sizes.tokens > 1 else ())]:
+            if name in grads and (grads[name] is None or not grads[name].any()):
+                return cut_off(subject, f"No gradient reaches `{name}`{during}.")
+        if value.dtype == torch.float64 and sizes.tokens < 10 and not slopes(result, leaves):
+            return cut_off(subject, f"The gradients are not the slopes of the results{during}.")
+    return None
+
+
+def projections(made: Made | None) -> list[str]:
+    """Return the names of the weights that make queries, keys, values and the output."""
+    layers = mapping_of(made).layers.values() if made else ()
+    return [name for one in layers for name in (one.name, f"{one.name}.weight")]
+
+
+def slopes(result: Callable[..., Tensor], leaves: dict[str, Tensor]) -> bool:
+    """Return True if gradients are the slopes of a result, which may be made in single precision."""
+    how: dict[str, Any] = {
+        "eps": 1e-3,
+        "atol": 1e-4,
+        "rtol": 2e-2,
+        "nondet_tol": inf,
+        "fast_mode": True,
+    }
+    return torch.autograd.gradcheck(
+        result, [*leaves.values()], raise_exception=False, check_undefined_grad=False, **how
+    )
+
+
+def cut_off(subject: Subject | Part, said: str) -> Broken:
+    """Return a failure of gradients, with the known mistake if a name in the code suggests it."""
+    whole = subject.subject if isinstance(subject, Part) else subject
+    cut = {*KNOWN["detached"][0].split()} & {*whole.definition.names}
+    return Broken(said, known("detached") if cut else None, KNOWN["detached"][0])
+
+
+def state_dict(subject: Subject, sizes: Sizes) -> Broken | None:
+    """Check that stored weights restore a module."""
+    one, later = subject.build(sizes), replace(sizes, seed=sizes.seed + 17)
+    if not one:
+        raise Skip("it is a function")
+    inputs = subject.inputs(sizes)
+    before = subject.run(one, inputs, sizes).value
+    other = subject.build(later, one.state)
+    assert other is not None
+    if not other.seeded:
+        return Broken("Its constructor sets torch's seed.", known("seed_set_inside"))
+    if moved(before, subject.run(other, inputs, sizes).value):
+        name = other.plain
+        said = "Some weights are missing in the state_dict: results differ after loading it."
+        cause = Cause("not_registered", f"`{name}` is {NOT_REGISTERED}", f"self.{name}=")
+        return Broken(said, cause if name else None, "rand Parameter")
+    try:
+        copied = subject.build(later, one.state, copied=True)
+    except Raised as error:
+        if "deepcopy protocol" not in error.text:
+            raise
+        return Broken("copy.deepcopy raises an error.", known("keeps_a_weight_elsewhere"))
+    if moved(before, subject.run(copied, inputs, sizes).value):
+        said = "A copy of it, by copy.deepcopy, does not use its own weights."
+        return Broken(said, known("keeps_a_weight_elsewhere"))
+    return None
+
+
+NOT_REGISTERED = (
+    "no part of the module, so it is not stored, trained or moved to a device. Use nn.Parameter, "
+    "register_buffer or nn.ModuleList."
+)
+
+
+def dtype(subject: Subject, sizes: Sizes) -> Broken | None:
+    """Check that the result has the type of the input."""
+    inputs = subject.inputs(sizes)
+    value = subject.run(subject.build(sizes), inputs, sizes).value
+    if value.dtype == subject.dtype:
+        return None
+    return Broken(f"The result is {value.dtype} instead of {subject.dtype}.", known("type_lost"))
+
+
+def inputs_unchanged(subject: Any, sizes: Sizes) -> Broken | None:
+    """Check that a call does not change its inputs."""
+    changed = subject.run(subject.build(sizes), subject.inputs(sizes), sizes).changed
+    return (
+        Broken(f"`{changed[0]}` is changed in place.", known("input_changed_in_place"))
+        if changed
+        else None
+    )
+
+
+def part_formula(part: Part, sizes: Sizes) -> Broken | None:
+    """Check for equality with the formula, in one of its conventions."""
+    actual, form, closest = compared(part, sizes)
+    if form is not None:
+        return None
+    if actual.shape != closest.shape:
+        said = f"The result has shape {tuple(actual.shape)} instead of {tuple(closest.shape)}."
+    else:
+        gap = float((actual - closest).abs().max())
+        said = f"The results differ by up to {gap:.2g} from those of the formula."
+    return Broken(said, where="return")
+
+
+def named_form_of_part(part: Part, sizes: Sizes) -> Cause | None:
+    """Return the known mistake whose results match, at these sizes and at others."""
+    wider = replace(sizes, tokens=sizes.tokens + 2, heads=3)
+    every = [sizes, replace(sizes, seed=sizes.seed + 31), wider]
+    for how, cause in part.kind.wrong.items():
+        if all(compared(part, other, [how])[1] is not None for other in every):
+            return cause
+    return None
+
+
+FORMULA = "equality with F.scaled_dot_product_attention"
+TRAINS = "causality in training"
+RELATIONS = (
+    Relation("shape", "There is one result for each token, at every size.", VASWANI, shape, (*DRAWS, SINGLE, LARGE, NARROW)),
+    Relation("causality in evaluation", "A token's result does not depend on later tokens.", f"{VASWANI}.3", causality, (*DRAWS, LARGE)),
+    Relation(TRAINS, "A token's result does not depend on later tokens while dropout is active.", f"{VASWANI}.3", causality_in_training, (*DRAWS, LARGE), 0.3, only_in_evaluation),
+    Relation("cache equals no cache", "Tokens passed in pieces, with a cache, give the same results as all at once.", VASWANI, cache, (*DRAWS, LARGE)),
+    Relation("masked keys", "A key that is masked has no influence on the result.", VASWANI, masked_keys),
+    Relation(FORMULA, "With the same weights, torch's own attention gives the same results.", VASWANI, formula, (*DRAWS, LARGE, NARROW), explain=named_mistake),
+    Relation("formula of the block", "x + attention(norm(x)), then x + feed_forward(norm(x)); or the norms behind the sums.", "Xiong et al. 2020, On Layer Normalization in the Transformer", block, explain=named_form),
+    Relation("dropout only in training", "Dropout changes results in training, and never in evaluation.", "Srivastava et al. 2014", dropout_in_training, dropout=0.5),
+    Relation("training without dropout", "With dropout=0, results in training are those of evaluation.", "torch: nn.Module.train", training_without_dropout, DRAWS[:2], follows_from=TRAINS),
+    Relation("gradients", "Gradients reach the input and every weight of the projections.", "torch.autograd.gradcheck", gradients, DRAWS[:2]),
+    Relation("state_dict round trip", "A module with another one's state_dict gives its results.", "torch: nn.Module.load_state_dict", state_dict, DRAWS[:1]),
+    Relation("dtype kept", "Results have the floating-point type of the inputs and weights.", VASWANI, dtype, DRAWS[:1]),
+    Relation("inputs unchanged", "A call does not change its inputs.", VASWANI, inputs_unchanged),
+)  # fmt: skip
+PARTS = (
+    Relation("equality with the formula", "The results are those of the formula, in one of its conventions.", "each kind's own", part_formula, PART_DRAWS, explain=named_form_of_part),
+    Relation("inputs unchanged", "A call does not change its inputs.", "torch", inputs_unchanged, PART_DRAWS[:2]),
+    Relation("gradients", "Gradients reach the input and the weights, and are the slopes of the result.", "torch.autograd.gradcheck", gradients, PART_DRAWS[:3]),
+)  # fmt: skip
