@@ -97,8 +97,7 @@ class Bench:
         if not isinstance(made, nn.Module):
             raise TypeError("the class makes no nn.Module")
         seeded = torch.default_generator.initial_seed() == sizes.seed
-        if asked["draws"]:
-            draw_weights(made, sizes.seed)
+        draw_weights(made, sizes.seed)
         made = made.double() if asked["double"] else made
         made = deepcopy(made) if asked["copied"] else made
         if tensors:

@@ -1,19 +1,19 @@
 """A definition of a softmax, a norm, positions or a loss, and how to make and call it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from .code import Made, Parameter, Raised
-from .kinds import CROSS_ENTROPY, LAYER_NORM, RMS_NORM, ROTARY, SINUSOIDAL, Kind, drawn
-from .roles import CALL, Sizes, role_of
-from .subject import CannotRun, Output, Subject, scale_of
+from .code import Definition, Made, Raised
+from .kinds import CROSS_ENTROPY, LAYER_NORM, RMS_NORM, ROTARY, SINUSOIDAL, SOFTMAX, Kind
+from .roles import CALL, CONSTRUCTOR, Sizes, role_of
+from .subject import HELP, CannotRun, Output, Subject, scale_of
 
 CLOSE = 1e-4  # relative; some code computes angles in single precision
 USUAL_EPS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3)
-ROLES = {"context": 140, "dropout": 0.0, "eps": 1e-5}
+VALUES = {"context": 140, "dropout": 0.0, "eps": 1e-5}  # by role
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,64 +23,37 @@ class Part:
     subject: Subject
     kind: Kind
     flat: bool = False
-    mask: None = field(default=None, init=False)
 
     @property
-    def is_module(self) -> bool:
-        """Return True if the definition is a class."""
-        return self.subject.is_module
+    def definition(self) -> Definition:
+        """Return the definition."""
+        return self.subject.definition
 
     def fitted(self, sizes: Sizes) -> Sizes:
         """Return the sizes unchanged: a part works at any sizes."""
         return sizes
 
-    def takes_dim(self, parameters: list[Parameter]) -> str:
-        """Return the name of the parameter for an axis, or an empty text."""
-        named = (one.name for one in parameters if role_of(one.name, CALL) == "dim")
-        return next(named, "")
-
     def inputs(self, sizes: Sizes) -> dict[str, Any]:
         """Return drawn arguments by role."""
         found = self.kind.inputs(sizes)
-        parameters = self.subject.makes + self.subject.takes
-        if "dim" in found and not self.takes_dim(parameters):
+        every = self.subject.makes + self.subject.takes
+        if "dim" in found and not any(role_of(one.name, CALL) == "dim" for one in every):
             found["dim"] = -1
         if self.flat:
             found = {"logits": found["logits"].flatten(0, 1), "targets": found["targets"].flatten()}
         return found
 
-    def build(self, sizes: Sizes, state: dict[str, Tensor] | None = None) -> Made | None:
-        """Return a module in double precision with weights as its constructor makes them."""
-        subject = self.subject
-        if not self.is_module:
-            return None
+    def build(self, sizes: Sizes) -> Made | None:
+        """Return a module in double precision with drawn weights; None for a function."""
         wide = 2 * sizes.head_dim if self.kind is SINUSOIDAL else sizes.width
         given: dict[str, Any] = {}
-        for one in subject.makes:
-            role = subject.constructor_role(one.name)
-            if one.name == self.takes_dim(subject.makes) and self.kind not in NORMS:
-                given[one.name] = self.inputs(sizes).get("dim", wide)
-            elif not one.default or role == "context":
-                given[one.name] = ROLES.get(role, wide)
-            elif role == "dropout":
-                given[one.name] = 0.0
-        how = {"equal": True, "guesses": {}, "given": given | subject.given, "draws": False}
-        how |= {"double": True, "copied": False}
-        return subject.code.make(subject.name, sizes, state or {}, **how)
-
-    def drawn_build(self, sizes: Sizes) -> tuple[Made | None, Tensor, Tensor]:
-        """Return a module with drawn weights, and its scale and shift; ones and zeros for none."""
-        scales = [torch.ones(sizes.width, dtype=torch.float64)]
-        scales.append(torch.zeros(sizes.width, dtype=torch.float64))
-        made = self.build(sizes)
-        state = dict(made.state) if made else {}
-        for name, value in made.weights.items() if made else ():
-            if value.numel() == sizes.width:
-                place = 0 if bool((value == 1).all()) else 1
-                more = drawn(sizes.width, seed=sizes.seed + 9 + place)
-                state[name] = value + more.view(value.shape)
-                scales[place] = state[name].flatten()
-        return (self.build(sizes, state) if state else made), scales[0], scales[1]
+        for one in self.subject.makes:
+            role = role_of(one.name, CONSTRUCTOR)
+            if role_of(one.name, CALL) == "dim" and self.kind is SOFTMAX:
+                given[one.name] = self.inputs(sizes)["dim"]
+            elif not one.default or role in ("context", "dropout"):
+                given[one.name] = VALUES.get(role, wide)
+        return replace(self.subject, given=given | self.subject.given).build(sizes)
 
     def run(
         self,
@@ -104,7 +77,7 @@ class Part:
             elif one.name in subject.given:
                 arguments[one.name] = subject.given[one.name]
             elif not one.default:
-                raise CannotRun(f"nothing is known about the parameter `{one.name}`")
+                raise CannotRun(f"the call needs `{one.name}`, for which there is no value; {HELP}")
         called, sent, changed = subject.ask(made, arguments, sizes.seed, training, weights)
         if called.parts != ["tensor"]:
             raise CannotRun("it returns no single tensor")
@@ -114,12 +87,20 @@ class Part:
             out = out[:, 0] if same else out[0]
         return Output(out, changed=changed)
 
-    def arguments(self, made: Made | None, inputs: dict[str, Any], scales: tuple) -> list[tuple]:
-        """Return the arguments for the formula: one tuple for each usual eps if it is not known."""
+    def arguments(self, made: Made | None, inputs: dict[str, Any], wide: int) -> list[tuple]:
+        """Return the possible arguments of the formula: each usual eps if it is not known.
+
+        Either of two weights of a norm can be its scale, and the other one its shift.
+        """
         if self.kind not in NORMS:
             return [tuple(inputs.values())]
+        drawn = [one.flatten() for one in (made.weights if made else {}).values()]
+        ones, zeros = torch.ones(wide, dtype=torch.float64), torch.zeros(wide, dtype=torch.float64)
+        own = [one for one in drawn if one.numel() == wide]
         known = (made.eps,) if made and made.eps else USUAL_EPS
-        return [(inputs["x"], *scales, eps) for eps in known]
+        scales: list = [own, own[::-1]] if len(own) == 2 else [(ones, zeros)]
+        scales = [(*own, zeros), (ones, *own)] if len(own) == 1 else scales
+        return [(inputs["x"], *both, eps) for both in scales for eps in known]
 
 
 NORMS = (LAYER_NORM, RMS_NORM)
@@ -158,13 +139,12 @@ def compared(
     If no form matches, the second is None and the third is the first form's result. forms: those
     that are tried, by default the kind's conventions.
     """
-    made, *scales = part.drawn_build(sizes) if part.kind in NORMS else (part.build(sizes),)
-    inputs = part.inputs(sizes)
+    made, inputs = part.build(sizes), part.inputs(sizes)
     training = sizes.seed % 2 == 0  # both modes must give the same
     actual = part.run(made, inputs, sizes, training).value.double()
     first = None
     for how in part.kind.right if forms is None else forms:
-        for given in part.arguments(made, inputs, tuple(scales)):
+        for given in part.arguments(made, inputs, sizes.width):
             found = part.kind.formula(*given, how=how)
             first = found if first is None else first
             if close(actual, found):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -17,25 +18,18 @@ from .agreement import (
     named_form,
     named_mistake,
 )
-from .code import Made, Raised
+from .code import Raised
 from .formula import MASK, Cause
 from .mapping import mapping_of
 from .parts import Part, compared
 from .roles import Sizes
-from .subject import CannotRun, Subject, changed_at, dependence, moved
-from .trials import drawn_mask, leak
+from .subject import CannotRun, Output, Subject, changed_at, dependence, moved
+from .trials import FAILURES, drawn_mask, leak
 
 VASWANI = "Vaswani et al. 2017, section 3.2"
 LARGE = Sizes(5, 102, 9, 18, kv_heads=3, tokens_of_context=104, seed=4)
 SINGLE = replace(DRAWS[0], tokens=1, batch=1, seed=5)
 NARROW = replace(DRAWS[0], heads=1, kv_heads=1, head_dim=1, seed=6, biases=True)
-# The smallest sizes at which a failure is shown, if it occurs there.
-SMALL = (
-    Sizes(batch=1, tokens=2, heads=1, head_dim=2, kv_heads=1, tokens_of_context=2),
-    Sizes(batch=1, tokens=3, heads=1, head_dim=4, kv_heads=1, tokens_of_context=3),
-    Sizes(batch=1, tokens=2, heads=2, head_dim=2, kv_heads=1, tokens_of_context=2),
-    Sizes(batch=2, tokens=3, heads=2, head_dim=2, kv_heads=1, tokens_of_context=4),
-)
 PART_DRAWS = (
     Sizes(batch=2, tokens=5, heads=2, head_dim=3, seed=1),
     Sizes(batch=3, tokens=7, heads=3, head_dim=4, seed=2),
@@ -73,12 +67,12 @@ def known(name: str) -> Cause:
 class Broken:
     """A failure at some sizes.
 
-    says: what was seen, in a sentence. cause: the known mistake that shows it. where: words on the
-    line that it may be on, if there is no cause. line: the line that raises an error, if one does.
+    says: what was seen, in a sentence. cause: the known mistake that shows it, or its name. where:
+    words on the line that it may be on, if there is no cause. line: the one that raises an error.
     """
 
     says: str
-    cause: Cause | None = None
+    cause: Cause | str | None = None
     where: str = ""
     line: int = 0
 
@@ -88,7 +82,6 @@ class Relation:
     """One property of correct code. `check` raises Skip if it does not apply.
 
     dropout: the rate at which it is tested. explain: looks for the known mistake of a failure.
-    follows_from: the relation whose failure breaks this one too.
     """
 
     name: str
@@ -98,18 +91,17 @@ class Relation:
     draws: tuple[Sizes, ...] = DRAWS
     dropout: float = 0.0
     explain: Callable[[Any, Sizes], Cause | None] = lambda subject, sizes: None
-    follows_from: str = ""
 
-    def at(self, subject: Subject | Part, sizes: Sizes) -> Broken | None:
-        """Return the failure at sizes that the definition can have. Raises Skip."""
-        return self.check(subject, replace(subject.fitted(sizes), dropout=self.dropout))
+    def fitted(self, subject: Subject | Part, sizes: Sizes) -> Sizes:
+        """Return sizes that a definition can have, with the rate of dropout."""
+        return replace(subject.fitted(sizes), dropout=self.dropout)
 
-    def fails(self, subject: Subject | Part, sizes: Sizes) -> Broken | None:
-        """Return the failure at some sizes; an error is no proof of one."""
+    def fails(self, subject: Subject | Part, sizes: Sizes) -> bool:
+        """Return True if the relation is broken at these sizes; an error is no proof of that."""
         try:
-            return self.at(subject, sizes)
-        except (Raised, CannotRun, Skip, RuntimeError, IndexError):
-            return None
+            return self.check(subject, self.fitted(subject, sizes)) is not None
+        except (Skip, *FAILURES):
+            return False
 
 
 @dataclass(frozen=True)
@@ -118,6 +110,7 @@ class Result:
 
     relation: Relation
     broken: Broken | None = None
+    cause: Cause | None = None
     sizes: Sizes | None = None
     skipped: str = ""
 
@@ -129,14 +122,13 @@ def result_of(relation: Relation, subject: Subject | Part) -> Result:
     """
     try:
         for sizes in relation.draws:
-            broken = relation.at(subject, sizes)
+            fitted = relation.fitted(subject, sizes)
+            broken = relation.check(subject, fitted)
             if broken and all(relation.fails(subject, fresh) for fresh in afresh(sizes)):
-                fitted = replace(subject.fitted(sizes), dropout=relation.dropout)
-                cause = broken.cause or relation.explain(subject, fitted)
-                return smallest(relation, subject, replace(broken, cause=cause), fitted)
-    except Skip as skip:
-        return Result(relation, skipped=str(skip))
-    except (Raised, CannotRun, RuntimeError, IndexError) as error:
+                cause = known(broken.cause) if isinstance(broken.cause, str) else broken.cause
+                cause = cause or relation.explain(subject, fitted)
+                return Result(relation, broken, cause, fitted)
+    except (Skip, *FAILURES) as error:
         return Result(relation, skipped=str(error))
     return Result(relation)
 
@@ -151,27 +143,10 @@ def afresh(sizes: Sizes) -> list[Sizes]:
     ]
 
 
-def smallest(relation: Relation, subject: Subject | Part, broken: Broken, sizes: Sizes) -> Result:
-    """Return the same failure at the smallest sizes that show it."""
-    for small in SMALL if isinstance(subject, Subject) else ():
-        other = relation.fails(subject, small)
-        if other and (other.cause is None or other.cause == broken.cause):
-            fitted = replace(subject.fitted(small), dropout=relation.dropout)
-            return Result(relation, replace(other, cause=broken.cause), fitted)
-    return Result(relation, broken, sizes)
-
-
 def results_of(subject: Subject | Part) -> list[Result]:
-    """Test the relations. One whose failure follows from another one's is skipped."""
+    """Test the relations that are about a definition of this kind."""
     relations = PARTS if isinstance(subject, Part) else RELATIONS
-    found = [result_of(relation, subject) for relation in relations]
-    failing = {one.relation.name for one in found if one.broken}
-    return [
-        Result(one.relation, skipped=f"{one.relation.follows_from} fails")
-        if one.broken and one.relation.follows_from in failing
-        else one
-        for one in found
-    ]
+    return [result_of(relation, subject) for relation in relations]
 
 
 def is_plain(subject: Subject) -> bool:
@@ -187,26 +162,24 @@ def shape(subject: Subject, sizes: Sizes) -> Broken | None:
     """Check for one result for each token, in training and in evaluation."""
     if sizes.head_dim == 1 and not is_plain(subject):
         return None
-    inputs, value = subject.inputs(sizes), torch.empty(0)
+    value = torch.empty(0)
     for training in (True, False) if subject.is_module else (False,):
         try:
-            value = subject.run(subject.build(sizes), inputs, sizes, training=training).value
+            value = subject.value(sizes, training=training)
         except CannotRun as error:
-            return Broken(f"{error}.", known("result_of_another_shape"))
+            return Broken(f"{error}.", "result_of_another_shape")
         except Raised as error:
-            shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in inputs.items())
+            shapes = ", ".join(f"{n} {tuple(v.shape)}" for n, v in subject.inputs(sizes).items())
             during = " in training" if training else ""
             return Broken(f"With {shapes}, {error}{during}.", line=error.line)
     if not subject.constructor_has("d_out"):
         return None
     if subject.equal and subject.constructor_has("width") and is_plain(subject):
-        other = replace(subject, equal=False)
         try:
-            value = other.run(other.build(sizes), other.inputs(sizes), sizes).value
+            value = replace(subject, equal=False).value(sizes)
         except Raised as error:
-            return Broken(
-                f"The input must be as wide as the output: {error}.", known("input_width_ignored")
-            )
+            said = f"The input must be as wide as the output: {error}."
+            return Broken(said, "input_width_ignored")
     if value.shape[-1] in (sizes.width, sizes.heads * sizes.width):  # that of each head
         return None
     return Broken(f"The result is {value.shape[-1]} wide instead of {sizes.width}.", where="return")
@@ -216,41 +189,24 @@ def causality(subject: Subject, sizes: Sizes, training: bool = False) -> Broken 
     """Check that no token sees a later one."""
     if not subject.causal:
         raise Skip("it is not causal")
-    if sizes.tokens > 20:  # a single change, of the last token
-        made, inputs = subject.build(sizes), subject.inputs(sizes)
-        changed = changed_at(inputs, [*inputs], -1)
-        before, after = (
-            subject.run(made, one, sizes, training=training).value[:, :-1]
-            for one in (inputs, changed)
-        )
-        if not before.isfinite().all():
-            return None
-        future = ((before - after).abs().amax((0, 2)) > 1e-9).nonzero()
-        seen = sizes.tokens - 1
-    else:
-        future = dependence(subject, sizes, training).triu(1).nonzero()
-        seen = int(future[0, 1]) if len(future) else 0
+    future = dependence(subject, sizes, training).triu(1).nonzero()
     if not len(future) or is_random(subject, sizes, training):
         return None
+    seeing, seen = map(int, future[0])
     during = " in training" if training else ""
-    said = f"Changing token {seen} changes the result of token {int(future[0, 0])}{during}."
+    said = f"Changing token {seen} changes the result of token {seeing}{during}."
     return Broken(said, where=MASK)
 
 
 def is_random(subject: Subject, sizes: Sizes, training: bool) -> bool:
     """Return True if two equal calls give different results, such as with its own generator."""
-    made, inputs = subject.build(sizes), subject.inputs(sizes)
-    one, other = (subject.run(made, inputs, sizes, training=training).value for _ in range(2))
+    made = subject.build(sizes)
+    one, other = (subject.value(sizes, made=made, training=training) for _ in range(2))
     return moved(one, other)
 
 
-def causality_in_training(subject: Subject, sizes: Sizes) -> Broken | None:
-    """Check that no token sees a later one while dropout is active."""
-    return causality(subject, sizes, training=True)
-
-
 def only_in_evaluation(subject: Subject, sizes: Sizes) -> Cause | None:
-    """Return the mistake if no token sees a later one in evaluation, and all are seen in training."""
+    """Return the mistake if no token sees a later one in evaluation, and all do in training."""
     if any(causality(subject, subject.fitted(one)) for one in DRAWS):
         return None
     rarely = replace(subject.fitted(DRAWS[0]), dropout=0.1)
@@ -266,56 +222,38 @@ def cache(subject: Subject, sizes: Sizes) -> Broken | None:
     if sizes.tokens < 3 or {*inputs} != {"x"}:
         raise Skip("its cache is not understood")
     made, x, n = subject.build(sizes), inputs["x"], sizes.tokens
-    whole = subject.run(made, inputs, sizes, cache="").value
+
+    def run(x: Tensor, cache: str = "") -> Output:
+        return subject.run(made, {"x": x}, sizes, cache=cache)
+
+    def in_pieces(x: Tensor, chunks: list[int]) -> Tensor:
+        parts = [run(x[:, : chunks[0]])]
+        for piece in x[:, chunks[0] :].split(chunks[1:], dim=1):
+            if not parts[-1].cache:
+                raise Skip("it returns no cache")
+            parts.append(run(piece, parts[-1].cache))
+        return torch.cat([one.value for one in parts], dim=1)
+
+    whole = run(x).value
     for chunks in ([1] * n, [2, n - 2], [n - 1, 1]):
-        if moved(whole, in_pieces(subject, made, x, sizes, chunks)):
-            pieces = " + ".join(map(str, chunks))
-            said = f"If the tokens are passed in pieces of {pieces}, the results differ."
-            cause = (
-                known("causal_mask_from_first_key")
-                if sees_the_first(subject, made, x, sizes)
-                else None
+        if moved(whole, in_pieces(x, chunks)):
+            said = f"If the tokens are passed in pieces of {' + '.join(map(str, chunks))}, the "
+            places = (slice(0), slice(1, -1), slice(0, 1))  # none, all but the first, the first
+            plain, others, first = (
+                in_pieces(changed_at({"x": x}, ["x"], place)["x"], [n - 1, 1])[:, -1:]
+                for place in places
             )
-            return Broken(said, cause, KNOWN["causal_mask_from_first_key"][0])
-
-    def run(piece: Tensor, cache: str = "") -> Any:
-        return subject.run(made, {"x": piece}, sizes, cache=cache)
-
+            sees_the_first = moved(plain, first) and not moved(plain, others)
+            cause = "causal_mask_from_first_key"
+            where = KNOWN[cause][0]
+            return Broken(f"{said}results differ.", cause if sees_the_first else None, where)
     kept = run(x[:, :-1]).cache
     run(1 - x[:, :-1])
-    twice = [run(x[:, -1:], kept).value for _ in range(2)]  # a call must not change its cache
-    if any(moved(whole[:, -1:], value) for value in twice):
-        return Broken(
-            "Another text between two pieces changes the second one's result: the module keeps "
-            "state of its own.",
-            known("keeps_state"),
-        )
+    # Twice, because a call must not change its cache.
+    if any(moved(whole[:, -1:], run(x[:, -1:], kept).value) for _ in range(2)):
+        said = "Another text between two pieces changes the second one's result: the module keeps "
+        return Broken(f"{said}state of its own.", "keeps_state")
     return None
-
-
-def in_pieces(
-    subject: Subject, made: Made | None, x: Tensor, sizes: Sizes, chunks: list[int]
-) -> Tensor:
-    """Return the results of tokens that are passed in pieces, with a cache. Raises Skip."""
-    parts, cache = [], ""
-    for piece in x.split(chunks, dim=1):
-        out = subject.run(made, {"x": piece}, sizes, cache=cache)
-        parts.append(out.value)
-        cache = out.cache
-        if not cache:
-            raise Skip("it returns no cache")
-    return torch.cat(parts, dim=1)
-
-
-def sees_the_first(subject: Subject, made: Made | None, x: Tensor, sizes: Sizes) -> bool:
-    """Return True if a single new token sees the first key, and no other cached one."""
-    plain, others, first = (
-        in_pieces(
-            subject, made, changed_at({"x": x}, ["x"], places)["x"], sizes, [x.shape[1] - 1, 1]
-        )
-        for places in (slice(0), slice(1, -1), slice(0, 1))
-    )
-    return moved(plain[:, -1:], first[:, -1:]) and not moved(plain[:, -1:], others[:, -1:])
 
 
 def masked_keys(subject: Subject, sizes: Sizes) -> Broken | None:
@@ -327,11 +265,9 @@ def masked_keys(subject: Subject, sizes: Sizes) -> Broken | None:
         said = f"`{subject.mask_parameter}` changes the result, but in no convention does it hide "
         said += "a key: true hides, true shows, added to the scores, or 0 and 1."
         return Broken(said, where=MASK)
-    found = leak(subject, sizes)
-    if found is None:
+    if (found := leak(subject, sizes)) is None:
         return None
-    query, key = found
-    said = f"Key {key} is masked for query {query}, but changing it changes that result."
+    said = f"Key {found[1]} is masked for query {found[0]}, but changing it changes that result."
     return Broken(said, where=MASK)
 
 
@@ -352,34 +288,30 @@ def dropout_in_training(subject: Subject, sizes: Sizes) -> Broken | None:
     """Check that dropout is active in training only."""
     if not subject.constructor_has("dropout"):
         raise Skip("it is told no dropout")
-    made, inputs = subject.build(sizes), subject.inputs(sizes)
-    assert made is not None, "a function has no constructor"
-    later = replace(sizes, seed=sizes.seed + 50)
+    made, later = subject.build(sizes), replace(sizes, seed=sizes.seed + 50)
+    inputs, rate = subject.inputs(sizes), sizes.dropout
     one, other = (subject.run(made, inputs, at).value for at in (sizes, later))
-    without = replace(sizes, dropout=0.0)
-    plain = subject.run(subject.build(without), inputs, without).value
+    plain = subject.value(replace(sizes, dropout=0.0))
     if not one.isfinite().all():
         raise Skip("its results are not finite")
     if moved(one, other):
-        return Broken("In evaluation two calls give different results.", known("dropout_always_on"))
+        return Broken("In evaluation two calls give different results.", "dropout_always_on")
     if one.shape == plain.shape and moved(one, plain):
-        said = f"In evaluation, results with dropout={sizes.dropout} differ from those without"
-        return Broken(f"{said} dropout.", known("dropout_rescaled_always"))
+        said = f"In evaluation, results with dropout={rate} differ from those without dropout."
+        return Broken(said, "dropout_rescaled_always")
     if sizes.tokens < 3:
         return None
-    new, rarely = subject.build(later, made.state), replace(sizes, dropout=sizes.dropout / 2)
-    first = subject.run(made, inputs, sizes, training=True).value
-    again = subject.run(new, inputs, later, training=True).value
+    first = subject.value(sizes, made=made, training=True)
+    copy = subject.build(later, made.state if made else {})
+    again = subject.run(copy, inputs, later, training=True).value
     trained = subject.run(made, inputs, sizes, training=True)
     if not moved(one, trained.value):
-        return Broken(
-            f"In training, with dropout={sizes.dropout}, nothing is dropped.",
-            known("dropout_left_out"),
-        )
-    if not moved(first, subject.run(subject.build(rarely), inputs, rarely, training=True).value):
-        return Broken("The rate of dropout has no effect.", known("dropout_rate_ignored"))
+        said = f"In training, with dropout={rate}, nothing is dropped."
+        return Broken(said, "dropout_left_out")
+    if not moved(first, subject.value(replace(sizes, dropout=rate / 2), training=True)):
+        return Broken("The rate of dropout has no effect.", "dropout_rate_ignored")
     if not moved(first, again) or (trained.rewound and not moved(first, trained.value)):
-        return Broken("In training two calls drop the same.", known("dropout_seed_fixed"))
+        return Broken("In training two calls drop the same.", "dropout_seed_fixed")
     return None
 
 
@@ -388,31 +320,35 @@ def training_without_dropout(subject: Subject, sizes: Sizes) -> Broken | None:
     made, inputs = subject.build(sizes), subject.inputs(sizes)
     if not made:
         raise Skip("it is a function")
+    if subject.causal and causality(subject, replace(sizes, dropout=0.3), training=True):
+        raise Skip("causality in training fails")
     visible = drawn_mask(subject, sizes) if subject.mask else None
-    plain = subject.run(made, inputs, sizes, visible).value
     trained, again = (
         subject.run(made, inputs, replace(sizes, seed=seed), visible, training=True).value
         for seed in (sizes.seed, sizes.seed + 50)
     )
+    after = subject.run(made, inputs, sizes, visible).value
+    plain = subject.run(subject.build(sizes), inputs, sizes, visible).value
     if moved(trained, again):
         raise Skip("it is random in training")
-    if moved(plain, subject.run(made, inputs, sizes, visible).value):
+    if moved(plain, after):
         raise Skip("it learns statistics in training")
     if plain.shape == trained.shape and moved(plain, trained):
         said = "With dropout=0, the results in training differ from those in evaluation."
-        return Broken(said, known("other_in_training"))
+        return Broken(said, "other_in_training")
     return None
 
 
 def gradients(subject: Any, sizes: Sizes) -> Broken | None:
     """Check that gradients reach the weights and the input, and are the slopes of the result."""
     made, inputs = subject.build(sizes), subject.inputs(sizes)
-    weights = {n: w for n, w in (made.weights if made else {}).items() if w.is_floating_point()}
     tensors = {n: v for n, v in inputs.items() if isinstance(v, Tensor) and v.is_floating_point()}
+    weights = {n: w for n, w in (made.weights if made else {}).items() if w.is_floating_point()}
     leaves = {n: v.clone().requires_grad_() for n, v in (tensors | weights).items()}
     if not tensors:
         raise Skip("it takes no tensor")
-
+    layers = mapping_of(made).layers.values() if made and sizes.tokens > 1 else ()
+    needed = [*tensors, *(n for one in layers for n in (one.name, f"{one.name}.weight"))]
     for training in (True, False) if made else (True,):
 
         def result(*values: Tensor, training: bool = training) -> Tensor:
@@ -421,6 +357,7 @@ def gradients(subject: Any, sizes: Sizes) -> Broken | None:
             given = inputs | {n: v for n, v in named.items() if n in tensors}
             return subject.run(made, given, sizes, training=training, weights=own).value
 
+        during = "" if training else " in evaluation"
         try:
             value = result(*leaves.values())
             chance = torch.Generator().manual_seed(1)
@@ -431,67 +368,51 @@ def gradients(subject: Any, sizes: Sizes) -> Broken | None:
                 raise
             return Broken(f"Autograd refuses: {error.text}", where="+= *= _(")
         grads = dict(zip(leaves, found, strict=True))
-        during = "" if training else " in evaluation"
-        for name in [*tensors, *(projections(made) if sizes.tokens > 1 else ())]:
-            if name in grads and (grads[name] is None or not grads[name].any()):
+        for name in filter(grads.__contains__, needed):
+            if grads[name] is None or not grads[name].any():
                 return cut_off(subject, f"No gradient reaches `{name}`{during}.")
-        if value.dtype == torch.float64 and sizes.tokens < 10 and not slopes(result, leaves):
+        if value.dtype == torch.float64 and not slopes(result, [*leaves.values()]):
             return cut_off(subject, f"The gradients are not the slopes of the results{during}.")
     return None
 
 
-def projections(made: Made | None) -> list[str]:
-    """Return the names of the weights that make queries, keys, values and the output."""
-    layers = mapping_of(made).layers.values() if made else ()
-    return [name for one in layers for name in (one.name, f"{one.name}.weight")]
+def slopes(result: Callable[..., Tensor], leaves: list[Tensor]) -> bool:
+    """Return True if gradients are the slopes of a result, even one made in single precision."""
+    how: dict[str, Any] = {"eps": 1e-3, "atol": 1e-4, "rtol": 2e-2, "nondet_tol": inf}
+    how |= {"fast_mode": True, "raise_exception": False, "check_undefined_grad": False}
+    return torch.autograd.gradcheck(result, leaves, **how)
 
 
-def slopes(result: Callable[..., Tensor], leaves: dict[str, Tensor]) -> bool:
-    """Return True if gradients are the slopes of a result, which may be made in single precision."""
-    how: dict[str, Any] = {
-        "eps": 1e-3,
-        "atol": 1e-4,
-        "rtol": 2e-2,
-        "nondet_tol": inf,
-        "fast_mode": True,
-    }
-    return torch.autograd.gradcheck(
-        result, [*leaves.values()], raise_exception=False, check_undefined_grad=False, **how
-    )
-
-
-def cut_off(subject: Subject | Part, said: str) -> Broken:
+def cut_off(subject: Any, said: str) -> Broken:
     """Return a failure of gradients, with the known mistake if a name in the code suggests it."""
-    whole = subject.subject if isinstance(subject, Part) else subject
-    cut = {*KNOWN["detached"][0].split()} & {*whole.definition.names}
-    return Broken(said, known("detached") if cut else None, KNOWN["detached"][0])
+    where = KNOWN["detached"][0]
+    cut = {*where.split()} & {*subject.definition.names}
+    return Broken(said, "detached" if cut else None, where)
 
 
 def state_dict(subject: Subject, sizes: Sizes) -> Broken | None:
     """Check that stored weights restore a module."""
     one, later = subject.build(sizes), replace(sizes, seed=sizes.seed + 17)
-    if not one:
+    other = subject.build(later, one.state) if one else None
+    if not one or not other:
         raise Skip("it is a function")
-    inputs = subject.inputs(sizes)
-    before = subject.run(one, inputs, sizes).value
-    other = subject.build(later, one.state)
-    assert other is not None
     if not other.seeded:
-        return Broken("Its constructor sets torch's seed.", known("seed_set_inside"))
-    if moved(before, subject.run(other, inputs, sizes).value):
-        name = other.plain
+        return Broken("Its constructor sets torch's seed.", "seed_set_inside")
+    before = subject.value(sizes, made=one)
+    if moved(before, subject.value(sizes, made=other)):
         said = "Some weights are missing in the state_dict: results differ after loading it."
-        cause = Cause("not_registered", f"`{name}` is {NOT_REGISTERED}", f"self.{name}=")
-        return Broken(said, cause if name else None, "rand Parameter")
+        sentence = f"`{other.plain}` is {NOT_REGISTERED}"
+        cause = Cause("not_registered", sentence, f"self.{other.plain}=")
+        return Broken(said, cause if other.plain else None, "rand Parameter")
     try:
         copied = subject.build(later, one.state, copied=True)
     except Raised as error:
         if "deepcopy protocol" not in error.text:
             raise
-        return Broken("copy.deepcopy raises an error.", known("keeps_a_weight_elsewhere"))
-    if moved(before, subject.run(copied, inputs, sizes).value):
+        return Broken("copy.deepcopy raises an error.", "keeps_a_weight_elsewhere")
+    if moved(before, subject.value(sizes, made=copied)):
         said = "A copy of it, by copy.deepcopy, does not use its own weights."
-        return Broken(said, known("keeps_a_weight_elsewhere"))
+        return Broken(said, "keeps_a_weight_elsewhere")
     return None
 
 
@@ -503,21 +424,16 @@ NOT_REGISTERED = (
 
 def dtype(subject: Subject, sizes: Sizes) -> Broken | None:
     """Check that the result has the type of the input."""
-    inputs = subject.inputs(sizes)
-    value = subject.run(subject.build(sizes), inputs, sizes).value
-    if value.dtype == subject.dtype:
-        return None
-    return Broken(f"The result is {value.dtype} instead of {subject.dtype}.", known("type_lost"))
+    found = subject.value(sizes).dtype
+    said = f"The result is {found} instead of {subject.dtype}."
+    return Broken(said, "type_lost") if found != subject.dtype else None
 
 
 def inputs_unchanged(subject: Any, sizes: Sizes) -> Broken | None:
     """Check that a call does not change its inputs."""
     changed = subject.run(subject.build(sizes), subject.inputs(sizes), sizes).changed
-    return (
-        Broken(f"`{changed[0]}` is changed in place.", known("input_changed_in_place"))
-        if changed
-        else None
-    )
+    said = f"`{', '.join(changed)}` is changed in place."
+    return Broken(said, "input_changed_in_place") if changed else None
 
 
 def part_formula(part: Part, sizes: Sizes) -> Broken | None:
@@ -544,17 +460,16 @@ def named_form_of_part(part: Part, sizes: Sizes) -> Cause | None:
 
 
 FORMULA = "equality with F.scaled_dot_product_attention"
-TRAINS = "causality in training"
 RELATIONS = (
     Relation("shape", "There is one result for each token, at every size.", VASWANI, shape, (*DRAWS, SINGLE, LARGE, NARROW)),
     Relation("causality in evaluation", "A token's result does not depend on later tokens.", f"{VASWANI}.3", causality, (*DRAWS, LARGE)),
-    Relation(TRAINS, "A token's result does not depend on later tokens while dropout is active.", f"{VASWANI}.3", causality_in_training, (*DRAWS, LARGE), 0.3, only_in_evaluation),
+    Relation("causality in training", "A token's result does not depend on later tokens while dropout is active.", f"{VASWANI}.3", partial(causality, training=True), (*DRAWS, LARGE), 0.3, only_in_evaluation),
     Relation("cache equals no cache", "Tokens passed in pieces, with a cache, give the same results as all at once.", VASWANI, cache, (*DRAWS, LARGE)),
     Relation("masked keys", "A key that is masked has no influence on the result.", VASWANI, masked_keys),
     Relation(FORMULA, "With the same weights, torch's own attention gives the same results.", VASWANI, formula, (*DRAWS, LARGE, NARROW), explain=named_mistake),
     Relation("formula of the block", "x + attention(norm(x)), then x + feed_forward(norm(x)); or the norms behind the sums.", "Xiong et al. 2020, On Layer Normalization in the Transformer", block, explain=named_form),
     Relation("dropout only in training", "Dropout changes results in training, and never in evaluation.", "Srivastava et al. 2014", dropout_in_training, dropout=0.5),
-    Relation("training without dropout", "With dropout=0, results in training are those of evaluation.", "torch: nn.Module.train", training_without_dropout, DRAWS[:2], follows_from=TRAINS),
+    Relation("training without dropout", "With dropout=0, results in training are those of evaluation.", "torch: nn.Module.train", training_without_dropout, DRAWS[:2]),
     Relation("gradients", "Gradients reach the input and every weight of the projections.", "torch.autograd.gradcheck", gradients, DRAWS[:2]),
     Relation("state_dict round trip", "A module with another one's state_dict gives its results.", "torch: nn.Module.load_state_dict", state_dict, DRAWS[:1]),
     Relation("dtype kept", "Results have the floating-point type of the inputs and weights.", VASWANI, dtype, DRAWS[:1]),

@@ -70,7 +70,7 @@ def lines_of(audit: dict, path: str) -> Iterator[str]:
     yield from cause(audit, path, "Known mistake")
     for one in failing:
         yield f"  ✗ {one['name']}: {one['why']}"
-        yield f"      Smallest example: {one['example']}"
+        yield f"      Example: {one['example']}"
     if holding:
         yield f"  ✓ {', '.join(one['name'] for one in holding)}"
     formula = [one for one in skipped if one["name"].startswith("equality with F.")]

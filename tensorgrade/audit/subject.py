@@ -12,6 +12,7 @@ from .roles import CONSTRUCTOR, Sizes, role_of
 
 NOTHING = 1e-6  # a smaller change, relative to the output, is rounding
 FIRST = Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2, tokens_of_context=7)
+MANY = 60  # tokens
 # The number of dimensions of a result, by the layout of the inputs.
 DIMENSIONS = {
     "batch, tokens": 3,
@@ -155,7 +156,7 @@ class Subject:
         """
         if not self.is_module:
             return None
-        how = {"equal": self.equal, "guesses": self.guesses, "given": self.given, "draws": True}
+        how = {"equal": self.equal, "guesses": self.guesses, "given": self.given}
         how |= {"double": self.double, "copied": copied}
         return self.code.make(self.name, sizes, state or {}, **how)
 
@@ -216,6 +217,11 @@ class Subject:
         value, place = self.understood(called.parts, sent, inputs)
         kept = f"{called.handle}.{place}" if keep and place is not None else ""
         return Output(value, kept, called.rewound, [self.call[name] for name in changed])
+
+    def value(self, sizes: Sizes, made: Made | None = None, training: bool = False) -> Tensor:
+        """Return the result of one call, of a new module unless one is passed in."""
+        made = made or self.build(sizes)
+        return self.run(made, self.inputs(sizes), sizes, training=training).value
 
     def ask(
         self,
@@ -392,15 +398,20 @@ def changed_at(inputs: dict[str, Tensor], names: list[str], place: Any) -> dict[
 
 
 def dependence(subject: Subject, sizes: Sizes, training: bool = False) -> Tensor:
-    """Return a (tokens, keys) table: True if a result depends on that key's token."""
+    """Return a (tokens, keys) table: True if a result depends on that key's token.
+
+    Of many tokens, only the last is tried, and only if the results are finite.
+    """
     made, inputs = subject.build(sizes), subject.inputs(sizes)
     keys = next(n for n in ("context", "k", "x") if n in inputs)
     both = [n for n in (keys, "v") if n in inputs]
     before = subject.run(made, inputs, sizes, training=training).value
-    rows = []
-    for place in range(inputs[keys].shape[1]):
+    _, n, m = sizes_of(inputs)
+    table = torch.zeros(n, m, dtype=torch.bool)
+    every = range(m) if m < MANY else [m - 1] * bool(before.isfinite().all())
+    for place in every:
         changed = changed_at(inputs, both, place)
         after = subject.run(made, changed, sizes, training=training).value
         difference = (before - after).abs().amax(dim=(0, 2))
-        rows.append(~(difference <= NOTHING * scale_of(before)))
-    return torch.stack(rows, dim=1)
+        table[:, place] = ~(difference <= NOTHING * scale_of(before))
+    return table

@@ -140,7 +140,7 @@ def verdict(tested: Subject | Part, subject: Subject, lines: list[str]) -> dict:
     broken = [one for one in found if one.broken]
     if not broken:
         return told | {"status": "holds", "mistakes": [], "at": {}}
-    causes = {one.broken.cause.name: one.broken.cause for one in broken if one.broken.cause}  # type: ignore[union-attr]
+    causes = {one.cause.name: one.cause for one in broken if one.cause}
     line, fix = place_of(subject, tested, found, [*causes.values()], lines)
     mistakes = [
         {
@@ -240,7 +240,9 @@ def all_hold(subject: Subject, found: list[Result]) -> bool:
             if one.sizes and one.relation.check(subject, one.sizes):
                 return False
         return not any(
-            one.relation.at(subject, sizes) for one in applied for sizes in one.relation.draws
+            one.relation.check(subject, one.relation.fitted(subject, sizes))
+            for one in applied
+            for sizes in one.relation.draws
         )
     except Exception:  # also Skip: an edit must not make a relation meaningless
         return False
