@@ -85,10 +85,10 @@ class Output:
 class Subject:
     """A definition that does attention, and the way to make and call it.
 
-    text: its lines. given: arguments by name, from the caller. equal: inputs must be as wide as
-    outputs. double: it runs in double precision. guesses: roles of constructor parameters, by
-    trial. call: the role of each parameter of the call. square: there must be as many keys as
-    queries. knows_heads: it takes the number of heads. needs_mask: it has no call without a mask.
+    text: its lines. given: arguments by name, from the caller. equal: inputs of a module must be as
+    wide as outputs, and a function needs as many keys as queries. double: it runs in double
+    precision. guesses: roles of constructor parameters, by trial. call: the role of each parameter
+    of the call. knows_heads: it takes the number of heads. needs_mask: it has no call without one.
     angles: the shape of cosines and sines.
     """
 
@@ -105,7 +105,6 @@ class Subject:
     layout: str = "batch, tokens"
     equal: bool = False
     double: bool = True
-    square: bool = False
     knows_heads: bool = False
     causal: bool = False
     mask: Convention | None = None
@@ -168,7 +167,7 @@ class Subject:
         if self.is_module and "heads" in self.layout:
             wide = sizes.width
         wide_context = sizes.value("d_context", self.equal) if self.is_module else wide
-        keys = n if self.causal or self.square else m
+        keys = n if self.causal or (self.equal and not self.is_module) else m
         kv = sizes.kv_heads * sizes.head_dim if self.has("kv_heads") else wide
         shapes = {
             "x": {"x": (b, n, wide)},

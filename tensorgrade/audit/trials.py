@@ -30,12 +30,12 @@ from .subject import (
 FAILURES = (Raised, CannotRun, RuntimeError, IndexError)  # of a call with other arguments
 LAYOUTS = ("batch, tokens", "tokens, batch", "tokens")
 LAYOUTS_WITH_HEADS = ("batch, heads, tokens", "batch, tokens, heads")
-LAYOUTS_OF_FUNCTIONS = (*LAYOUTS_WITH_HEADS, "batch, tokens", "tokens", "heads, tokens")
+ANGLES = ("tokens, width", "1, tokens, width", "tokens, half")
 MOST_TRIES = 600
 CAUSAL_NAME = re.compile(r"causal|decoder|autoregress|masked_?(self|multi|att)|gpt", re.I)
 TRIANGLE = re.compile(r"\b(tril|triu)(_indices)?\b|is_causal\s*=\s*(?!False)|causal_mask")
 GUESSES = ("width", "heads", "dropout", "context", "d_out", "head_dim")
-TENSORS = ("x", "q", "k", "v", "context")
+TENSORS, MASKS = ("x", "q", "k", "v", "context"), ("mask", "padding")
 
 
 def subject_of(code: Code, definition: Definition, text: str, given: dict[str, Any]) -> Subject:
@@ -104,36 +104,32 @@ def prepared(subject: Subject, is_right: Callable[[Subject], bool]) -> Subject:
 
 def plans(subject: Subject) -> Iterator[Subject]:
     """Yield copies of a subject with settings to make and call it, the most common first."""
-    turned = any(
-        not one.default and subject.call.get(one.name) == "angles" for one in subject.takes
-    )
-    angles: tuple[str, ...] = (
-        ("tokens, width", "1, tokens, width", "tokens, half") if turned else ("",)
-    )
-    if not subject.is_module:
-        splits = subject.has("heads")
-        every = ("batch, tokens",) if splits else LAYOUTS_OF_FUNCTIONS
-        every = ("tokens", *every) if subject.has("block") else every
-        for layout, square, double, angle in product(every, (False, True), (True, False), angles):
-            how: dict[str, Any] = {
-                "square": square,
-                "double": double,
-                "angles": angle,
-                "knows_heads": splits,
-            }
-            yield replace(subject, layout=layout, **how)
-        return
-    unknown = without_role(subject)
-    layouts: tuple[str, ...] = LAYOUTS
-    if subject.tensors in ("q, k, v", "x"):
-        layouts += LAYOUTS_WITH_HEADS if "q" in subject.tensors else ("batch, width, tokens, 1",)
+    turned = any(not p.default and subject.call.get(p.name) == "angles" for p in subject.takes)
+    unknown = without_role(subject) if subject.is_module else []
+    splits = not subject.is_module and subject.has("heads")
+    ways = product((False, True), layouts_of(subject), (True, False), ANGLES[: 3 if turned else 1])
+    every = [
+        replace(
+            subject, equal=equal, layout=layout, double=double, angles=angles, knows_heads=splits
+        )
+        for equal, layout, double, angles in ways
+    ]
     for roles in product(GUESSES, repeat=min(len(unknown), 3)):
         guesses = dict(zip(unknown, roles, strict=False))
-        for equal, layout, double, angle in product((False, True), layouts, (True, False), angles):
-            if layout == "tokens, batch" and not equal and unknown:
-                continue
-            how = {"equal": equal, "double": double, "angles": angle}
-            yield replace(subject, layout=layout, guesses=guesses, **how)
+        for plan in every:
+            if plan.equal or plan.layout != "tokens, batch" or not unknown:
+                yield replace(plan, guesses=guesses)
+
+
+def layouts_of(subject: Subject) -> tuple[str, ...]:
+    """Return the layouts to try, the most common first."""
+    if subject.is_module:
+        images = ("batch, width, tokens, 1",) if subject.tensors == "x" else ()
+        return (*LAYOUTS, *(LAYOUTS_WITH_HEADS if "q" in subject.tensors else images))
+    if subject.has("heads"):
+        return ("batch, tokens",)
+    every = (*LAYOUTS_WITH_HEADS, "batch, tokens", "tokens", "heads, tokens")
+    return ("tokens", *every) if subject.has("block") else every
 
 
 def without_role(subject: Subject) -> list[str]:
@@ -163,23 +159,19 @@ def why_not_run(tried: list[Exception], subject: Subject) -> CannotRun:
 
     Of several errors, the one on the last line counts: a call with wrong inputs fails earlier.
     """
-    refused = [error for error in tried if isinstance(error, CannotRun)]
-    if refused and len(refused) == len(tried):
-        return refused[0]
     errors = [error for error in tried if isinstance(error, Raised)]
     if not errors:
         return CannotRun(str(tried[0]) if tried else "it takes no tensors that could be drawn")
     last = max(errors, key=lambda error: error.line)
-    ways = f"{len(tried)} combinations of arguments and layouts were tried"
-    if unknown := without_role(subject) if subject.is_module else []:
-        ways += f" (nothing is known about `{unknown[0]}`; {HELP})"
     if last.text.startswith("KeyError: "):
         name = last.text.removeprefix("KeyError: ").strip("'")
         return CannotRun(f"making it needs `{name}`, for which there is no value; {HELP}")
-    if not all(error.line for error in errors):
-        first = next(error for error in errors if not error.line)
-        return CannotRun(f"{ways}: {first}")
-    return CannotRun(f"{ways}, and each raises an error: {last}", last.line)
+    ways = f"{len(tried)} combinations of arguments and layouts were tried"
+    if unknown := without_role(subject) if subject.is_module else []:
+        ways += f" (nothing is known about `{unknown[0]}`; {HELP})"
+    if all(error.line for error in errors):
+        return CannotRun(f"{ways}, and each raises an error: {last}", last.line)
+    return CannotRun(f"{ways}: {next(error for error in errors if not error.line)}")
 
 
 def that_runs(subject: Subject) -> Subject:
@@ -188,22 +180,12 @@ def that_runs(subject: Subject) -> Subject:
         subject.value(subject.fitted(FIRST))
         return subject
     except FAILURES:
-        needed = [
-            one.name for one in subject.takes if not one.default and is_mask(subject, one.name)
-        ]
-        ways = product((*SHAPES, *SHAPES_OF_KEYS), MEANINGS) if needed else ()
-        for shape, meaning in ways:
-            how: dict[str, Any] = {"mask_parameter": needed[0], "mask": Convention(meaning, shape)}
-            masked = replace(subject, needs_mask=True, **how)
-            with suppress(*FAILURES):
-                if hides_keys(masked):
-                    return masked
+        masks = [p.name for p in subject.takes if subject.call.get(p.name) in MASKS]
+        if any(p.name in masks and not p.default for p in subject.takes):
+            masked = with_mask(replace(subject, needs_mask=True), "")
+            if masked.mask:
+                return masked
         raise
-
-
-def is_mask(subject: Subject, name: str) -> bool:
-    """Return True if a parameter of the call is a mask."""
-    return subject.call.get(name) in ("mask", "padding")
 
 
 def with_layout(subject: Subject) -> Subject:
@@ -303,16 +285,15 @@ def with_mask(subject: Subject, meaning: str) -> Subject:
     The convention stays None if none fits. The parameter stays "" if a mask has no effect either.
     meaning: the meaning of the mask, if the caller gives it.
     """
-    if subject.mask:
-        return subject
-    for name in filter(lambda name: is_mask(subject, name), subject.call):
+    names = [name for name, role in subject.call.items() if role in MASKS and not subject.mask]
+    for name in names:
         shapes = SHAPES_OF_KEYS if subject.call[name] == "padding" else (*SHAPES, *SHAPES_OF_KEYS)
         for shape, one in product(shapes, (meaning,) if meaning else MEANINGS):
             other = replace(subject, mask_parameter=name, mask=Convention(one, shape))
             with suppress(*FAILURES):
                 if hides_keys(other):
                     return other
-        if mask_matters(subject, name, shapes):
+        if not subject.needs_mask and mask_matters(subject, name, shapes):
             return replace(subject, mask_parameter=name)
     return subject
 

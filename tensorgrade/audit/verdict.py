@@ -15,7 +15,7 @@ from .roles import snake
 from .subject import FIRST, CannotRun, Subject, dependence
 from .trials import is_causal, prepared, subject_of, with_mask
 
-MOST_REQUESTS = 800  # while edits are tried
+MOST_REQUESTS = 1500  # while edits are tried
 ATTENTION_NAME = re.compile(r"(?<!fl)atten|attn|mha|(^|_)heads?$|sdpa|Head$", re.I)
 BLOCK_NAME = re.compile(r"Block|(En|De)coderLayer")
 # Known mistakes by a pattern for an error's text: a name and a sentence.
