@@ -1,13 +1,10 @@
-"""Formulas of softmax, norms, positions and losses: the parts of attention and of models with it.
-
-Each formula has an argument `how`: empty for the usual form, or the name of another convention or
-of a known mistake. So a result can be compared with all of them.
-"""
+"""Formulas of softmax, norms, positions and losses: the parts of attention and of models with it."""
 
 import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,27 +14,33 @@ from torch import Tensor
 from .formula import Cause
 from .roles import Sizes
 
+Formula = Callable[..., Tensor]
+
 
 @dataclass(frozen=True)
 class Kind:
     """One kind of part, such as a layer norm.
 
     names: a pattern for the names of its definitions. inputs: draws the arguments, by role. right:
-    its conventions in words, by `how`. wrong: its known mistakes, by `how`.
+    the formula by convention. wrong: those of known mistakes.
     """
 
     name: str
-    source: str
     names: str
     inputs: Callable[[Sizes], dict[str, Any]]
-    formula: Callable[..., Tensor]
-    right: dict[str, str]
-    wrong: dict[str, Cause]
+    right: dict[str, Formula]
+    wrong: list[tuple[Formula, Cause]]
 
 
-def causes(table: dict[str, tuple[str, str, str]]) -> dict[str, Cause]:
-    """Return known mistakes by `how`. table: a name, words on the likely line, and a sentence."""
-    return {how: Cause(name, says, where) for how, (name, where, says) in table.items()}
+def forms(formula: Formula, table: dict[str, tuple[str, str, str]]) -> list[tuple[Formula, Cause]]:
+    """Return known mistakes that a formula makes if its argument `how` is one of the keys.
+
+    table: for each a name, words on the line that it may be on, and a sentence.
+    """
+    return [
+        (partial(formula, how=how), Cause(name, sentence, where))
+        for how, (name, where, sentence) in table.items()
+    ]
 
 
 def drawn(*shape: int, seed: int) -> Tensor:
@@ -53,63 +56,34 @@ def softmax_inputs(sizes: Sizes) -> dict[str, Any]:
     return {"x": drawn(*shape, seed=sizes.seed), "dim": dim}
 
 
-def softmax(x: Tensor, dim: int = -1, how: str = "") -> Tensor:
-    """Return the softmax, or one with a mistake."""
-    if how.endswith(", stable"):
-        x, how = x - x.amax(dim, True), how.removesuffix(", stable")
-    match how:
-        case "over all":
-            return torch.softmax(x.flatten(), 0).view_as(x)
-        case "over axis 0" | "over the last axis":
-            return torch.softmax(x, 0 if how == "over axis 0" else -1)
-        case "shares":
-            return x / x.sum(dim, True)
-        case "by sum of inputs":
-            return (x - x.amax(dim, True)).exp() / x.sum(dim, True)
-        case "log":
-            return torch.log_softmax(x, dim)
-        case "exp":
-            return x.exp()
-        case "sigmoid":
-            return x.sigmoid()
-        case "by mean":
-            return torch.softmax(x, dim) * x.shape[dim]
-    return torch.softmax(x * {"base two": math.log(2), "negative": -1}.get(how, 1), dim)
-
-
-OVER_ALL = "softmax_over_all", "sum", "All entries together sum to 1, not each row."
-NOT_NORMALIZED = (
-    "exponential_not_normalized",
-    "exp",
-    "The exponentials are not divided by their sum.",
+NOT_NORMALIZED = Cause(
+    "exponential_not_normalized", "The exponentials are not divided by their sum.", "exp"
 )
-NO_EXPONENTIAL = (
+NO_EXPONENTIAL = Cause(
     "no_exponential",
-    "amax max sum",
     "There is no exponential: the numbers are divided by their sum.",
+    "amax max sum",
 )
 SOFTMAX = Kind(
     "softmax",
-    "torch.softmax",
     r"(my_?|stable_?|safe_?|row_?|masked_?)?softmax(_?(stable|safe|fn|rows))?",
     softmax_inputs,
-    softmax,
-    {"": "along the last axis"},
-    causes({
-        "over all": OVER_ALL,
-        "over axis 0": ("softmax_over_dimension_0", "dim axis sum", "The softmax runs over the first axis."),
-        "over the last axis": ("dim_ignored", "dim=-1 -1", "The `dim` that is passed in is ignored: the last axis is always used."),
-        "shares, stable": NO_EXPONENTIAL,
-        "by sum of inputs": ("divided_by_sum_of_inputs", "sum", "The exponentials are divided by the sum of the inputs."),
-        "log": ("log_softmax", "log", "Logarithms of the shares come back."),
-        "exp, stable": NOT_NORMALIZED,
-        "exp": NOT_NORMALIZED,
-        "shares": NO_EXPONENTIAL,
-        "sigmoid": ("sigmoid", "sigmoid", "A sigmoid takes the place of the softmax."),
-        "base two": ("base_two", "** exp2", "The base of the powers is not e."),
-        "negative": ("exponential_of_negative", "exp -", "The sign is turned around: the smallest number gets the largest share."),
-        "by mean": ("divided_by_mean", "mean", "The exponentials are divided by their mean."),
-    }),
+    {"along the last axis": torch.softmax},
+    [
+        (lambda x, dim: torch.softmax(x.flatten(), 0).view_as(x), Cause("softmax_over_all", "All entries together sum to 1, not each row.", "sum")),
+        (lambda x, dim: torch.softmax(x, 0), Cause("softmax_over_dimension_0", "The softmax runs over the first axis.", "dim axis sum")),
+        (lambda x, dim: torch.softmax(x, -1), Cause("dim_ignored", "The `dim` that is passed in is ignored: the last axis is always used.", "dim=-1 -1")),
+        (lambda x, dim: (x - x.amax(dim, True)) / (x - x.amax(dim, True)).sum(dim, True), NO_EXPONENTIAL),
+        (lambda x, dim: x / x.sum(dim, True), NO_EXPONENTIAL),
+        (lambda x, dim: (x - x.amax(dim, True)).exp() / x.sum(dim, True), Cause("divided_by_sum_of_inputs", "The exponentials are divided by the sum of the inputs.", "sum")),
+        (torch.log_softmax, Cause("log_softmax", "Logarithms of the shares come back.", "log")),
+        (lambda x, dim: (x - x.amax(dim, True)).exp(), NOT_NORMALIZED),
+        (lambda x, dim: x.exp(), NOT_NORMALIZED),
+        (lambda x, dim: x.sigmoid(), Cause("sigmoid", "A sigmoid takes the place of the softmax.", "sigmoid")),
+        (lambda x, dim: torch.softmax(x * math.log(2), dim), Cause("base_two", "The base of the powers is not e.", "** exp2")),
+        (lambda x, dim: torch.softmax(-x, dim), Cause("exponential_of_negative", "The sign is turned around: the smallest number gets the largest share.", "exp -")),
+        (lambda x, dim: torch.softmax(x, dim) * x.shape[dim], Cause("divided_by_mean", "The exponentials are divided by their mean.", "mean")),
+    ],
 )  # fmt: skip
 
 
@@ -138,12 +112,10 @@ def layer_norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float, how: str = "
 
 LAYER_NORM = Kind(
     "layer norm",
-    "Ba et al. 2016, equation 4",
     r"(my_?|own_?|layer_?|custom_?)*layer_?norm(alization)?",
     norm_inputs,
-    layer_norm,
-    {"": "", "one plus": "a scale that is 1 + its parameter"},
-    causes({
+    {"": layer_norm, "a scale that is 1 + its parameter": partial(layer_norm, how="one plus")},
+    forms(layer_norm, {
         "unbiased": ("unbiased_variance", "var std", "The variance is divided by d - 1 instead of d."),
         "outside": ("eps_outside_the_root", "eps", "eps is added to the standard deviation, outside the root."),
         "unbiased outside": ("unbiased_variance_and_eps_outside", "std var", "The variance is divided by d - 1 and eps is outside the root."),
@@ -174,12 +146,10 @@ def rms_norm(x: Tensor, scale: Tensor, shift: Tensor, eps: float, how: str = "")
 
 RMS_NORM = Kind(
     "RMS norm",
-    "Zhang & Sennrich 2019",
     r"\w*rms_?norm\w*",
     norm_inputs,
-    rms_norm,
-    {"": "", "one plus": "a scale that is 1 + its parameter", "outside": "eps outside the root"},
-    causes({
+    {"": rms_norm, "a scale that is 1 + its parameter": partial(rms_norm, how="one plus"), "eps outside the root": partial(rms_norm, how="outside")},
+    forms(rms_norm, {
         "mean": ("mean_subtracted", "mean", "The mean is subtracted; an RMS norm leaves it."),
         "sum": ("sum_of_squares", "sum", "The squares are summed, not averaged."),
         "no root": ("no_root", "sqrt rsqrt", "The result is divided by the mean square, not by its root."),
@@ -232,12 +202,10 @@ WRONG_TURNS = {
 MIXED = "Two conventions are mixed:"
 ROTARY = Kind(
     "rotary positions",
-    "Su et al. 2021, section 3.4.2",
     r"rotate|\w*(rope|rotary)\w*",
     rotary_inputs,
-    rotary,
-    {"": "pairs of halves", "neighbours": "pairs of neighbours"},
-    causes({
+    {"pairs of halves": rotary, "pairs of neighbours": partial(rotary, how="neighbours")},
+    forms(rotary, {
         "angles of neighbours": ("angles_of_neighbours", "repeat_interleave stack", f"{MIXED} the angles are laid out for neighbours (a a b b), the turn is that of halves."),
         "angles of halves": ("angles_of_halves", "cat repeat", f"{MIXED} the angles are laid out for halves (a b a b), the turn is that of neighbours."),
         "neighbours split, halves joined": ("neighbours_split_halves_joined", "cat", f"{MIXED} pairs are split as neighbours and joined as halves."),
@@ -271,17 +239,15 @@ def sinusoidal(count: int, width: int, how: str = "") -> Tensor:
 
 SINUSOIDAL = Kind(
     "sinusoidal positions",
-    "Vaswani et al. 2017, section 3.5",
     r"\w*(sinusoid|sin_?cos|positional_?enc)\w*",
     sinusoidal_inputs,
-    sinusoidal,
     {
-        "": "sines and cosines alternate",
-        "halves": "sines, then cosines",
-        "halves end": "sines, then cosines, up to the last rate",
-        "end": "alternating, up to the last rate",
+        "sines and cosines alternate": sinusoidal,
+        "sines, then cosines": partial(sinusoidal, how="halves"),
+        "sines, then cosines, up to the last rate": partial(sinusoidal, how="halves end"),
+        "alternating, up to the last rate": partial(sinusoidal, how="end"),
     },
-    causes({
+    forms(sinusoidal, {
         "swapped": ("sines_and_cosines_swapped", "sin cos", "Sines and cosines are swapped."),
         "doubled": WRONG_TURNS["doubled"],
         "halved": WRONG_TURNS["halved"],
@@ -300,43 +266,29 @@ def loss_inputs(sizes: Sizes) -> dict[str, Any]:
     return {"logits": drawn(*shape, classes, seed=sizes.seed), "targets": targets}
 
 
-def cross_entropy(logits: Tensor, targets: Tensor, how: str = "") -> Tensor:
-    """Return the cross-entropy, or one with a mistake."""
-    logits = torch.softmax(logits, -1) if how == "softmax twice" else logits
+def each_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """Return the cross-entropy of each target."""
     each = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
-    match how:
-        case "sum":
-            return each.sum()
-        case "each":
-            return each.view(targets.shape)
-        case "probability":
-            return torch.exp(-each).mean()
-        case "bare":
-            return -logits.gather(-1, targets[..., None]).mean()
-    factors = {"positive": -1, "base two": 1 / math.log(2), "base ten": 1 / math.log(10)}
-    factors |= {"by class": 1 / logits.shape[-1]}
-    return each.mean() * factors.get(how, 1)
+    return each.view(targets.shape)
 
 
 CROSS_ENTROPY = Kind(
     "cross-entropy",
-    "torch.nn.functional.cross_entropy",
     # Losses of other inputs, such as binary or linear ones, have another formula.
     r"(?!\w*(binary|linear|soft|smooth|sigmoid))\w*cross_?entropy\w*",
     loss_inputs,
-    cross_entropy,
-    {"": "mean over all tokens"},
-    causes({
-        "sum": ("summed", "sum", "The losses are summed, not averaged."),
-        "positive": ("no_minus", "return", "The sign is turned around."),
-        "base two": ("base_two", "log2", "The logarithm has base 2."),
-        "base ten": ("base_ten", "log10", "The logarithm has base 10."),
-        "each": ("not_averaged", "return", "The losses are not averaged."),
-        "by class": ("averaged_over_classes", "mean", "The mean runs over the classes too."),
-        "probability": ("no_logarithm", "softmax", "There is no logarithm."),
-        "softmax twice": ("softmax_twice", "softmax", "The softmax is applied twice."),
-        "bare": ("no_softmax", "gather", "There is no softmax: the logits themselves are averaged."),
-    }),
+    {"mean over all tokens": lambda x, y: each_loss(x, y).mean()},
+    [
+        (lambda x, y: each_loss(x, y).sum(), Cause("summed", "The losses are summed, not averaged.", "sum")),
+        (lambda x, y: -each_loss(x, y).mean(), Cause("no_minus", "The sign is turned around.", "return")),
+        (lambda x, y: each_loss(x, y).mean() / math.log(2), Cause("base_two", "The logarithm has base 2.", "log2")),
+        (lambda x, y: each_loss(x, y).mean() / math.log(10), Cause("base_ten", "The logarithm has base 10.", "log10")),
+        (each_loss, Cause("not_averaged", "The losses are not averaged.", "return")),
+        (lambda x, y: each_loss(x, y).mean() / x.shape[-1], Cause("averaged_over_classes", "The mean runs over the classes too.", "mean")),
+        (lambda x, y: torch.exp(-each_loss(x, y)).mean(), Cause("no_logarithm", "There is no logarithm.", "softmax")),
+        (lambda x, y: each_loss(torch.softmax(x, -1), y).mean(), Cause("softmax_twice", "The softmax is applied twice.", "softmax")),
+        (lambda x, y: -x.gather(-1, y[..., None]).mean(), Cause("no_softmax", "There is no softmax: the logits themselves are averaged.", "gather")),
+    ],
 )  # fmt: skip
 KINDS = (SOFTMAX, RMS_NORM, LAYER_NORM, ROTARY, SINUSOIDAL, CROSS_ENTROPY)
 

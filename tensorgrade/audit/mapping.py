@@ -125,29 +125,23 @@ def stacked(layers: list[Layer]) -> Layer:
     return Layer(layers[0].name, weight, bias, layers[0].is_linear)
 
 
-@dataclass(frozen=True)
-class Reading:
-    """One way to read the mapping.
-
-    order: of queries, keys and values in a fused layer. flipped: bare matrices are transposed.
-    """
-
-    order: str = "blocks"
-    flipped: bool = False
+# One way to read the mapping: the order of queries, keys and values in a fused layer, and True if
+# bare matrices are transposed.
+Reading = tuple[str, bool]
 
 
 def readings(mapping: Mapping) -> list[Reading]:
     """Return all readings; each is a common convention."""
     is_bare = any(not one.is_linear for one in mapping.layers.values())
     orders = ORDERS if "qkv" in mapping.layers else ORDERS[:1]
-    return [Reading(*one) for one in product(orders, (False, True) if is_bare else (False,))]
+    return [*product(orders, (False, True) if is_bare else (False,))]
 
 
 def projected(
     mapping: Mapping, reading: Reading, inputs: dict[str, Tensor], sizes: Sizes
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return queries, keys and values (batch, tokens, width) of drawn inputs."""
-    layers, flipped = mapping.layers, reading.flipped
+    layers, (_, flipped) = mapping.layers, reading
     first = inputs["x"] if "x" in inputs else inputs["q"]
     other = inputs.get("context", inputs.get("k", first))
     third = inputs.get("v", other)
@@ -166,13 +160,14 @@ def fused_parts(
     layer: Layer, reading: Reading, sources: tuple[Tensor, ...], sizes: Sizes
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return queries, keys and values of one fused layer."""
-    made = [layer(source, reading.flipped) for source in sources]
+    order, flipped = reading
+    made = [layer(source, flipped) for source in sources]
     width = made[0].shape[-1]
     kv = (width - sizes.width) // 2
     if kv > 0 and width != 3 * sizes.width and sizes.width + 2 * kv == width:
         q, k, v = (one.split((sizes.width, kv, kv), -1)[i] for i, one in enumerate(made))
         return q, k, v
-    if reading.order == "blocks":
+    if order == "blocks":
         q, k, v = (one.chunk(3, dim=-1)[i] for i, one in enumerate(made))
         return q, k, v
     heads = sizes.heads
@@ -180,9 +175,9 @@ def fused_parts(
         "by head": ((heads, 3, -1), 3),
         "by feature": ((heads, -1, 3), 4),
         "heads last": ((3, -1, heads), 2),
-    }[reading.order]
+    }[order]
     parts = (one.unflatten(-1, shape).select(axis, i) for i, one in enumerate(made))
-    turned = (one.mT if reading.order == "heads last" else one for one in parts)
+    turned = (one.mT if order == "heads last" else one for one in parts)
     q, k, v = (one.flatten(2) for one in turned)
     return q, k, v
 
@@ -197,5 +192,5 @@ def expected(
     mixed = attend(q, k, v, sizes.heads, recipe, first.shape[-1], sizes.kv_heads, source)
     out = mapping.layers.get("out")
     for _ in range({"none": 0, "twice": 2}.get(recipe.output, 1) if out else 0):
-        mixed = out(mixed, reading.flipped)  # type: ignore[misc]
+        mixed = out(mixed, reading[1])  # type: ignore[misc]
     return -mixed if recipe.output == "negative" else mixed

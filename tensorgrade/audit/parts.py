@@ -1,13 +1,14 @@
 """A definition of a softmax, a norm, positions or a loss, and how to make and call it."""
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from .code import Definition, Made, Raised
-from .kinds import CROSS_ENTROPY, LAYER_NORM, RMS_NORM, ROTARY, SINUSOIDAL, SOFTMAX, Kind
+from .kinds import CROSS_ENTROPY, LAYER_NORM, RMS_NORM, ROTARY, SINUSOIDAL, SOFTMAX, Formula, Kind
 from .roles import CALL, CONSTRUCTOR, Sizes, role_of
 from .subject import HELP, CannotRun, Output, Subject, scale_of
 
@@ -131,32 +132,27 @@ def runs(part: Part, sizes: Sizes) -> bool:
         return False
 
 
-def compared(
-    part: Part, sizes: Sizes, forms: list[str] | None = None
-) -> tuple[Tensor, str | None, Tensor]:
-    """Return the part's result, the form of the formula that matches, and the result of that.
+def gap(part: Part, sizes: Sizes, formula: Formula) -> float:
+    """Return how far a part's results are from a formula's.
 
-    If no form matches, the second is None and the third is the first form's result. forms: those
-    that are tried, by default the kind's conventions.
+    0 means that they agree but for rounding, infinity that they have another shape.
     """
     made, inputs = part.build(sizes), part.inputs(sizes)
     training = sizes.seed % 2 == 0  # both modes must give the same
     actual = part.run(made, inputs, sizes, training).value.double()
-    first = None
-    for how in part.kind.right if forms is None else forms:
-        for given in part.arguments(made, inputs, sizes.width):
-            found = part.kind.formula(*given, how=how)
-            first = found if first is None else first
-            if close(actual, found):
-                return actual, how, found
-    assert first is not None, "every kind has a convention"
-    return actual, None, first
+    gaps = []
+    for given in part.arguments(made, inputs, sizes.width):
+        found = formula(*given)
+        if actual.dim() == found.dim() + 1 and actual.shape[0] == 1:
+            actual = actual[0]
+        if actual.shape != found.shape:
+            return inf
+        away = (actual - found).abs()
+        close = bool((away <= CLOSE * max(scale_of(found), 1e-2)).all())
+        gaps.append(0.0 if close else float(away.max()))
+    return min(gaps)
 
 
-def close(actual: Tensor, found: Tensor) -> bool:
-    """Return True if two results are equal but for rounding."""
-    if actual.dim() == found.dim() + 1 and actual.shape[0] == 1:
-        actual = actual[0]
-    if actual.shape != found.shape:
-        return False
-    return bool(((actual - found).abs() <= CLOSE * max(scale_of(found), 1e-2)).all())
+def convention_of(part: Part, sizes: Sizes) -> str | None:
+    """Return the convention in which a part follows the formula; None if there is none."""
+    return next((name for name, one in part.kind.right.items() if not gap(part, sizes, one)), None)

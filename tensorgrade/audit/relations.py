@@ -21,7 +21,7 @@ from .agreement import (
 from .code import Raised
 from .formula import MASK, Cause
 from .mapping import mapping_of
-from .parts import Part, compared
+from .parts import Part, convention_of, gap
 from .roles import Sizes
 from .subject import CannotRun, Output, Subject, changed_at, dependence, moved
 from .trials import FAILURES, drawn_mask, leak
@@ -438,23 +438,19 @@ def inputs_unchanged(subject: Any, sizes: Sizes) -> Broken | None:
 
 def part_formula(part: Part, sizes: Sizes) -> Broken | None:
     """Check for equality with the formula, in one of its conventions."""
-    actual, form, closest = compared(part, sizes)
-    if form is not None:
+    if convention_of(part, sizes) is not None:
         return None
-    if actual.shape != closest.shape:
-        said = f"The result has shape {tuple(actual.shape)} instead of {tuple(closest.shape)}."
-    else:
-        gap = float((actual - closest).abs().max())
-        said = f"The results differ by up to {gap:.2g} from those of the formula."
-    return Broken(said, where="return")
+    away = min(gap(part, sizes, one) for one in part.kind.right.values())
+    said = f"differ by up to {away:.2g} from" if away < inf else "have another shape than"
+    return Broken(f"The results {said} those of the formula.", where="return")
 
 
 def named_form_of_part(part: Part, sizes: Sizes) -> Cause | None:
     """Return the known mistake whose results match, at these sizes and at others."""
     wider = replace(sizes, tokens=sizes.tokens + 2, heads=3)
     every = [sizes, replace(sizes, seed=sizes.seed + 31), wider]
-    for how, cause in part.kind.wrong.items():
-        if all(compared(part, other, [how])[1] is not None for other in every):
+    for formula, cause in part.kind.wrong:
+        if not any(gap(part, other, formula) for other in every):
             return cause
     return None
 

@@ -3,7 +3,7 @@
 import inspect
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -194,7 +194,8 @@ def audit_of_file(
         except Stopped as stop:
             told |= not_run(str(stop), 0)
             file.code.channel.close()
-            file = opened(asked, text, server)
+            with suppress(Stopped, Raised):
+                file = opened(asked, text, server)
         if told["status"] == "not run" and (missing := file.missing_imports()):
             told |= {"why": missing, "at": {}, "mistakes": []}
         found["audits"].append(told)

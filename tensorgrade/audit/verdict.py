@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from .agreement import FEED_FORWARD, follows_formula
-from .code import Code, Definition, Raised
+from .code import Code, Definition, Raised, Stopped
 from .formula import Cause
 from .kinds import kind_named
-from .parts import Part, compared, part_of
+from .parts import Part, convention_of, part_of
 from .relations import FORMULA, PARTS, Result, results_of
 from .roles import snake
 from .subject import FIRST, CannotRun, Subject, dependence
@@ -69,9 +69,12 @@ def audit(code: Code, one: Definition, text: str, wishes: dict[str, str], given:
             told |= audit_of_attention(prepared(subject, follows_formula), wishes, lines)
     except (CannotRun, Raised) as error:
         told |= not_run(str(error), error.line)
-    if told.get("at"):
-        told["at"]["code"] = lines[told["at"]["line"] - 1 : told["at"]["line"]]
-        told["at"]["code"] = "".join(told["at"]["code"]).strip()
+    except Stopped:
+        raise
+    except Exception as error:  # results may have any form
+        told |= not_run(f"its results cannot be judged ({type(error).__name__}: {error})", 0)
+    if at := told["at"]:
+        at["code"] = "".join(lines[at["line"] - 1 : at["line"]]).strip()
     return told
 
 
@@ -85,9 +88,8 @@ def known_errors(text: str, line: int) -> list[dict]:
     """Return the known mistake that an error's text shows, in a list that is empty otherwise."""
     for pattern, (name, says) in KNOWN_ERRORS.items():
         if found := re.search(pattern, text):
-            return [
-                {"name": name, "says": says.format(*filter(None, found.groups())), "line": line}
-            ]
+            sentence = says.format(*filter(None, found.groups()))
+            return [{"name": name, "says": sentence, "line": line}]
     return []
 
 
@@ -101,10 +103,8 @@ def audit_of_attention(subject: Subject, wishes: dict[str, str], lines: list[str
         if not seen.any():
             raise CannotRun("no result depends on another token, so this is no attention")
     roles = {"input": f"{subject.tensors} as ({subject.layout}, width)"}
-    if subject.mask:
-        roles["mask"] = (
-            f"`{subject.mask_parameter}`, {subject.mask.meaning}, ({subject.mask.shape})"
-        )
+    if (mask := subject.mask) is not None:
+        roles["mask"] = f"`{subject.mask_parameter}`, {mask.meaning}, ({mask.shape})"
     if subject.guesses:
         roles["tried"] = ", ".join(f"`{name}` as {role}" for name, role in subject.guesses.items())
     return {"kind": kind_of(subject), "roles": roles} | verdict(subject, subject, lines)
@@ -112,8 +112,7 @@ def audit_of_attention(subject: Subject, wishes: dict[str, str], lines: list[str
 
 def audit_of_part(part: Part, lines: list[str]) -> dict:
     """Return the audit of a softmax, a norm, positions or a loss."""
-    form = compared(part, PARTS[0].draws[0])[1]
-    convention = "" if form is None else part.kind.right[form]
+    convention = convention_of(part, PARTS[0].draws[0])
     roles = {"convention": convention} if convention else {}
     return {"kind": part.kind.name, "roles": roles} | verdict(part, part.subject, lines)
 
