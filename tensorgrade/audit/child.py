@@ -90,10 +90,8 @@ class Bench:
         """Make a module, draw its weights or take those that are sent, and describe it."""
         target, sizes = getattr(self.module, asked["name"]), Sizes(**asked["sizes"])
         torch.default_generator.manual_seed(sizes.seed)
-        given = {name: value_of(tree) for name, tree in asked["given"].items()}
-        made = target(
-            **construction(target, sizes, asked["equal"], asked["guesses"], given, self.module)
-        )
+        how = asked["equal"], asked["guesses"], asked["given"]
+        made = target(**construction(target, sizes, *how, self.module))
         if not isinstance(made, nn.Module):
             raise TypeError("the class makes no nn.Module")
         seeded = torch.default_generator.initial_seed() == sizes.seed

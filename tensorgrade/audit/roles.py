@@ -187,23 +187,25 @@ def construction(
     arguments: dict[str, Any] = {}
     for one in parameters_of(target):
         role = guesses.get(one.name) or role_of(one.name, CONSTRUCTOR)
-        if one.default is not one.empty:
+        is_needed = one.default is one.empty
+        is_object = CONFIGURATION.fullmatch(one.name.lower()) and role in ("", "width")
+        if is_needed and is_object:
+            known = given.get(one.name, {})
+            arguments[one.name] = configuration(one.annotation, sizes, equal, known, module)
+        elif one.name in given:
+            arguments[one.name] = given[one.name]
+        elif not is_needed:
             option = role != "causal" or isinstance(one.default, bool)
             if option and role not in KEPT_DEFAULTS:
                 arguments[one.name] = sizes.value(role, equal)
             elif role == "bias" and sizes.biases and one.default is False:
                 arguments[one.name] = True
-        elif CONFIGURATION.fullmatch(one.name.lower()) and role in ("", "width"):
-            known = given.get(one.name, {})
-            arguments[one.name] = configuration(one.annotation, sizes, equal, known, module)
         elif role == "bias" or (not role and one.annotation in (bool, "bool")):
             arguments[one.name] = True
         elif role in ("head_dim", "layer", "cache") or role not in KEPT_DEFAULTS:
             arguments[one.name] = sizes.value(role, equal)
-        elif one.name not in given:
+        else:
             raise KeyError(one.name)
-        if one.name in given and not isinstance(given[one.name], dict):
-            arguments[one.name] = given[one.name]
     return arguments
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..runner.values import Packer
 from .code import Called, Code, Definition, Made, Parameter
 from .roles import CONSTRUCTOR, Sizes, role_of
 
@@ -212,10 +213,11 @@ class Subject:
         arguments = self.arguments(values, inputs, sizes, visible)
         seed = sizes.seed + 2
         keep = cache is not None
-        called, sent, changed = self.ask(made, arguments, seed, training, weights, keep)
+        called, sent, names = self.ask(made, arguments, seed, training, weights, keep)
         value, place = self.understood(called.parts, sent, inputs)
         kept = f"{called.handle}.{place}" if keep and place is not None else ""
-        return Output(value, kept, called.rewound, [self.call[name] for name in changed])
+        changed = [role for name in names if (role := self.call.get(name, "")) in inputs]
+        return Output(value, kept, called.rewound, changed)
 
     def value(self, sizes: Sizes, made: Made | None = None, training: bool = False) -> Tensor:
         """Return the result of one call, of a new module unless one is passed in."""
@@ -275,7 +277,7 @@ class Subject:
         for one in self.takes:
             role = self.call.get(one.name, "")
             if one.name in self.given:
-                found[one.name] = self.given[one.name]
+                found[one.name] = Packer(lambda place, t: None).pack(self.given[one.name], "")
             elif one.name == self.mask_parameter and self.mask and visible is not None:
                 mask = self.mask.of(visible)
                 found[one.name] = mask.to(self.dtype) if mask.is_floating_point() else mask

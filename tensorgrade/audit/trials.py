@@ -168,7 +168,7 @@ def why_not_run(tried: list[Exception], subject: Subject) -> CannotRun:
         return CannotRun(f"making it needs `{name}`, for which there is no value; {HELP}")
     ways = f"{len(tried)} combinations of arguments and layouts were tried"
     if unknown := without_role(subject) if subject.is_module else []:
-        ways += f" (nothing is known about `{unknown[0]}`; {HELP})"
+        ways += f" (there is no known value of `{unknown[0]}`; {HELP})"
     if all(error.line for error in errors):
         return CannotRun(f"{ways}, and each raises an error: {last}", last.line)
     return CannotRun(f"{ways}: {next(error for error in errors if not error.line)}")

@@ -369,6 +369,12 @@ def test_the_caller_says_what_it_is_and_a_module_is_found_by_its_name(tmp_path):
     assert plain["status"] == "holds" and "no_mask" in names(causal_one)
     (found,) = next(audits("torch.nn.modules.activation:MultiheadAttention"))["audits"]
     assert found["name"] == "MultiheadAttention"
+    text = OUTSIDE.replace("v, mask", "v, gizmo").replace("(mask", "(torch.tensor(gizmo['a'])")
+    path.write_text(HEADER + text, encoding="utf-8")
+    values = tmp_path / "values.json"
+    values.write_text('{"gizmo": {"a": 1}}', encoding="utf-8")
+    (known,) = next(audits("--arguments", values, path))["audits"]
+    assert known["status"] == "holds", known
 
 
 @pytest.mark.slow
