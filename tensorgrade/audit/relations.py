@@ -179,7 +179,7 @@ def shape(subject: Subject, sizes: Sizes) -> Broken | None:
             value = replace(subject, equal=False).value(sizes)
         except Raised as error:
             said = f"The input must be as wide as the output: {error}."
-            return Broken(said, "input_width_ignored")
+            return Broken(said, "input_width_ignored", line=error.line)
     if value.shape[-1] in (sizes.width, sizes.heads * sizes.width):  # that of each head
         return None
     return Broken(f"The result is {value.shape[-1]} wide instead of {sizes.width}.", where="return")
