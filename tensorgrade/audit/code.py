@@ -103,11 +103,12 @@ class Called(msgspec.Struct, frozen=True):
 class Code:
     """The code of one file in its process. Each request may raise Raised or Stopped.
 
-    channel: a child of the sandbox, or this process. requests: how many there were.
+    channel: a child of the sandbox, or this process. requests: how many there were. stopped: True
+    if it gives no more answers.
     """
 
     def __init__(self, channel: Any):
-        self.channel, self.requests = channel, 0
+        self.channel, self.requests, self.stopped = channel, 0, False
 
     def ask(self, kind: type[Told], do: str, **asked: Any) -> tuple[Told, dict[str, Tensor]]:
         """Return what is told in reply to a request, of a checked type, and the tensors."""
@@ -118,10 +119,11 @@ class Code:
             if "error" in told:
                 raise Raised(*msgspec.convert(told["error"], tuple[str, str, int | None]))
             return msgspec.convert(told.get("told"), kind), sent
-        except TimedOut:
-            raise Stopped(f"it did not finish within {SECONDS:.0f} seconds") from None
-        except (Ended, BadMessage, msgspec.ValidationError):
-            raise Stopped("the process that ran it ended before it answered") from None
+        except (TimedOut, Ended, BadMessage, msgspec.ValidationError) as end:
+            self.stopped = True
+            late = f"it did not finish within {SECONDS:.0f} seconds"
+            ended = "the process that ran it ended before it answered"
+            raise Stopped(late if isinstance(end, TimedOut) else ended) from None
 
     def make(self, name: str, sizes: Sizes, state: dict[str, Tensor], **how: Any) -> Made:
         """Return a new module. how: further entries of the request."""

@@ -193,6 +193,7 @@ def audit_of_file(
                 told |= audit(file.code, one, text, wishes, given)
         except Stopped as stop:
             told |= not_run(str(stop), 0)
+        if file.code.stopped:
             file.code.channel.close()
             with suppress(Stopped, Raised):
                 file = opened(asked, text, server)

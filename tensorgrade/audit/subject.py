@@ -86,16 +86,16 @@ class Output:
 class Subject:
     """A definition that does attention, and the way to make and call it.
 
-    text: its lines. given: arguments by name, from the caller. equal: inputs of a module must be as
-    wide as outputs, and a function needs as many keys as queries. double: it runs in double
-    precision. guesses: roles of constructor parameters, by trial. call: the role of each parameter
-    of the call. knows_heads: it takes the number of heads. needs_mask: it has no call without one.
-    angles: the shape of cosines and sines.
+    lines: its code by number. given: arguments by name, from the caller. equal: inputs of a module
+    must be as wide as outputs, and a function needs as many keys as queries. double: it runs in
+    double precision. guesses: roles of constructor parameters, by trial. call: the role of each
+    parameter of the call. knows_heads: it takes the number of heads. needs_mask: it has no call
+    without one. angles: the shape of cosines and sines.
     """
 
     code: Code
     definition: Definition
-    text: str
+    lines: dict[int, str]
     name: str
     is_module: bool
     makes: list[Parameter]

@@ -38,14 +38,16 @@ GUESSES = ("width", "heads", "dropout", "context", "d_out", "head_dim")
 TENSORS, MASKS = ("x", "q", "k", "v", "context"), ("mask", "padding")
 
 
-def subject_of(code: Code, definition: Definition, text: str, given: dict[str, Any]) -> Subject:
+def subject_of(
+    code: Code, definition: Definition, lines: dict[int, str], given: dict[str, Any]
+) -> Subject:
     """Return a definition of the file, with the roles of its parameters by their names."""
     (is_module, *both), _ = code.ask(
         tuple[bool, list[Parameter], list[Parameter]], "sign", name=definition.name
     )
     makes, takes = ([one for one in p if not one.kind.startswith("VAR_")] for p in both)
     call = call_roles([one for one in takes if one.name not in given], is_module)
-    return Subject(code, definition, text, definition.name, is_module, makes, takes, given, call)
+    return Subject(code, definition, lines, definition.name, is_module, makes, takes, given, call)
 
 
 def call_roles(takes: list[Parameter], is_module: bool) -> dict[str, str]:
@@ -230,7 +232,7 @@ def is_causal(subject: Subject) -> bool:
     if CAUSAL_NAME.search(subject.name):
         return works_causally(subject)
     made = subject.build(subject.fitted(FIRST))
-    makes_triangle = TRIANGLE.search(subject.text) and not subject.has("mask")
+    makes_triangle = TRIANGLE.search("\n".join(subject.lines.values())) and not subject.has("mask")
     if makes_triangle or any(map(is_triangle, buffers_of(made))):
         return works_causally(subject)
     if subject.tensors == "q, k, v" and subject.is_module:

@@ -61,12 +61,12 @@ def audit(code: Code, one: Definition, text: str, wishes: dict[str, str], given:
     is_part = wished or not (one.is_class and ATTENTION_NAME.search(one.name))
     kind = kind_named(wished or one.name) if is_part else None
     try:
-        own = "\n".join(lines[n - 1] for n in sorted({*one.starts, *one.calls}) if n <= len(lines))
+        own = {n: lines[n - 1] for n in (*one.calls, *one.starts) if n <= len(lines)}
         subject = subject_of(code, one, own, given)
         if kind:
-            told |= audit_of_part(part_of(subject, kind), lines)
+            told |= audit_of_part(part_of(subject, kind))
         else:
-            told |= audit_of_attention(prepared(subject, follows_formula), wishes, lines)
+            told |= audit_of_attention(prepared(subject, follows_formula), wishes)
     except (CannotRun, Raised) as error:
         told |= not_run(str(error), error.line)
     except Stopped:
@@ -93,7 +93,7 @@ def known_errors(text: str, line: int) -> list[dict]:
     return []
 
 
-def audit_of_attention(subject: Subject, wishes: dict[str, str], lines: list[str]) -> dict:
+def audit_of_attention(subject: Subject, wishes: dict[str, str]) -> dict:
     """Return the audit of attention or of a block. Raises CannotRun."""
     wished = wishes.get("as", "")
     causal = "causal" in wished if wished else is_causal(subject)
@@ -107,14 +107,14 @@ def audit_of_attention(subject: Subject, wishes: dict[str, str], lines: list[str
         roles["mask"] = f"`{subject.mask_parameter}`, {mask.meaning}, ({mask.shape})"
     if subject.guesses:
         roles["tried"] = ", ".join(f"`{name}` as {role}" for name, role in subject.guesses.items())
-    return {"kind": kind_of(subject), "roles": roles} | verdict(subject, subject, lines)
+    return {"kind": kind_of(subject), "roles": roles} | verdict(subject, subject)
 
 
-def audit_of_part(part: Part, lines: list[str]) -> dict:
+def audit_of_part(part: Part) -> dict:
     """Return the audit of a softmax, a norm, positions or a loss."""
     convention = convention_of(part, PARTS[0].draws[0])
     roles = {"convention": convention} if convention else {}
-    return {"kind": part.kind.name, "roles": roles} | verdict(part, part.subject, lines)
+    return {"kind": part.kind.name, "roles": roles} | verdict(part, part.subject)
 
 
 def kind_of(subject: Subject) -> str:
@@ -132,7 +132,7 @@ def kind_of(subject: Subject) -> str:
     return " ".join([*words, source.get(subject.tensors, "attention on q, k, v")])
 
 
-def verdict(tested: Subject | Part, subject: Subject, lines: list[str]) -> dict:
+def verdict(tested: Subject | Part, subject: Subject) -> dict:
     """Return the status, the relations, and the known mistakes and the line of a failure."""
     found = results_of(tested)
     told = {"relations": [told_of(one, tested) for one in found]}
@@ -140,12 +140,12 @@ def verdict(tested: Subject | Part, subject: Subject, lines: list[str]) -> dict:
     if not broken:
         return told | {"status": "holds", "mistakes": [], "at": {}}
     causes = {one.cause.name: one.cause for one in broken if one.cause}
-    line, fix = place_of(subject, tested, found, [*causes.values()], lines)
+    line, fix = place_of(subject, found, [*causes.values()])
     mistakes = [
         {
             "name": cause.name,
             "says": cause.sentence,
-            "line": line if len(causes) == 1 else suspect_of(subject, [cause.where], lines),
+            "line": line if len(causes) == 1 else suspect_of(subject, [cause.where]),
         }
         for cause in causes.values()
     ]
@@ -168,13 +168,7 @@ def told_of(one: Result, tested: Subject | Part) -> dict:
     return told | {"status": "fails", "why": one.broken.says, "example": example}
 
 
-def place_of(
-    subject: Subject,
-    tested: Subject | Part,
-    found: list[Result],
-    causes: list[Cause],
-    lines: list[str],
-) -> tuple[int, str]:
+def place_of(subject: Subject, found: list[Result], causes: list[Cause]) -> tuple[int, str]:
     """Return the line of a failure, and the repaired line if one edit makes all relations hold.
 
     The line is 0 if neither an error, a repair nor a known mistake shows one.
@@ -183,7 +177,7 @@ def place_of(
     if raising := [one.line for one in broken if one.line]:
         return raising[0], ""
     words = [cause.where for cause in causes] or [one.where for one in broken]
-    suspect = suspect_of(subject, words, lines)
+    suspect = suspect_of(subject, words)
     # Without a formula, an edit can make relations hold by leaving out the calculation.
     has_formula = any(one.relation.name == FORMULA and not one.skipped for one in found)
     line, code = repair(subject, found, suspect) if has_formula else (0, "")
@@ -193,31 +187,29 @@ def place_of(
     return (suspect if is_known else 0), ""
 
 
-def suspect_of(subject: Subject, words: Iterable[str], lines: list[str]) -> int:
+def suspect_of(subject: Subject, words: Iterable[str]) -> int:
     """Return the first line of a definition's code with the first word that is found.
 
     The definition's own line if there is none.
     """
-    one = subject.definition
-    numbers = [n for n in (*one.calls, *one.starts) if n <= len(lines)]
-    code = {n: lines[n - 1].partition("#")[0] for n in numbers}
     for word in " ".join(words).split():
         pattern = re.escape(word).replace("=", r"\s*=(?!=)").replace("@", r"\s*@")
         pattern = {"/": r"(?<!/)/(?!/)", "self=": r"^\s*self\.\w+(, self\.\w+)*\s*=(?!=)"}.get(
             word, rf"(?<!\w){pattern}" if word[0].isalpha() else pattern
         )
-        for number, line in code.items():
-            if re.search(pattern, line):
+        for number, line in subject.lines.items():
+            if re.search(pattern, line.partition("#")[0]):
                 return number
-    return one.line
+    return subject.definition.line
 
 
 def repair(subject: Subject, found: list[Result], suspect: int) -> tuple[int, str]:
     """Return the line and code of an edit after which all relations hold; line 0 for none."""
     name = f"{subject.name} edited"
     asked = {"name": subject.name, "edited": name, "line": suspect}
-    until, index = subject.code.requests + MOST_REQUESTS, -1
-    while subject.code.requests < until:
+    tokens = max(one.sizes.tokens for one in found if one.sizes)
+    until, index = subject.code.requests + MOST_REQUESTS // (1 + tokens // 20), -1
+    while subject.code.requests < until and not subject.code.stopped:
         index += 1
         try:
             (line, code), _ = subject.code.ask(tuple[int, str], "edit", index=index, **asked)
