@@ -1,12 +1,11 @@
 """Audit attention code of any origin: find out what it is, and which relations hold for it.
 
-`child.py` runs next to the audited code, in a sandbox. It imports only torch, `runner/` and this
-folder. `run.py` starts it, and `report.py` turns its answer into words.
+`child.py` runs beside the audited code, in a sandbox, and returns values. `run.py` starts it and
+judges these values, and `report.py` turns the findings into words.
 """
 
 import functools
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 
@@ -25,8 +24,8 @@ def attention(test: Callable[..., Any]) -> Callable[..., None]:
     @functools.wraps(test)
     def wrapped(*arguments: Any, **named: Any) -> None:
         from .report import report, status_of
+        from .run import audit_of
 
-        audit_of = import_module(f"{__name__}.child").audit_of
         found = audit_of(test(*arguments, **named))
         if status_of(found):
             raise AssertionError(report(found))

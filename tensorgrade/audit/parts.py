@@ -1,35 +1,34 @@
-"""A definition of a softmax, a norm, positions or a loss, ready to run."""
+"""A definition of a softmax, a norm, positions or a loss, and how to make and call it."""
 
-import inspect
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from .errors import CannotRun, line_raising, raised
-from .formulas import CROSS_ENTROPY, LAYER_NORM, RMS_NORM, ROTARY, SINUSOIDAL, Kind, drawn
-from .roles import CALL, CONSTRUCTOR, Sizes, parameters_of, role_of
-from .subject import scale_of
+from .code import Definition, Made, Raised
+from .kinds import CROSS_ENTROPY, LAYER_NORM, RMS_NORM, ROTARY, SINUSOIDAL, SOFTMAX, Formula, Kind
+from .roles import CALL, CONSTRUCTOR, Sizes, role_of
+from .subject import HELP, CannotRun, Output, Subject, scale_of
 
 CLOSE = 1e-4  # relative; some code computes angles in single precision
+USUAL_EPS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3)
+VALUES = {"context": 140, "dropout": 0.0, "eps": 1e-5}  # by role
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Part:
     """A definition of one kind. flat: a loss takes (tokens, classes), without a batch."""
 
-    name: str
-    target: Any
-    text: str
-    line: int
+    subject: Subject
     kind: Kind
     flat: bool = False
 
     @property
-    def is_module(self) -> bool:
-        """Return True if the definition is a class."""
-        return inspect.isclass(self.target)
+    def definition(self) -> Definition:
+        """Return the definition."""
+        return self.subject.definition
 
     def fitted(self, sizes: Sizes) -> Sizes:
         """Return the sizes unchanged: a part works at any sizes."""
@@ -38,141 +37,122 @@ class Part:
     def inputs(self, sizes: Sizes) -> dict[str, Any]:
         """Return drawn arguments by role."""
         found = self.kind.inputs(sizes)
-        parameters = parameters_of(self.target)
-        if "dim" in found and not any(role_of(one.name, CALL) == "dim" for one in parameters):
+        every = self.subject.makes + self.subject.takes
+        if "dim" in found and not any(role_of(one.name, CALL) == "dim" for one in every):
             found["dim"] = -1
         if self.flat:
             found = {"logits": found["logits"].flatten(0, 1), "targets": found["targets"].flatten()}
         return found
 
-    def build(self, sizes: Sizes) -> Any:
-        """Return the function, or a module in double precision with drawn weights."""
-        if not self.is_module:
-            return self.target
+    def build(self, sizes: Sizes) -> Made | None:
+        """Return a module in double precision with drawn weights; None for a function."""
         wide = 2 * sizes.head_dim if self.kind is SINUSOIDAL else sizes.width
         given: dict[str, Any] = {}
-        for one in parameters_of(self.target):
+        for one in self.subject.makes:
             role = role_of(one.name, CONSTRUCTOR)
-            if role_of(one.name, CALL) == "dim":
-                given[one.name] = self.inputs(sizes).get("dim", wide)
-            elif one.default is inspect.Parameter.empty or role == "context":
-                given[one.name] = {"context": 40, "dropout": 0.0, "eps": 1e-5}.get(role, wide)
-            elif role == "dropout":
-                given[one.name] = 0.0
-        made = self.target(**given)
-        if isinstance(made, nn.Module):
-            made.double().train(sizes.seed % 2 == 0)  # both modes must give the same
-        return made
+            if role_of(one.name, CALL) == "dim" and self.kind is SOFTMAX:
+                given[one.name] = self.inputs(sizes)["dim"]
+            elif not one.default or role in ("context", "dropout"):
+                given[one.name] = VALUES.get(role, wide)
+        return replace(self.subject, given=given | self.subject.given).build(sizes)
 
-    def run(self, made: Any, inputs: dict[str, Any]) -> Tensor:
-        """Call the definition with arguments by role, and return its result."""
-        if self.kind is SINUSOIDAL and self.is_module:
+    def run(
+        self,
+        made: Made | None,
+        inputs: dict[str, Any],
+        sizes: Sizes,
+        training: bool = False,
+        weights: dict[str, Tensor] | None = None,
+    ) -> Output:
+        """Call the definition with arguments by role, and return its result. Raises CannotRun."""
+        subject, values = self.subject, inputs
+        if self.kind is SINUSOIDAL and made:
             count = inputs["count"]  # of both axes, since either can be that of tokens
-            out = made(torch.zeros(count, count, inputs["width"], dtype=torch.float64))
-            if out.dim() == 3:
-                return out[:, 0] if torch.equal(out[0], out[0, :1].expand_as(out[0])) else out[0]
-            return out
-        called = self.target.forward if self.is_module else self.target
-        parameters = parameters_of(called)[1 if self.is_module else 0 :]
-        roles = list(inputs)
-        arguments: dict[str, Any] = {}
-        for place, one in enumerate(parameters):
-            if one.default is inspect.Parameter.empty and place < len(roles):
-                arguments[one.name] = inputs[roles[place]]
-            elif role_of(one.name, CALL) == "dim" and "dim" in inputs:
-                arguments[one.name] = inputs["dim"]
-            elif one.default is inspect.Parameter.empty:
-                raise CannotRun(f"nothing is known about the parameter `{one.name}`")
-        result = made(**arguments)
-        if not isinstance(result, Tensor):
-            raise CannotRun(f"it returns a {type(result).__name__}, not a tensor")
-        return result
+            values = {"x": torch.zeros(count, count, inputs["width"], dtype=torch.float64)}
+        roles, arguments = list(values), dict[str, Any]()
+        for place, one in enumerate(subject.takes):
+            if not one.default and place < len(roles):
+                arguments[one.name] = values[roles[place]]
+            elif role_of(one.name, CALL) == "dim" and "dim" in values:
+                arguments[one.name] = values["dim"]
+            elif one.name in subject.given:
+                arguments[one.name] = subject.given[one.name]
+            elif not one.default:
+                raise CannotRun(f"the call needs `{one.name}`, for which there is no value; {HELP}")
+        called, sent, changed = subject.ask(made, arguments, sizes.seed, training, weights)
+        if called.parts != ["tensor"]:
+            raise CannotRun("it returns no single tensor")
+        out = sent["part.0"]
+        if self.kind is SINUSOIDAL and made and out.dim() == 3:
+            same = torch.equal(out[0], out[0, :1].expand_as(out[0]))
+            out = out[:, 0] if same else out[0]
+        return Output(out, changed=changed)
 
-    def scales(self, made: Any, sizes: Sizes) -> tuple[Tensor, Tensor]:
-        """Draw a norm's scale and shift, and return them; ones and zeros if it has none."""
-        found = [torch.ones(sizes.width, dtype=torch.float64)]
-        found.append(torch.zeros(sizes.width, dtype=torch.float64))
-        if isinstance(made, nn.Module):
-            with torch.no_grad():
-                for value in made.parameters():
-                    if value.numel() != sizes.width:
-                        continue
-                    first = 0 if bool((value == 1).all()) else 1
-                    value.add_(drawn(sizes.width, seed=sizes.seed + 9 + first).view(value.shape))
-                    found[first] = value.detach().flatten().clone()
-        return found[0], found[1]
+    def arguments(self, made: Made | None, inputs: dict[str, Any], wide: int) -> list[tuple]:
+        """Return the possible arguments of the formula: each usual eps if it is not known.
 
-    def arguments(self, made: Any, inputs: dict[str, Any], sizes: Sizes) -> list[tuple]:
-        """Return the arguments for the formula: one tuple for each usual eps if it is not known."""
-        if self.kind not in (LAYER_NORM, RMS_NORM):
+        Either of two weights of a norm can be its scale, and the other one its shift.
+        """
+        if self.kind not in NORMS:
             return [tuple(inputs.values())]
-        scale, shift = self.scales(made, sizes)
-        own = getattr(made, "eps", getattr(made, "variance_epsilon", None))
-        known = [float(own)] if isinstance(own, (int, float)) else [1e-5, 1e-6, 1e-8, 1e-12, 1e-3]
-        return [(inputs["x"], scale, shift, eps) for eps in known]
+        drawn = [one.flatten() for one in (made.weights if made else {}).values()]
+        ones, zeros = torch.ones(wide, dtype=torch.float64), torch.zeros(wide, dtype=torch.float64)
+        own = [one for one in drawn if one.numel() == wide]
+        known = (made.eps,) if made and made.eps else USUAL_EPS
+        scales: list = [own, own[::-1]] if len(own) == 2 else [(ones, zeros)]
+        scales = [(*own, zeros), (ones, *own)] if len(own) == 1 else scales
+        return [(inputs["x"], *both, eps) for both in scales for eps in known]
 
 
-def part_of(target: Any, name: str, text: str, line: int, kind: Kind) -> Part:
+NORMS = (LAYER_NORM, RMS_NORM)
+
+
+def part_of(subject: Subject, kind: Kind) -> Part:
     """Return a definition that runs. Raises CannotRun."""
-    part, sizes = Part(name, target, text, line, kind), Sizes(head_dim=6, heads=2)
-    if kind in (ROTARY, SINUSOIDAL) and part.is_module and has_weights(part, sizes):
-        raise CannotRun("positions with weights of their own have no known formula")
+    part, sizes = Part(subject, kind), Sizes(head_dim=6, heads=2)
     try:
-        part.run(part.build(sizes), part.inputs(sizes))
-    except CannotRun:
-        raise
-    except Exception as error:
-        if kind is CROSS_ENTROPY and runs(flat := replace(part, flat=True), sizes):
+        made = part.build(sizes)
+        if made and kind in (ROTARY, SINUSOIDAL) and made.weights:
+            raise CannotRun("positions with weights of their own have no known formula")
+        part.run(made, part.inputs(sizes), sizes)
+    except Raised as error:
+        flat = replace(part, flat=True)
+        if kind is CROSS_ENTROPY and runs(flat, sizes):
             return flat
-        raise CannotRun(raised(error, target), line_raising(error, target)) from error
+        raise CannotRun(str(error), error.line) from error
     return part
-
-
-def has_weights(part: Part, sizes: Sizes) -> bool:
-    """Return True if a module has parameters, or cannot be built."""
-    try:
-        return any(True for _ in part.build(sizes).parameters())
-    except Exception:
-        return True
 
 
 def runs(part: Part, sizes: Sizes) -> bool:
     """Return True if a part runs."""
     try:
-        part.run(part.build(sizes), part.inputs(sizes))
-    except Exception:
+        part.run(part.build(sizes), part.inputs(sizes), sizes)
+        return True
+    except (Raised, CannotRun):
         return False
-    return True
 
 
-def compared(
-    part: Part, sizes: Sizes, forms: list[str] | None = None
-) -> tuple[Tensor, str | None, Tensor]:
-    """Return the part's result, the form of the formula that matches, and the result of that.
+def gap(part: Part, sizes: Sizes, formula: Formula) -> float:
+    """Return how far a part's results are from a formula's.
 
-    If no form matches, the second is None and the third is the first form's result. forms: those
-    that are tried, by default the kind's conventions.
+    0 means that they agree but for rounding, infinity that they have another shape.
     """
     made, inputs = part.build(sizes), part.inputs(sizes)
-    wanted = part.arguments(made, inputs, sizes)
-    copies = {n: v.clone() if isinstance(v, Tensor) else v for n, v in inputs.items()}
-    with torch.no_grad():
-        actual = part.run(made, copies).double()
-    first = None
-    for how in part.kind.right if forms is None else forms:
-        for given in wanted:
-            found = part.kind.formula(*given, how=how)
-            first = found if first is None else first
-            if close(actual, found):
-                return actual, how, found
-    assert first is not None, "every kind has a convention"
-    return actual, None, first
+    training = sizes.seed % 2 == 0  # both modes must give the same
+    actual = part.run(made, inputs, sizes, training).value.double()
+    gaps = []
+    for given in part.arguments(made, inputs, sizes.width):
+        found = formula(*given)
+        if actual.dim() == found.dim() + 1 and actual.shape[0] == 1:
+            actual = actual[0]
+        if actual.shape != found.shape:
+            return inf
+        away = (actual - found).abs()
+        close = bool((away <= CLOSE * max(scale_of(found), 1e-2)).all())
+        gaps.append(0.0 if close else float(away.max()))
+    return min(gaps)
 
 
-def close(actual: Tensor, found: Tensor) -> bool:
-    """Return True if two results are equal but for rounding."""
-    if actual.dim() == found.dim() + 1 and actual.shape[0] == 1:
-        actual = actual[0]
-    if actual.shape != found.shape:
-        return False
-    return bool(((actual - found).abs() <= CLOSE * max(scale_of(found), 1e-2)).all())
+def convention_of(part: Part, sizes: Sizes) -> str | None:
+    """Return the convention in which a part follows the formula; None if there is none."""
+    return next((name for name, one in part.kind.right.items() if not gap(part, sizes, one)), None)

@@ -1,10 +1,11 @@
 """Audits in words: the verdict first, each line of code as `file.py:12`."""
 
 import os
-import re
 from collections.abc import Iterator
 
-MARKS = {"fails": "✗", "holds": "✓"}
+from ..exchange.text import printable
+
+MOST = 400  # characters of a line
 
 
 def status_of(found: dict) -> int:
@@ -15,18 +16,30 @@ def status_of(found: dict) -> int:
     return 0 if "holds" in states and not found["problem"] else 2
 
 
-def report(found: dict) -> str:
-    """Return the report on a file as text."""
+def report(found: dict, brief: bool = False) -> str:
+    """Return the report on a file as text.
+
+    brief: a definition that could not be run has one line, and a file without attention none.
+    """
     path = shown(found["file"])
-    parts = ["\n".join(lines_of(one, path)) for one in found["audits"]]
+    parts = [[*lines_of(one, path)] for one in found["audits"]]
+    if brief:
+        parts = [[": ".join(p[:2])] if "could not be run" in p[0] else p for p in parts]
     if found["problem"]:
-        parts.append(f"{path} could not be run: {found['problem']}.")
-    elif not parts:
-        parts.append(
-            f"{path} has no class or function that looks like attention. If one is, name it: "
-            f"tensorgrade audit {path}:NAME"
-        )
-    return clean("\n\n".join(parts))
+        parts.append([f"{path} could not be run: {found['problem']}."])
+    elif not parts and not brief:
+        said = f"{path} has no class or function that looks like attention. If one is, name it: "
+        parts.append([f"{said}tensorgrade audit {path}:NAME"])
+    return "\n\n".join("\n".join(map(one_line, lines)) for lines in parts)
+
+
+def one_line(text: str) -> str:
+    """Return a text as one printable line, since audited code chooses parts of it.
+
+    >>> one_line("a\\x1b[31mb\\n::error::c")
+    'a?[31mb?::error::c'
+    """
+    return printable(text.replace("\n", "\0").replace("\t", "\0"), MOST)
 
 
 def shown(path: str) -> str:
@@ -35,76 +48,53 @@ def shown(path: str) -> str:
     return path if relative.startswith("..") else relative
 
 
-def clean(text: str) -> str:
-    """Replace control characters, since audited code chooses parts of the text.
-
-    >>> clean("a\\x1b[31mb\\nc")
-    'a?[31mb\\nc'
-    """
-    return re.sub(r"[^\S\n ]|[\x00-\x09\x0b-\x1f\x7f-\x9f]", "?", text)
-
-
 def lines_of(audit: dict, path: str) -> Iterator[str]:
     """Yield the lines on one definition."""
     place = f"{path}:{audit['line']} {audit['name']}"
     if audit["status"] == "not run":
         yield f"{place}: could not be run"
-        yield f"  {sentence(audit['why'])}"
-        if audit.get("at"):
-            yield from cause(audit, path)
+        yield f"  {audit['why'][:1].upper()}{audit['why'][1:].rstrip('.')}."
+        yield from cause(audit, path, "What the error means")
         return
-    relations = audit["relations"]
-    failing = [one for one in relations if one["status"] == "fails"]
-    holding = [one["name"] for one in relations if one["status"] == "holds"]
-    skipped = [one for one in relations if one["status"] == "skipped"]
+    every = audit["relations"]
+    failing, holding, skipped = (
+        [one for one in every if one["status"] == status]
+        for status in ("fails", "holds", "skipped")
+    )
     if failing:
         yield f"{place}: WRONG, {len(failing)} of {len(failing) + len(holding)} relations fail"
     else:
         yield f"{place}: no mistake found, {len(holding)} relations hold"
     roles = "; ".join(f"{topic} {value}" for topic, value in audit["roles"].items())
     yield f"  Taken for {audit['kind']}" + (f": {roles}" if roles else "")
-    if failing:
-        yield from cause(audit, path)
+    yield from cause(audit, path, "Known mistake")
     for one in failing:
-        yield f"  {MARKS['fails']} {one['name']}: {one['why']}"
-        if one["example"]:
-            yield f"      Smallest example: {one['example']}"
+        yield f"  ✗ {one['name']}: {one['why']}"
+        yield f"      Example: {one['example']}"
     if holding:
-        yield f"  {MARKS['holds']} {', '.join(holding)}"
+        yield f"  ✓ {', '.join(one['name'] for one in holding)}"
     formula = [one for one in skipped if one["name"].startswith("equality with F.")]
     for one in formula:
         yield f"  – Not tested: {one['name']}, because {one['why']}"
-    others = [one["name"] for one in skipped if one not in formula]
-    if others:
+    if others := [one["name"] for one in skipped if one not in formula]:
         yield f"  – Does not apply: {', '.join(others)}"
 
 
-def cause(audit: dict, path: str) -> Iterator[str]:
+def cause(audit: dict, path: str, lead: str) -> Iterator[str]:
     """Yield the known mistakes, and the line with its repair."""
     mistakes, at = audit["mistakes"], audit["at"]
     if len(mistakes) == 1:
-        lead = "What the error means" if audit["status"] == "not run" else "Known mistake"
         yield f"  {lead}: {mistakes[0]['says']}"
     elif mistakes:
-        yield "  Known mistakes:"
-        for one in mistakes:
-            yield f"    {path}:{one['line']} {one['says']}"
-    if at:
-        yield from place_of(at, path)
-
-
-def place_of(at: dict, path: str) -> Iterator[str]:
-    """Yield the line to look at, and its repair."""
+        yield f"  {lead}s:"
+        yield from (f"    {path}:{one['line']} {one['says']}" for one in mistakes)
+    if not at:
+        return
     yield f"  Look at {path}:{at['line']}    {at['code']}"
     if at["fix"] == "pass":
         yield "      Without this line every relation holds."
     elif at["fix"]:
         yield f"      With this line every relation holds:    {at['fix']}"
-
-
-def sentence(text: str) -> str:
-    """Return a text with a capital letter and a full stop."""
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def annotations(found: dict) -> Iterator[str]:
@@ -115,16 +105,6 @@ def annotations(found: dict) -> Iterator[str]:
             continue
         failing = [one for one in audit["relations"] if one["status"] == "fails"]
         said = " ".join([*(m["says"] for m in audit["mistakes"]), *(one["why"] for one in failing)])
-        title = escaped(f"{audit['name']}: {failing[0]['name']}").replace(",", "%2C")
-        title = title.replace(":", "%3A")
+        title = f"{audit['name']}: {failing[0]['name']}".replace(",", " ").replace(":", " ")
         line = audit["at"].get("line", audit["line"])
-        yield f"::error file={path},line={line},title={title}::{escaped(said)}"
-
-
-def escaped(text: str) -> str:
-    """Return a text in the form that workflow commands need.
-
-    >>> escaped("50%\\nmore")
-    '50%25%0Amore'
-    """
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+        yield one_line(f"::error file={path},line={line},title={title}::{said}".replace("%", "%25"))

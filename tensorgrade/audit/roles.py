@@ -2,8 +2,8 @@
 
 import inspect
 import re
-from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 # The first pattern that matches a whole name decides. Names are compared in lower case.
@@ -33,6 +33,8 @@ CONSTRUCTOR = {
     "width": r"(d|dim|n|hidden|embed(ding)?|emb|model|input|in|feature|channel|token|query)s?_?(model|in(put)?|embed(ding)?s?|embd"
     r"|emb|dims?|size|features?|width|d|channels?|q|hidden)?s?|width|channels|features|embed_?dim|normalized_shape"
     r"|c|e|num_features|ndim|all_head_size|hidden_size|num_hiddens",
+    "layer": r"layer_?(idx|id|index|number)",
+    "cache": r"(kv_?)?cache",
     "dtype": r"dtype",
     "device": r"device",
 }
@@ -127,23 +129,31 @@ class Sizes:
             "vocabulary": 11,
             "hidden": 2 * self.width,
             "expansion": 2,
+            "layer": 0,
+            "cache": None,
         }[role]
 
 
-class Configuration:
-    """A configuration object that answers by name, as an attribute and as an item."""
+KEPT_DEFAULTS = {"", "bias", "dtype", "device", "eps", "base", "head_dim", "layer", "cache"}
 
-    def __init__(self, sizes: Sizes, equal: bool):
-        self.__dict__["_of"] = lambda name: sizes.value(role_of(name, CONSTRUCTOR), equal)
+
+class Configuration:
+    """A configuration object that answers by name, as an attribute and as an item.
+
+    given: the values that the caller of an audit gives, by name.
+    """
+
+    def __init__(self, sizes: Sizes, equal: bool, given: dict[str, Any]):
+        self.__dict__.update(given, _sizes=sizes, _equal=equal, _attn_implementation="eager")
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return self._of(name)
+            return self._sizes.value(role_of(name, CONSTRUCTOR), self._equal)
         except KeyError:
-            raise AttributeError(name) from None
+            raise AttributeError(f"nothing is known about `{name}` of the configuration") from None
 
     def __getitem__(self, name: str) -> Any:
-        return self._of(name)
+        return getattr(self, name)
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value for a name, or the default."""
@@ -160,41 +170,76 @@ def parameters_of(target: Any) -> list[inspect.Parameter]:
     return [one for one in found if one.kind not in starred]
 
 
-KEPT_DEFAULTS = {"", "bias", "dtype", "device", "eps", "base", "head_dim"}
-
-
-def construction(target: Any, sizes: Sizes, equal: bool, guesses: dict[str, str]) -> dict[str, Any]:
+def construction(
+    target: Any,
+    sizes: Sizes,
+    equal: bool,
+    guesses: dict[str, str],
+    given: dict[str, Any],
+    module: ModuleType,
+) -> dict[str, Any]:
     """Return arguments for a constructor by the roles of its parameters.
 
-    guesses: roles that were tried for parameters whose names say nothing. Raises KeyError with the
-    name of a parameter without a value.
+    guesses: roles that were tried for parameters whose names say nothing. given: values that the
+    caller gives. module: where configurations are looked up. Raises KeyError with the name of a
+    parameter without a value.
     """
     arguments: dict[str, Any] = {}
     for one in parameters_of(target):
         role = guesses.get(one.name) or role_of(one.name, CONSTRUCTOR)
-        if one.default is not inspect.Parameter.empty:
+        is_needed = one.default is one.empty
+        is_object = CONFIGURATION.fullmatch(one.name.lower()) and role in ("", "width")
+        if is_needed and is_object:
+            known = given.get(one.name, {})
+            arguments[one.name] = configuration(one.annotation, sizes, equal, known, module)
+        elif one.name in given:
+            arguments[one.name] = given[one.name]
+        elif not is_needed:
             option = role != "causal" or isinstance(one.default, bool)
             if option and role not in KEPT_DEFAULTS:
                 arguments[one.name] = sizes.value(role, equal)
             elif role == "bias" and sizes.biases and one.default is False:
                 arguments[one.name] = True
-        elif CONFIGURATION.fullmatch(one.name.lower()) and role in ("", "width"):
-            arguments[one.name] = configuration(one.annotation, sizes, equal)
         elif role == "bias" or (not role and one.annotation in (bool, "bool")):
             arguments[one.name] = True
-        elif role == "head_dim" or role not in KEPT_DEFAULTS:
+        elif role in ("head_dim", "layer", "cache") or role not in KEPT_DEFAULTS:
             arguments[one.name] = sizes.value(role, equal)
         else:
             raise KeyError(one.name)
     return arguments
 
 
-def configuration(annotation: Any, sizes: Sizes, equal: bool) -> Any:
-    """Return a configuration: of the annotated dataclass, or one that answers by name."""
-    if not (isinstance(annotation, type) and is_dataclass(annotation)):
-        return Configuration(sizes, equal)
-    given = {}
-    for one in fields(annotation):
-        with suppress(KeyError):  # its default stays
-            given[one.name] = sizes.value(role_of(one.name, CONSTRUCTOR), equal)
-    return annotation(**given)
+def configuration(
+    annotation: Any, sizes: Sizes, equal: bool, given: dict[str, Any], module: ModuleType
+) -> Any:
+    """Return a configuration: of the annotated class, or one that answers by name.
+
+    Of names that say nothing, it knows the defaults in the module's classes of configurations.
+    """
+    kind = vars(module).get(annotation) if isinstance(annotation, str) else annotation
+    if not isinstance(kind, type) or kind is inspect.Parameter.empty or kind in (dict, object):
+        classes = {name: one for name, one in vars(module).items() if isinstance(one, type)}
+        named = [one for name, one in classes.items() if CONFIGURATION.fullmatch(snake(name))]
+        every = [
+            one for kind in named for one in parameters_of(kind) if one.default is not one.empty
+        ]
+        defaults = {one.name: one.default for one in every if not role_of(one.name, CONSTRUCTOR)}
+        return Configuration(sizes, equal, defaults | given)
+    values = {}
+    for one in parameters_of(kind):
+        role = role_of(one.name, CONSTRUCTOR)
+        if role and (role == "head_dim" or role not in KEPT_DEFAULTS):
+            values[one.name] = sizes.value(role, equal)
+    made = kind(**(values | given))
+    if hasattr(made, "_attn_implementation"):
+        made._attn_implementation = "eager"
+    return made
+
+
+def snake(name: str) -> str:
+    """Return a name in small letters with underscores.
+
+    >>> snake("applyRotaryEmb")
+    'apply_rotary_emb'
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

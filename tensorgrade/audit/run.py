@@ -1,23 +1,28 @@
-"""Run an audit: in a sandboxed child, or in this process for code that is trusted."""
+"""Run an audit: the audited code is in a sandboxed child, or in this process if it is trusted."""
 
-import importlib
+import inspect
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import torch
+
+from ..attempts.lab import There
 from ..attempts.maker import private_paths
 from ..course import CourseError, Limits
 from ..project import find_project
-from ..runner.wire import BadMessage, pack, unpack
 from ..sandbox.holes import must_hold
-from ..sandbox.processes import Ended, ForkServer, TimedOut
+from ..sandbox.processes import Budget, ForkServer
 from ..sandbox.readable import site_folders
+from .code import Code, Definition, Here, Raised, Stopped
+from .verdict import audit, is_candidate, not_run
 
 LIMITS = Limits(memory_bytes=4 << 30, processor_seconds=300)
-MOST_SECONDS = 200.0
-MOST_REPLY, MOST_HEADER = 16 << 20, 4 << 20  # bytes
+MOST_SECONDS, MOST_REPLY = 200.0, 64 << 20
+Error = tuple[str, str, int | None]  # its type, its text and its line
 
 
 @dataclass(frozen=True)
@@ -33,11 +38,6 @@ class Asked:
     package: str
     name: str
 
-    @property
-    def readable(self) -> list[str]:
-        """Return what the audited code may read in addition to Python and torch."""
-        return [str(self.path), *filter(None, [self.package])]
-
 
 def asked_for(target: str) -> Asked:
     """Return the file behind `FILE`, `FILE:NAME` or `MODULE:NAME`. Raises CourseError."""
@@ -51,13 +51,13 @@ def asked_for(target: str) -> Asked:
         raise CourseError(f"there is no file or module {place}")
     if path.suffix != ".py":
         raise CourseError(f"{path} is not a Python file")
-    path = path.resolve()
-    root, module = package_of(path)
-    if any(path.is_relative_to(folder) for folder in site_folders()):
-        return Asked(path, module, "", name)
-    if not (path.parent / "__init__.py").is_file():
-        return Asked(path, "", "", name)
-    return Asked(path, module, str(root / module.split(".")[0]), name)
+    folders = package_of(path.absolute())
+    for one in (path, *folders):  # a cloned folder may hold a link to any file of the user
+        if one.is_symlink():
+            raise CourseError(f"{one} is a link, which an audit does not follow; name its target")
+    names = [one.name for one in reversed(folders)] + [path.stem] * (path.stem != "__init__")
+    package = str(folders[-1].resolve()) if folders else ""
+    return Asked(path.resolve(), ".".join(names) if folders else "", package, name)
 
 
 def file_of_module(dotted: str) -> Path:
@@ -70,53 +70,49 @@ def file_of_module(dotted: str) -> Path:
     raise CourseError(f"there is no file or module {dotted}")
 
 
-def package_of(path: Path) -> tuple[Path, str]:
-    """Return the folder that a file is imported from, and its dotted name."""
-    folder, parts = path.parent, [path.stem] if path.stem != "__init__" else []
+def package_of(path: Path) -> list[Path]:
+    """Return the folders of the packages that a file is in, the innermost one first."""
+    found = []
+    folder = path.parent
     while (folder / "__init__.py").is_file():
-        parts.insert(0, folder.name)
+        found.append(folder)
         folder = folder.parent
-    return folder, ".".join(parts) or path.stem
+    return found
 
 
-def audits(targets: list[str], wishes: dict[str, str], trust: bool = False) -> Iterator[dict]:
+def audits(
+    targets: list[str],
+    wishes: dict[str, str],
+    trust: bool = False,
+    given: dict[str, Any] | None = None,
+) -> Iterator[dict]:
     """Yield the audits of each file's definitions. Raises CourseError.
 
-    wishes: facts that the caller gives: the kind (`as`) and the meaning of the mask (`mask`).
-    trust: run the code in this process, without a sandbox.
+    wishes: see `verdict.audit`. trust: run the code in this process, without a sandbox. given:
+    arguments by name.
     """
     every = [asked_for(target) for target in targets]
-    with nullcontext() if trust else sandbox(every) as server:
+    if trust:
         for asked in every:
-            yield audit(asked, wishes, server)
-
-
-def audit(asked: Asked, wishes: dict[str, str], server: ForkServer | None) -> dict:
-    """Return the audits of one file's definitions. server: None runs the code in this process."""
-    request = {
-        "text": asked.path.read_text(encoding="utf-8", errors="replace"),
-        "filename": str(asked.path),
-        "module": asked.module,
-        "package": asked.package,
-        "name": asked.name,
-        "wishes": wishes,
-    }
-    if server is None:
-        with importable(package_of(asked.path)[0]):
-            found = importlib.import_module(f"{__package__}.child").answer(request)
-    else:
-        found = in_child(server, request)
-    return found | {"file": str(asked.path)}
+            with importable(asked):
+                yield audit_of_file(asked, wishes, given or {}, None)
+        return
+    with sandbox(every) as server:
+        for asked in every:
+            yield audit_of_file(asked, wishes, given or {}, server)
 
 
 @contextmanager
-def importable(folder: Path) -> Iterator[None]:
-    """Let modules be imported from a folder."""
-    sys.path.insert(0, str(folder))
+def importable(asked: Asked) -> Iterator[None]:
+    """Let modules be imported from the folder of a file, or of its package; use one thread."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # several threads are slower for small tensors
+    sys.path.insert(0, str(Path(asked.package or asked.path).parent))
     try:
         yield
     finally:
-        sys.path.remove(str(folder))
+        sys.path.pop(0)
+        torch.set_num_threads(threads)
 
 
 def sandbox(every: list[Asked]) -> ForkServer:
@@ -128,20 +124,94 @@ def sandbox(every: list[Asked]) -> ForkServer:
         private = private_paths(find_project().graders)
     except CourseError:  # there is no course here
         private = {}
-    readable = [path for asked in every for path in asked.readable]
+    installed = site_folders()
+    folders = [asked.package or str(asked.path) for asked in every]
+    readable = [one for one in folders if not any(Path(one).is_relative_to(i) for i in installed)]
     server = ForkServer(LIMITS, readable=readable, program="audit.child")
     must_hold(server, private)
     return server
 
 
-def in_child(server: ForkServer, request: dict) -> dict:
-    """Return the answer of a new child, or the reason why there is none as `problem`."""
-    with closing(server.fork()) as child:
+@dataclass(frozen=True)
+class Opened:
+    """A file in a process: its definitions by name, and the errors of its statements."""
+
+    code: Code
+    definitions: dict[str, Definition]
+    problems: list[tuple[list[str], Error]]
+
+    def why_missing(self, name: str) -> str:
+        """Return the reason why the file has no definition of that name, or an empty text."""
+        for names, (kind, text, _) in self.problems:
+            if name in names:
+                return f"loading it raises {kind}: {text}"
+        return "" if name in self.definitions else f"the file defines no `{name}`"
+
+    def missing_imports(self) -> str:
+        """Return in words which imports of the file failed, an empty text if none did."""
+        errors = [error for _, error in self.problems if error[0] in IMPORT_ERRORS]
+        said = "; ".join(f"line {line}: {text}" for _, text, line in errors)
+        # In the sandbox, a file that is in no package can import nothing next to it.
+        return f"an import of the file failed ({said}; --trust allows it)" if said else ""
+
+
+IMPORT_ERRORS = ("ModuleNotFoundError", "ImportError")
+
+
+def opened(asked: Asked, text: str, server: ForkServer | None) -> Opened:
+    """Load a file in a new process, or in this one. Raises Stopped or Raised."""
+    channel: There | Here = Here()
+    if server:
+        channel = There(server.fork(Budget(MOST_SECONDS)), MOST_REPLY)
+    code = Code(channel)
+    looked, _ = code.ask(list[Definition], "look", text=text, filename=str(asked.path))
+    where = {"module": asked.module, "package": asked.package}
+    problems, _ = code.ask(list[tuple[list[str], Error]], "load", **where)
+    return Opened(code, {one.name: one for one in looked}, problems)
+
+
+def audit_of_file(
+    asked: Asked, wishes: dict[str, str], given: dict[str, Any], server: ForkServer | None
+) -> dict:
+    """Return the audits of one file's definitions. server: None runs the code in this process."""
+    text = asked.path.read_text(encoding="utf-8", errors="replace")
+    found: dict[str, Any] = {"file": str(asked.path), "audits": [], "problem": ""}
+    try:
+        file = opened(asked, text, server)
+    except (Stopped, Raised) as error:
+        said = str(error).replace("raises SyntaxError", "has a syntax error")
+        return found | {"problem": said}
+    wanted = [name for name, one in file.definitions.items() if is_candidate(one)]
+    for name in [asked.name] if asked.name else wanted:
+        one = file.definitions.get(name)
+        told = {"name": name, "line": one.line if one else 1}
         try:
-            child.send(pack(request), MOST_SECONDS)
-            answer = unpack(child.receive(MOST_SECONDS, MOST_REPLY), MOST_HEADER)[0]
-            return {"audits": [], "problem": ""} | answer
-        except TimedOut:
-            return {"audits": [], "problem": f"it did not finish within {MOST_SECONDS:.0f} seconds"}
-        except (Ended, BadMessage):
-            return {"audits": [], "problem": "the process that ran it ended before it answered"}
+            why = file.why_missing(name)
+            if why or one is None:
+                told |= not_run(why, 0)
+            else:
+                told |= audit(file.code, one, text, wishes, given)
+        except Stopped as stop:
+            told |= not_run(str(stop), 0)
+        if file.code.stopped:
+            file.code.channel.close()
+            with suppress(Stopped, Raised):
+                file = opened(asked, text, server)
+        if told["status"] == "not run" and (missing := file.missing_imports()):
+            told |= {"why": missing, "at": {}, "mistakes": []}
+        found["audits"].append(told)
+    file.code.channel.close()
+    if not asked.name and any(one["status"] != "not run" for one in found["audits"]):
+        # Helper functions with a telling name are no reason to complain.
+        classes = {name for name, one in file.definitions.items() if one.is_class}
+        ran = [a for a in found["audits"] if a["status"] != "not run" or a["name"] in classes]
+        found["audits"] = ran
+    return found
+
+
+def audit_of(target: Any) -> dict:
+    """Return the audit of a class or function of this process."""
+    path = Path(inspect.getsourcefile(target) or "")
+    asked = Asked(path, target.__module__, "", target.__name__)
+    with importable(asked):
+        return audit_of_file(asked, {}, {}, None)

@@ -1,7 +1,8 @@
 """The command that audits attention code of any origin."""
 
 import json
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -18,14 +19,20 @@ def audit(
         str,
         typer.Option(help="The mask: true-hides, true-shows, additive, one-shows or one-hides."),
     ] = "",
+    arguments: Annotated[
+        Path | None, typer.Option(help="A JSON file with values of arguments by name.")
+    ] = None,
     trust: Annotated[
         bool, typer.Option("--trust", help="Run the code in this process, without a sandbox.")
     ] = False,
     skip_others: Annotated[
         bool,
         typer.Option(
-            "--skip-others", help="Skip files without attention, and code that cannot run."
+            "--skip-others", help="Pass over files without attention; be brief on errors."
         ),
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="With --skip-others, exit with 2 if code cannot run.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     github: Annotated[
@@ -37,16 +44,29 @@ def audit(
     from ..audit.run import audits
 
     states = [0]
-    for found in audits(targets, {"as": kind, "mask": mask}, trust):
-        if skip_others:
-            ran = [one for one in found["audits"] if one["status"] != "not run"]
-            if not ran:
-                continue
-            found |= {"audits": ran, "problem": ""}
+    for found in audits(targets, {"as": kind, "mask": mask}, trust, values_in(arguments)):
+        if skip_others and not found["audits"] and not found["problem"]:
+            continue
         if len(states) > 1 and not as_json:
             typer.echo()
-        states.append(status_of(found))
-        typer.echo(json.dumps(found, indent=2) if as_json else report(found))
-        if github:
-            typer.echo("\n".join(annotations(found)))
+        status = status_of(found)
+        states.append(0 if status == 2 and skip_others and not strict else status)
+        typer.echo(json.dumps(found, indent=2) if as_json else report(found, brief=skip_others))
+        for line in annotations(found) if github else ():
+            typer.echo(line)
     raise typer.Exit(1 if 1 in states else max(states))
+
+
+def values_in(path: Path | None) -> dict[str, Any]:
+    """Return the values of arguments in a JSON file. Raises CourseError."""
+    from ..course import CourseError
+
+    if path is None:
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CourseError(f"{path} cannot be read as JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise CourseError(f'{path} holds no values by name, such as {{"num_heads": 4}}')
+    return found

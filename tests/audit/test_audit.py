@@ -262,7 +262,10 @@ CASES = {
         "not run",
         why="No module named 'no_such_package'",
     ),
-    "a mask that it needs": Case(OUTSIDE, "not run", why="a call needs `mask`"),
+    "a mask that it needs": holds(OUTSIDE),
+    "an unknown argument": Case(
+        OUTSIDE.replace("k, v, mask", "k, v, gizmo"), "not run", why="the call needs `gizmo`"
+    ),
 }
 QUICK = ["right", "masked by a product", "softmax", "rotary, neighbours", "a missing package"]
 CHOSEN = dict.fromkeys([*QUICK, *some(CASES, 2)])
@@ -366,14 +369,29 @@ def test_the_caller_says_what_it_is_and_a_module_is_found_by_its_name(tmp_path):
     assert plain["status"] == "holds" and "no_mask" in names(causal_one)
     (found,) = next(audits("torch.nn.modules.activation:MultiheadAttention"))["audits"]
     assert found["name"] == "MultiheadAttention"
+    text = OUTSIDE.replace("v, mask", "v, gizmo").replace("(mask", "(torch.tensor(gizmo['a'])")
+    path.write_text(HEADER + text, encoding="utf-8")
+    values = tmp_path / "values.json"
+    values.write_text('{"gizmo": {"a": 1}}', encoding="utf-8")
+    (known,) = next(audits("--arguments", values, path))["audits"]
+    assert known["status"] == "holds", known
 
 
 @pytest.mark.slow
-def test_files_in_which_nothing_runs_are_skipped_on_request(tmp_path):
-    for name, text in {"a": function("q @ missing"), "b": CASES["softmax"].text}.items():
+def test_a_hook_says_in_one_line_what_it_could_not_run(tmp_path):
+    """Newlines of audited code start no line of a log."""
+    told = f"{HEADER}class Attention(nn.Module):\n    def __init__(self):\n        raise "
+    told += "ValueError('a\\r::error::b')\n    def forward(self, x):\n        return x\n"
+    texts = {"a": told, "b": CASES["softmax"].text, "models": "class User:\n    name = 1\n"}
+    for name, text in texts.items():
         (tmp_path / f"{name}.py").write_text(HEADER + text, encoding="utf-8")
-    found = list(audits("--skip-others", *sorted(tmp_path.glob("*.py"))))
-    assert [Path(one["file"]).name for one in found] == ["b.py"]
+    words = ("audit", "--trust", "--skip-others")
+    wrong = cli(*words, tmp_path / "b.py")
+    assert wrong.returncode == 1 and "softmax: WRONG" in wrong.stdout
+    done = cli(*words, tmp_path / "a.py", tmp_path / "models.py")
+    (line,) = done.stdout.splitlines()
+    assert done.returncode == 0 and "Attention: could not be run: " in line and "::error" in line
+    assert cli(*words, "--strict", tmp_path / "a.py").returncode == 2
 
 
 @pytest.mark.proof

@@ -3,33 +3,89 @@
 import pytest
 
 from tensorgrade.audit.run import audits
+from tensorgrade.course import CourseError
 
 from ..support import needs
 
 pytestmark = [pytest.mark.slow, needs("the sandbox")]
-ATTENTION = """
+# Relative imports, a dataclass, cosines and sines, a mask that may be None, and a cache.
+MODEL = """
 import os
+from dataclasses import dataclass
 import torch
-from .helper import scores
+from torch import nn
+from ..helper import Base, scores
 {line}
 
-def attention(q, k, v):
-    return torch.softmax(scores(q, k) / q.shape[-1] ** 0.5, -1) @ v
+@dataclass
+class ModelConfig:
+    n_embd: int = 64
+    n_head: int = 4
+    window: int = 8
+
+class CausalAttention(Base):
+    def __init__(self, config: ModelConfig, layer_idx: int):
+        super().__init__()
+        self.heads, self.window = config.n_head, config.window
+        self.qkv = nn.Linear(config.n_embd, 3 * config.n_embd)
+
+    def mix(self, x, cos, sin, mask, kv_cache=None):
+        parts = self.qkv(x).unflatten(-1, (3, self.heads, -1))
+        q, k, v = parts.permute(2, 0, 3, 1, 4)
+        s = scores(q * cos + q.roll(1, -1) * sin, k * cos + k.roll(1, -1) * sin)
+        s = s.masked_fill(torch.ones_like(s).triu(1) > 0, -torch.inf)
+        s = s if mask is None else s + mask
+        return (torch.softmax(s, -1) @ v).transpose(1, 2).flatten(2)
+
+    def forward(self, x, cos, sin, mask, kv_cache=None):
+        return self.mix(x, cos, sin, mask, kv_cache)
+
+class DotProductAttention(nn.Module):
+    def forward(self, q, k, v):
+        b, h, n, d = q.shape
+        return torch.softmax(scores(q, k), -1) @ v
+
+class InheritedAttention(Base):
+    def mix(self, x):
+        return torch.softmax(x @ x.mT, -1) @ x
+"""
+HELPER = """
+from torch import nn
+
+def scores(q, k):
+    return q @ k.mT / q.shape[-1] ** 0.5
+
+class Base(nn.Module):
+    def forward(self, x):
+        return self.mix(x) + self.missing
 """
 
 
-def audited(folder, line: str) -> dict:
-    (folder / "__init__.py").touch()
-    (folder / "helper.py").write_text("def scores(q, k):\n    return q @ k.mT\n", encoding="utf-8")
-    path = folder / "code.py"
-    path.write_text(ATTENTION.format(line=line), encoding="utf-8")
-    (found,) = audits([str(path)], {})
+def audited(folder, line: str = "", name: str = "") -> dict:
+    """Return the audit of a module of a package whose own code fails."""
+    (folder / "package" / "inner").mkdir(parents=True)
+    (folder / "package" / "__init__.py").write_text("import no_such_package")
+    (folder / "package" / "inner" / "__init__.py").touch()
+    (folder / "package" / "helper.py").write_text(HELPER, encoding="utf-8")
+    path = folder / "package" / "inner" / "code.py"
+    path.write_text(MODEL.replace("{line}", line), encoding="utf-8")
+    (found,) = audits([f"{path}{name}"], {})
     return found
 
 
-def test_a_file_can_import_the_modules_of_its_package(tmp_path):
-    found = audited(tmp_path, "")
-    assert [one["status"] for one in found["audits"]] == ["holds"], found
+def test_a_file_in_a_package_runs_with_its_configuration(tmp_path):
+    found = {one["name"]: one for one in audited(tmp_path)["audits"]}
+    assert {name: one["status"] for name, one in found.items()} == {
+        "CausalAttention": "holds",
+        "DotProductAttention": "holds",
+    }, found
+    assert found["CausalAttention"]["kind"].startswith("causal multi-head")
+    assert "batch, heads" in found["DotProductAttention"]["roles"]["input"]
+
+
+def test_an_error_in_an_inherited_method_shows_no_line_of_another_file(tmp_path):
+    (one,) = audited(tmp_path, name=":InheritedAttention")["audits"]
+    assert one["status"] == "not run" and "missing" in one["why"] and not one["at"], one
 
 
 def test_audited_code_cannot_write_files(tmp_path):
@@ -40,3 +96,10 @@ def test_audited_code_cannot_write_files(tmp_path):
 def test_code_that_ends_the_process_is_reported(tmp_path):
     found = audited(tmp_path, "os._exit(0)")
     assert found["audits"] == [] and "ended before it answered" in found["problem"]
+
+
+def test_links_are_refused(tmp_path):
+    (tmp_path / "secret.py").write_text("TOKEN = 1")
+    (tmp_path / "linked.py").symlink_to(tmp_path / "secret.py")
+    with pytest.raises(CourseError, match="is a link"):
+        next(audits([str(tmp_path / "linked.py")], {}))

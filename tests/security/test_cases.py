@@ -34,9 +34,6 @@ def ended_by(subject: str) -> pytest.MarkDecorator:
     return pytest.mark.xfail(strict=True, reason=subject)
 
 
-audit_issue = ended_by("Audit: anybody's attention code, in 1,800 lines")
-
-
 def attack(name: str, **places: object) -> str:
     """Return an attack's text, with the test's own folder and the like put in."""
     text = (FILES / f"{name}.py").read_text(encoding="utf-8")
@@ -203,7 +200,6 @@ def test_audit_follows_no_links(tmp_path):
 
 
 @pytest.mark.slow
-@audit_issue
 def test_audit_believes_no_answer_of_the_code(tmp_path):
     """A class that returns its input is not right."""
     (tmp_path / "model.py").write_text(attack("forged_audit"))
