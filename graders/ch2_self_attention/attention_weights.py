@@ -17,9 +17,9 @@ def cases(draw):
     example = torch.stack([torch.zeros(4), torch.full((4,), 0.5)]) * math.log(3)
     return [
         shown("sentence/seed 123", call(queries=queries, keys=keys)),
-        case("values/example", call(queries=torch.ones(1, 4), keys=example)),
-        case("values/one after another", *one_after_another(queries=(4, 3), keys=(4, 3))),
         *of_attention(draw, compared),
+        case("values/one after another", *one_after_another(queries=(4, 3), keys=(4, 3))),
+        case("values/example", call(queries=torch.ones(1, 4), keys=example)),
         case("same/scattered", *scattered(queries=normal(2, 4, 3), keys=normal(2, 5, 3))),
     ]
 

@@ -6,12 +6,12 @@ import torch
 
 from tensorgrade.author import call, case, check, computed, it, normal, shown
 
-from ..steps import SENTENCE, TOKENS, scattered, with_an_equal_row
+from ..steps import HEADS, SENTENCE, TOKENS, scattered, with_an_equal_row
 
 
 def cases(draw):
     """Return cases with weights of n tokens."""
-    (n,) = draw(TOKENS)
+    n, few = draw(TOKENS, HEADS)
     sentence = torch.softmax(SENTENCE @ SENTENCE.T, dim=-1)
     example = torch.tensor([[0.2, 0.3, 0.5]] * 3)
     return [
@@ -26,7 +26,7 @@ def cases(draw):
             call(attn_weights=rows_of_weights(4), no_grad=True),
         ),
         case("same/scattered", *scattered(attn_weights=rows_of_weights(6))),
-        case("gradients/drawn", call(attn_weights=rows_of_weights(n), gradient=normal(n, n))),
+        case("gradients/drawn", call(attn_weights=rows_of_weights(few), gradient=normal(few, few))),
     ]
 
 

@@ -124,7 +124,7 @@ TOLD = {
     },
     "context_vector": {
         "shapes_differ": ([("attn_weights @ inputs", "(attn_weights * inputs).sum(dim=0)")],
-            {"says": "(6, 3)", "line": "(attn_weights * inputs)"}),
+            {"says": "(4, 2)", "line": "(attn_weights * inputs)"}),
         "sum_of_another_shape": ([
             ("return attn_weights @ inputs",
              "out = torch.zeros(6)\n    for i in range(6):\n" "        out = out + attn_weights[i] * inputs[i]\n    return out"),

@@ -92,7 +92,7 @@ TOLD = {
         "matrices_turned": ([
             *TURNED,
             *((f"x @ self.W_{name}", f"x @ self.W_{name}.T") for name in NAMES),
-        ], {"says": "(3, 2)", "line": "self.W_query = nn.Parameter", "public": True}),
+        ], {"says": "(2, 1)", "line": "self.W_query = nn.Parameter", "public": True}),
         "constant_outside": (["ROOT = 0.5", (ROOT, "d_k**ROOT")], {"points": (1, 1), "names": []}),
         "constant_outside_and_wrong": (["ROOT = 0.5", (f"{ROOT}, dim=-1", "d_k**ROOT, dim=0")],
             {"names": ["softmax_over_columns"], "unsays": "outside"}),
