@@ -29,13 +29,14 @@ MODULE = Wrapper(layers, "d_in d_out context_length dropout num_heads")
 def cases(draw):
     """Return cases whose heads are substitutes, each with its own weights."""
     drawn, few = MODULE.drawn, MODULE.few
+    many = LONGEST | {"n": few["n"]}
     example = {"b": 1, "n": 2, "room": 2, "d_in": 1, "width": 1, "heads": 2}
     in_training = drawn(draw, few, dropout=0.3, training=True)
     return [
         *MODULE.values("values", example, drawn(draw, LONGEST, b=1), drawn(draw, few, heads=1)),
         case("values/one after another", *MODULE.in_turn()),
         *MODULE.values("arguments", in_training, drawn(draw, few, dropout=0.8, room=90)),
-        *MODULE.values("bias", drawn(draw, few, qkv_bias=True, dropout=0.5)),
+        *MODULE.values("bias", drawn(draw, many, qkv_bias=True, dropout=0.5)),
         *MODULE.values("bias", {"heads": 1, "qkv_bias": True, "dtype": "float32"}),
         *MODULE.always(draw),
     ]

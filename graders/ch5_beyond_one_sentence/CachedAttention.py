@@ -54,7 +54,7 @@ def cases(draw):
         *MODULE.values("bias", {"b": 1, "chunks": (6, 7), "qkv_bias": True, "dtype": "float32"}),
         case("operations/growth", *grown("few", 2), *grown("many", 30), signature="growth"),
         *MODULE.always(draw, chunks=(6, 1), qkv_bias=True),
-        *MODULE.causal(draw, short="values"),
+        *MODULE.causal(draw, short="twice"),
     ]
 
 

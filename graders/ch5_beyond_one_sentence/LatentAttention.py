@@ -35,7 +35,7 @@ def cases(draw):
         *MODULE.values("values", example, MODULE.drawn(draw, LONGEST, b=1, d_latent=9)),
         *MODULE.values("values", MODULE.drawn(draw, FEW)),
         *MODULE.values("short", MODULE.drawn(draw, FEW, room=40)),
-        *MODULE.always(draw, bias=False),
+        *MODULE.always(draw, bias=False, constants=()),
         *MODULE.causal(draw),
     ]
 

@@ -17,7 +17,7 @@ def cases(draw):
         "windows/drawn": (context + more, context, b),
         "only place/drawn": (context + 1, context, b),
         # Enough draws to see every possible start, except with a probability below 10^-12.
-        "everywhere/one token": (length, 1, 4000),
+        "everywhere/one token": (length + 3, 1, 4000),
         "everywhere/windows": (window + 40, window, 4000),
         "everywhere/of 7": (7, 3, 4000),
     }

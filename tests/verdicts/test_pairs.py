@@ -43,6 +43,6 @@ def test_what_gives_the_same_as_a_pair_in_public_alone_is_not_named(judge: Judge
     text = with_mistakes(project, CH2, SCALED, *SETS[0][2].split())
     given = "return attn_weights @ values"
     assert given in text and solution(CH2) != text
-    other = text.replace(given, f"{given} + (1.0 if d_k == 19 else 0.0)", 1)
+    other = text.replace(given, f"{given} + (1.0 if d_k > 20 else 0.0)", 1)
     found = judge(CH2, SCALED, other, explain=False)
     assert (found.mistakes, found.points) == ((), 0)

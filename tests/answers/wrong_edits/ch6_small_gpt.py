@@ -347,10 +347,20 @@ WRONG["cross_entropy"]["library_for_three_dimensions"] = [
     )
 ]
 
+NORMED = "normed = (x - mean)"
+LOGITS = "return self.head(self.final_norm(x))"
+WRONG["LayerNorm"] |= CH3["counting_the_last_text"](NORMED, "variance")
 for name, line in {
-    "LayerNorm": MEAN,
     "FeedForward": "return self.layers(x)",
     "TransformerBlock": f"x = x + {ATTENDED}",
-    "SmallGPT": "x = self.dropout(x)",
+    "SmallGPT": LOGITS,
 }.items():
     WRONG[name] |= CH3["counting_the_last_text"](line)
+# Before the last norm, the same number in all features of a token would change nothing.
+WRONG["SmallGPT"] |= {
+    name: [
+        (LOGITS, f"x = self.final_norm(x)\n        {new.replace(LOGITS, 'return self.head(x)')}")
+    ]
+    for name, ((line, new), *_) in WRONG["SmallGPT"].items()
+    if name.startswith("last_text_counts")
+}
