@@ -65,7 +65,7 @@ def test_an_endless_definition_is_cut_and_obeys_no_terminal(explained):
 
 def test_another_definition_is_mentioned_once(explained):
     shown, _ = explained("def my_softmax(x, dim=-1):\n    return x.exp() / x.exp().sum(dim)\n")
-    assert shown.count("it defines my_softmax") == 1 and "Cases" not in shown
+    assert shown.count("it defines `my_softmax`") == 1 and "Cases" not in shown
     assert shown.count("✗") == 8, "every check, with its points"
 
 
