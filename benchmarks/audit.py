@@ -34,6 +34,7 @@ CORE = (
     "CachedAttention online_softmax_attention LatentAttention"
 ).split()
 PARTS = "softmax sinusoidal_positions rotate LayerNorm cross_entropy TransformerBlock".split()
+RIGHT, WRONG = ("solution", "right_answers", "right_edits"), ("open_world", "wrong_edits")
 TORCH = "torch/nn/modules torch/nn/functional"
 # Files and packages below the folder of `--third`.
 MODELS = "bart bert clip distilbert gemma gpt2 gpt_neox llama mistral opt phi qwen2 roberta t5 vit"
@@ -61,14 +62,12 @@ class Case:
 
 def of_answers(right: bool) -> Iterator[Case]:
     """Yield the answers of this repository whose kind an audit knows."""
-    corpora = {"open_world": "public code", "wrong_edits": "wrong answers"}
-    if right:
-        corpora = {"solution": "solutions", "right_answers": "answers", "right_edits": "edits"}
+    corpora = RIGHT if right else WRONG
     for one in answers():
         label = f"{one.exercise} {one.name}"
-        known = one.exercise in CORE + PARTS and one.right == right and one.corpus in corpora
-        if known and label not in OTHERS:
-            yield Case(corpora[one.corpus], label, one.text, one.exercise, lines=one.faults)
+        known = one.exercise in CORE + PARTS and label not in OTHERS
+        if known and one.right == right and one.corpus in corpora:
+            yield Case(one.corpus, label, one.text, one.exercise, lines=one.faults)
 
 
 def mutants(count: int) -> Iterator[Case]:
@@ -130,8 +129,8 @@ def main() -> None:
         cases += files(Path(find_spec("torch").origin).parents[1], TORCH, "torch")  # type: ignore
         cases += files(asked.third, THIRD_PARTY, "packages") if asked.third else []
     else:
-        answered = [one for one in cases if one.kind == "wrong answers"][:: asked.every]
-        public = [one for one in cases if one.kind == "public code"]
+        answered = [one for one in cases if one.kind == "wrong_edits"][:: asked.every]
+        public = [one for one in cases if one.kind == "open_world"]
         cases = [*public, *answered, *mutants(asked.mutants)]
     rows = []
     with TemporaryDirectory() as folder:

@@ -12,10 +12,10 @@ from .code import Made, Raised
 from .formula import Cause, Recipe, attend, mistakes
 from .mapping import Mapping, expected, mapping_of, readings
 from .roles import Sizes, snake
-from .subject import CannotRun, Subject, scale_of
+from .subject import Subject, scale_of
+from .trials import FAILURES
 
 CLOSE = 1e-4
-ERRORS = (Raised, CannotRun, RuntimeError, IndexError)
 DRAWS = (
     Sizes(batch=2, tokens=5, heads=4, head_dim=6, kv_heads=2, tokens_of_context=7, seed=1),
     Sizes(3, 6, 2, 4, kv_heads=1, tokens_of_context=4, seed=2, biases=True),
@@ -105,7 +105,7 @@ def follows_formula(subject: Subject) -> bool:
     try:
         run = run_of(subject, subject.fitted(DRAWS[0]))
         return any(run.agrees(Recipe(mask=mask)) for mask in ("none", "causal"))
-    except ERRORS:
+    except FAILURES:
         return False
 
 
@@ -158,7 +158,7 @@ def named_mistake(subject: Subject, sizes: Sizes) -> Cause | None:
     for other in DRAWS:
         try:
             others.append(run_of(subject, subject.fitted(other)))
-        except ERRORS:
+        except FAILURES:
             return None
     if run.sizes != others[0].sizes and others[0].agrees(right):
         return SPECIAL_CASE  # a mistake of the formula shows at every size

@@ -41,7 +41,7 @@ KNOWN = {
     "input_width_ignored": ("Linear Parameter", "A weight is made for the width of the output where it gets the input, or the other way round."),
     "input_changed_in_place": ("_( -= += *= /=", "The caller's tensor is changed in place."),
     "detached": ("detach no_grad inference_mode data item tensor", "A value is cut off from the weights that made it, so these never learn."),
-    "mask_only_in_evaluation": ("training if p dropout.p masked_fill triu tril where softmax is_causal", "The mask has no effect in training, so a model learns from the tokens that it should predict."),
+    "mask_only_in_evaluation": ("is_causal training if p dropout.p masked_fill triu tril where softmax", "The mask has no effect in training, so a model learns from the tokens that it should predict."),
     "keeps_state": ("self= setdefault hasattr getattr __dict__ training", "Something from an earlier call is kept and used again."),
     "causal_mask_from_first_key": ("is_causal triu tril mask masked_fill cat", "Next to a cache the causal mask counts from the first key, so that a new token sees only the oldest ones. Shift the mask by the number of cached keys."),
     "dropout_seed_fixed": ("seed Generator dropout", "Dropout drops the same in each call."),
