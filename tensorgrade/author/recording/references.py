@@ -31,7 +31,7 @@ from .casebook import recorded_cases
 Names = tuple[str, ...]  # a version of an exercise: the names of its mistakes
 Rows = dict[Names, dict[str, Imprint]]  # each version's imprints, by the name of the case
 
-SECONDS_OF_A_VERSION = 20  # on all cases; most versions take a tenth of a second
+SECONDS_OF_A_VERSION = 20  # of processor time, on all cases; most take a tenth of a second
 MOST_CASES = 4  # the most cases of an exercise with stored stages
 LARGEST = 1024  # the most numbers in a stored value
 
@@ -46,7 +46,7 @@ def observe_program(program: Program, cases: list[Case]) -> list[Observation]:
     lab = Lab(None, Limits())
     with warnings.catch_warnings(action="ignore"):  # some mistakes cause torch warnings
         lab.load(program)
-        with seconds(SECONDS_OF_A_VERSION):
+        with seconds(SECONDS_OF_A_VERSION, processor=True):
             return lab.run(program, cases)
 
 
