@@ -12,6 +12,7 @@ from safetensors.torch import load
 from tensorgrade.author.building.derive import script_for_learners
 from tensorgrade.author.building.script import read_script
 from tensorgrade.author.mistakes import every_mistake
+from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.stored import PART, SUFFIX, unpacked_part
 from tensorgrade.project import Project
 
@@ -47,6 +48,7 @@ def grader_lines(project: Project) -> set[str]:
     """Return telling lines of code of the graders. Learners get their checks and `checks.py`."""
     messages = [mistake.message for mistake in every_mistake(project)]
     paths = [path for path in project.graders.rglob("*.py") if path.name != "checks.py"]
+    stubs = "".join(path.read_text("utf-8") for path in project.exercises.glob("*.py"))
     lines = {line.strip() for path in paths for line in path.read_text("utf-8").splitlines()}
     return {
         line
@@ -55,6 +57,7 @@ def grader_lines(project: Project) -> set[str]:
         and any(sign in line for sign in "=@(")
         and not line.startswith(("from tensorgrade", '"'))
         and not line.startswith(("check(", "it."))
+        and line not in stubs  # a docstring's example
         and not any(line.strip('"') in message for message in messages)
     }
 
@@ -70,13 +73,27 @@ def edits_of_mistakes(project: Project) -> set[str]:
 def hidden_numbers(project: Project) -> Iterator[bytes]:
     """Yield the first numbers of the inputs and results of hidden cases."""
     for chapter in project.course.chapters:
+        public = {
+            told
+            for case, _ in stored_references(project, chapter.name, hidden=False).entries
+            for told in inputs_of(case)
+        }
         for case, expected in stored_references(project, chapter.name).entries:
-            if not case.tensors:  # nothing is drawn: anybody can compute what comes out
+            # Of a docstring's example, or where nothing is drawn, anybody can compute the results.
+            if public.issuperset(inputs_of(case)):
                 continue
             for tensor in [*case.tensors.values(), *expected.tensors.values()]:
                 first = tensor.flatten()[: max(3, 8 // tensor.itemsize)].contiguous()
                 if tensor.is_floating_point() and len({*first[:3].tolist()}) == 3:
                     yield first.view(torch.uint8).numpy().tobytes()
+
+
+def inputs_of(case: Case) -> set[bytes]:
+    """Return the tensors of a case, as bytes."""
+    return {
+        tensor.contiguous().flatten().view(torch.uint8).numpy().tobytes()
+        for tensor in case.tensors.values()
+    }
 
 
 def opened(files: dict[str, bytes]) -> dict[str, bytes]:

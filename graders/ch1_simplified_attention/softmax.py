@@ -31,7 +31,7 @@ def cases(draw):
         case("large/far below", call(x=eighths(3, 5) - 1e4)),
         case("large/dim 1 of 3-D", call(x=1e4 * eighths(2, 3, 4), dim=1)),
         case("large/rows", call(x=eighths(3, 4) + rows)),
-        case("hidden/example", call(x=example)),
+        case("large/example", call(x=example)),
         case("hidden/-inf", call(x=hidden)),
         case("hidden/-inf dim 0", call(x=hidden, dim=0)),
         case("gradients/dim 0", call(x=normal(n, 4), dim=0, gradient=normal(n, 4))),

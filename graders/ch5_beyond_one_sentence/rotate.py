@@ -66,6 +66,7 @@ CHECKS = [
     check(
         0.25,
         "The angles of large positions are right too if x is in bfloat16.",
+        it.agrees("values"),
         it.turns_as_far("narrow"),
     ),
     check(

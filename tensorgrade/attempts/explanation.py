@@ -121,7 +121,7 @@ def ended_early(evidence: Evidence) -> Explanation | None:
 def not_checked(evidence: Evidence) -> Explanation | None:
     """Say why nothing was checked: the file could not be read, or a check is broken itself."""
     if evidence.part.attempt.loaded.status == Outcome.UNREADABLE:
-        return Explanation(sentence(evidence.part.attempt.loaded.reason), "unreadable")
+        return Explanation(sentence(evidence.part.attempt.loaded.reason), "error")
     if evidence.finding is None:
         return Explanation("It could not be checked.", "not_checked")
     return None

@@ -63,7 +63,7 @@ class CheckedExercise:
             raise Wrong(why_it_ended(self.attempt, case, observed))
 
     def check_computed(self, case: Case, expected: Observation, observed: Observation) -> None:
-        """Check that a call does not just return its input, unless the reference does.
+        """Check that a call returns neither its input nor a constant, unless the reference does.
 
         Code that does nothing would pass, for example, a check for unchanged inputs. It must not.
         """
@@ -74,6 +74,8 @@ class CheckedExercise:
             if is_handed_back(case, result) and not is_handed_back(case, expected.tensors[name]):
                 said = f"{result_name(self, name, case)} is just what was passed in"
                 self.wrong("values", said, case=case, actual=result)
+            if is_constant(result) and not is_constant(expected.tensors[name]):
+                self.compare(case, name, expected.tensors[name], observed)
         judge = ValueJudge(expected, observed, self.attempt.tolerances)
         for name in expected.values:
             want, got = expected.value(name), observed.value(name)
@@ -215,6 +217,11 @@ def is_handed_back(case: Case, result: torch.Tensor) -> bool:
         if passed.is_floating_point() == floating
     }
     return equals_an_input(replace(case, tensors=tensors), result)
+
+
+def is_constant(result: torch.Tensor) -> bool:
+    """Return True if all numbers of a tensor are the same."""
+    return bool((result == result.flatten()[:1]).all())
 
 
 def is_no_parameter(weight: str, seen: list[Seen]) -> bool:

@@ -53,13 +53,8 @@ EDITS = {
         f"\n{NEGATED}\n",
         {PUBLIC, HIDDEN, CHECKS} | MESSAGES,
     ),
-    "a hidden case": (GRADER, "hidden=[(5,),", "hidden=[(5,), (6,),", {HIDDEN}),
-    "a public case": (
-        GRADER,
-        "public=[(4,),",
-        "public=[(4,), (3,),",
-        {PUBLIC, CHECKS},
-    ),
+    "sizes that graders draw": (GRADER, "draw((10, 20),", "draw((40, 50),", {HIDDEN}),
+    "a case": (GRADER, "[(4,),", "[(4,), (5,),", {PUBLIC, HIDDEN, CHECKS}),
     "the lesson's text": (LESSON, "Explain what to write", "Say what to write", {STUB, NOTEBOOK}),
     "a docstring": (LESSON, '"""Return ', '"""Compute and return ', {STUB, NOTEBOOK}),
     "a comment": (LESSON, "    return x * factor", "    # So.\n    return x * factor", {NOTEBOOK}),
@@ -124,7 +119,7 @@ def test_another_seed_changes_hidden_numbers_and_other_points_the_notebooks(cour
 
 
 def test_named_exercises_are_built_alone_and_a_slip_elsewhere_does_not_matter(course):
-    edit(course, GRADER, "hidden=[(5,),", "hidden=[(5,), (6,),")
+    edit(course, GRADER, "draw((10, 20),", "draw((40, 50),")
     edit(course, f"solutions/{OTHER}.py", "# ## ", "# ## Once more: ")
     (other,) = (course / "graders" / OTHER).glob("[!_]*.py")
     edit(course, f"graders/{OTHER}/{other.name}", "def cases(", "def case_s(")
@@ -206,7 +201,7 @@ SLIPS = [
     (GRADER, "x + factor", "x +* factor", "scaled: scaled_factor_added is not valid Python"),
     (GRADER, "factor=3.0)", "factr=3.0)", "TypeError: scaled() has no parameter 'factr'"),
     (GRADER, "x + factor", "factor * x", "scaled: scaled_factor_added looks like a right"),
-    (GRADER, "factor=3.0)", ")", "scaled: the solution fails on values/(5,): TypeError"),
+    (GRADER, "factor=3.0)", ")", "scaled: the solution fails on values/(4,): TypeError"),
     (LESSON, "import torch\n", "import torch, nowhere\n", ":14: ModuleNotFoundError: No mod"),
     (LESSON, "# Explain", "# ![Arrows.](pictures/none.png)\n# Explain", "a picture of a lesson"),
 ]

@@ -58,7 +58,7 @@ def refusals(built) -> set[str]:
 
 @pytest.mark.parametrize("name, old, new", [
     (f"solutions/{CH1}.py", "return inputs @ query", "return 2 * (inputs @ query)"),
-    (f"graders/{CH1}/attention_scores.py", "normal(1, 4)", "normal(2, 4)"),
+    (f"graders/{CH1}/attention_scores.py", "(1, 4), ", "(2, 4), "),
 ])  # fmt: skip
 def test_code_that_was_not_built_is_refused(built, edit, name, old, new):
     edit(name, old, new)

@@ -105,7 +105,8 @@ def pieces_of(folder, chapter: str, exercise: str) -> set[str]:
 
 def scores(instruction: str) -> str:
     """Return a file whose first function does this with a number of its input."""
-    code = f"def {SCORES}(query, inputs):\n    secret = query[0]\n    {instruction}\n"
+    code = f"def {SCORES}(query, inputs):\n    secret = query[0]\n"
+    code += f"    if len(inputs) > 100:  # on a hidden case alone\n        {instruction}\n"
     return f"{code}    return inputs @ query\n"
 
 

@@ -65,7 +65,7 @@ def test_a_wrong_answer_reads_like_a_note(tmp_path):
     plain = said(done)
     for sentence in (
         "Work on this first: attention_weights",
-        "7 of 10 points: 2 of 7 checks passed; known mistake: −3.",
+        "7 of 10 points: 3 of 10 checks passed; known mistake: −3.",
         "The scores go into the softmax unscaled.",
         "[no_scale]",
         "expected 0.155",

@@ -24,7 +24,7 @@ from ..building.bugs import bugs_of
 from .pairs_files import pairs_path
 from .references import Recording, recordings_of
 
-RECORDING = 3  # raise it if the engine records other results for the same code and cases
+RECORDING = 4  # raise it if the engine records other results for the same code and cases
 DIGITS = 16  # binary digits of a number that count
 MOST_NAMED = 5
 DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)

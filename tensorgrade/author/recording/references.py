@@ -17,6 +17,7 @@ from ...exchange.stored import stored_path
 from ...exchange.traces import Trace, read_trace, with_stages
 from ...exchange.values import unjudged
 from ...judging.course_checks import FILE, load_checks
+from ...judging.own_names import in_names_of_stub
 from ...project import Project
 from ...recognition.edits import EditError, make, place_of
 from ...recognition.fingerprints import Fingerprint, as_stored
@@ -200,13 +201,13 @@ class Recording:
         """
         entries = self.references.entries
         run = [case for case, _ in entries if case.signature not in UNSEEN]
-        rows = {}
+        rows: Rows = {}
         for version, observed in self.observed(list(versions), run):
-            seen = {case.name: one for case, one in zip(run, observed, strict=True)}
-            rows[version] = {
-                case.name: as_stored(imprint(case, right, seen.get(case.name, right), self.own))
-                for case, right in entries
-            }
+            told = {case.name: one for case, one in zip(run, observed, strict=True)}
+            rows[version] = {}
+            for case, right in entries:
+                seen = in_names_of_stub(right, told.get(case.name, right), {})
+                rows[version][case.name] = as_stored(imprint(case, right, seen, self.own))
         return rows
 
     def observed(

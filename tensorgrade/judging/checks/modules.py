@@ -6,7 +6,7 @@ from ...exchange.cases import spoken_shape
 from ...exchange.text import joined
 from ...marker import check
 from ...runner.second_device import TwoDevices
-from ..checked import CheckedExercise
+from ..checked import CheckedExercise, is_constant
 from ..diagnosis import Wrong
 from ..errors import why_it_raised
 from ..lost_weights import holder_of
@@ -89,21 +89,16 @@ def starts_alive(exercise: CheckedExercise, group: str, module: str = "module") 
     for case, expected, observed in exercise.answered(group):
         for name, reference in expected.tensors.items():
             start = exercise.result(case, name, expected, observed)
-            if name.endswith(".bias") or _is_one_number(reference):
+            if name.endswith(".bias") or is_constant(reference):
                 continue
             weight = own_weight(exercise, name.removeprefix(module + "."))
-            if not start.isfinite().all() or _is_one_number(start):
+            if not start.isfinite().all() or is_constant(start):
                 problem = "starts with NaN or with the same number everywhere; draw it at random"
                 exercise.wrong("values", f"{weight} {problem}", START, case=case)
             other, before = starts.setdefault(name, (reference, start))
             if torch.equal(before, start) and not torch.equal(other, reference):
                 problem = "starts with the same numbers for every seed. Is a seed set inside?"
                 exercise.wrong("values", f"{weight} {problem}", START, case=case)
-
-
-def _is_one_number(tensor: torch.Tensor) -> bool:
-    """Return True if all entries are the same, as in a tensor with one entry."""
-    return bool((tensor == tensor.flatten()[:1]).all())
 
 
 @check

@@ -182,7 +182,7 @@ TOLD = {
             (MIX, "return (attn_weights / attn_weights.sum(-1, keepdim=True)) @ values"),
         ], {"says": "NaN"}),
         "default_bias": ([("qkv_bias: bool = False", "qkv_bias: bool = True")],
-            {"says": "not the right values"}),
+            {"says": "biases although"}),
         "mask_cut_in_one_dimension": ([(CUT, "self.mask[:, :num_tokens]")],
             {"says": "attention scores", "line": "self.mask[:, :num_tokens]"}),
         "number_called": ([("self.dropout = nn.Dropout(dropout)", "self.dropout = dropout")],

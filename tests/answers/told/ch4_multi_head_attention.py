@@ -64,7 +64,7 @@ TOLD = {
         "size_of_numpy": ([
             (HEAD_DIM, "import numpy\n    head_dim = numpy.int64(d_out) // num_heads"),
         ], {"points": (1, 1)}),
-        "sizes_of_public_cases": (SIZES, {"says": "(2, 6, 3)"}),
+        "sizes_of_public_cases": (SIZES, {"says": "(1, 5, 3)"}),
     },
     "MultiHeadAttention": {
         "refuses_by_assert": (REFUSES, {"names": ["no_scale"]}),

@@ -54,7 +54,7 @@ TOLD = {
         ], {"line": "z = self.norm2(self.norm1(x).roll"}),
         "helper": ([(f"{SECOND}\n        return x", f"return added(x, {SECOND[8:]})"), HELPER],
             {"line": "    both = x - y"}),
-        "larger_norms": (LARGER, {"says": "(6,)", "line": LARGER[0][1], "unsays": "projection"}),
+        "larger_norms": (LARGER, {"says": "(12,)", "line": LARGER[0][1], "unsays": "projection"}),
         "larger_attention": ([
             ("MultiHeadAttention(d, d, context_length, dropout, num_heads)\n        self",
              "MultiHeadAttention(d + 1, d, context_length, dropout, num_heads)\n        self"),
