@@ -15,6 +15,7 @@ from ..exchange.cases import Case
 from ..exchange.observation import Outcome
 from ..exchange.references import Seen
 from ..exchange.stored import read_part
+from ..judging.own_names import in_names_of_stub
 from ..recognition.edits import EditError, Edits, make
 from ..recognition.fingerprints import (
     Fingerprint,
@@ -126,6 +127,7 @@ class Pairs:
         if key in self.made_imprints:
             return self.made_imprints[key][1]
         (made,) = [expected] if case.signature in UNSEEN else self.lab.run(program, [case])
+        made = in_names_of_stub(expected, made, {})
         found = as_stored(imprint(case, expected, made, self.own))
         if made.status == Outcome.ANSWERED:  # the time left differs from one answer to the next
             if len(self.made_imprints) >= MOST_IMPRINTS:
