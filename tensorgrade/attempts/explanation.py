@@ -18,7 +18,7 @@ from .results import CheckResult, first_failure
 from .verdict import Status
 from .where import where_mistakes_are
 
-SHORTEST = 90  # characters that are left to a problem, however long the place to look at is
+SHORTEST = 90  # the fewest characters that a long place to look at leaves to the problem
 
 
 @dataclass(frozen=True)

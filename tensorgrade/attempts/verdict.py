@@ -20,11 +20,10 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-# Names of what rows say that were written without grading a file.
+# The reasons in rows of files that were not graded, by name.
 NOTHING_SUBMITTED, NO_FILE, UNREADABLE = "nothing_submitted", "no_chapter_file", "file_unreadable"
 WORKER_ENDED, GRADING_FAILED = "worker_ended", "grading_failed"
-# Those of rows that the graders could not judge, with what they say. The next run grades them
-# again.
+# The graders failed on these files. Each reason has its message; the next run grades them again.
 GRADERS_FAILED = {
     WORKER_ENDED: "grading this file ended the grading process itself; your instructor has to look "
     "at it",
