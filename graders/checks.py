@@ -264,7 +264,7 @@ def dropped_weights(case, expected, seen) -> Imprint:
     leaks = leaks_in_training(expected.tensors["plain"], *runs)
     words = f"{without.words} halves={halves} columns={whole_columns(*runs)} leaks={leaks}"
     words += f" mostly right={is_mostly_right(case, *runs)}"
-    return Imprint(words, without.numbers)
+    return Imprint(words, without.numbers, without.facts)
 
 
 def is_mostly_right(case, plain: torch.Tensor, dropped: torch.Tensor) -> bool:
@@ -295,9 +295,8 @@ def left_alone(case, expected, seen) -> Imprint:
     if not lost:
         return imprints.of_values(case, expected, seen)
     scales = [behaviour(*pair).scale or 0.0 for pair in lost.values()]
-    return Imprint(
-        "; ".join([f"dropped: {[*lost]}", *imprints.changed_inputs(seen)]), (scales[0], 0.0)
-    )
+    facts = tuple(imprints.changed_inputs(seen))
+    return Imprint(f"dropped: {[*lost]}", (scales[0], 0.0), facts)
 
 
 def dropped_from(before: torch.Tensor, after: torch.Tensor) -> bool:
@@ -310,7 +309,7 @@ def structure_of_heads(case, expected, seen) -> Imprint:
     """Record a module's structure, and whether its heads are in a list that torch cannot see."""
     structure = of_structure(case, expected, seen)
     loose = "heads" in seen.fact("module", "attributes", default=[])
-    return Imprint(f"{structure.words}; loose={loose}", structure.numbers)
+    return Imprint(facts=(*structure.facts, f"loose={loose}"))
 
 
 @check
@@ -337,7 +336,8 @@ def most_numbers(case, expected, block: str) -> int:
 def largest(case, expected, seen) -> Imprint:
     """Record whether a call made a larger tensor than it needs."""
     needed = most_numbers(case, expected, "block_size")
-    return Imprint(f"larger={seen.fact('result', 'largest', default=0) > needed}")
+    larger = seen.fact("result", "largest", default=0) > needed
+    return Imprint(facts=(f"larger={larger}",))
 
 
 LOSSES = {"call:cross_entropy", "call:nll_loss", "nll_loss_forward", "nll_loss_nd"}

@@ -10,7 +10,7 @@ from .details import DETAILS, plain_fact
 from .given_code import is_as_given, is_replaced
 from .naming import run
 from .public_side import printed_lines, trace
-from .recognized import buffer_beside, mistakes_on
+from .recognized import mistakes
 from .results import CheckResult, Results
 from .where import where
 
@@ -70,14 +70,14 @@ def finding_on(part: ExerciseAttempt, asks: str, diagnosis: Diagnosis) -> Findin
     if not hidden:
         for add in DETAILS:
             diagnosis = add(part, diagnosis)
-    names = () if unfinished else mistakes_on(part, diagnosis)
+    names = () if unfinished else mistakes(part)
     # If learner code raised an error, only the values on the path to it count. Its line is certain,
     # and other values would distract from it.
     error = diagnosis.error
     raised = bool(error and error.line)
     fact, fact_line = "", None
     if not unfinished and not hidden:
-        fact, fact_line = plain_fact(part) or (buffer_beside(part), None)
+        fact, fact_line = plain_fact(part) or ("", None)
     return Finding(
         asks,
         diagnosis,

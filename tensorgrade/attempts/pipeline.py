@@ -16,11 +16,11 @@ from dataclasses import replace
 
 from ..course import CourseError, Exercise
 from ..exchange.observation import Outcome
-from ..exchange.text import sentence
+from ..exchange.text import sentences
 from .attempt import Attempt, ExerciseAttempt
 from .explanation import Evidence, explain
 from .given_code import is_as_given, is_replaced
-from .hidden_side import as_told
+from .hidden_side import as_told, said_beside
 from .recognized import mistakes, same_answers
 from .results import CheckResult, Topic, first_failure, is_wrong
 from .scoring import run_and_score
@@ -77,11 +77,12 @@ def verdict(
     explanation = explain(evidence)
     names = [] if bare.status == Status.PASSED or part.excused_by else list(mistakes(part))
     group = "" if names or bare.status not in GROUPED else group_of(part, checks)
-    note = sentence(dict(part.attempt.source.notes).get(part.name, ""))
+    beside = [clause for clause in said_beside(part, checks) if clause not in explanation.message]
+    note = dict(part.attempt.source.notes).get(part.name, "")
     return replace(
         bare,
         mistakes=names,
-        message=" ".join(filter(None, (explanation.message, note))),
+        message=" ".join(filter(None, (explanation.message, sentences(*beside, note)))),
         message_id=explanation.id,
         line=explanation.line,
         group=group,

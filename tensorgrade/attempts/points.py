@@ -13,12 +13,17 @@ from dataclasses import replace
 from ..course import CourseError
 from ..exchange.references import Seen
 from ..judging.diagnosis import Diagnosis, Finding, Kind
-from ..recognition.fingerprints import returns_only_inputs
-from .attempt import Attempt, ExerciseAttempt
-from .checking import check_results
+from ..recognition.fingerprints import Names, returns_only_inputs
+from .attempt import ExerciseAttempt
 from .given_code import MOST_CHANGED, is_as_given, is_rewritten
-from .naming import run
-from .recognized import buffer_beside, is_only_squeezed, mistake_sets, mistakes
+from .recognized import (
+    changes_values,
+    is_beside,
+    is_only_squeezed,
+    mistake_sets,
+    mistakes,
+    print_of,
+)
 from .results import CheckResult, Rule, State, Topic, state_of
 
 ASKS_LITTLE = "The repair is small: the given code is fixed, not rewritten."
@@ -107,101 +112,82 @@ def small_repair_check(part: ExerciseAttempt, worth: float) -> CheckResult:
 
 
 def with_deduction(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResult]:
-    """Return the checks with a deduction, if known mistakes or lost dimensions explain everything.
+    """Return the checks with a deduction, if known mistakes or lost dimensions explain the values.
 
-    If several sets of mistakes explain it, the cheapest one counts. Each check earns the same
-    share, except those that failed on cases which fingerprints ignore. They lose all their points,
-    but do not raise the deduction.
+    If several sets of mistakes explain them, the cheapest one counts. Checks that fail by another
+    fact lose their points besides.
     """
     if part.excused_by or state_of(checks) != State.WRONG:
         return checks
-    earned, most = sums([check for check in checks if is_explained(part, check)])
-    if not most:  # asked first, because fingerprints take a while to read
-        return checks
-    taken = 1 - earned / most
     if not mistakes(part) and is_only_squeezed(part):
-        cost, rule = min(taken, SQUEEZED), Rule.LOST_DIMENSIONS
-    elif sets := mistake_sets(part):
-        cost, rule = min(deduction(part, names, taken) for names in sets), Rule.MISTAKE
-    else:
-        return checks
+        return shared_out(part, checks, (), SQUEEZED, Rule.LOST_DIMENSIONS)
+    deducted = [
+        shared_out(part, checks, names, deduction(part, names), Rule.MISTAKE)
+        for names in mistake_sets(part)
+    ]
+    return max(deducted, key=lambda scored: sums(scored)[0], default=marked(part, checks))
+
+
+def shared_out(
+    part: ExerciseAttempt, checks: list[CheckResult], names: Names, cost: float, rule: Rule
+) -> list[CheckResult]:
+    """Return the checks if these mistakes cost a share of the exercise.
+
+    What fails beside them costs its points; all others earn the same share of theirs.
+    """
+    told = marked(part, checks, names)
+    beside = {check.asks for check in told if is_beside(part, check, names)}
+    worth = sum(check.points for check in checks)
+    rest = sum(check.points for check in checks if check.asks not in beside)
+    share = max(0.0, (1 - cost) * worth - (worth - rest)) / (rest or 1.0)
     return [
-        with_points(check, check.points * (1 - cost) if is_explained(part, check) else 0.0, rule)
-        for check in checks
+        with_points(check, 0.0 if check.asks in beside else check.points * share, rule)
+        for check in told
     ]
 
 
-def is_explained(part: ExerciseAttempt, check: CheckResult) -> bool:
-    """Return True if a check passed, or failed on a case that fingerprints do not ignore.
-
-    A buffer that is missing beside a known mistake is not explained by it.
-    """
-    if check.passed or check.finding is None:
-        return check.passed
-    if check.finding.diagnosis.id == "no_buffer" and buffer_beside(part):
-        return False
-    failed = check.finding.diagnosis.case
-    return all(s.case.signature != "ignored" for s in part.seen if s.case.name == failed)
+def marked(
+    part: ExerciseAttempt, checks: list[CheckResult], names: Names = ()
+) -> list[CheckResult]:
+    """Return the checks; those that fail by a fact beside something dearer are told after it."""
+    beside = [check for check in checks if is_beside(part, check, names)]
+    failed = sum(check.points for check in checks if not check.passed)
+    if 2 * sum(check.points for check in beside) >= failed:
+        return checks
+    return [replace(one, beside=True) if one in beside else one for one in checks]
 
 
-def deduction(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> float:
+def deduction(part: ExerciseAttempt, names: Names) -> float:
     """Return the share of an exercise that these mistakes cost together.
 
-    cost: the share of the points that the failed checks would cost.
-
-    Each of several mistakes costs its share of the points that the others leave. Together they
-    therefore never cost more than the sum of their deductions, and never less than one of them.
-    Mistakes inherited from an earlier exercise are deducted only there.
+    Each of several mistakes in values costs its share of the points that the others leave; known
+    facts beside them are added. Mistakes inherited from an earlier exercise are deducted only
+    there.
     """
-    shares = list(deductions(part, names, cost).values())
-    return shares[0] if len(shares) == 1 else 1 - math.prod(1 - share for share in shares)
+    shares = deductions(part, names)
+    left = math.prod(1 - share for name, share in shares.items() if changes_values(part, name))
+    facts = sum(share for name, share in shares.items() if not changes_values(part, name))
+    return min(1.0, 1 - left + facts)
 
 
-def deductions(part: ExerciseAttempt, names: tuple[str, ...], cost: float) -> dict[str, float]:
+def deductions(part: ExerciseAttempt, names: Names) -> dict[str, float]:
     """Return the share that each of these mistakes costs alone, without inherited ones."""
-    own = [name for name in names if name not in part.inherited]
-    if len(own) == 1:
-        return {own[0]: deduction_for(part, own[0], cost)}
-    alone = {name: share_of_mistake(part, name) for name in own}
-    return {
-        name: deduction_for(part, name, cost if share is None else share)
-        for name, share in alone.items()
-    }
+    return {name: deduction_for(part, name) for name in names if name not in part.inherited}
 
 
-def share_of_mistake(part: ExerciseAttempt, mistake: str) -> float | None:
-    """Return the share of an exercise that its checks deduct for one known mistake alone.
+def deduction_for(part: ExerciseAttempt, mistake: str) -> float:
+    """Return the deduction for one mistake: the course's, or else what its checks take alone.
 
-    None if there is no solution to make the mistake from.
-    """
-    attempt, pairs = part.attempt, part.attempt.pairs()
-    if pairs is None:
-        return None
-    known, key = attempt.own.known, (attempt.chapter.name, part.name, mistake)
-    if key not in known:
-        program = pairs.made(part.name, (mistake,))
-        made = Attempt(pairs.lab, program, attempt.course, attempt.references, own=attempt.own)
-        run(made, [part.name])
-        pairs.lab.close()
-        alone = made.exercises[part.name]
-        checks = check_results(made, part.name)[part.name]
-        earned, most = sums([check for check in checks if is_explained(alone, check)])
-        known[key] = 1 - earned / most if most else 0.0
-    return float(known[key])
-
-
-def deduction_for(part: ExerciseAttempt, mistake: str, cost: float) -> float:
-    """Return the deduction for one mistake: the course's, or else the checks' within bounds.
-
-    The mistake costs everything if the answer returns its input unchanged, because that computes
-    nothing, or if no object of the class could be created, because then nothing else ran. The
-    course's own deduction comes first.
+    Bounds apply to mistakes in values. One costs everything if the answer returns its input
+    unchanged, because that computes nothing, or if no object of the class could be created, because
+    then nothing else ran. The course's own deduction comes first.
     """
     if (own := course_deduction(part, mistake)) is not None:
         return own
     if returns_only_inputs(part.claimed) or never_made(part.claimed):
         return 1.0
-    return min(MOST, max(LEAST, cost))
+    share = print_of(part, mistake).share
+    return min(MOST, max(LEAST, share)) if changes_values(part, mistake) else share
 
 
 def course_deduction(part: ExerciseAttempt, mistake: str) -> float | None:

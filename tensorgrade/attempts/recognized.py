@@ -7,61 +7,95 @@ import torch
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
-from ..judging.checks.modules import NO_BUFFER
-from ..judging.diagnosis import Diagnosis
+from ..judging.diagnosis import Kind
 from ..recognition.fingerprints import (
+    Fingerprint,
     Names,
     digest_of,
+    facts_of,
     imprints_of,
-    in_order_for,
-    matches,
+    in_values,
     recognize,
     right_imprints,
+    with_facts,
 )
+from ..recognition.imprints import Imprint
 from ..recognition.signatures import UNSEEN
 from ..recognition.squeezed_dimensions import only_squeezed
 from .attempt import ExerciseAttempt, cached_for_results
 from .pairs import MOST_SHOWN, explaining
 from .public_side import on_public_cases
+from .results import CheckResult
 
 
 @cached_for_results
-def mistake_sets(part: ExerciseAttempt) -> tuple[Names, ...]:
-    """Return the sets of known mistakes that each explain the results; () if none does."""
+def sets_in_values(part: ExerciseAttempt) -> tuple[Names, ...]:
+    """Return the sets of known mistakes that each explain the values; () if none does."""
     prints, own = part.attempt.fingerprints, part.attempt.own.signatures
     return recognize(part.name, part.claimed, prints, own, lambda: combinations(part).proved)
 
 
 @cached_for_results
-def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
-    """Return the known mistakes that the answer certainly has: those in every explanation.
+def mistake_sets(part: ExerciseAttempt) -> tuple[Names, ...]:
+    """Return the sets of known mistakes that each explain the values, with known facts beside.
 
-    The search stops at MOST_SHOWN explanations. With so many of them, no mistake is certain, nor if
-    a combination was left untried.
+    () if the values are wrong and no set explains them.
     """
-    sets = mistake_sets(part)
-    if not sets or len(sets) >= MOST_SHOWN:
+    sets, (imprints, right) = sets_in_values(part), both_imprints(part)
+    if not sets and any(not right[case].matches(one) for case, one in imprints.items()):
         return ()
-    if len(sets[0]) > 1 and combinations(part).untried:
-        return ()
-    return tuple(name for name in sets[0] if all(name in names for names in sets))
+    prints = part.attempt.fingerprints.by_exercise.get(part.name, [])
+    return with_facts(sets, prints, imprints, right)
 
 
 @cached_for_results
-def buffer_beside(part: ExerciseAttempt) -> str:
-    """Return what is wrong with a buffer that is missing beside a known mistake, or ""."""
-    sets, own = mistake_sets(part), part.attempt.own.signatures
-    prints = part.attempt.fingerprints.by_exercise.get(part.name, [])
-    found = [p for p in prints if len(sets) == 1 and p.mistakes == sets[0]]
-    if not found or matches(found[0], imprints_of(part.claimed, own)):
-        return ""
-    described = (one for one in part.claimed if one.case.signature == "structure")
-    for _, expected, observed in described:
-        for module, facts in expected.facts.items():
-            for name in facts.get("buffers", {}):
-                if (home := observed.home(module, name)) != "buffers":
-                    return NO_BUFFER[home].format(name)
-    return ""
+def both_imprints(part: ExerciseAttempt) -> tuple[dict[str, Imprint], dict[str, Imprint]]:
+    """Return the imprints of the results, and those of a right answer, by the case's name."""
+    own = part.attempt.own.signatures
+    return imprints_of(part.claimed, own), right_imprints(part.claimed, own)
+
+
+@cached_for_results
+def mistakes(part: ExerciseAttempt) -> tuple[str, ...]:
+    """Return the known mistakes that the answer certainly has, the dearest first.
+
+    Those are the ones in every explanation. The search stops at MOST_SHOWN explanations. With so
+    many of them, no mistake is certain, nor if a combination was left untried.
+    """
+    sets, alone = mistake_sets(part), sets_in_values(part)
+    if not sets or len(sets) >= MOST_SHOWN:
+        return ()
+    if alone and len(alone[0]) > 1 and combinations(part).untried:
+        return ()
+    found = (name for name in sets[0] if all(name in names for names in sets))
+    return tuple(sorted(found, key=lambda name: -print_of(part, name).share))
+
+
+def changes_values(part: ExerciseAttempt, mistake: str) -> bool:
+    """Return True if a mistake changes values, not only facts."""
+    return any(mistake in names for names in sets_in_values(part))
+
+
+def is_beside(part: ExerciseAttempt, check: CheckResult, names: Names) -> bool:
+    """Return True if a check fails by a fact, and none of these mistakes fails it alone.
+
+    Its case shows such a fact, or its values are right.
+    """
+    if check.passed or check.finding is None:
+        return False
+    diagnosis, (imprints, right) = check.finding.diagnosis, both_imprints(part)
+    case = next((one.case for one in part.seen if one.case.name == diagnosis.case), None)
+    if case is None or (diagnosis.kind != Kind.FACT and case.signature not in UNSEEN):
+        return False
+    own = {case.name: imprints[case.name]}
+    about = right[case.name].matches(own[case.name]) or facts_of(own, right)
+    return bool(about) and not any(check.asks in print_of(part, name).fails for name in names)
+
+
+def print_of(part: ExerciseAttempt, mistake: str) -> Fingerprint:
+    """Return the fingerprint of a mistake alone."""
+    prints = part.attempt.fingerprints.by_exercise[part.name]
+    return next(one for one in prints if one.mistakes == (mistake,))
 
 
 @dataclass(frozen=True)
@@ -78,7 +112,7 @@ class Combinations:
 @cached_for_results
 def combinations(part: ExerciseAttempt) -> Combinations:
     """Find sets of known mistakes that explain the results: stored pairs, or else others."""
-    pairs, own = part.attempt.pairs(), part.attempt.own.signatures
+    pairs = part.attempt.pairs()
     if pairs is None or part.attempt.loaded.status != Outcome.LOADED:
         return Combinations()
     stored = pairs.stored(part.name, lambda: seen_in_public(part))
@@ -86,8 +120,9 @@ def combinations(part: ExerciseAttempt) -> Combinations:
     if found := [names for names in shown if pairs.proved(part.name, names, part.claimed)]:
         return Combinations(tuple(found), untried=len(stored) > MOST_SHOWN)
     known, prints = pairs.sources[part.name].edits, part.attempt.fingerprints.by_exercise[part.name]
-    singles = [p for p in prints if len(p.mistakes) == 1 and p.mistakes[0] in known]
-    imprints, right = imprints_of(part.claimed, own), right_imprints(part.claimed, own)
+    imprints, right = both_imprints(part)
+    changing = in_values(prints, right)
+    singles = [p for p in changing if len(p.mistakes) == 1 and p.mistakes[0] in known]
     for size in (2, 3):
         tried = explaining(size, singles, imprints, right)
         if found := [names for names in tried if pairs.proved(part.name, names, part.claimed)]:
@@ -113,48 +148,14 @@ def is_only_squeezed(part: ExerciseAttempt) -> bool:
     return only_squeezed(part.claimed, part.attempt.own.signatures)
 
 
-def mistakes_on(part: ExerciseAttempt, diagnosis: Diagnosis) -> tuple[str, ...]:
-    """Return the mistakes, with the one first that alone explains the results of a failed case."""
-    found = mistakes(part)
-    if len(found) < 2 or not (case := telling_case(part, diagnosis)):
-        return found
-    own = part.attempt.own.signatures
-    prints = part.attempt.fingerprints.by_exercise[part.name]
-    imprints, right = imprints_of(part.claimed, own), right_imprints(part.claimed, own)
-    return in_order_for(case, found, prints, imprints, right)
-
-
-def telling_case(part: ExerciseAttempt, diagnosis: Diagnosis) -> str:
-    """Return the name of the failed case that shows which mistake caused the failure.
-
-    That is the failed case itself, unless its signature shows no mistakes and it ends in an error.
-    Then it is a case with another signature that ends in the same error, if there is one. Return ""
-    if no case of that name was run.
-    """
-    failed = next((seen for seen in part.claimed if seen.case.name == diagnosis.case), None)
-    if failed is None or failed.case.signature not in UNSEEN or not diagnosis.error:
-        return failed.case.name if failed else ""
-    error = diagnosis.error
-    for case, _, observed in part.claimed:
-        there = observed.error
-        same = there and (there.type, there.line, there.text) == (
-            error.type,
-            error.line,
-            error.text,
-        )
-        if same and case.signature not in UNSEEN:
-            return case.name
-    return failed.case.name
-
-
 def same_answers(part: ExerciseAttempt) -> str:
     """Return a name for the results of all cases. Submissions with equal results get the same name.
 
     Empty if all results look right: then something else is wrong, such as weights.
     """
-    own = part.attempt.own.signatures
-    imprints, right = imprints_of(part.claimed, own), right_imprints(part.claimed, own)
-    if all(right[case].matches(one) for case, one in imprints.items()):
+    imprints, right = both_imprints(part)
+    same = all(right[case].matches(one) for case, one in imprints.items())
+    if same and not facts_of(imprints, right):
         return ""
     return digest_of(part.name, imprints, secret_of(part.attempt.references.of(part.name)))
 

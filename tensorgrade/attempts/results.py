@@ -32,7 +32,7 @@ class CheckResult:
     for an error of the check itself. earned_points: None means all of its points if it passed,
     otherwise none. rule: the reason for other points. given: returns True if the unchanged given
     code of a find-the-bug exercise passes the check. It is called only if points depend on it,
-    because it runs that code.
+    because it runs that code. beside: True for a failure by a fact beside a dearer mistake.
     """
 
     exercise: str
@@ -44,6 +44,7 @@ class CheckResult:
     rule: Rule | None = None
     given: Callable[[], bool] = bool
     about: Topic = Topic.ANSWER
+    beside: bool = False
 
     @property
     def earned(self) -> float:
@@ -101,8 +102,13 @@ def first_failure(results: list[CheckResult]) -> CheckResult | None:
     return min(wrong, key=how_telling, default=next(iter(failed), None))
 
 
+LEAST_TELLING = 9
+
+
 def how_telling(result: CheckResult) -> int:
-    """Return a sort key that puts the most informative failed checks first."""
+    """Return a sort key that puts the most informative failed checks first, and facts last."""
+    if result.beside:
+        return LEAST_TELLING
     return result.finding.telling if result.finding else 0
 
 

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.pipeline import verdicts_on
-from ..attempts.points import course_deduction, deduction, deductions, is_explained
-from ..attempts.recognized import mistake_sets
+from ..attempts.points import course_deduction, deduction, deductions
+from ..attempts.recognized import is_beside, mistake_sets
 from ..attempts.results import CheckResult, Rule, Topic, first_failure
 from ..attempts.scoring import run_and_score
 from ..attempts.verdict import Status, Verdict
@@ -278,12 +278,12 @@ def rule_of_mistakes(part: ExerciseAttempt, checks: list[CheckResult]) -> str:
     answers = [check for check in checks if check.about == Topic.ANSWER]
     if not any(check.rule == Rule.MISTAKE for check in answers):
         return ""
-    explained = [check for check in answers if is_explained(part, check)]
+    names = min(mistake_sets(part), key=lambda names: deduction(part, names))
+    explained = [check for check in answers if not is_beside(part, check, names)]
     most = sum(check.points for check in answers)
     failed = sum(check.points for check in explained if not check.passed)
     taken = failed / sum(check.points for check in explained)
-    names = min(mistake_sets(part), key=lambda names: deduction(part, names, taken))
-    shares = deductions(part, names, taken)
+    shares = deductions(part, names)
     of_course = {name for name in shares if course_deduction(part, name) is not None}
     total = f"{lost(most - earned(answers))} of {most:g} points"
     why = f"{rule_applied(shares, of_course, taken)}: {total}."

@@ -256,10 +256,10 @@ def of_dropout(case: Case, expected: Observation, seen: Observation) -> Imprint:
     words += f"learns={learns(expected, seen, dropped)} "
     words += f"sums kept={kept} nan={bool(dropped.isnan().any())} "
     words += f"by row={steady or steady_by_row(case, *runs)}"
-    words = "; ".join([words, *changed_inputs(seen)])
     # The second number is the factor between the run without dropout and the reference.
     size = behaviour(reference, plain).scale if fits and not noisy else None
-    return Imprint(words, (0.0 if scale is None else scale, size or 0.0))
+    numbers = 0.0 if scale is None else scale, size or 0.0
+    return Imprint(words, numbers, tuple(changed_inputs(seen)))
 
 
 def pair_of_runs(seen: Observation) -> tuple[torch.Tensor, torch.Tensor] | None:

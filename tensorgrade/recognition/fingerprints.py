@@ -14,7 +14,7 @@ from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
 from ..exchange.stored import damaged, read_part, refuse_missing, stored_path
-from .imprints import Imprint, equals_an_input, without_homes
+from .imprints import Imprint, equals_an_input
 from .signatures import Signature, imprint
 
 Names = tuple[str, ...]  # of mistakes
@@ -22,10 +22,16 @@ Names = tuple[str, ...]  # of mistakes
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """The imprints of one mistake, or of two at once, by the cases' names."""
+    """The imprints of one mistake, or of two at once, by the cases' names.
+
+    Two at once have no facts of their own: theirs are the facts of both. share: of the exercise's
+    points, those of the checks that the mistake fails alone. fails: the titles of these checks.
+    """
 
     mistakes: tuple[str, ...]
     imprints: dict[str, Imprint]
+    share: float = 0.0
+    fails: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,15 +73,18 @@ def load_fingerprints(folder: Path, chapter: str, exercises: Iterable[str]) -> F
 def stored_form(prints: list[Fingerprint]) -> dict:
     """Return one exercise's fingerprints in their stored form, with each distinct imprint once."""
     cases = sorted({case for fingerprint in prints for case in fingerprint.imprints})
-    table: dict[str, int] = {}
-    rows = [[list(p.mistakes), [number_of(table, p.imprints[c]) for c in cases]] for p in prints]
+    table: dict[tuple, int] = {}
+    rows = [
+        [p.mistakes, [number_of(table, p.imprints[c]) for c in cases], p.share, p.fails]
+        for p in prints
+    ]
     return {"cases": cases, "imprints": list(table), "prints": rows}
 
 
-def number_of(table: dict[str, int], one: Imprint) -> int:
+def number_of(table: dict[tuple, int], one: Imprint) -> int:
     """Return the imprint's index in the table, adding it if it is new."""
     numbers = ",".join(map(shortened, one.numbers))
-    return table.setdefault(f"{numbers}|{one.words}", len(table))
+    return table.setdefault((numbers, one.words, *one.facts), len(table))
 
 
 def shortened(number: float) -> str:
@@ -86,7 +95,7 @@ def shortened(number: float) -> str:
 def as_stored(one: Imprint) -> Imprint:
     """Return an imprint with its numbers rounded as in a file, so that comparisons agree."""
     first, second = (float(shortened(number)) for number in one.numbers)
-    return Imprint(one.words, (first, second))
+    return Imprint(one.words, (first, second), one.facts)
 
 
 class LazyFingerprints(Mapping[str, list[Fingerprint]]):
@@ -114,15 +123,17 @@ class LazyFingerprints(Mapping[str, list[Fingerprint]]):
 def read_prints(data: dict) -> list[Fingerprint]:
     """Return the fingerprints of one exercise."""
     imprints = []
-    for text in data["imprints"]:
-        numbers, words = text.split("|", 1)
+    for numbers, words, *facts in data["imprints"]:
         first, second = map(float, numbers.split(","))
-        imprints.append(Imprint(words, (first, second)))
+        imprints.append(Imprint(words, (first, second), tuple(facts)))
     return [
         Fingerprint(
-            tuple(names), dict(zip(data["cases"], map(imprints.__getitem__, row), strict=True))
+            tuple(names),
+            dict(zip(data["cases"], map(imprints.__getitem__, row), strict=True)),
+            share,
+            tuple(fails),
         )
-        for names, row in data["prints"]
+        for names, row, share, fails in data["prints"]
     ]
 
 
@@ -134,12 +145,12 @@ def imprints_of(seen: list[Seen], own: dict[str, Signature]) -> dict[str, Imprin
 def digest_of(exercise: str, imprints: dict[str, Imprint], secret: bytes) -> str:
     """Return a name that is equal for all wrong answers with the same imprints.
 
-    Words must be equal, and numbers must agree to four digits. secret: bytes that learner code
-    never sees. Learner code chooses the texts of its errors. Without the secret, it could choose a
-    text whose digest encodes hidden inputs.
+    Words and facts must be equal, and numbers must agree to four digits. secret: bytes that learner
+    code never sees. Learner code chooses the texts of its errors. Without the secret, it could
+    choose a text whose digest encodes hidden inputs.
     """
     told = [
-        (case, one.words, *(f"{number:.4g}" for number in one.numbers))
+        (case, one.words, one.facts, *(f"{number:.4g}" for number in one.numbers))
         for case, one in sorted(imprints.items())
     ]
     key = hashlib.blake2b(secret).digest()
@@ -158,34 +169,83 @@ def recognize(
     own: dict[str, Signature],
     several: Callable[[], tuple[Names, ...]] = tuple,
 ) -> tuple[Names, ...]:
-    """Return the sets of mistakes that each explain the results; () if none does.
+    """Return the sets of mistakes that each explain the values; () if none does.
 
-    Every case must match. Cases that end in another error may differ if enough others match.
+    The values of every case must match, and the mistakes' own facts must be among the attempt's.
+    Cases that end in another error may differ if enough others match.
 
     own: the course's signatures. several: finds sets of two or three mistakes; called if no
-    fingerprint matches. One mistake is preferred to two with similar effects. A correct answer
-    matches no mistake, because each mistake differs from the solution on some case.
+    fingerprint matches. One mistake is preferred to two with similar effects, and of several the
+    one that explains most of the facts. An answer with right values matches no mistake in values.
     """
     if fingerprints is None or any(one.observed.status == Outcome.UNREACHED for one in seen):
         return ()
     imprints = imprints_of(seen, own)
-    candidates = fingerprints.by_exercise.get(exercise, [])
+    right, prints = right_imprints(seen, own), fingerprints.by_exercise.get(exercise, [])
+    facts, own_facts = facts_of(imprints, right), facts_by_mistake(prints, right)
+    candidates = in_values(prints, right)
     # An attempt in which every call ends in an error can show one mistake, but hardly two.
     failed = all(one.observed.error for one in seen if one.case.calls)
     may_be_two = not (failed or returns_only_inputs(seen))
     singles = [p for p in candidates if len(p.mistakes) == 1]
-    if exact := next((p.mistakes for p in singles if matches(p, imprints)), None):
-        return (exact,)
-    pairs = [p for p in candidates if len(p.mistakes) == 2] if may_be_two else []
-    if exact_pairs := tuple(p.mistakes for p in pairs if matches(p, imprints)):
-        return exact_pairs
-    right = right_imprints(seen, own)
-    values = [p for p in singles if matches_values(p, imprints) and not matches_values(p, right)]
-    if values:
-        return (values[0].mistakes,)
+    fit = [
+        p.mistakes
+        for p in candidates
+        if matches(p, imprints) and all(own_facts[name] <= facts for name in p.mistakes)
+    ]
+    if exact := [names for names in fit if len(names) == 1]:
+        return (max(exact, key=lambda names: len(own_facts[names[0]])),)
+    if fit and may_be_two:
+        return tuple(fit)
     is_wrong = any(not right[case].matches(one) for case, one in imprints.items())
     sets = several() if may_be_two and is_wrong else ()
     return sets or but_for_errors(singles, imprints, right)
+
+
+Facts = frozenset[tuple[str, str]]  # each with the name of its case
+
+
+def facts_of(imprints: dict[str, Imprint], right: dict[str, Imprint]) -> Facts:
+    """Return the facts in which imprints differ from those of a right answer."""
+    return frozenset(
+        (case, fact)
+        for case, one in imprints.items()
+        if case in right
+        for fact in {*one.facts} ^ {*right[case].facts}
+    )
+
+
+def facts_by_mistake(prints: list[Fingerprint], right: dict[str, Imprint]) -> dict[str, Facts]:
+    """Return the facts of each single mistake."""
+    return {p.mistakes[0]: facts_of(p.imprints, right) for p in prints if len(p.mistakes) == 1}
+
+
+def in_values(prints: list[Fingerprint], right: dict[str, Imprint]) -> list[Fingerprint]:
+    """Return the fingerprints of mistakes that change values, not only facts."""
+    return [p for p in prints if not matches(p, right)]
+
+
+def with_facts(
+    sets: tuple[Names, ...],
+    prints: list[Fingerprint],
+    imprints: dict[str, Imprint],
+    right: dict[str, Imprint],
+) -> tuple[Names, ...]:
+    """Return sets of mistakes in the values, each with the known facts beside it.
+
+    A fact that belongs to a mistake in the values is not named again. sets: () if all values are
+    right.
+    """
+    own = facts_by_mistake(prints, right)
+    changing = {name for p in in_values(prints, right) for name in p.mistakes}
+    found = []
+    for names in sets or ((),):
+        rest = facts_of(imprints, right).difference(*(own.get(name, ()) for name in names))
+        for name in sorted(own.keys() - changing, key=lambda name: (-len(own[name]), name)):
+            if own[name] <= rest:
+                names, rest = (*names, name), rest - own[name]
+        found.append(names)
+    return tuple(filter(None, found))
 
 
 ENOUGH = 3  # wrong cases that match a mistake exactly
@@ -223,30 +283,6 @@ def agrees_but_for_errors(
     return matched >= ENOUGH
 
 
-def in_order_for(
-    case: str,
-    mistakes: tuple[str, ...],
-    prints: list[Fingerprint],
-    imprints: dict[str, Imprint],
-    right: dict[str, Imprint],
-) -> tuple[str, ...]:
-    """Return mistakes made at once, sorted by their effect on the result of a case.
-
-    A mistake that alone explains the case comes first; one without any effect on it comes last.
-    Among equals, the mistake that explains more of the other cases comes first. prints: all
-    fingerprints of the exercise.
-    """
-
-    def part_played(name: str) -> tuple[int, int]:
-        alone = [p for p in prints if p.mistakes == (name,)]
-        most = max((sum(agrees(p, one, imprints) for one in imprints) for p in alone), default=0)
-        if any(agrees(p, case, imprints) for p in alone):
-            return 0, -most
-        return (1 if any(not agrees(p, case, right) for p in alone) else 2), -most
-
-    return tuple(sorted(mistakes, key=part_played))
-
-
 def returns_only_inputs(seen: list[Seen]) -> bool:
     """Return True if the attempt returned only its inputs although other values are expected.
 
@@ -263,18 +299,9 @@ def returns_inputs(case: Case, observed: Observation) -> bool:
 
 
 def matches(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:
-    """Return True if every case has the fingerprint's imprint."""
+    """Return True if every case has the values of the fingerprint."""
     return fingerprint.imprints.keys() == imprints.keys() and all(
         agrees(fingerprint, case, imprints) for case in imprints
-    )
-
-
-def matches_values(fingerprint: Fingerprint, imprints: dict[str, Imprint]) -> bool:
-    """Return True if every case has the fingerprint's imprint, wherever its buffers are."""
-    return fingerprint.imprints.keys() == imprints.keys() and all(
-        agrees(fingerprint, case, imprints)
-        or without_homes(fingerprint.imprints[case]).matches(without_homes(one))
-        for case, one in imprints.items()
     )
 
 
@@ -341,5 +368,5 @@ def right_imprint(case: Case, expected: Observation, own: dict[str, Signature]) 
 
 
 def agrees(fingerprint: Fingerprint, case: str, imprints: dict[str, Imprint]) -> bool:
-    """Return True if a fingerprint matches on one case."""
+    """Return True if a fingerprint has the values of one case."""
     return case in fingerprint.imprints and fingerprint.imprints[case].matches(imprints[case])

@@ -4,8 +4,7 @@ An imprint contains too little to reveal an answer. It is the same on every plat
 details in which correct answers may differ.
 """
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import torch
@@ -21,10 +20,15 @@ ENDED = "ended in "  # prefix of the words in an error's imprint
 
 @dataclass(frozen=True)
 class Imprint:
-    """A summary of an observation. words: must be equal. numbers: must be close."""
+    """A summary of an observation: of its values, and of the facts beside them.
 
-    words: str
+    words: of the values; must be equal. numbers: of the values; must be close. facts: such as a
+    changed input or the place of a buffer; compared apart (`facts_of` in fingerprints.py).
+    """
+
+    words: str = ""
     numbers: tuple[float, float] = (0.0, 0.0)
+    facts: tuple[str, ...] = ()
 
     @property
     def is_error(self) -> bool:
@@ -32,21 +36,9 @@ class Imprint:
         return self.words.startswith(ENDED)
 
     def matches(self, other: "Imprint") -> bool:
-        """Return True if the words are equal and the numbers are close."""
+        """Return True if the values are the same: equal words and close numbers."""
         (a, b), (c, d) = self.numbers, other.numbers  # no loop: thousands of pairs are compared
         return self.words == other.words and is_close(a, c) and is_close(b, d)
-
-
-HOME = re.compile(r"; [\w.]+: (?:buffers|parameters|attributes|nowhere)")
-
-
-def without_homes(one: Imprint) -> Imprint:
-    """Return an imprint without the places of buffers, which are facts beside the values.
-
-    >>> without_homes(Imprint("module: []; mask: nowhere")).words
-    'module: []'
-    """
-    return replace(one, words=HOME.sub("", one.words))
 
 
 def is_close(number: float, other: float) -> bool:
@@ -55,24 +47,23 @@ def is_close(number: float, other: float) -> bool:
 
 
 def of_values(case: Case, expected: Observation, seen: Observation) -> Imprint:
-    """Summarize each result by name, shape and two fixed weighted sums, and name changed inputs.
+    """Summarize each result by name, shape and two fixed weighted sums.
 
-    If some weights were not loaded, the values come from a random start and are ignored. A random
-    start depends on the order of construction, in which correct answers may differ.
+    Facts are the changed inputs, and the parameters that nobody asked for. A parameter of another
+    shape decides the values, so it is one of the words.
     """
     names = sorted(set(seen.tensors) & set(expected.tensors))
     words = [f"{name}{tuple(seen.tensors[name].shape)}" for name in names]
     load = seen.facts.get("load", {})
-    # The parameters that still have random values: those of another shape, or not expected.
-    if unloaded := [f"{how}: {load[how]}" for how in ("misshapen", "unexpected") if load.get(how)]:
-        return Imprint("; ".join([*words, *unloaded, *changed_inputs(seen)]))
+    words += [f"misshapen: {load['misshapen']}"] if load.get("misshapen") else []
     floats: list[float] = []
     words += [f"{n}={brief(plain_value(seen.values[n], floats))}" for n in sorted(seen.values)]
-    words += changed_inputs(seen)
     tensors = [seen.tensors[name] for name in names]
     tensors += [torch.tensor(floats, dtype=torch.float64)] if floats else []
     words += ["nan"] * any(t.isnan().any() for t in tensors if t.is_floating_point())
-    return Imprint("; ".join(words), (weighted(tensors, 1.0), weighted(tensors, 2.7)))
+    numbers = weighted(tensors, 1.0), weighted(tensors, 2.7)
+    unexpected = (f"unexpected: {name}" for name in load.get("unexpected", ()))
+    return Imprint("; ".join(words), numbers, (*unexpected, *changed_inputs(seen)))
 
 
 def plain_value(value: dict, floats: list[float]) -> object:
@@ -150,26 +141,31 @@ def weighted(tensors: list[torch.Tensor], pace: float) -> float:
 
 
 def of_structure(case: Case, expected: Observation, seen: Observation) -> Imprint:
-    """Summarize parameters by name, shape and gradient, and the place of each expected buffer."""
-    words = []
-    for name, facts in sorted(expected.facts.items()):
-        if "parameters" in facts:
-            got = seen.fact(name, "parameters", default={})
-            words.append(f"{name}: {sorted(got.items())}")
-            words += [f"{b}: {seen.home(name, b)}" for b in facts.get("buffers", {})]
+    """Summarize facts about a module that is only described.
+
+    They are its parameters by name, shape and gradient, the place of each expected buffer, and the
+    random start.
+    """
     values = of_values(case, expected, seen)
-    return Imprint("; ".join(words) + values.words, values.numbers)
+    start = " ".join([values.words, *(f"{number:.4g}" for number in values.numbers)])
+    facts = [*values.facts, *([start] if values.words else [])]
+    for name, asked in sorted(expected.facts.items()):
+        if "parameters" in asked:
+            got = seen.fact(name, "parameters", default={})
+            facts += [f"{name}.{parameter}: {what}" for parameter, what in sorted(got.items())]
+            facts += [f"{b}: {seen.home(name, b)}" for b in asked.get("buffers", {})]
+    return Imprint(facts=tuple(facts))
 
 
 def of_growth(case: Case, expected: Observation, seen: Observation) -> Imprint:
     """Summarize whether the number of operations grows with the size, as it does in a loop."""
     few, many = (seen.fact(r, "operations", default={}) for r in ("few", "many"))
-    return Imprint(f"grows={grows(few, many)}")
+    return Imprint(facts=(f"grows={grows(few, many)}",))
 
 
 def of_use(seen: Observation, names: set[str]) -> Imprint:
     """Record if a watched call ran one of these operations."""
-    return Imprint(f"used={seen.uses(names)}")
+    return Imprint(facts=(f"used={seen.uses(names)}",))
 
 
 def of_dtype(case: Case, expected: Observation, seen: Observation) -> Imprint:

@@ -19,7 +19,7 @@ SIGNATURES: dict[str, Signature] = {
     "structure": of_structure,
     "growth": of_growth,
     "dtype": of_dtype,
-    "error": lambda case, expected, seen: Imprint("no error"),
+    "error": lambda case, expected, seen: Imprint(facts=("no error",)),
     # A random start depends on the order of construction, in which correct answers may differ.
     "ignored": lambda case, expected, seen: Imprint("ignored"),
 }
@@ -37,12 +37,13 @@ def imprint(
     if seen.status != Outcome.ANSWERED:
         return Imprint(seen.status)
     if case.signature == "error" and seen.error and refuses(seen.error, expected.error):
-        return Imprint("refused")
+        return Imprint(facts=("refused",))
     if seen.error and case.signature != "ignored":
         error = seen.error
         # The text keeps its numbers, because sizes that do not fit distinguish one cause from
         # another.
-        return Imprint(f"{ENDED}{error.verb}: {error.type}: {error.text[:LONGEST]}")
+        said = f"{ENDED}{error.verb}: {error.type}: {error.text[:LONGEST]}"
+        return Imprint(facts=(said,)) if case.signature == "error" else Imprint(said)
     return signature_of(case, own)(case, expected, seen)
 
 

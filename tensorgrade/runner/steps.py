@@ -316,10 +316,16 @@ def own_parameters(module: nn.Module, asked: Collection[str]) -> dict[str, torch
     }
 
 
+STANDING_IN = 0.5  # the numbers of parameters that nobody asked for
+
+
 def load_weights(
     module: nn.Module, parameters: Mapping[str, torch.Tensor], weights: dict[str, torch.Tensor]
 ) -> dict[str, Any]:
     """Copy weights into a module's parameters, and return the names that do not match.
+
+    Parameters that nobody asked for, or of another shape, get fixed numbers, because a random start
+    would hide what the code computes. Those that hold only 0, 1 or ±inf, such as a mask, keep them.
 
     parameters: the module's, by the stub's names. Returned are `missing`, `misshapen` (with the
     module's shapes), `unexpected`, and `tied`: by name, an earlier name of the same tensor.
@@ -339,7 +345,10 @@ def load_weights(
                 misshapen[name] = list(target.shape)
             else:
                 target.copy_(value)
-    unexpected = sorted(set(parameters) - set(weights))
+        unexpected = sorted(set(parameters) - set(weights))
+        for target in (parameters.get(name) for name in (*unexpected, *misshapen)):
+            if target is not None and not ((target == 0) | (target == 1) | target.isinf()).all():
+                target.fill_(STANDING_IN)
     found = {"missing": missing, "misshapen": misshapen, "unexpected": unexpected}
     return found | ({"tied": tied} if tied else {})
 

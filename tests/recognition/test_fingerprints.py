@@ -1,6 +1,7 @@
 """Fingerprints on disk are read back, and damaged ones count as missing."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tensorgrade.author import call
-from tensorgrade.author.recording.pairs_files import read_pairs, write_pairs
+from tensorgrade.author.recording.pairs_files import read_pairs, without_facts, write_pairs
 from tensorgrade.course import CourseError
 from tensorgrade.exchange.cases import record
 from tensorgrade.exchange.observation import CaughtError, Observation
@@ -19,17 +20,18 @@ from tensorgrade.recognition.fingerprints import (
     Fingerprints,
     digest_of,
     imprints_of,
-    in_order_for,
     load_fingerprints,
     mistakes_path,
     nearly,
     recognize,
     right_imprints,
     stored_form,
+    with_facts,
 )
 from tensorgrade.recognition.imprints import Imprint
 
-PRINTS = [Fingerprint(("wrong",), {"a/1": Imprint("x", (1.0, 2.0)), "a/2": Imprint("y")})]
+IMPRINTS = {"a/1": Imprint("x", (1.0, 2.0)), "a/2": Imprint("y", facts=("grows=True",))}
+PRINTS = [Fingerprint(("wrong",), IMPRINTS, 0.5, ("It is right.",))]
 
 
 def test_what_is_written_is_read_again_on_demand(tmp_path):
@@ -46,7 +48,7 @@ def test_what_is_written_is_read_again_on_demand(tmp_path):
 
 
 def test_stored_pairs_are_read_while_the_single_mistakes_give_the_same_results(tmp_path):
-    path, pair = tmp_path / "f.json.xz", Fingerprint(("wrong", "more"), PRINTS[0].imprints)
+    path, pair = tmp_path / "f.json.xz", without_facts(Fingerprint(("wrong", "more"), IMPRINTS))
     write_pairs(path, PRINTS, [pair])
     moved = {"a/1": Imprint("x", (1.0, 2.1)), "a/2": Imprint("y")}
     assert read_pairs(path, PRINTS) == [pair]
@@ -123,21 +125,35 @@ def test_near_is_what_gives_the_same_on_half_of_what_is_wrong():
     assert (near.mistakes, near.matched, near.wrong, near.differs) == (("near",), 2, 3, ("a/2",))
 
 
-def test_of_two_mistakes_the_one_comes_first_that_explains_the_case():
-    prints = known(doubled=[DOUBLED, RIGHT], turned=[RIGHT, TURNED]).by_exercise["f"]
-    attempt = seen(DOUBLED, TURNED)
-    imprints, right = imprints_of(attempt, {}), right_imprints(attempt, {})
-    for case, order in [("a/0", ("doubled", "turned")), ("a/1", ("turned", "doubled"))]:
-        for names in (("doubled", "turned"), ("turned", "doubled")):
-            assert in_order_for(case, names, prints, imprints, right) == order
+CHANGED = {"result": {"changed": ["x"]}}
 
 
-def test_of_two_mistakes_that_both_explain_a_case_the_one_that_explains_more_comes_first():
-    prints = known(doubled=[DOUBLED, DOUBLED], turned=[DOUBLED, RIGHT]).by_exercise["f"]
-    attempt = seen(DOUBLED, DOUBLED)
-    imprints, right = imprints_of(attempt, {}), right_imprints(attempt, {})
-    for names in (("doubled", "turned"), ("turned", "doubled")):
-        assert in_order_for("a/0", names, prints, imprints, right) == ("doubled", "turned")
+def changing(attempt: list[Seen]) -> list[Seen]:
+    """The same results of calls that change their input."""
+    return [
+        one._replace(observed=replace(one.observed, facts=CHANGED | one.observed.facts))
+        for one in attempt
+    ]
+
+
+def test_a_fact_beside_a_mistake_is_named_by_itself_and_hides_nothing():
+    right, doubled = seen(RIGHT, RIGHT), seen(DOUBLED, DOUBLED)
+    doubled_only = Fingerprint(("doubled",), imprints_of(doubled, {}))
+    overwritten = Fingerprint(("overwritten",), imprints_of(changing(right), {}))
+    both_at_once = Fingerprint(("doubled_in_place",), imprints_of(changing(doubled), {}))
+    for prints, attempt, named in [
+        ([doubled_only, overwritten], doubled, ("doubled",)),
+        ([doubled_only, overwritten], changing(doubled), ("doubled", "overwritten")),
+        ([doubled_only], changing(doubled), ("doubled",)),
+        ([doubled_only, overwritten], changing(right), ("overwritten",)),
+        ([both_at_once, overwritten], doubled, ()),  # its own fact is not there
+        ([doubled_only, both_at_once, overwritten], changing(doubled), ("doubled_in_place",)),
+    ]:
+        sets = recognize("f", attempt, Fingerprints({"f": prints}), {})
+        imprints, expected = imprints_of(attempt, {}), right_imprints(attempt, {})
+        is_right = all(expected[case].matches(one) for case, one in imprints.items())
+        found = with_facts(sets, prints, imprints, expected) if sets or is_right else ()
+        assert found == ((named,) if named else ())
 
 
 def test_each_case_has_the_imprint_of_its_own_right_answer():

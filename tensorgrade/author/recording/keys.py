@@ -1,6 +1,6 @@
 """The key of a recording: a digest of everything that its runs depend on.
 
-Lesson text, docstrings, comments, messages and points do not count. The numbers of the cases are
+Lesson text, docstrings, comments and messages do not count. The numbers of the cases are
 rounded, because processors differ in the last digit of a random number.
 """
 
@@ -24,7 +24,7 @@ from ..building.bugs import bugs_of
 from .pairs_files import pairs_path
 from .references import Recording, recordings_of
 
-RECORDING = 4  # raise it if the engine records other results for the same code and cases
+RECORDING = 5  # raise it if the engine records other results for the same code and cases
 DIGITS = 16  # binary digits of a number that count
 MOST_NAMED = 5
 DOCUMENTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
@@ -47,10 +47,15 @@ def texts_of(recording: Recording) -> tuple[str, ...]:
     """Return the texts that decide what a recording's versions are and how results are stored."""
     project, chapter, name = recording.project, recording.chapter, recording.exercise
     given = sorted((project.exercises / "given" / chapter).glob("*.py"))
-    has_own = any(case.signature in recording.own for case in recording.cases)
+    checks = project.course.chapter(chapter).exercise(name).checks
+    called = {call.name for check in checks for call in check.calls}
+    has_own = not called.isdisjoint(recording.checks.checks) or any(
+        case.signature in recording.own for case in recording.cases
+    )
     return (
         code_of(recording.source, project.solution(chapter)),
         repr([(one.name, one.edits) for one in recording.mistakes.values()]),
+        repr([(check.points, check.says, check.calls) for check in checks]),
         repr(bugs_of(project, chapter, name)),
         *(f"{path.name} {code_in(path)}" for path in given),
         *([code_in(project.graders / FILE)] if has_own else []),

@@ -2,11 +2,12 @@
 
 Git tracks these files, because they take minutes to make. They hold fingerprints on public cases:
 those of single mistakes, and of pairs. The pairs are valid while the single mistakes give the same
-results.
+values. No facts are stored, because those of a pair are the facts of both.
 """
 
 import json
 import lzma
+from dataclasses import replace
 from pathlib import Path
 
 from ...folders import write_file
@@ -36,8 +37,15 @@ def read_pairs(path: Path, singles: list[Fingerprint]) -> list[Fingerprint] | No
     return [one for one in stored if len(one.mistakes) == 2]
 
 
+def without_facts(one: Fingerprint) -> Fingerprint:
+    """Return the values of a fingerprint alone."""
+    values = {case: replace(imprint, facts=()) for case, imprint in one.imprints.items()}
+    return Fingerprint(one.mistakes, values)
+
+
 def write_pairs(path: Path, singles: list[Fingerprint], pairs: list[Fingerprint]) -> None:
     """Write pairs with the single mistakes. The same fingerprints give the same bytes."""
-    text = json.dumps(stored_form([*singles, *pairs]), separators=(",", ":"))
+    stored = stored_form([*map(without_facts, singles), *pairs])
+    text = json.dumps(stored, separators=(",", ":"))
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, lzma.compress(text.encode()))

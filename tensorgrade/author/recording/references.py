@@ -8,19 +8,28 @@ from functools import cached_property, lru_cache
 from itertools import chain, combinations
 from pathlib import Path
 
+from ...attempts.attempt import Attempt, ExerciseAttempt
+from ...attempts.checking import must_hold
 from ...attempts.lab import Lab
-from ...course import Chapter, CourseError, Limits
+from ...course import Chapter, Check, CourseError, Limits
 from ...exchange.cases import SETTINGS, Case
 from ...exchange.observation import CaughtError, Observation, Outcome
-from ...exchange.references import References
+from ...exchange.references import References, Seen
 from ...exchange.stored import stored_path
 from ...exchange.traces import Trace, read_trace, with_stages
 from ...exchange.values import unjudged
-from ...judging.course_checks import FILE, load_checks
+from ...judging.course_checks import FILE, CourseChecks, load_checks
 from ...judging.own_names import in_names_of_stub
 from ...project import Project
 from ...recognition.edits import EditError, make, place_of
-from ...recognition.fingerprints import Fingerprint, as_stored
+from ...recognition.fingerprints import (
+    Fingerprint,
+    as_stored,
+    facts_of,
+    imprints_of,
+    in_values,
+    matches,
+)
 from ...recognition.imprints import Imprint
 from ...recognition.signatures import UNSEEN, Signature, imprint
 from ...runner.serve import seconds
@@ -28,6 +37,7 @@ from ...sources.program import Program, Source
 from ..building.bugs import bugs_of
 from ..mistakes import known
 from .casebook import recorded_cases
+from .pairs_files import without_facts
 
 Names = tuple[str, ...]  # a version of an exercise: the names of its mistakes
 Rows = dict[Names, dict[str, Imprint]]  # each version's imprints, by the name of the case
@@ -160,6 +170,8 @@ class Recording:
         self.exercise, self.hidden = exercise, hidden
         self.source = project.solution(chapter).read_text(encoding="utf-8")
         self.mistakes = {mistake.name: mistake for mistake in known(project, exercise)}
+        # By version with one mistake: see `taken_by_checks`.
+        self.taken: dict[Names, tuple[float, tuple[str, ...]]] = {}
 
     @property
     def path(self) -> Path:
@@ -177,11 +189,16 @@ class Recording:
         """Run the solution on the cases. Raise CourseError if it fails on one."""
         return build_references(self.project, self.chapter, self.exercise, self.hidden)
 
-    @cached_property
-    def own(self) -> dict:
-        """Return the course's own signatures."""
+    @property
+    def checks(self) -> CourseChecks:
+        """Return the course's own checks and signatures."""
         path = self.project.graders / FILE
-        return signatures_in(path, path.read_text(encoding="utf-8") if path.exists() else "")
+        return checks_in(path, path.read_text(encoding="utf-8") if path.exists() else "")
+
+    @cached_property
+    def own(self) -> dict[str, Signature]:
+        """Return the course's own signatures."""
+        return self.checks.signatures
 
     @cached_property
     def right(self) -> dict[str, Imprint]:
@@ -204,11 +221,34 @@ class Recording:
         rows: Rows = {}
         for version, observed in self.observed(list(versions), run):
             told = {case.name: one for case, one in zip(run, observed, strict=True)}
-            rows[version] = {}
-            for case, right in entries:
-                seen = in_names_of_stub(right, told.get(case.name, right), {})
-                rows[version][case.name] = as_stored(imprint(case, right, seen, self.own))
+            seen = [
+                Seen(case, right, in_names_of_stub(right, told.get(case.name, right), {}))
+                for case, right in entries
+            ]
+            found = imprints_of(seen, self.own)
+            rows[version] = {case: as_stored(one) for case, one in found.items()}
+            if len(version) == 1:
+                self.taken[version] = self.taken_by_checks(seen)
         return rows
+
+    def taken_by_checks(self, seen: list[Seen]) -> tuple[float, tuple[str, ...]]:
+        """Return the share of the points of the checks that fail, and the titles of these checks.
+
+        Checks on cases that fingerprints ignore pass, because these cases did not run.
+        """
+        self.part.judge_by(seen)
+        failed = [check for check in self.part.checks if not holds(self.part, check)]
+        most = sum(check.points for check in self.part.checks)
+        share = sum(check.points for check in failed) / most if most else 0.0
+        return share, tuple(check.says for check in failed)
+
+    @cached_property
+    def part(self) -> ExerciseAttempt:
+        """Return the solution as an attempt, for checks to judge the results of versions."""
+        lab, course = Lab(None, Limits()), self.project.course
+        attempt = Attempt(lab, self.bare, course, self.references, own=self.checks)
+        attempt.load_once()
+        return attempt.exercises[self.exercise]
 
     def observed(
         self, versions: list[Names], cases: list[Case]
@@ -282,14 +322,23 @@ def recordings_of(project: Project, chapters: list[Chapter]) -> list[Recording]:
 
 
 @lru_cache(maxsize=4)  # every part of a course asks for them
-def signatures_in(path: Path, text: str) -> dict[str, Signature]:
-    """Return the signatures of a course's `checks.py`. The text is part of the cache key."""
-    return load_checks(path.parent).signatures
+def checks_in(path: Path, text: str) -> CourseChecks:
+    """Return what a course's `checks.py` adds. The text is part of the cache key."""
+    return load_checks(path.parent)
+
+
+def holds(part: ExerciseAttempt, check: Check) -> bool:
+    """Return True if a check passes."""
+    try:
+        must_hold(part, check)
+    except Exception:  # Wrong, or an error of a check that no right answer causes
+        return False
+    return True
 
 
 def pairs_of(recording: Recording, found: list[Fingerprint]) -> list[Names]:
-    """Return every pair of mistakes that have unique fingerprints."""
-    alone = {one.mistakes for one in found}
+    """Return every pair of mistakes in values that have unique fingerprints."""
+    alone = {one.mistakes for one in in_values(found, recording.right)}
     names = [name for name in recording.mistakes if (name,) in alone]
     return list(combinations(names, 2))
 
@@ -307,9 +356,9 @@ def tell_apart(recording: Recording, rows: Rows) -> list[Fingerprint]:
     if wrong := list(twins(recording, rows, found)):
         raise CourseError("\n".join(wrong))
     for pair in pairs_of(recording, found.all):
-        twin = found.of(rows[pair]) if pair in rows else ()
+        twin = found.of(rows[pair], facts=False) if pair in rows else ()
         if twin is None or len(twin) == 2:
-            found.add(Fingerprint(pair, rows[pair]))
+            found.add(without_facts(Fingerprint(pair, rows[pair])))
     return found.all[1:]
 
 
@@ -322,7 +371,7 @@ def twins(recording: Recording, rows: Rows, found: "Lookalikes") -> Iterator[str
     for version in recording.singles:
         twin = found.of(rows[version])
         if twin is None:
-            found.add(Fingerprint(version, rows[version]))
+            found.add(Fingerprint(version, rows[version], *recording.taken[version]))
         elif not recording.mistakes[version[0]].shared and (recording.hidden or not twin):
             alike = " and ".join(twin) or "a right answer"
             yield f"{recording.about(version)} looks like {alike}"
@@ -340,13 +389,15 @@ class Lookalikes:
         self.all.append(fingerprint)
         self.by_words.setdefault(words_of(fingerprint.imprints), []).append(fingerprint)
 
-    def of(self, imprints: dict[str, Imprint]) -> Names | None:
+    def of(self, imprints: dict[str, Imprint], facts: bool = True) -> Names | None:
         """Return the mistakes of the first fingerprint that matches these imprints.
 
-        The result is an empty tuple for right answers, and None if nothing matches.
+        The result is an empty tuple for right answers, and None if nothing matches. facts: False to
+        compare values only.
         """
         for other in self.by_words.get(words_of(imprints), []):
-            if all(other.imprints[case].matches(imprints[case]) for case in imprints):
+            same = not (facts and facts_of(other.imprints, imprints))
+            if same and matches(other, imprints):
                 return other.mistakes
         return None
 
