@@ -309,7 +309,7 @@ def structure_of_heads(case, expected, seen) -> Imprint:
     """Record a module's structure, and whether its heads are in a list that torch cannot see."""
     structure = of_structure(case, expected, seen)
     loose = "heads" in seen.fact("module", "attributes", default=[])
-    return Imprint(facts=(*structure.facts, f"loose={loose}"))
+    return replace(structure, facts=(*structure.facts, f"loose={loose}"))
 
 
 @check

@@ -159,6 +159,8 @@ rms_norm: This is RMSNorm: the mean is not subtracted, and the mean of the squar
 library_norm: It calls torch's own norm; the exercise is to write it yourself.
     - normed = (x - mean) / torch.sqrt(variance + self.eps)
     + normed = nn.functional.layer_norm(x, x.shape[-1:], eps=self.eps)
+nothing_normalised: Nothing is normalised: x itself is scaled and shifted.
+    normed = (x - mean) / torch.sqrt(variance + self.eps) -> normed = x
 variance_not_divided_out: The rows are not divided by their spread.
     normed = (x - mean) / torch.sqrt(variance + self.eps) -> normed = x - mean
 normed_along_dimension_0: Mean and variance run along the first dimension, over tokens or whole
