@@ -18,11 +18,13 @@ from ..exchange.traces import read_trace
 from ..judging.own_names import own_name
 from ..judging.submitted_text import SubmittedText
 from ..judging.where import Compared, Where, where_wrong
+from ..recognition.fingerprints import Names, agrees, right_imprint
 from .attempt import ExerciseAttempt, cached_for_file
 from .recognized import mistakes
 
 DEFINES = ("class ", "def ", "async ", "@")
 FEW = 2  # cases that show the line of a known mistake; each more costs 5 % of a submission's time
+Entry = tuple[Case, Observation]  # a case with the right result
 UnloadedWeights = list[tuple[str, list[int] | None]]  # names of parameters, with their shapes
 
 
@@ -33,10 +35,11 @@ def where(part: ExerciseAttempt, raised: bool) -> Where | None:
     raised: look only at cases that end in an error; otherwise at those whose error, if any, has no
     line.
     """
-    public = part.attempt.public()
+    public = part.attempt.public
     if public is None or part.attempt.loaded.status != Outcome.LOADED:
         return None
-    for seen in in_order_of_interest(part, public, raised):
+    stages = in_order_of_interest(part, public, raised)
+    for seen in stages:
         if unloaded := without_weights(seen.case, seen.observed):
             if made := line_making_one_of(part, seen, unloaded):
                 return made
@@ -52,7 +55,8 @@ def where(part: ExerciseAttempt, raised: bool) -> Where | None:
         found = where_wrong(compared, line, part.attempt.place)
         if found and (found.line == 0 or part.is_own_line(found.line)):
             return found
-    return None
+    more = [(seen, name) for seen in stages for name in superfluous(seen.observed)]
+    return line_making(part, *more[0], None) if more and not raised else None
 
 
 def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool) -> list[Seen]:
@@ -62,7 +66,8 @@ def in_order_of_interest(part: ExerciseAttempt, public: References, raised: bool
     `raised`, they do so only if a weight has a wrong shape. Cases that pass the integer 1 come
     last, because a wrong reshape may change nothing there.
     """
-    seen = sorted(public_stages(part, public), key=lambda one: has_size_one(one.case))
+    entries = sorted(traced(part, public), key=lambda entry: has_size_one(entry[0]))
+    seen = stages_on(part, entries)
     if not raised or any(one.observed.fact("load", "misshapen", default={}) for one in seen):
         seen.sort(key=lambda one: not without_weights(one.case, one.observed))
     return seen
@@ -74,14 +79,13 @@ def has_size_one(case: Case) -> bool:
     return any(type(value) is int and value == 1 for values in passed for value in values)
 
 
-def public_stages(part: ExerciseAttempt, public: References, most: int | None = None) -> list[Seen]:
-    """Return the results of the public cases that request intermediate values, at most so many."""
-    entries = traced(part, public)[:most]
+def stages_on(part: ExerciseAttempt, entries: list[Entry]) -> list[Seen]:
+    """Return the results of public cases that request intermediate values."""
     observed = part.attempt.run_public([case for case, _ in entries])
     return [Seen(*entry, one) for entry, one in zip(entries, observed, strict=True)]
 
 
-def traced(part: ExerciseAttempt, public: References) -> list[tuple[Case, Observation]]:
+def traced(part: ExerciseAttempt, public: References) -> list[Entry]:
     """Return the public cases of the exercise that request intermediate values."""
     return [one for one in public.traced_cases if one[0].exercise == part.name]
 
@@ -112,34 +116,45 @@ def where_mistakes_are(part: ExerciseAttempt) -> Where | None:
     """Return the line of the recognized mistakes; None if it is not certain.
 
     That is the line that makes the same attribute in `__init__`, or that computes the same wrong
-    value as the solution with the mistakes; if there is none, the only line with the same code, or
-    the line on which all cases go wrong.
+    value as the solution with the mistakes, or else the only line with the same code.
     """
-    public, names = part.attempt.public(), mistakes(part)
-    made = solution_with(part, names, public) if names and public else None
-    if public is None or made is None:
+    public, names = part.attempt.public, mistakes(part)
+    if not names or public is None:
+        return None
+    entries = telling_cases(part, names, public)
+    made = solution_with(part, names, entries)
+    if made is None:
         return None
     if line := line_making_the_same(part, made):
         return Where(line)
-    sure, maybe = Counter[int](), Counter[int]()  # lines; 0 for none
-    for seen, theirs in zip(public_stages(part, public, FEW), made.seen, strict=True):
-        line, is_sure = line_on(part, seen, theirs, made.edited, public)
-        (sure if is_sure else maybe)[line] += 1
-    del sure[0], maybe[0]
-    if sure:  # simple cases, such as with size 1, may mislead
-        return Where(max(sure, key=lambda line: (sure[line], -line)))
-    if line := line_with_the_same_code(part, made):
-        return Where(line)
-    return Where(next(iter(maybe))) if len(maybe) == 1 else None
+    both = zip(stages_on(part, entries), made.seen, strict=True)
+    lines = Counter(line_on(part, *pair, made.edited, public) for pair in both)
+    del lines[0]
+    if lines:  # simple cases, such as with size 1, may mislead
+        return Where(max(lines, key=lambda line: (lines[line], -line)))
+    line = line_with_the_same_code(part, made)
+    return Where(line) if line else None
 
 
-def solution_with(part: ExerciseAttempt, names: tuple[str, ...], public: References) -> Made | None:
-    """Run the solution with known mistakes on the traced public cases; None without a solution."""
-    pairs = part.attempt.pairs()
+def telling_cases(part: ExerciseAttempt, names: Names, public: References) -> list[Entry]:
+    """Return FEW traced public cases, first those on which one of these mistakes shows."""
+    side, own = part.attempt.side.public, part.attempt.own.signatures
+    known = side.fingerprints.by_exercise.get(part.name, []) if side else []
+    prints = [one for one in known if len(one.mistakes) == 1 and one.mistakes[0] in names]
+
+    def shows(entry: Entry) -> bool:
+        right = {entry[0].name: right_imprint(*entry, own)}
+        return any(not agrees(one, entry[0].name, right) for one in prints)
+
+    return sorted(traced(part, public), key=lambda entry: not shows(entry))[:FEW]
+
+
+def solution_with(part: ExerciseAttempt, names: Names, entries: list[Entry]) -> Made | None:
+    """Run the solution with known mistakes on public cases; None without a solution."""
+    pairs = part.attempt.pairs
     if pairs is None or not all(name in pairs.sources[part.name].edits for name in names):
         return None
     program = pairs.made(part.name, names)
-    entries = traced(part, public)[:FEW]
     observed = pairs.lab.run(program, [case for case, _ in entries])
     pairs.lab.end(program)
     before, text = map(SubmittedText, (pairs.sources[part.name].text, program.text.text))
@@ -157,8 +172,8 @@ def solution_with(part: ExerciseAttempt, names: tuple[str, ...], public: Referen
 
 def line_on(
     part: ExerciseAttempt, seen: Seen, theirs: Seen, edited: frozenset[int], public: References
-) -> tuple[int, bool]:
-    """Return the line that a case shows, or 0, and True if it does what the mistakes do.
+) -> int:
+    """Return the line that does what the mistakes do on a case; 0 if none is found.
 
     theirs: the result of the solution with the mistakes.
     """
@@ -166,22 +181,19 @@ def line_on(
         line = part.attempt.submitted.with_source_line(error).line or 0
         other = theirs.observed.error
         same = other and other.type == error.type and other.line in edited
-        return (line if same and part.is_own_line(line) else 0), True
+        return line if same and part.is_own_line(line) else 0
     if unloaded := without_weights(seen.case, seen.observed):
         making = line_making_one_of(part, seen, unloaded)
-        return (making.line if making else 0), False
+        return making.line if making else 0
     if [line for _, line in lines_of_changes(theirs.observed) if line in edited]:
         changes = lines_of_changes(seen.observed)  # the mistake is to overwrite an input
-        return next((line for _, line in changes if part.is_own_line(line)), 0), True
+        return next((line for _, line in changes if part.is_own_line(line)), 0)
     compared = compare(part, seen, public)
     values = wrong_values(theirs, edited, public)
-    if (at := compared.holding(values)) is not None:
-        lost = compared.first_wrong([at])
-        return compared.stages[at if lost is None else lost].line, True
-    lost = compared.first_wrong(compared.wrong_results()) if values else None
-    if lost is None or not all(compared.known[at] for at in compared.stages[lost].inputs):
-        return 0, False
-    return compared.stages[lost].line, False
+    if (at := compared.holding(values)) is None:
+        return 0
+    lost = compared.first_wrong([at])
+    return compared.stages[at if lost is None else lost].line
 
 
 def wrong_values(seen: Seen, edited: frozenset[int], public: References) -> list[torch.Tensor]:
@@ -225,7 +237,7 @@ def line_with_the_same_code(part: ExerciseAttempt, made: Made) -> int:
 def without_weights(case: Case, seen: Observation) -> UnloadedWeights:
     """Return the parameters that could not receive a case's weights, with the learner's shapes.
 
-    The shape is None if the parameter is missing, unexpected or shared with another one.
+    The shape is None if the parameter is missing or shared with another one.
     """
     misshapen: dict = seen.fact("load", "misshapen", default={})
     missing: list = seen.fact("load", "missing", default=[])
@@ -235,11 +247,15 @@ def without_weights(case: Case, seen: Observation) -> UnloadedWeights:
         if isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
     ]
     told += [(name, None) for name in missing if isinstance(name, str)]
-    unexpected: list = seen.fact("load", "unexpected", default=[])
-    more = [(name, None) for name in unexpected if isinstance(name, str)]
     tied: dict = seen.fact("load", "tied", default={})
     told += [(name, None) for name in list(tied)[:1] if isinstance(name, str)]
-    return [one for one in told if one[0] in case.weights] + more
+    return [one for one in told if one[0] in case.weights]
+
+
+def superfluous(seen: Observation) -> list[str]:
+    """Return the parameters that nobody asked for."""
+    unexpected: list = seen.fact("load", "unexpected", default=[])
+    return [name for name in unexpected if isinstance(name, str)]
 
 
 def line_making_one_of(

@@ -16,6 +16,7 @@ from ..exchange.traces import Stage, Trace
 
 HIDDEN = -1e6  # entries below this are hidden places, such as -inf
 CLOSE = 2e-5  # the relative difference that counts as rounding
+LARGEST = 1024  # the most numbers of a value that is compared; larger right ones are not stored
 MOST_REACHED = 4  # names of right values in a sentence
 MOST_CASES = 200  # traces (one for each case) whose prepared values are cached
 RESHAPES = {"view", "reshape", "flatten", "unflatten"}
@@ -107,7 +108,9 @@ class Compared:
         right = self.right
         if stage.value is not None and overflows(stage.value) and not right.overflows:
             return False
-        if stage.value is None or not (tells(stage.value) or self.is_levelled(stage)):
+        if stage.value is None or stage.value.numel() > LARGEST:
+            return None
+        if not (tells(stage.value) or self.is_levelled(stage)):
             return None
         value = normal(stage.value)
         if right.names(value) is not None:
