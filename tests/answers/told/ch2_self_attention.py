@@ -49,11 +49,11 @@ TOLD = {
         "product_turned": ([(MIX, "return values.mT @ attn_weights.mT")],
             {"says": "0 and 1", "line": "values.mT @ attn_weights.mT"}),
         "error_in_what_it_calls": (
-            "def attention_weights(queries, keys):\n"
+            "def weights_of(queries, keys):\n"
             "    return (queries[:, :1] @ keys.T).softmax(-1)\n\n"
             "def scaled_dot_product_attention(queries, keys, values):\n"
-            "    return attention_weights(queries, keys) @ values\n",
-            {"says": "in `attention_weights`"}),
+            "    return weights_of(queries, keys) @ values\n",
+            {"says": "in `weights_of`"}),
         "calls_what_is_not_written": (
             "def attention_weights(queries, keys):\n    raise NotImplementedError\n\n"
             "def scaled_dot_product_attention(queries, keys, values):\n"
