@@ -25,7 +25,7 @@ import torch
 from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.pipeline import unexplained_verdict, verdict
 from tensorgrade.attempts.recognized import mistakes
-from tensorgrade.attempts.scoring import run_and_score
+from tensorgrade.attempts.scoring import results_on
 from tensorgrade.attempts.setup import Setup
 from tensorgrade.author.mistakes import known, told_apart
 from tensorgrade.course import CourseError as CourseError  # for tests that import no engine
@@ -245,11 +245,11 @@ class Judge:
         attempt = grader.attempt(files)
         asked = [one for one in attempt.chapter.exercises if not exercises or one.name in exercises]
         try:
-            results = run_and_score(attempt, *exercises)
+            results = results_on(attempt, *exercises)
             found = {}
             for exercise in asked:
                 part = attempt.exercises[exercise.name]
-                own = [result for result in results if result.exercise == exercise.name]
+                own = results[exercise.name]
                 if explain:
                     row = verdict("somebody", exercise, part, own).row()
                 else:

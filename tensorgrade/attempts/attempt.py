@@ -27,53 +27,31 @@ from ..exchange.references import References, Seen
 from ..exchange.traces import with_stages
 from ..judging.checked import CheckedExercise
 from ..judging.checks import bind_checks
-from ..judging.course_checks import CourseChecks
 from ..judging.diagnosis import Earlier
 from ..judging.own_names import in_names_of_stub
 from ..judging.submitted_text import SubmittedText
-from ..judging.tensor_comparison import disagreement
 from ..recognition.fingerprints import Fingerprints
-from ..recognition.signatures import imprint
 from ..runner.names import Assignment
 from ..runner.source import Source, Unreadable
 from ..sources.program import Program
 from .lab import Lab
 from .pairs import Pairs
+from .side import Side
 
 Arguments = ParamSpec("Arguments")
 Found = TypeVar("Found")
 
 
 class Attempt:
-    """A learner's code for one chapter, the lab that runs it, and the chapter's references.
+    """A learner's code for one chapter, the lab that runs it, and the side that judges it."""
 
-    own: the course's own checks and signatures. prints: returns the fingerprints, which take a
-    while to read. public: returns the references of the public cases, or None if there are none.
-    public_prints: returns the fingerprints of the public cases. pairs: returns the search for
-    several mistakes at once, or None.
-    """
-
-    def __init__(
-        self,
-        lab: Lab,
-        program: Program,
-        course: Course,
-        references: References,
-        prints: Callable[[], Fingerprints] = Fingerprints,
-        own: CourseChecks | None = None,
-        public: Callable[[], References | None] = lambda: None,
-        public_prints: Callable[[], Fingerprints] = Fingerprints,
-        pairs: Callable[[], Pairs | None] = lambda: None,
-    ):
-        self.lab, self.program, self.course, self.references = lab, program, course, references
+    def __init__(self, lab: Lab, program: Program, course: Course, side: Side):
+        self.lab, self.program, self.course, self.side = lab, program, course, side
+        self.references, self.own = side.references, side.own
         # By dtype, for the device that the learner's code runs on.
         self.tolerances: dict[str, Tolerance] = course.tolerances[lab.device]
-        self.own = own or CourseChecks()
-        self.public = public if references.hidden else lambda: references
-        self.public_prints = public_prints
-        self.for_learners = not references.hidden  # False: checks without points do not count
-        self.chapter: Chapter = course.chapter(references.chapter)
-        self.prints, self.pairs = prints, pairs
+        self.for_learners = not side.references.hidden  # False: checks without points do not count
+        self.chapter: Chapter = course.chapter(side.references.chapter)
         # By find-the-bug exercise, the program with its definition alone. By program, a copy of it
         # that runs public cases only, so that its process sees no hidden case.
         self.alone: dict[str, Program] = {}
@@ -102,10 +80,20 @@ class Attempt:
         ]
         return replace(loaded, problems=tuple(problems))
 
-    @cached_property
+    @property
     def fingerprints(self) -> Fingerprints:
         """The chapter's fingerprints, read only if something is wrong."""
-        return self.prints()
+        return self.side.fingerprints
+
+    @property
+    def public(self) -> References | None:
+        """The references of the public cases, if they are there."""
+        return self.side.public.references if self.side.public else None
+
+    @property
+    def pairs(self) -> Pairs | None:
+        """The search for several mistakes at once, if it is possible here."""
+        return self.side.pairs
 
     @property
     def source(self) -> Source:
@@ -134,11 +122,11 @@ class Attempt:
         They run in a process that sees no hidden case. Names are decided on them alone. Otherwise
         learner code could choose names to reveal what it has seen.
         """
-        public = self.public() if self.references.hidden else None
+        public = self.side.public if self.references.hidden else None
         if public is None or self.loaded.status != Outcome.LOADED:
             return None
         program = replace(self.program, assigned=Assignment())
-        other = Attempt(self.lab, program, self.course, public, self.public_prints, self.own)
+        other = Attempt(self.lab, program, self.course, public)
         other.loaded, other.facts = self.loaded, self.facts
         other.for_learners = False
         return other
@@ -224,17 +212,6 @@ class Attempt:
         return observed
 
     @cached_property
-    def given(self) -> "Attempt":
-        """The given code of all find-the-bug exercises, as an attempt in this process.
-
-        That is safe because the course wrote the code.
-        """
-        text = "\n\n".join(self.references.bugs.values())
-        program = Program(f"{self.chapter.name}_given", Source(text, "given.py"))
-        lab = Lab(None, self.course.limits, self.lab.device)
-        return Attempt(lab, program, self.course, self.references, own=self.own)
-
-    @cached_property
     def definitions(self) -> list[tuple[int, int, list[str]]]:
         """(first line, last line, names) of each top-level statement of the learner's text."""
         most = len(self.submitted.lines)
@@ -305,29 +282,19 @@ class ExerciseAttempt(CheckedExercise):
         own = self.attempt.chapter.exercise(self.name).checks
         return [check for check in own if check.points or self.attempt.for_learners]
 
+    def failure(self, check: Check) -> Exception | None:
+        """Return the error of a check: Wrong, or a fault of the check itself; None if it holds."""
+        try:
+            for call in check.calls:
+                getattr(self, call.name)(*call.arguments, **call.settings)
+        except Exception as error:
+            return error
+        return None
+
     @property
     def given_code(self) -> str:
         """The code of a find-the-bug exercise; empty if learners write all of it."""
         return self.attempt.references.bugs.get(self.name, "")
-
-    def is_right(self, case: Case, expected: Observation, seen: Observation) -> bool:
-        """Return True if an observation has the expected shapes, values and signature.
-
-        Values are compared only if all right answers have the same ones.
-        """
-        own, got = self.attempt.own.signatures, seen.tensors
-        for name, tensor in expected.tensors.items():
-            if name not in got or (got[name].shape, got[name].is_floating_point()) != (
-                tensor.shape,
-                tensor.is_floating_point(),
-            ):
-                return False
-        if case.has_right_values and any(
-            disagreement(seen.tensors.get(name), tensor, self.attempt.tolerances)
-            for name, tensor in expected.tensors.items()
-        ):
-            return False
-        return imprint(case, expected, seen, own).matches(imprint(case, expected, expected, own))
 
     @property
     def own_lines(self) -> list[tuple[int, int]]:

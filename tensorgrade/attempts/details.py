@@ -37,7 +37,7 @@ def works_in_place(part: ExerciseAttempt, diagnosis: Diagnosis) -> Diagnosis:
 @cached_for_file
 def lines_in_place(part: ExerciseAttempt) -> list[int]:
     """Return the lines that write into a tensor when public cases run."""
-    public = part.attempt.public()
+    public = part.attempt.public
     entries = public.traced_cases if public else []
     cases = [case for case, _ in entries if case.exercise == part.name]
     traces = map(read_trace, part.attempt.run_public(cases))
@@ -55,7 +55,7 @@ def changing_lines(part: ExerciseAttempt, name: str) -> dict[str, int]:
 
 def public_cases_like(part: ExerciseAttempt, name: str) -> list[Case]:
     """Return the public cases of a case's group, with calls that record what happens inside."""
-    public = part.attempt.public()
+    public = part.attempt.public
     groups = {seen.case.group for seen in part.seen if seen.case.name == name}
     entries = public.of(part.name) if public else []
     return [with_stages(case) for case, _ in entries if case.group in groups]

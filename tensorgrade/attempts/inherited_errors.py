@@ -10,6 +10,7 @@ import ast
 from dataclasses import replace
 
 from ..judging.diagnosis import Diagnosis, Earlier, Finding, Kind
+from ..recognition.reaching import reached
 from .attempt import Attempt, ExerciseAttempt
 from .checking import check_results
 from .points import never_made, sums, with_deduction
@@ -75,7 +76,7 @@ def right_versions(attempt: Attempt, wrong: list[str]) -> dict[str, str]:
     An excused exercise is not replaced: it is right once those that it calls are replaced. The
     result is empty in a self-check and without the solution.
     """
-    pairs = attempt.pairs() if attempt.references.hidden else None
+    pairs = attempt.pairs if attempt.references.hidden else None
     roots = [name for name in wrong if not attempt.exercises[name].excused_by]
     return {one: version_alone(pairs.sources[one].text, one) for one in roots} if pairs else {}
 
@@ -83,27 +84,11 @@ def right_versions(attempt: Attempt, wrong: list[str]) -> dict[str, str]:
 def version_alone(text: str, name: str) -> str:
     """Return the definition of an exercise in a solution, with what it needs and nothing else.
 
-    >>> version_alone("import math\\ndef g(): pass\\ndef f(): g()\\ndef h(): f()", "f")
-    'import math\\n\\n\\ndef g():\\n    pass\\n\\n\\ndef f():\\n    g()'
+    >>> text = "import math\\ndef g(): return math.pi\\ndef f(): g()\\ndef h(): f()"
+    >>> version_alone(text, "f")
+    'import math\\n\\n\\ndef g():\\n    return math.pi\\n\\n\\ndef f():\\n    g()'
     """
-    found: list[ast.stmt] = []
-    needed = {name}
-    for node in reversed(ast.parse(text).body):  # a definition needs only those above it
-        if isinstance(node, ast.Import | ast.ImportFrom) or not needed.isdisjoint(defined_by(node)):
-            found.insert(0, node)
-            needed |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    last = next(n for n, node in enumerate(found) if name in defined_by(node))
-    return "\n\n\n".join(map(ast.unparse, found[: last + 1]))
-
-
-def defined_by(node: ast.stmt) -> list[str]:
-    """Return the names that a top-level statement of a solution defines."""
-    match node:
-        case ast.FunctionDef() | ast.ClassDef():
-            return [node.name]
-        case ast.Assign():
-            return [one.id for one in node.targets if isinstance(one, ast.Name)]
-    return []
+    return "\n\n\n".join(map(ast.unparse, reached(ast.parse(text), [name])))
 
 
 def better_of_both(
@@ -122,7 +107,7 @@ def better_of_both(
     finally:
         part.attempt.lab.end(program)
     part.inherited = set()
-    beside = check_results(part.attempt, part.name)[part.name]
+    beside = check_results(part.attempt, [part.name])[part.name]
     right = all(check.passed for check in beside)
     if right or sums(with_deduction(part, beside))[0] <= earned:
         part.judge_by(first[0])

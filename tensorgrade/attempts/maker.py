@@ -13,7 +13,7 @@ from ..course_sources import load_course
 from ..exchange.references import References, load_references
 from ..exchange.stored import stored_path
 from ..judging.course_checks import load_checks
-from ..recognition.fingerprints import Fingerprints, load_fingerprints
+from ..recognition.fingerprints import load_fingerprints
 from ..sandbox.holes import is_locked, must_hold
 from ..sandbox.own_code import own_forks
 from ..sandbox.processes import ForkServer
@@ -23,6 +23,7 @@ from .attempt import Attempt
 from .lab import Lab
 from .pairs import Pairs, read_sources
 from .setup import Setup
+from .side import Side
 
 
 class AttemptMaker:
@@ -32,11 +33,7 @@ class AttemptMaker:
         self.setup, self.tests, self.device = setup, setup.tests, choose_device(setup.device)
         self.course: Course = load_course(self.tests)
         self.own = load_checks(self.tests)
-        self.known: dict[str, References] = {}
-        self.prints: dict[str, Fingerprints] = {}
-        self.public: dict[str, References] = {}
-        self.public_prints: dict[str, Fingerprints] = {}
-        self.known_pairs: dict[str, Pairs | None] = {}
+        self.sides: dict[tuple[Path, str], Side] = {}
         self.given: dict[str, tuple[dict, tuple[str, ...], dict[str, str]]] = {}
         self.warm: ForkServer | None = None
         self.attempts: dict[str, Attempt] = {}
@@ -50,17 +47,28 @@ class AttemptMaker:
         """Return the names of a chapter's exercises."""
         return [exercise.name for exercise in self.course.chapter(chapter).exercises]
 
-    def references(self, chapter: str) -> References:
-        """Return a chapter's references, which are read once."""
-        if chapter not in self.known:
-            self.known[chapter] = load_references(self.tests, chapter, self.names(chapter))
-        return self.known[chapter]
+    def side(self, chapter: str, folder: Path | None = None) -> Side:
+        """Return what a folder, by default that of the tests, knows of a chapter; read once."""
+        key = folder, _ = folder or self.tests, chapter
+        if key not in self.sides:
+            names = self.names(chapter)
+            self.sides[key] = Side(
+                load_references(folder, chapter, names),
+                self.own,
+                partial(load_fingerprints, folder, chapter, names),
+                partial(self.learners_side, chapter),
+                partial(self.pairs, chapter),
+            )
+        return self.sides[key]
 
-    def fingerprints(self, chapter: str) -> Fingerprints:
-        """Return a chapter's fingerprints, which are read once."""
-        if chapter not in self.prints:
-            self.prints[chapter] = load_fingerprints(self.tests, chapter, self.names(chapter))
-        return self.prints[chapter]
+    def learners_side(self, chapter: str) -> Side | None:
+        """Return what learners have of a chapter; None if it is missing."""
+        built = self.is_built(chapter, self.exercises)
+        return self.side(chapter, self.exercises) if built else None
+
+    def references(self, chapter: str) -> References:
+        """Return a chapter's references."""
+        return self.side(chapter).references
 
     def is_hidden(self, chapter: str) -> bool:
         """Return True if the expected values of a chapter's cases may never be shown."""
@@ -105,12 +113,7 @@ class AttemptMaker:
 
     def attempt_with(self, lab: Lab, program: Program) -> Attempt:
         """Return the attempt in a program that a lab runs."""
-        chapter = program.chapter
-        prints = partial(self.fingerprints, chapter)
-        public, pairs = partial(self.public_references, chapter), partial(self.pairs, chapter)
-        public_prints = partial(self.public_fingerprints, chapter)
-        made_of = lab, program, self.course, self.references(chapter)
-        return Attempt(*made_of, prints, self.own, public, public_prints, pairs)
+        return Attempt(lab, program, self.course, self.side(program.chapter))
 
     def pairs(self, chapter: str) -> Pairs | None:
         """Return the search for two mistakes at once on hidden cases.
@@ -118,13 +121,8 @@ class AttemptMaker:
         None on public cases, because fingerprints of their pairs are stored. None, too, if the
         solution or the public references are missing, as in the containers of course systems.
         """
-        if chapter not in self.known_pairs:
-            self.known_pairs[chapter] = self.made_pairs(chapter)
-        return self.known_pairs[chapter]
-
-    def made_pairs(self, chapter: str) -> Pairs | None:
-        """Return a new search for two mistakes at once; see `pairs`."""
-        if not self.is_hidden(chapter) or self.public_references(chapter) is None:
+        public = self.side(chapter).public
+        if not self.is_hidden(chapter) or public is None:
             return None
         names = self.names(chapter)
         sources = {name: read_sources(stored_path(self.tests, chapter, name)) for name in names}
@@ -132,26 +130,11 @@ class AttemptMaker:
         if there.keys() != sources.keys():
             return None
         solution, lab = partial(self.solution, chapter), Lab(None, self.course.limits)
-        prints = self.public_fingerprints(chapter)
-        return Pairs(prints, there, self.own.signatures, solution, lab)
+        return Pairs(public.fingerprints, there, self.own.signatures, solution, lab)
 
     def solution(self, chapter: str, text: str) -> Program:
         """Return a version of a chapter's solution as it would be submitted."""
         return self.program(chapter, Source(text, f"{chapter}.py"))
-
-    def public_references(self, chapter: str) -> References | None:
-        """Return the references that learners have for a chapter; None if they are missing."""
-        if chapter not in self.public and self.is_built(chapter, self.exercises):
-            names = self.names(chapter)
-            self.public[chapter] = load_references(self.exercises, chapter, names)
-        return self.public.get(chapter)
-
-    def public_fingerprints(self, chapter: str) -> Fingerprints:
-        """Return the fingerprints that learners have for a chapter, which are read once."""
-        if chapter not in self.public_prints:
-            names = self.names(chapter)
-            self.public_prints[chapter] = load_fingerprints(self.exercises, chapter, names)
-        return self.public_prints[chapter]
 
     def lab(self, chapter: str) -> Lab:
         """Return a lab with the sandbox for hidden cases, and without one for public ones.

@@ -1,14 +1,12 @@
-"""Turn one submission of a chapter into its verdicts: load, run, check, score, explain.
+"""Turn one submission of a chapter into its verdicts: load, run, check, score, tell.
 
-`grade` and the functions that it calls read from top to bottom. Most steps take and
-return records. An attempt also keeps facts for later steps, such as the earlier exercise that is to
-blame. The steps are:
+An attempt keeps facts for later steps, such as the earlier exercise to blame. The steps are:
 
     load      the learner's file, in the process of its cases    attempt.py
     run       the cases of each exercise                         attempt.py
     check     the exercise's checks on the observed results      checking.py, judging/checks/
     score     the points that each check earns                   scoring.py, points.py
-    explain   the first explainer with an answer                 explanation.py
+    tell      one message for the learner, and its line          told.py
 """
 
 import logging
@@ -16,14 +14,13 @@ from dataclasses import replace
 
 from ..course import CourseError, Exercise
 from ..exchange.observation import Outcome
-from ..exchange.text import sentences
+from ..exchange.text import sentence
 from .attempt import Attempt, ExerciseAttempt
-from .explanation import Evidence, explain
-from .given_code import is_as_given, is_replaced
-from .hidden_side import as_told, said_beside
+from .given_code import is_as_given
 from .recognized import mistakes, same_answers
-from .results import CheckResult, Topic, first_failure, is_wrong
-from .scoring import run_and_score
+from .results import CheckResult, Results, is_wrong
+from .scoring import results_on
+from .told import told
 from .verdict import Status, Verdict
 
 # Explaining failed, which is a fault of the graders. The points are valid.
@@ -36,19 +33,14 @@ GROUPED = (Status.PARTIAL, Status.FAILED, Status.ERROR)
 
 def grade(student: str, attempt: Attempt) -> list[Verdict]:
     """Return the verdicts on one submission of a chapter."""
-    return verdicts_on(student, attempt, run_and_score(attempt))
+    return verdicts_on(student, attempt, results_on(attempt))
 
 
-def verdicts_on(student: str, attempt: Attempt, results: list[CheckResult]) -> list[Verdict]:
+def verdicts_on(student: str, attempt: Attempt, results: Results) -> list[Verdict]:
     """Return one verdict for each exercise of a chapter, from the results of all checks."""
     return [
-        verdict_or_points(
-            student,
-            exercise,
-            attempt.exercises[exercise.name],
-            [result for result in results if result.exercise == exercise.name],
-        )
-        for exercise in attempt.chapter.exercises
+        verdict_or_points(student, one, attempt.exercises[one.name], results[one.name])
+        for one in attempt.chapter.exercises
     ]
 
 
@@ -73,18 +65,16 @@ def verdict(
 ) -> Verdict:
     """Return the verdict on one exercise, from its observed results and its checks."""
     bare = unexplained_verdict(student, exercise, part, checks)
-    evidence = Evidence(part, bare.status, for_learner(part, bare.status, checks))
-    explanation = explain(evidence)
+    said = told(part, bare.status, checks)
     names = [] if bare.status == Status.PASSED or part.excused_by else list(mistakes(part))
     group = "" if names or bare.status not in GROUPED else group_of(part, checks)
-    beside = [clause for clause in said_beside(part, checks) if clause not in explanation.message]
-    note = dict(part.attempt.source.notes).get(part.name, "")
+    note = sentence(dict(part.attempt.source.notes).get(part.name, ""))
     return replace(
         bare,
         mistakes=names,
-        message=" ".join(filter(None, (explanation.message, sentences(*beside, note)))),
-        message_id=explanation.id,
-        line=explanation.line,
+        message=" ".join(filter(None, (said.message, note))),
+        message_id=said.id,
+        line=said.line,
         group=group,
         code=part.attempt.submitted.text if group else "",
     )
@@ -106,35 +96,6 @@ def unexplained_verdict(
         message_id="not_explained",
         isolation=part.attempt.lab.isolation,
     )
-
-
-def for_learner(
-    part: ExerciseAttempt, status: Status, checks: list[CheckResult]
-) -> list[CheckResult]:
-    """Return the checks as a learner may see them; from hidden cases, the first failed one."""
-    nothing_said = status in (Status.PASSED, Status.TIMEOUT, Status.KILLED)
-    if not part.attempt.references.hidden or nothing_said or part.excused_by:
-        return checks
-    first = first_failure(checks)
-    if not first or not first.finding or says_nothing_hidden(part, status, first):
-        return checks
-    return [replace(first, finding=as_told(part, first))]
-
-
-def says_nothing_hidden(part: ExerciseAttempt, status: Status, check: CheckResult) -> bool:
-    """Return True if the message of a failed check does not depend on a hidden case."""
-    if part.attempt.loaded.status != Outcome.LOADED or check.about == Topic.REPAIR_SIZE:
-        return True
-    return status == Status.NOT_ATTEMPTED and is_plain_stub(part, check)
-
-
-def is_plain_stub(part: ExerciseAttempt, check: CheckResult) -> bool:
-    """Return True if an exercise is unwritten and has no code around the line that raises."""
-    diagnosis, text = check.finding and check.finding.diagnosis, part.attempt.submitted
-    if not diagnosis or diagnosis.id != "not_written":
-        return False
-    line = diagnosis.error.line if diagnosis.error else None
-    return not line or not (text.goes_on_below(line) or text.comes_behind_code(line))
 
 
 def group_of(part: ExerciseAttempt, checks: list[CheckResult]) -> str:
@@ -160,8 +121,6 @@ def status_of(part: ExerciseAttempt, points: float, most: float) -> Status:
         return Status.ERROR
     if points >= most:
         return Status.PASSED
-    if is_replaced(part):
-        return Status.PARTIAL if points else Status.FAILED
     missing = [error and (error.missing or error.is_unwritten) for error in errors]
     if is_as_given(part) or all(missing):
         return Status.NOT_ATTEMPTED

@@ -73,8 +73,8 @@ def repaired(part: ExerciseAttempt, checks: list[CheckResult]) -> list[CheckResu
     if is_as_given(part):
         return without_points(checks)
     # Above 0 for checks that the learner fixed, below 0 for checks that the learner broke.
-    gains = [check.points * (check.passed - check.given()) for check in checks]
-    untouched = sum(check.points for check in checks if not check.given())
+    gains = [check.points * (check.passed - check.given) for check in checks]
+    untouched = sum(check.points for check in checks if not check.given)
     share = (1 - SMALL) * most / untouched if untouched and sum(gains) > 0 else 0.0
     # + 0.0 turns -0.0 into 0.0.
     return [
@@ -178,16 +178,16 @@ def deductions(part: ExerciseAttempt, names: Names) -> dict[str, float]:
 def deduction_for(part: ExerciseAttempt, mistake: str) -> float:
     """Return the deduction for one mistake: the course's, or else what its checks take alone.
 
-    Bounds apply to mistakes in values. One costs everything if the answer returns its input
-    unchanged, because that computes nothing, or if no object of the class could be created, because
-    then nothing else ran. The course's own deduction comes first.
+    At most MOST, and for a mistake in values at least LEAST. One costs everything if the answer
+    returns its input unchanged, because that computes nothing, or if no object of the class could
+    be created, because then nothing else ran. The course's own deduction comes first.
     """
     if (own := course_deduction(part, mistake)) is not None:
         return own
     if returns_only_inputs(part.claimed) or never_made(part.claimed):
         return 1.0
-    share = print_of(part, mistake).share
-    return min(MOST, max(LEAST, share)) if changes_values(part, mistake) else share
+    least = LEAST if changes_values(part, mistake) else 0.0
+    return min(MOST, max(least, print_of(part, mistake).share))
 
 
 def course_deduction(part: ExerciseAttempt, mistake: str) -> float | None:

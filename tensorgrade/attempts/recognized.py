@@ -7,7 +7,8 @@ import torch
 from ..exchange.cases import Case
 from ..exchange.observation import Observation, Outcome
 from ..exchange.references import Seen
-from ..judging.diagnosis import Kind
+from ..judging.checks.modules import START
+from ..judging.diagnosis import Kind, Wrong
 from ..recognition.fingerprints import (
     Fingerprint,
     Names,
@@ -20,7 +21,6 @@ from ..recognition.fingerprints import (
     with_facts,
 )
 from ..recognition.imprints import Imprint
-from ..recognition.signatures import UNSEEN
 from ..recognition.squeezed_dimensions import only_squeezed
 from .attempt import ExerciseAttempt, cached_for_results
 from .pairs import MOST_SHOWN, explaining
@@ -32,7 +32,22 @@ from .results import CheckResult
 def sets_in_values(part: ExerciseAttempt) -> tuple[Names, ...]:
     """Return the sets of known mistakes that each explain the values; () if none does."""
     prints, own = part.attempt.fingerprints, part.attempt.own.signatures
-    return recognize(part.name, part.claimed, prints, own, lambda: combinations(part).proved)
+    sets = recognize(part.name, part.claimed, prints, own, lambda: combinations(part).proved)
+    alone = [names[0] for names in sets if len(names) == 1]
+    if alone and not wrong_values(part) <= set(print_of(part, alone[0]).fails):
+        return ()  # only nearly the same values, such as rounded ones
+    return sets
+
+
+@cached_for_results
+def wrong_values(part: ExerciseAttempt) -> set[str]:
+    """Return the titles of the checks that fail by wrong values."""
+    failures = {check.says: part.failure(check) for check in part.checks}
+    return {
+        says
+        for says, error in failures.items()
+        if isinstance(error, Wrong) and error.diagnosis.kind == Kind.VALUES
+    }
 
 
 @cached_for_results
@@ -84,11 +99,10 @@ def is_beside(part: ExerciseAttempt, check: CheckResult, names: Names) -> bool:
     if check.passed or check.finding is None:
         return False
     diagnosis, (imprints, right) = check.finding.diagnosis, both_imprints(part)
-    case = next((one.case for one in part.seen if one.case.name == diagnosis.case), None)
-    if case is None or (diagnosis.kind != Kind.FACT and case.signature not in UNSEEN):
+    case, is_fact = diagnosis.case, diagnosis.kind == Kind.FACT or diagnosis.id == START
+    if not is_fact or case not in imprints:
         return False
-    own = {case.name: imprints[case.name]}
-    about = right[case.name].matches(own[case.name]) or facts_of(own, right)
+    about = right[case].matches(imprints[case]) or facts_of({case: imprints[case]}, right)
     return bool(about) and not any(check.asks in print_of(part, name).fails for name in names)
 
 
@@ -112,7 +126,7 @@ class Combinations:
 @cached_for_results
 def combinations(part: ExerciseAttempt) -> Combinations:
     """Find sets of known mistakes that explain the results: stored pairs, or else others."""
-    pairs = part.attempt.pairs()
+    pairs = part.attempt.pairs
     if pairs is None or part.attempt.loaded.status != Outcome.LOADED:
         return Combinations()
     stored = pairs.stored(part.name, lambda: seen_in_public(part))

@@ -1,7 +1,6 @@
 """The results of the checks on an exercise, and the learner's progress that they show."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 
 from ..judging.diagnosis import Finding
@@ -30,9 +29,9 @@ class CheckResult:
 
     asks: the check's description. finding: everything to say if it failed; None if it passed, or
     for an error of the check itself. earned_points: None means all of its points if it passed,
-    otherwise none. rule: the reason for other points. given: returns True if the unchanged given
-    code of a find-the-bug exercise passes the check. It is called only if points depend on it,
-    because it runs that code. beside: True for a failure by a fact beside a dearer mistake.
+    otherwise none. rule: the reason for other points. given: True if the unchanged given code of a
+    find-the-bug exercise passes the check. beside: True for a failure by a fact beside a dearer
+    mistake.
     """
 
     exercise: str
@@ -42,7 +41,7 @@ class CheckResult:
     finding: Finding | None = None
     earned_points: float | None = None
     rule: Rule | None = None
-    given: Callable[[], bool] = bool
+    given: bool = False
     about: Topic = Topic.ANSWER
     beside: bool = False
 
@@ -60,19 +59,6 @@ class CheckResult:
 
 
 Results = dict[str, list[CheckResult]]  # by exercise
-
-
-@dataclass
-class Settled:
-    """The scored results of a run, by exercise.
-
-    whole: the exercises whose checks all ran. partial: those with only some results, which do not
-    decide the points. counts: the number of checks that each exercise in `partial` has.
-    """
-
-    whole: Results = field(default_factory=dict)
-    partial: Results = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
 
 
 class State(StrEnum):

@@ -187,5 +187,5 @@ def told_apart(project: Project, exercise: str) -> list[Mistake]:
     """
     chapter = project.course.exercise(exercise)[0].name
     stored = read_part(stored_path(project.graders, chapter, exercise), "fingerprints")
-    names = {name for names, _ in stored["prints"] for name in names}
+    names = {name for names, *_ in stored["prints"] for name in names}
     return [one for one in known(project, exercise) if one.name in names]

@@ -109,7 +109,8 @@ class References:
 
     hidden: True if learners may never see the expected values.
     traces: by case id, the solution's traces of some cases; never those of hidden cases.
-    bugs: by exercise, the code of a find-the-bug exercise, as a module of its own.
+    bugs: by exercise, the code of a find-the-bug exercise, as a module of its own. unfixed: by
+    find-the-bug exercise, the titles of the checks that its given code fails.
     """
 
     chapter: str
@@ -117,6 +118,7 @@ class References:
     entries: tuple[tuple[Case, Observation], ...]
     traces: Mapping[str, Trace] = field(default_factory=dict)
     bugs: dict[str, str] = field(default_factory=dict)
+    unfixed: dict[str, list[str]] = field(default_factory=dict)
 
     def of(self, exercise: str) -> list[tuple[Case, Observation]]:
         """Return the cases of one exercise, in the order in which they were written."""
@@ -149,7 +151,7 @@ def stored_form(references: References) -> tuple[dict[str, Any], dict[str, torch
         index.append(case_to_json(case) | {"expected": told})
     traces = stored_traces(references.traces)
     tensors |= {f"{TRACES}{row}": values for row, values in traces.rows.items()}
-    about = {"hidden": references.hidden, "bugs": references.bugs}
+    about = {"hidden": references.hidden, "bugs": references.bugs, "unfixed": references.unfixed}
     return {"cases": index, "about": about}, tensors | {f"{PART}traces": traces.packed}
 
 
@@ -161,6 +163,7 @@ def load_references(folder: Path, chapter: str, exercises: Iterable[str]) -> Ref
     entries: tuple[tuple[Case, Observation], ...] = ()
     traces: list[Any] = []
     bugs: dict[str, str] = {}
+    unfixed: dict[str, list[str]] = {}
     hidden = []
     for name in exercises:
         path = stored_path(folder, chapter, name)
@@ -171,10 +174,11 @@ def load_references(folder: Path, chapter: str, exercises: Iterable[str]) -> Ref
             traces.append(StoredTraces(tensors[f"{PART}traces"], rows))
             about = unpacked_part(tensors[f"{PART}about"])
             bugs |= about["bugs"]
+            unfixed |= about["unfixed"]
             hidden.append(about["hidden"])
         except DAMAGES:
             raise damaged(path) from None
-    return References(chapter, all(hidden), entries, ChainMap(*traces), bugs)
+    return References(chapter, all(hidden), entries, ChainMap(*traces), bugs, unfixed)
 
 
 def entries_in(tensors: dict[str, torch.Tensor]) -> tuple[tuple[Case, Observation], ...]:

@@ -15,7 +15,7 @@ from ..attempts.pipeline import verdicts_on
 from ..attempts.points import course_deduction, deduction, deductions
 from ..attempts.recognized import is_beside, mistake_sets
 from ..attempts.results import CheckResult, Rule, Topic, first_failure
-from ..attempts.scoring import run_and_score
+from ..attempts.scoring import results_on
 from ..attempts.verdict import Status, Verdict
 from ..course import CourseError
 from ..exchange.cases import spoken
@@ -76,8 +76,8 @@ def explain(
     chapter, _ = grader.maker.course.exercise(exercise)
     submitted_files = submission_of(grader, student, chapter.name, submitted)
     attempt = grader.attempt(submitted_files)
-    results = run_and_score(attempt)
-    checks = [result for result in results if result.exercise == exercise]
+    results = results_on(attempt)
+    checks = results[exercise]
     verdict = next(v for v in verdicts_on(student, attempt, results) if v.exercise == exercise)
     part = attempt.exercises[exercise]
     code = code_of(grader, attempt, exercise)

@@ -85,7 +85,7 @@ class Grader:
 
     def checks(self, attempt: Attempt, name: str) -> list[CheckResult]:
         """Return the results of the checks on one exercise."""
-        return check_results(attempt, name)[name]
+        return check_results(attempt, [name])[name]
 
     def grade(self, submitted_files: SubmittedFiles) -> list[Verdict]:
         """Return verdicts on all exercises of a chapter.

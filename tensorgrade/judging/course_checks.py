@@ -8,7 +8,6 @@ import runpy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ..course import CourseError
 from ..marker import ADDED
@@ -28,13 +27,12 @@ TAKEN = {
 class CourseChecks:
     """What a folder of graders adds to the engine: own checks and signatures, by name.
 
-    folder: of these graders. known: a cache of results that do not depend on a learner's file.
+    folder: of these graders.
     """
 
     checks: dict[str, Callable] = field(default_factory=dict)
     signatures: dict[str, Signature] = field(default_factory=dict)
     folder: Path = Path()
-    known: dict[tuple, Any] = field(default_factory=dict, compare=False)
 
 
 def load_checks(tests: Path) -> CourseChecks:

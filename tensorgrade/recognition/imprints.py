@@ -4,7 +4,7 @@ An imprint contains too little to reveal an answer. It is the same on every plat
 details in which correct answers may differ.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 import torch
@@ -144,17 +144,18 @@ def of_structure(case: Case, expected: Observation, seen: Observation) -> Imprin
     """Summarize facts about a module that is only described.
 
     They are its parameters by name, shape and gradient, the place of each expected buffer, and the
-    random start.
+    random start. A state into which weights were loaded is no chance: it counts as values.
     """
-    values = of_values(case, expected, seen)
-    start = " ".join([values.words, *(f"{number:.4g}" for number in values.numbers)])
-    facts = [*values.facts, *([start] if values.words else [])]
+    values, facts = of_values(case, expected, seen), list[str]()
+    if not any(step.verb == "load" for step in case.steps):
+        start = " ".join([values.words, *(f"{number:.4g}" for number in values.numbers)])
+        values, facts = Imprint(facts=values.facts), [start] if values.words else []
     for name, asked in sorted(expected.facts.items()):
         if "parameters" in asked:
             got = seen.fact(name, "parameters", default={})
             facts += [f"{name}.{parameter}: {what}" for parameter, what in sorted(got.items())]
             facts += [f"{b}: {seen.home(name, b)}" for b in asked.get("buffers", {})]
-    return Imprint(facts=tuple(facts))
+    return replace(values, facts=(*values.facts, *facts))
 
 
 def of_growth(case: Case, expected: Observation, seen: Observation) -> Imprint:

@@ -15,27 +15,25 @@ from typing import Any
 import pytest
 import torch
 
-from ..attempts.attempt import Attempt, ExerciseAttempt
-from ..attempts.checking import must_hold, result_of
-from ..attempts.given_code import is_as_given, is_rewritten
+from ..attempts.attempt import Attempt
+from ..attempts.given_code import is_as_given
 from ..attempts.maker import AttemptMaker, NoDevice
-from ..attempts.naming import run
-from ..attempts.points import scored
-from ..attempts.results import CheckResult, Topic
-from ..attempts.scoring import settle
+from ..attempts.results import CheckResult, Results
+from ..attempts.scoring import results_on
 from ..attempts.setup import Setup
 from ..course import Chapter, Check, Course, CourseError
 from ..course_sources import load_course
 from ..history import remember
-from ..judging.diagnosis import Finding, Wrong
+from ..judging.diagnosis import Wrong
 from ..sandbox.holes import NotIsolated
 from ..sandbox.processes import NotStarted
 from ..views.note import Note
-from ..views.summary import group, print_nothing_found, print_summary, why_skipped
+from ..views.summary import print_nothing_found, print_summary, why_skipped
 
 COURSES = pytest.StashKey[dict[Path, Course]]()  # by folder of checks
 EXERCISES = pytest.StashKey[list[str]]()  # the names that `-k` can select, in order
 MAKERS = pytest.StashKey[dict[Path, AttemptMaker]]()
+RESULTS = pytest.StashKey[dict[Path, Results]]()  # by folder of checks
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -86,6 +84,7 @@ def number_of_hints(text: str) -> int:
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(BareReports())
     config.stash[COURSES], config.stash[MAKERS], config.stash[EXERCISES] = {}, {}, []
+    config.stash[RESULTS] = {}
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -165,18 +164,12 @@ class ChecksFile(pytest.File):
 
 
 class CheckItem(pytest.Item):
-    """A check of an exercise as a test.
-
-    result: of the check, as soon as it ran. shown: the finding that the report shows. is_last: True
-    for the last selected check of its exercise.
-    """
+    """A check of an exercise as a test. result: of the check, as soon as its exercise ran."""
 
     def __init__(self, *, exercise: str, check: Check, **more: Any):
         super().__init__(**more)
         self.exercise, self.check = exercise, check
         self.result: CheckResult | None = None
-        self.shown: Finding | None = None
-        self.is_last = False
 
     @property
     def file(self) -> ChecksFile:
@@ -185,36 +178,33 @@ class CheckItem(pytest.Item):
         return self.parent
 
     def setup(self) -> None:
-        """Run the exercise's cases, once for all of its checks."""
+        """Run and check all selected exercises of the chapter, unless that has been done."""
+        folder, chapter = self.file.folder, self.file.chapter
         try:
-            maker = maker_for(self.config, self.file.folder)
-            self.attempt = attempt_in(self.config, maker, self.file.chapter.name)
+            maker = maker_for(self.config, folder)
+            self.attempt = attempt_in(self.config, maker, chapter.name)
         except NoDevice as error:
             pytest.skip(str(error))
         except (NotIsolated, NotStarted) as error:
             pytest.exit(str(error), returncode=2)
-        run(self.attempt, [self.exercise])
+        known = self.config.stash[RESULTS].setdefault(folder, {})
+        if self.exercise not in known:
+            items = (item for item in self.session.items if isinstance(item, CheckItem))
+            selected = {item.exercise for item in items if item.file.folder == folder}
+            asked = [one.name for one in chapter.exercises if one.name in selected]
+            known.update(results_on(self.attempt, *asked))
 
     def runtest(self) -> None:
-        """Check the exercise. Skip the check if the exercise is not started.
-
-        The last check of an exercise fails if names differ or given code was rewritten, because
-        that costs points although every check passes.
-        """
-        part, error = self.attempt.exercises[self.exercise], None
-        try:
-            must_hold(part, self.check)
-        except Wrong as caught:
-            error = caught
-        result = self.result = result_of(part, self.check, error)
-        self.shown = result.finding
+        """Report the check. Skip it if the exercise is not started."""
+        part = self.attempt.exercises[self.exercise]
+        results = self.config.stash[RESULTS][self.file.folder][self.exercise]
+        result = self.result = next(one for one in results if one.asks == self.check.says)
         if result.is_to_do or is_as_given(part):
             raise pytest.skip.Exception(why_skipped(part, result), _use_item_location=True)
-        if error is not None:
+        if result.finding is not None:
+            raise Wrong(result.finding.diagnosis)
+        if error := part.failure(self.check):  # of the check itself
             raise error
-        if self.is_last and (finding := beyond_checks(part, result)):
-            self.shown = finding
-            raise Wrong(finding.diagnosis)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the place and the headline of an error."""
@@ -237,13 +227,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Mark the last selected check of each exercise, which also reports `beyond_checks`.
-
-    If there are only checks, unregister plugins that are not needed.
-    """
+    """If there are only checks, unregister plugins that are not needed."""
     checks = [item for item in session.items if isinstance(item, CheckItem)]
-    for last in {(item.path, item.exercise): item for item in checks}.values():
-        last.is_last = True
     if checks and len(checks) == len(session.items):
         # These plugins take time with each test, and learners do not see what they report.
         manager = session.config.pluginmanager
@@ -287,14 +272,6 @@ def debugs(config: pytest.Config) -> bool:
     return bool(config.getoption("capture") == "no" or config.getoption("usepdb"))
 
 
-def beyond_checks(part: ExerciseAttempt, result: CheckResult) -> Finding | None:
-    """Return the finding on rewritten given code; None if there is none."""
-    if not is_rewritten(part):
-        return None
-    more = (one for one in scored(part, [result]) if one.about != Topic.ANSWER)
-    return next((one.finding for one in more if not one.passed), None)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -304,10 +281,10 @@ def pytest_runtest_makereport(
     if isinstance(item, CheckItem) and (call.when == "call" or report.failed):
         check = item.check
         result = item.result or CheckResult(item.exercise, check.points, False, check.says)
-        vars(report).update(tensorgrade=result, tests=item.file.folder)
-        if report.failed and item.shown:
+        vars(report).update(tensorgrade=result)
+        if report.failed and result.finding:
             # pytest prints any object that converts to text, but its types do not allow that.
-            report.longrepr = Note(item.shown)  # type: ignore[assignment]
+            report.longrepr = Note(result.finding)  # type: ignore[assignment]
     return report
 
 
@@ -360,28 +337,26 @@ def pytest_terminal_summary(
     If hidden and public tests run together, each folder gets its own summary, because the tests in
     each of them are worth all points.
     """
-    results: dict[Path, list[CheckResult]] = {}
-    for kind in ("passed", "wrong", "to do", "failed"):
-        for report in terminalreporter.getreports(kind):
-            if hasattr(report, "tensorgrade"):
-                results.setdefault(report.tests, []).append(report.tensorgrade)
-    makers = {tests: maker for tests, maker in config.stash[MAKERS].items() if tests in results}
     keyword = config.getoption("keyword")
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and keyword:
         print_nothing_found(terminalreporter, keyword, config.stash[EXERCISES])
-    for tests, maker in makers.items():
-        if len(makers) > 1:
+    by_folder = config.stash[RESULTS]
+    for tests, results in by_folder.items():
+        if len(by_folder) > 1:
             terminalreporter.write_line(f"\nBy the tests in {tests.name}/", bold=True)
         folder = config.invocation_params.dir / (config.getoption("attempt") or tests)
-        settled = settle(group(results[tests]), maker)
-        print_summary(terminalreporter, settled, maker, config)
-        remember(tests, folder, settled.whole)
+        print_summary(terminalreporter, results, config.stash[MAKERS][tests], config)
+        remember(tests, folder, results)
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Fail the run if an exercise is still to do, because pytest does not count skipped tests."""
-    results = (item.result for item in session.items if isinstance(item, CheckItem))
-    if exitstatus == pytest.ExitCode.OK and any(one and not one.passed for one in results):
+    """Fail the run if an exercise is not right, also if it is still to do or rewritten.
+
+    pytest does not count skipped tests, and no test stands for the size of a repair.
+    """
+    by_folder = session.config.stash[RESULTS].values()
+    checks = (check for results in by_folder for checks in results.values() for check in checks)
+    if exitstatus == pytest.ExitCode.OK and not all(check.passed for check in checks):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

@@ -43,13 +43,6 @@ def waits_for(checks: list[CheckResult]) -> str:
     return next(iter(blamed(excused)), "")
 
 
-def how_many_ran(checks: list[CheckResult], count: int) -> str:
-    """Return how many of an exercise's checks ran, such as `2 of 5 checks ran, 1 passed`."""
-    answers = [check for check in checks if check.about == Topic.ANSWER]
-    passed = sum(check.passed for check in answers)
-    return f"{len(answers)} of {plural(count, 'check')} ran, {passed} passed"
-
-
 # Why points differ from those of the passed checks. A mistake is counted, so it is not listed.
 RULES = {
     Rule.LOST_DIMENSIONS: "dimensions of size 1 lost",

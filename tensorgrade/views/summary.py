@@ -1,7 +1,6 @@
 """Print the end of a test run: the state of each exercise, and the one to work on first."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,7 +13,7 @@ from rich.text import Text
 
 from ..attempts.attempt import Attempt, ExerciseAttempt
 from ..attempts.maker import AttemptMaker
-from ..attempts.results import CheckResult, Results, Settled, State, first_failure, state_of
+from ..attempts.results import CheckResult, Results, State, first_failure, state_of
 from ..course import Chapter, Course, Exercise
 from ..exchange.text import sentence
 from ..judging.diagnosis import Diagnosis, Finding, Kind
@@ -24,7 +23,6 @@ from .note import Note
 from .points import (
     earned,
     how_earned,
-    how_many_ran,
     standing,
     waits_for,
     what_comes_back,
@@ -43,8 +41,6 @@ BREAKPOINT = re.compile(r"^\s*breakpoint\(", re.MULTILINE)
 NO_STOP = "breakpoint() does not stop here; in `pytest exercises/ -s` it does."
 MOST_WARNINGS = 3
 PART_DONE = "All selected exercises are done; `pytest exercises/` runs all exercises."
-CHECKS_DONE = "All selected checks passed; `pytest exercises/` runs all exercises."
-NO_POINTS = "Points are shown only for exercises whose checks all ran."
 AGAIN = "Then run this again. `tensorgrade watch` does that each time you save."
 AT_THE_END = (
     "You have written every exercise of the course. Next: submit your files, and read the lessons "
@@ -54,32 +50,30 @@ OF_THE_TEST = Finding("", Diagnosis(Kind.ERROR, "the check itself failed; see it
 
 
 def print_summary(
-    terminal: TerminalReporter, settled: Settled, maker: AttemptMaker, config: Config
+    terminal: TerminalReporter, by_exercise: Results, maker: AttemptMaker, config: Config
 ) -> None:
     """Write the summary to pytest's terminal.
 
     In plain text the exercise to work on comes before the list of all.
     """
     console, plain = console_on(terminal), is_plain(terminal, config)
-    course, by_exercise = maker.course, settled.whole
+    course = maker.course
     folder = Path(config.getoption("attempt") or maker.tests)
-    first = first_to_work_on(course, settled.whole | settled.partial)
+    first = first_to_work_on(course, by_exercise)
     console.print()
     if not plain:
         print_progress(console, course, by_exercise)
-        print_partial(console, settled)
     print_left_out(console, maker.attempts.values())
     if first is not None:
         hints = config.getoption("hint")
-        print_first(console, course, first, settled, folder, hints, plain)
+        print_first(console, course, first, by_exercise, folder, hints, plain)
     elif is_whole(course, by_exercise, config):
         print_end_of_course(console, course)
     else:
-        console.print(f"\n[bold green]{CHECKS_DONE if settled.partial else PART_DONE}[/]\n")
+        console.print(f"\n[bold green]{PART_DONE}[/]\n")
     if plain:
         console.print()
         print_progress(console, course, by_exercise, plain=True)
-        print_partial(console, settled, plain=True)
 
 
 def is_plain(terminal: TerminalReporter, config: Config) -> bool:
@@ -147,14 +141,6 @@ def console_on(terminal: TerminalReporter) -> Console:
     )
 
 
-def group(results: list[CheckResult]) -> Results:
-    """Group results by exercise."""
-    grouped = defaultdict(list)
-    for result in results:
-        grouped[result.exercise].append(result)
-    return grouped
-
-
 def print_progress(
     console: Console,
     course: Course,
@@ -192,19 +178,6 @@ def print_chapter(
         for exercise in shown:
             print_exercise(console, exercise, by_exercise[exercise.name], column, plain)
     return points, most
-
-
-def print_partial(console: Console, settled: Settled, plain: bool = False) -> None:
-    """Print a line for each exercise of which only some checks ran, without points."""
-    for name, checks in settled.partial.items():
-        state, ran = state_of(checks), how_many_ran(checks, settled.counts[name])
-        said = f"{ran}: {why(checks)}" if state == State.WRONG else ran
-        mark, style = MARKS[state]
-        start = Text(f"{name}: {state}, ") if plain else Text.assemble((f"  {mark} ", style), name)
-        line = start.append(said if plain else f"  {said}", "" if plain else style)
-        console.print(line, soft_wrap=plain)
-    if settled.partial:
-        console.print(Text(NO_POINTS, "dim"))
 
 
 def print_line(
@@ -308,23 +281,19 @@ def print_first(
     console: Console,
     course: Course,
     name: str,
-    settled: Settled,
+    by_exercise: Results,
     folder: Path,
     hints: int,
     plain: bool,
 ) -> None:
     """Print the one exercise to work on: its points, its problem, and hints if requested."""
     chapter, exercise = course.exercise(name)
-    path, checks = folder / f"{chapter.name}.py", (settled.whole | settled.partial)[name]
+    path, checks = folder / f"{chapter.name}.py", by_exercise[name]
     console.print()
     if state_of(checks) == State.WRONG:
         waits = waits_for(checks) and f"{name} is {standing(checks)}"
         console.print(Text(waits or f"Work on this first: {name}", "bold"))
-        if name in settled.partial:
-            told = f"{how_many_ran(checks, settled.counts[name])}. {NO_POINTS}"
-        else:
-            told = points_of(exercise, checks, course, settled.whole)
-        console.print(Text(told, "dim"))
+        console.print(Text(points_of(exercise, checks, course, by_exercise), "dim"))
         console.print()
         note_on(name, checks, path).print(console, plain)
     else:

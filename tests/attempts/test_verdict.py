@@ -86,7 +86,7 @@ def test_nobody_looks_closer_at_the_result_of_a_known_mistake():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module, lost",
-    [(checking, "where"), (points, "is_only_squeezed"), (pipeline, "as_told")],
+    [(checking, "where"), (points, "is_only_squeezed"), (pipeline, "told")],
 )
 def test_an_answer_that_cannot_be_explained_costs_nothing(judge, monkeypatch, caplog, module, lost):
     """A fault of ours there takes no points, of that exercise or of another one."""

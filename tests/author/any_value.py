@@ -9,6 +9,7 @@ from tensorgrade.attempts.lab import Lab
 from tensorgrade.attempts.naming import run
 from tensorgrade.attempts.pipeline import verdict
 from tensorgrade.attempts.results import CheckResult
+from tensorgrade.attempts.side import Side
 from tensorgrade.author.mistakes import known
 from tensorgrade.judging.course_checks import load_checks
 from tensorgrade.judging.diagnosis import Diagnosis, Wrong
@@ -84,11 +85,13 @@ class SmallCourse:
             Lab(None, self.project.course.limits),
             self.project.program(CHAPTER, IMPORTS + source),
             self.project.course,
-            references,
-            lambda: Fingerprints({"f": prints}, messages),
-            load_checks(self.project.graders),
+            Side(
+                references,
+                load_checks(self.project.graders),
+                lambda: Fingerprints({"f": prints}, messages),
+            ),
         )
-        run(attempt)
+        run(attempt, ["f"])
         return attempt
 
     def row(self, source: str, check, hidden: bool = True) -> str:

@@ -1,6 +1,5 @@
 """Find-the-bug exercises: the proof of a build, and the points."""
 
-from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -52,9 +51,6 @@ def part(changed: int) -> SimpleNamespace:
 )
 def test_only_what_was_fixed_earns_points(changed, checks, points):
     """checks: points, passed, and passed by the given code."""
-    results = [
-        CheckResult(NAME, worth, passed, given=partial(bool, given))
-        for worth, passed, given in checks
-    ]
+    results = [CheckResult(NAME, worth, passed, given=given) for worth, passed, given in checks]
     earned = sum(check.earned for check in repaired(part(changed), results))
     assert earned == pytest.approx(points)

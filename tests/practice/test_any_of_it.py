@@ -76,7 +76,7 @@ def items(project, workshop: Workshop) -> Iterator[Item]:
         chance.shuffle(drawn)
         for chapter, exercise, text in drawn:
             base = chance.choice([text, in_other_form(text, exercise)])
-            known = workshop.checker.maker.fingerprints(chapter).by_exercise.get(exercise, [])
+            known = workshop.checker.maker.side(chapter).fingerprints.by_exercise.get(exercise, [])
             names = sorted({name for one in known for name in one.mistakes})
             mistakes = [name for name in names if workshop.prints(chapter, exercise, name)]
             chance.shuffle(mistakes)

@@ -16,7 +16,7 @@ import torch
 
 from tensorgrade.attempts import attempt, pipeline
 from tensorgrade.attempts.attempt import Attempt
-from tensorgrade.attempts.scoring import run_and_score
+from tensorgrade.attempts.scoring import results_on
 from tensorgrade.exchange.cases import Case
 from tensorgrade.exchange.observation import CaughtError, Loaded, Observation, TextFacts
 from tensorgrade.exchange.references import load_references
@@ -118,7 +118,7 @@ def test_a_function_cannot_tell_its_hidden_inputs(judge: Judge, instruction: str
 
 @pytest.mark.slow
 def test_the_attempts_are_real(judge: Judge, monkeypatch):
-    monkeypatch.setattr(pipeline, "for_learner", lambda part, status, checks: checks)
+    monkeypatch.setattr("tensorgrade.attempts.told.for_learner", lambda *asked: asked[-1])
     tried = some(SAID, 3)
     came = [one for one in tried if told_by(judge, CH1, SCORES, scores(one))]
     assert len(came) >= len(tried) // 2, came
@@ -150,14 +150,14 @@ def rows(project: Project, judge: Judge, monkeypatch):
         grader = judge.grader(False)
         hidden = grader.maker.references(chapter)
         right = {id(case): answer for case, answer in hidden.entries}  # by object: names are shared
-        public = {case.id: a for case, a in grader.maker.public_references(chapter).entries}
+        public = {case.id: a for case, a in grader.maker.side(chapter).public.references.entries}
 
         def run(cases):
             open_one = (lambda case: FAILS) if public_wrong else (lambda case: public[case.id])
             return [say(c, right[id(c)]) if id(c) in right else open_one(c) for c in cases]
 
         tried = hostile(grader.maker, chapter, run)
-        results = run_and_score(tried, exercise)
+        results = results_on(tried, exercise)[exercise]
         asked = tried.chapter.exercise(exercise)
         row = pipeline.verdict("eve", asked, tried.exercises[exercise], results)
         told = row.points, row.status, row.message, row.line
@@ -232,6 +232,6 @@ def test_what_is_said_on_hidden_cases_is_not_repeated(rows, public_wrong: bool):
 
 @pytest.mark.slow
 def test_if_everything_is_told_most_of_it_arrives(rows, monkeypatch):
-    monkeypatch.setattr(pipeline, "for_learner", lambda part, status, checks: checks)
+    monkeypatch.setattr("tensorgrade.attempts.told.for_learner", lambda *asked: asked[-1])
     came = [carrier for carrier in CARRIERS if len(told_with(rows, carrier, 3, False)) > 1]
     assert len(came) >= len(CARRIERS) * 2 // 3, came

@@ -12,6 +12,7 @@ from ..support import ROOT, run_pytest
 
 pytestmark = pytest.mark.slow
 CH1, CH2, CH3 = "ch1_simplified_attention", "ch2_self_attention", "ch3_causal_attention"
+SIMPLE = "simplified_self_attention"
 SCORES = "    return inputs @ query"
 
 
@@ -137,7 +138,7 @@ REWRITE = """def bug_simplified_self_attention(inputs):
 """
 
 
-def test_rewritten_given_code_fails_one_test(tmp_path):
+def test_rewritten_given_code_fails_the_run(tmp_path):
     folder = answers(tmp_path, CH1)
     path = folder / f"{CH1}.py"
     text = path.read_text(encoding="utf-8")
@@ -146,8 +147,8 @@ def test_rewritten_given_code_fails_one_test(tmp_path):
     path.write_text(text[:start] + REWRITE + text[end:], encoding="utf-8")
     report = tmp_path / "report.xml"
     done = run_pytest(f"exercises/{CH1}.py", "--attempt", folder, f"--junitxml={report}")
-    assert done.returncode == 1 and outcomes(report) == Counter(passed=38, failure=1)
-    assert "38 passed, 1 wrong" in said(done)
+    assert done.returncode == 1 and outcomes(report) == Counter(passed=39)
+    assert "It is right, but it is rewritten: " in said(done)
 
 
 def test_a_breakpoint_stops_only_if_output_is_not_captured(tmp_path):
@@ -178,13 +179,14 @@ def test_a_right_exercise_waits_for_the_wrong_one_that_it_calls_and_is_mentioned
     assert "causal_attention_weights: right, but waits for `causal_mask`, 10 of" in both, both
 
 
-def test_some_checks_of_an_exercise_earn_no_points_and_are_counted(tmp_path):
+def test_some_checks_of_an_exercise_have_the_points_of_all(tmp_path):
     old = "attn_weights = torch.softmax(attn_scores, dim=-1)\n    context_vecs"
     answers(tmp_path, CH1, (old, old.replace("-1", "0")))
     done = run_pytest(f"exercises/{CH1}.py", "-k", "self_attention and row", "--attempt", tmp_path)
     text = said(done)
-    assert "simplified_self_attention: wrong, 2 of 8 checks ran, 0 passed" in text, text
-    assert "points:" not in text and " of 10 points" not in text
+    whole = said(run_pytest(f"exercises/{CH1}.py", "-k", SIMPLE, "--attempt", tmp_path))
+    (points,) = re.findall(rf"{SIMPLE}: wrong, ([\d.]+) of 10 points", text)
+    assert f"{SIMPLE}: wrong, {points} of 10 points" in whole, (text, whole)
 
 
 def test_a_chapters_own_file_works_inside_the_folder_and_a_missing_one_is_said(tmp_path):

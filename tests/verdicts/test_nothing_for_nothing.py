@@ -97,3 +97,30 @@ def test_what_was_passed_in_handed_back(judge: Judge, chapter: str):
         # softmax: that the dtype is kept is one of the asked-for things.
         assert found.points <= (0.5 if found.exercise == "softmax" else 0), found
         assert len(found.mistakes) <= 1, found
+
+
+# What is returned in place of the right result `y`, and the largest share that it earns.
+WORTH_LITTLE = {
+    "noise": ("torch.randn_like(y)", 0.1),
+    "a constant": ("torch.full_like(y, 0.3)", 0.1),
+    "the right result with noise": ("y + 0.1 * torch.randn_like(y)", 0.225),
+    "one right row": ("torch.cat((y[..., :1, :], torch.randn_like(y[..., 1:, :])), dim=-2)", 0.1),
+    "right for one token": ("y if y.shape[-2] == 1 else torch.randn_like(y)", 0.1),
+}
+FUNCTIONS = {
+    "attention_weights": CH2,
+    "scaled_dot_product_attention": CH2,
+    "causal_attention_weights": CH3,
+    "online_softmax_attention": "ch5_beyond_one_sentence",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", WORTH_LITTLE)
+def test_noise_of_the_right_shape(judge: Judge, what: str):
+    returned, share = WORTH_LITTLE[what]
+    for name, chapter in FUNCTIONS.items():
+        code = f"right_{name} = {name}\n\n\ndef {name}(*values, **named):\n"
+        code += f"    y = right_{name}(*values, **named)\n    return {returned}\n"
+        found = judge(chapter, name, f"{solution(chapter)}\n\n{code}", explain=False)
+        assert found.points <= share * found.max_points and not found.mistakes, (name, found)

@@ -246,7 +246,7 @@ def test_beside_a_substitute_a_mistake_of_its_own_is_named_and_paid_for(judge: J
     # A mistake that shows in layers without loaded weights: the substitute starts like a right one.
     surplus = {"for _ in range(num_layers)": "for _ in range(num_heads)"}
     model = verdicts(judge, CH6, NORM_AFTER | surplus)["SmallGPT"]
-    assert model.mistakes == ("heads_for_layers",) and model.points == model.max_points / 2
+    assert model.mistakes == ("heads_for_layers",) and model.points == 11
 
 
 @pytest.mark.parametrize(

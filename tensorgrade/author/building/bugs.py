@@ -11,8 +11,8 @@ from ...attempts.given_code import MOST_CHANGED
 from ...course import CourseError
 from ...course_sources import EXERCISE
 from ...project import Project
+from ...recognition.reaching import bound_by, reached
 from ...runner.facts import changes
-from ..reaching import bound_by, reached
 
 # A line of a solution, and the wrong line that learners get in its place.
 BUG = re.compile(r"^([ \t]*)(.*?)[ \t]*### BUG: (.*)$", re.MULTILINE)

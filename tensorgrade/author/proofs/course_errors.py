@@ -27,13 +27,13 @@ from ...judging.checks import ENGINE_CHECKS
 from ...judging.course_checks import CourseChecks, load_checks
 from ...project import Project
 from ...recognition.edits import EditError, make
+from ...recognition.reaching import bound_by, reached
 from ...recognition.signatures import signature_of
 from ...views.formulas import unknown_commands
 from ..building.bugs import given_code
 from ..building.derive import chapters_with, with_hints
 from ..building.script import REGION, Script, read_script
 from ..mistakes import Mistake, every_mistake, fitting, known, own_mistakes, shared_mistakes
-from ..reaching import bound_by, reached
 from ..recording.casebook import recorded_cases
 
 FEWEST_HINTS = 2

@@ -22,7 +22,7 @@ from ...attempts.pipeline import verdict
 from ...attempts.points import SMALL, sums
 from ...attempts.recognized import mistakes as named_in
 from ...attempts.results import CheckResult
-from ...attempts.scoring import run_and_score
+from ...attempts.scoring import results_on
 from ...attempts.setup import Setup
 from ...attempts.verdict import Status
 from ...course import Chapter, Exercise
@@ -127,7 +127,7 @@ def trials_of(root: str, chapter: str) -> list[Trial]:
 def trial(made: MadeAttempts, chapter: str, exercise: str, mistake: Mistake) -> Trial:
     """Return the trial of one mistake."""
     attempt = made.wrong(chapter, exercise, mistake)
-    results = run_and_score(attempt, exercise)
+    results = results_on(attempt, exercise)[exercise]
     failed = [result for result in results if not result.passed]
     earned, most = sums(results)
     return Trial(
@@ -220,7 +220,7 @@ def judged_otherwise(made: MadeAttempts, chapter: Chapter, exercise: Exercise) -
         ("rewritten", rewritten(right, exercise), Status.PARTIAL, most * (1 - SMALL)),
     ):
         attempt = made.attempt(chapter.name, source, {name: given})
-        results = run_and_score(attempt, name)
+        results = results_on(attempt, name)[name]
         got = verdict("", exercise, attempt.exercises[name], results)
         if (got.status, got.points) != (status, points):
             yield (

@@ -40,7 +40,7 @@ def record(recording: Recording, pairs: bool) -> list[str]:
         prints, has_all = tell_apart(recording, rows), True
         if not recording.hidden:  # grading makes the pair that it needs
             prints, has_all = with_pairs(recording, rows, prints, pairs)
-        parts, tensors = stored_references(recording.references)
+        parts, tensors = stored_references(recording.with_unfixed)
         parts |= {"fingerprints": stored_fingerprints(prints), "has_pairs": has_all}
         if recording.hidden:
             parts["sources"] = sources_of(recording)

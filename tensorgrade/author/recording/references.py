@@ -9,9 +9,9 @@ from itertools import chain, combinations
 from pathlib import Path
 
 from ...attempts.attempt import Attempt, ExerciseAttempt
-from ...attempts.checking import must_hold
 from ...attempts.lab import Lab
-from ...course import Chapter, Check, CourseError, Limits
+from ...attempts.side import Side
+from ...course import Chapter, CourseError, Limits
 from ...exchange.cases import SETTINGS, Case
 from ...exchange.observation import CaughtError, Observation, Outcome
 from ...exchange.references import References, Seen
@@ -20,6 +20,7 @@ from ...exchange.traces import Trace, read_trace, with_stages
 from ...exchange.values import unjudged
 from ...judging.course_checks import FILE, CourseChecks, load_checks
 from ...judging.own_names import in_names_of_stub
+from ...judging.where import LARGEST
 from ...project import Project
 from ...recognition.edits import EditError, make, place_of
 from ...recognition.fingerprints import (
@@ -44,7 +45,6 @@ Rows = dict[Names, dict[str, Imprint]]  # each version's imprints, by the name o
 
 SECONDS_OF_A_VERSION = 20  # of processor time, on all cases; most take a tenth of a second
 MOST_CASES = 4  # the most cases of an exercise with stored stages
-LARGEST = 1024  # the most numbers in a stored value
 
 
 def observe(project: Project, chapter: str, source: str, cases: list[Case]) -> list[Observation]:
@@ -190,6 +190,17 @@ class Recording:
         return build_references(self.project, self.chapter, self.exercise, self.hidden)
 
     @property
+    def with_unfixed(self) -> References:
+        """Return the references with the checks that the given code of the exercise fails."""
+        code, references = self.references.bugs.get(self.exercise), self.references
+        if code is None:
+            return references
+        cases = [case for case, _ in references.entries]
+        seen = zip(references.entries, observe_program(self.program(code), cases), strict=True)
+        _, fails = self.taken_by_checks([Seen(*entry, one) for entry, one in seen])
+        return replace(references, unfixed={self.exercise: list(fails)})
+
+    @property
     def checks(self) -> CourseChecks:
         """Return the course's own checks and signatures."""
         path = self.project.graders / FILE
@@ -237,7 +248,7 @@ class Recording:
         Checks on cases that fingerprints ignore pass, because these cases did not run.
         """
         self.part.judge_by(seen)
-        failed = [check for check in self.part.checks if not holds(self.part, check)]
+        failed = [check for check in self.part.checks if self.part.failure(check)]
         most = sum(check.points for check in self.part.checks)
         share = sum(check.points for check in failed) / most if most else 0.0
         return share, tuple(check.says for check in failed)
@@ -246,7 +257,7 @@ class Recording:
     def part(self) -> ExerciseAttempt:
         """Return the solution as an attempt, for checks to judge the results of versions."""
         lab, course = Lab(None, Limits()), self.project.course
-        attempt = Attempt(lab, self.bare, course, self.references, own=self.checks)
+        attempt = Attempt(lab, self.bare, course, Side(self.references, self.checks))
         attempt.load_once()
         return attempt.exercises[self.exercise]
 
@@ -325,15 +336,6 @@ def recordings_of(project: Project, chapters: list[Chapter]) -> list[Recording]:
 def checks_in(path: Path, text: str) -> CourseChecks:
     """Return what a course's `checks.py` adds. The text is part of the cache key."""
     return load_checks(path.parent)
-
-
-def holds(part: ExerciseAttempt, check: Check) -> bool:
-    """Return True if a check passes."""
-    try:
-        must_hold(part, check)
-    except Exception:  # Wrong, or an error of a check that no right answer causes
-        return False
-    return True
 
 
 def pairs_of(recording: Recording, found: list[Fingerprint]) -> list[Names]:

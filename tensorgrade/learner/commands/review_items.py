@@ -13,7 +13,7 @@ from itertools import chain, islice
 
 from ...attempts.attempt import Attempt
 from ...attempts.results import State, state_of
-from ...attempts.scoring import run_and_score
+from ...attempts.scoring import results_on
 from ...course import CourseError
 from ...exchange.cases import Case
 from ...exchange.observation import Observation
@@ -32,7 +32,7 @@ from ...recognition.fingerprints import Fingerprint
 from ...recognition.imprints import Imprint
 from ...runner.facts import changes
 from ...runner.source import Source
-from ...views.summary import Results, group
+from ...views.summary import Results
 from ..kit import Kit
 from ..watch.checker import Checker
 
@@ -123,7 +123,7 @@ class Workshop:
         """Return a mistake's fingerprints in an exercise; [] also for a find-the-bug exercise."""
         if exercise in self.checker.maker.references(chapter).bugs:
             return []
-        known = self.checker.maker.fingerprints(chapter).by_exercise
+        known = self.checker.maker.side(chapter).fingerprints.by_exercise
         return [one for one in known.get(exercise, []) if one.mistakes == (mistake,)]
 
     def attempt(self, chapter: str, text: str) -> Attempt:
@@ -135,7 +135,7 @@ class Workshop:
         """Run the checks of one exercise on a version of the chapter."""
         attempt = self.attempt(chapter, text)
         try:
-            return group(run_and_score(attempt, exercise))
+            return results_on(attempt, exercise)
         finally:
             attempt.lab.close()
 

@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.text import Text
 
 from ...attempts.results import State, state_of
-from ...attempts.scoring import run_and_score
+from ...attempts.scoring import results_on
 from ...course import Chapter, CourseError
 from ...sources.submitted_files import SubmittedFiles
 from ...views.points import earned, standing
-from ...views.summary import Results, group
+from ...views.summary import Results
 from ...views.words import in_tenths, path_here, plural
 from ..kit import Kit
 from ..watch.checker import Checker
@@ -130,7 +130,7 @@ def checks(checker: Checker, chapter: str, path: Path) -> Results:
     submitted_files = SubmittedFiles("you", chapter, path.name, path.read_bytes())
     attempt = checker.maker.attempt_from_source(chapter, submitted_files)
     try:
-        return group(run_and_score(attempt))
+        return results_on(attempt)
     finally:
         attempt.lab.close()
 

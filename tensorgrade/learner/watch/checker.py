@@ -13,7 +13,7 @@ from ...attempts.attempt import Attempt
 from ...attempts.lab import Lab
 from ...attempts.maker import AttemptMaker
 from ...attempts.results import CheckResult, Results
-from ...attempts.scoring import run_and_score
+from ...attempts.scoring import results_on
 from ...attempts.setup import Setup
 from ...course import Course, Limits
 from ...history import remember
@@ -21,7 +21,7 @@ from ...judging.diagnosis import Kind
 from ...runner.facts import parts
 from ...sandbox.own_code import fork_server
 from ...sandbox.processes import ForkServer
-from ...views.summary import State, group, left_out, state_of
+from ...views.summary import State, left_out, state_of
 
 PATIENCE = 3.0  # time limit in seconds for loading a file, and for each call
 
@@ -162,7 +162,7 @@ class Checker:
             known = self.still_known(attempt, now)
             left = [name for name in attempt.exercises if name not in known]
             left = left or list(attempt.exercises)[:1]  # the file may fail to load by now
-            checked = group(run_and_score(attempt, *left))
+            checked = results_on(attempt, *left)
             self.before[chapter] = now, known | checked
             remember(self.maker.tests, self.folder, known | checked)
             return known | checked, left_out(attempt)
