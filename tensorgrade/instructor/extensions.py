@@ -13,13 +13,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from ..course import Course, CourseError
-from ..folders import write_file
 from ..lateness import check_deadline, in_zone, read_time, with_zone, written
-from ..sources.submitted_files import escaped
-from ..views.csv_cells import in_csv
 from .overrides import read_table
-from .roster import Roster
-from .worksheet import order_of, read_date
 
 EXTENSIONS = "extensions.csv"
 COLUMNS = ("student", "chapter", "due", "hours", "reason")
@@ -98,51 +93,3 @@ def new_due(due: str, hours: str, before: str, course: Course, name: str) -> str
     moment = read_time(before) + extra
     local = in_zone(written(moment), course.lateness.zone)
     return local if read_time(local) == moment else written(moment)  # in an hour that occurs twice
-
-
-def import_extensions(
-    out: Path, course: Course, roster: Roster, chapter: str, date_order: str = ""
-) -> list[str]:
-    """Add the extensions in a worksheet to `extensions.csv`, and return a line for each new one.
-
-    Moodle writes them into the status column, which has no other dates. A learner who already has a
-    line for this chapter keeps it, and a date before the class's deadline adds none. Raises
-    CourseError.
-    """
-    name, zone = course.chapter(chapter).name, course.lateness.zone
-    if "status" not in roster.columns:
-        there = ", ".join(roster.header) or "no columns"
-        raise CourseError(f"the worksheet has no column for the status; it has {there}")
-    if not zone:
-        raise CourseError("set zone in the Lateness of course_config.py: Moodle's dates have none")
-    cells = {escaped(f): row["status"] for f, row in roster.by_folder().items()}
-    order = order_of(cells.values(), date_order)
-    dates = {student: read_date(cell, order) for student, cell in cells.items()}
-    lines = [line for _, line in read_table(out / EXTENSIONS, COLUMNS)]
-    known = {(line["student"], line["chapter"]) for line in lines}
-    new = [
-        [student, name, f"{date:%Y-%m-%d %H:%M} {zone}", "", "extension in Moodle"]
-        for student, date in dates.items()
-        if date is not None and (student, name) not in known
-    ]
-    taken = [line for line in new if is_longer(line, course)]
-    kept = [[line[column] for column in COLUMNS] for line in lines]
-    if taken:
-        write_file(out / EXTENSIONS, in_csv(COLUMNS, [*kept, *taken]).encode())
-    return [f"{student}: {name} until {due}" for student, _, due, *_ in taken]
-
-
-def is_longer(line: list[str], course: Course) -> bool:
-    """Return True if a line in a worksheet gives more time than the class has.
-
-    Raises CourseError for a chapter without a deadline or an impossible time.
-    """
-    student, name, due, *_ = line
-    before = course.lateness.deadlines.get(name)
-    try:
-        if before and read_time(due) < read_time(before):
-            return False
-        extensions_in(dict(zip(COLUMNS, line, strict=True)), course)
-    except ValueError as error:
-        raise CourseError(f"the extension of {student}: {error}") from None
-    return True

@@ -29,7 +29,6 @@ from .retrying_workers import LocalWorkers, Workers, default_count, graded
 from .store import About
 from .teams import Teams, read_teams
 from .what_counts import Rules
-from .write_submissions import identities
 
 LONGEST_NOTE = 300  # characters: two lines of a wide terminal
 
@@ -117,11 +116,9 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: Progress) -> lis
         raise CourseError(f"{submitted} holds no {what} folder of this course. {EXPECTED}")
     chapters = {submitted_files.chapter for submitted_files in submissions}
     refuse_unbuilt(run.setup.tests, chapters)
-    ledger = ledger_of(out, course, run, teams, progress)
+    ledger = ledger_of(submitted, out, course, run, teams, progress)
     submissions = [h for h in submissions if not (h.missing and ledger.holds(h, run.forget))]
-    if known := identities(submitted):
-        notes += ledger.rename(known)
-    notes += unknown_times(submissions, course) + late_by_file(submissions, ledger)
+    notes += unknown_times(submissions, course)
     others = ledger.others(submissions, run.forget)
     is_whole = not (run.again or run.section)
     notes += kept(ledger, others) if is_whole and others else []
@@ -177,12 +174,16 @@ def prepare_to_grade(submitted: Path, out: Path, run: Run) -> tuple[Course, bool
     return course, locked
 
 
-def ledger_of(out: Path, course: Course, run: Run, teams: Teams, progress: Progress) -> Ledger:
+def ledger_of(
+    submitted: Path, out: Path, course: Course, run: Run, teams: Teams, progress: Progress
+) -> Ledger:
     """Return the results in a folder, as soon as no other run writes. Raises CourseError."""
     digests = {c.name: digest_of(run.setup.tests, c.name) for c in course.chapters}
     exercises = {c.name: [e.name for e in c.exercises] for c in course.chapters}
     settings = settings_now(out, course.lateness)
-    overrides, extensions = read_overrides(out, course), read_extensions(out, course)
+    overrides = read_overrides(out, course)
+    # What an instructor decides has priority over what a course system says.
+    extensions = read_extensions(submitted, course) | read_extensions(out, course)
     rules = Rules(course.lateness, overrides, extensions, teams.of, settings=settings)
     ledger = Ledger(out, digests, rules, GRADERS_FAILED, exercises, progress.waits)
     ledger.belongs_to(course.name)
@@ -246,15 +247,6 @@ def unknown_times(submissions: list[SubmittedFiles], course: Course) -> list[str
     told = f"the times of {plural(len(own), 'submission')} are unknown, so they count as on time"
     students = named(sorted({h.student for h in own}))
     return [f"{told}: {students}. To set a time, write timestamp.txt in the chapter's folder"]
-
-
-def late_by_file(submissions: list[SubmittedFiles], ledger: Ledger) -> list[str]:
-    """Return a note on submissions that are late only by the time of their file."""
-    late = sorted({h.student for h in submissions if h.by_file and ledger.rules.is_late(h)})
-    if not late:
-        return []
-    why = "are late only by their file's own time, because timestamp.txt is missing or has no time"
-    return [f"submissions of {named(late)} {why}; copying a file may change its time"]
 
 
 def without_zone(submitted: Path, submissions: list[SubmittedFiles], zone: str) -> list[str]:
