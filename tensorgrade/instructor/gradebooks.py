@@ -18,7 +18,7 @@ from ..course import Chapter, CourseError
 from ..sources.finding import named
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import as_csv, harmless, is_formula
-from .collect import brief
+from .collect_notes import brief
 from .export_rows import Export, total, write
 from .points_breakdown import is_changed, late, points_steps
 from .report.page import Person

@@ -217,10 +217,11 @@ def canvas(reading: Reading) -> Iterator[Upload]:
         elif CANVAS_ANONYMOUS.fullmatch(name):
             reading.lost[ANONYMOUS].append(file)
         elif found := [(name[: m.start()], *m.groups()) for m in CANVAS.finditer(name)]:
-            known = [one for one in found if reading.people.find("canvas_id", one[2])] or found
-            fitting = [one for one in known if canvas_person(reading, one[0], one[2])] or known
-            who, late, user, number, own = fitting[0]
-            person = canvas_person(reading, who, user) if len(fitting) == 1 else None
+            known = [one for one in found if reading.people.find("canvas_id", one[2])]
+            fitting = [one for one in known if canvas_person(reading, one[0], one[2])]
+            best = fitting or known or found
+            who, late, user, number, own = best[0]
+            person = canvas_person(reading, who, user) if len(best) == 1 else None
             people = (person,) if person else reading.members(who)
             if not people:
                 reading.lost[canvas_stranger(reading, who, user)].append(file)
@@ -247,7 +248,9 @@ def canvas_person(reading: Reading, name: str, number: str) -> Person | None:
 def canvas_stranger(reading: Reading, name: str, number: str) -> str:
     """Return why a file of Canvas belongs to nobody."""
     person = reading.people.find("canvas_id", number)
-    who = f"{number} is {called(person)}" if person else f"{number} is unknown"
+    if person is None:
+        return f"it is unclear which number of {shown(name)} is a person's; give the gradebook"
+    who = f"{number} is {called(person)}"
     return f"{shown(name)}_{number} is not a person of the gradebook ({who}); {ADVICE}"
 
 

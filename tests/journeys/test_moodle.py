@@ -71,7 +71,7 @@ def test_an_instructor_with_moodle(tmp_path):
     assert "The idea is right." in cli(*asked, "--out", out).stdout
 
     back = ("--format", "moodle", "--roster", worksheet)
-    assert cli("export", out, "--to", "csv", *back).returncode == 0
+    assert cli("export", out, *back).returncode == 0
     cells = table(out / "export" / f"moodle-{CHAPTER}.csv")
     before = table(worksheet)
     assert list(cells[0]) == WORKSHEET.split(",")

@@ -102,7 +102,7 @@ OTHER: dict[str, tuple[Files, int, str]] = {
     "short": ({"ch1_simplified.py": ONE}, 0, "no submission"),
     "nothing": ({}, 0, "no submission"),
     # versions
-    "as_new": ({f"{CH1}/{PY}": (ONE, 1), f"{CH1}/{CH1} (1).py": TWO}, 5, ""),
+    "as_new": ({f"{CH1}/{PY}": (ONE, 1), f"{CH1}/{CH1} (1).py": TWO}, 15, ""),
     "given_to_learners": (
         {f"{CH1}/{PY}": (ONE, 1000), f"kit/exercises/given/ch4_multi_head_attention/{PY}": TWO,
          "checks.zip": zipped({f"exercises/given/ch4_multi_head_attention/{PY}": TWO})}, 5, ""),
