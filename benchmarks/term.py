@@ -166,7 +166,8 @@ class Term:
         with zipfile.ZipFile(source, "w") as archive:
             for user, one in enumerate(self.learners, 101):
                 if one in files:
-                    archive.writestr(f"{one}_{user}_{user + 5000}_{chapter}.py", files[one])
+                    name = f"oneil{one}_{user}_{user + 5000}_{chapter}.py"
+                    archive.writestr(name, files[one])
         told = ("--from", "canvas", "--chapter", chapter, "--roster", self.gradebook())
         self.command("collect", source, self.submitted, *told)
 
@@ -258,8 +259,8 @@ class Term:
 
     def places(self) -> dict[str, Cells]:
         """Export everything, and return each place's points by learner and chapter."""
-        for to in ("csv", "xlsx", "html"):
-            self.command("export", self.out, "--to", to)
+        for form in ("csv", "xlsx", "pages"):
+            self.command("export", self.out, "--format", form)
         self.command("export", self.out, "--format", "canvas", "--roster", self.gradebook())
         for name in self.names:
             sheet = ("--roster", self.worksheet(name, {}))

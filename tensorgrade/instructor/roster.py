@@ -128,6 +128,8 @@ def facts_in(row: dict[str, str]) -> dict[str, str]:
     }
     for last, first in SPLIT_NAMES:
         told["name"] = told["name"] or f"{row.get(first, '')} {row.get(last, '')}".strip()
+    if "@" in told["login"] and not told["email"]:  # many systems use the address as login
+        told["email"] = told["login"]
     return told
 
 

@@ -222,6 +222,8 @@ def is_fair(one: Class, said: str, on_roster: set[int]) -> bool:
     """
     if "is not understood" in said:  # a date in the worksheet, which learners do not write
         return one.system == "moodle"
+    if "of the class" in said:  # of most clones
+        return len(on_roster) <= len(one.there - on_roster) or len(one.there) < 3
     if "grading worksheet" in said or "nobody in" in said:  # nobody of the download is known
         return not on_roster or len(one.numbers) == 1
     if "does not look like a download from" in said:

@@ -446,7 +446,7 @@ def metadata(text: str) -> dict[str, str]:
     [
         ("blackboard", MOODLE, None, "must be one of moodle, canvas, gradescope, git"),
         ("moodle", MOODLE, None, "Moodle's numbers are in its grading worksheet"),
-        ("git", CLONES, None, "nobody in"),
+        ("git", CLONES, None, "2 of 2 clones end with no login of the class"),
         ("git", {}, None, "does not look like a download from git"),
         ("canvas", MOODLE, None, "does not look like a download from canvas"),
         ("canvas", "no zip", None, "neither a folder nor a zip"),
