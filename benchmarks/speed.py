@@ -38,7 +38,7 @@ from tensorgrade.author.proofs.sample_class import TROUBLE, assemble, choose  # 
 from tensorgrade.course import CourseError  # noqa: E402
 from tensorgrade.instructor.channels import write_channel  # noqa: E402
 from tensorgrade.instructor.grader import Grader  # noqa: E402
-from tensorgrade.instructor.store import Store  # noqa: E402
+from tensorgrade.instructor.results import Results  # noqa: E402
 from tensorgrade.learner.watch.loop import Watch  # noqa: E402
 from tensorgrade.project import Project  # noqa: E402
 from tensorgrade.recognition.edits import make  # noqa: E402
@@ -95,7 +95,7 @@ def growth(asked: argparse.Namespace) -> None:
             process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
             while process.poll() is None:
                 with suppress(CourseError):  # before the run has made the file
-                    graded = Store(out).count()
+                    graded = len(Results(out).attempts())
                 times.setdefault(graded, time.perf_counter())
                 time.sleep(0.02)
             assert process.returncode == 0

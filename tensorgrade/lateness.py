@@ -81,14 +81,12 @@ class Lateness:
     def applied(self, row: dict, submitted: str | None, due: str | None = None) -> dict:
         """Return a row with `submitted`, `late_seconds`, `penalty`, and `points` less the penalty.
 
-        Any earlier penalty is added back first, so a deadline may be postponed. due: a learner's
-        own deadline.
+        due: a learner's own deadline.
         """
-        earned = row["points"] + row.get("penalty", 0.0)
         late = self.seconds_late(row["chapter"], submitted, due)
-        penalty = round(earned * self.share_lost(late), 6)
+        penalty = round(row["points"] * self.share_lost(late), 6)
         dates = {"submitted": submitted or None, "late_seconds": late, "penalty": penalty}
-        return row | {"points": round(earned - penalty, 6)} | dates
+        return row | {"points": round(row["points"] - penalty, 6)} | dates
 
     def complaints(self, chapters: list[str]) -> list[str]:
         """Return the errors in these settings, one sentence each."""

@@ -23,12 +23,11 @@ from ..views.words import plural
 from .collecting import brief
 from .folder_names import safe
 from .points_breakdown import is_changed, late, points_steps
-from .report.page import PAGES, STATES, Person, people_of, rows_of
-from .results_folder import is_in_use, note_on_export, notes_on_settings
+from .report.page import PAGES, STATES, Person, people_of
+from .results import Results, rows_of
 from .roster import Roster
 from .sections import COLUMNS as SECTIONS
 from .sections import learners_in
-from .store import Store, set_meta
 from .term import Term, terms_of
 from .worksheet import IDENTIFIER, NO, number_of
 
@@ -46,7 +45,7 @@ class Export:
     pages. notes: sentences on the written files, for the instructor.
     """
 
-    store: Store
+    out: Path
     course: Course
     rows: list[dict]
     roster: Roster
@@ -60,7 +59,7 @@ class Export:
     @property
     def folder(self) -> Path:
         """The folder for exported files."""
-        whole = self.store.out / "export"
+        whole = self.out / "export"
         return whole / safe(self.section) if self.section else whole
 
     def only(self) -> Chapter:
@@ -100,16 +99,13 @@ def export(
     if (to, form) in FOR_LEARNERS and not is_released(course.lateness):
         raise CourseError(not_released(course))
     only = course.chapter(chapter) if chapter else None
-    store = Store(out)
     learners = learners_in(roster, section)
-    rows = rows_of(store, course, learners)
+    rows = [row for row in rows_of(out, course) if not learners or row["student"] in learners]
     rows = [row for row in rows if only is None or row["chapter"] == only.name]
     if not rows:
         raise CourseError(f"{out} holds no rows of {chapter or section or 'this course'}")
-    notes = note_on_export(store, "exports do not read it")
-    notes += notes_on_settings(store, course.lateness)
-    notes = [*roster.notes, *notes, *not_graded(store, only, partial, learners)]
-    what = Export(store, course, rows, roster, only, overwrite, section, column, lessons, notes)
+    notes = [*roster.notes, *not_graded(out, only, partial, learners)]
+    what = Export(out, course, rows, roster, only, overwrite, section, column, lessons, notes)
     what.folder.mkdir(parents=True, exist_ok=True)
     return WRITERS[to, form](what), list(dict.fromkeys(what.notes))
 
@@ -128,18 +124,16 @@ def not_released(course: Course) -> str:
 
 
 def not_graded(
-    store: Store, only: Chapter | None, partial: bool, learners: Collection[str]
+    out: Path, only: Chapter | None, partial: bool, learners: Collection[str]
 ) -> list[str]:
     """Return a note on submissions that are not graded yet. Raises CourseError unless partial."""
-    own = [a for a in store.pending() if not learners or a[0] in learners]
+    own = [a for a in Results(out).waiting() if not learners or a[0] in learners]
     left = sorted("/".join(a) for a in own if only is None or a[1] == only.name)
     if not left:
         return []
     count = plural(len(left), "submission")
-    what = f"the last run was interrupted before it graded {count}"
-    advice = "run `tensorgrade grade` again"
-    if is_in_use(store.out):
-        what, advice = f"a run is still grading, with {count} left", "wait until it ends"
+    what = f"{count} {'is' if len(left) == 1 else 'are'} not graded yet"
+    advice = "wait until the run ends, or run `tensorgrade grade` again"
     if not partial:
         raise CourseError(f"{what}: {named(left)}; {advice}, or export without them with --partial")
     return [f"{what}, so the export has no new points for {named(left)}"]
@@ -352,14 +346,14 @@ def canvas_lines(
 
 def remembered(what: Export, setting: str) -> Ours:
     """Return the cells that exports of a kind wrote before."""
-    ours: Ours = json.loads(what.store.meta(setting) or "{}")
+    path = what.out / "export" / f".{setting}.json"
+    ours: Ours = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return ours
 
 
 def remember(what: Export, setting: str, ours: Ours) -> None:
     """Keep the cells that exports of a kind wrote, so that later ones may replace them."""
-    with what.store.transaction() as connection:
-        set_meta(connection, setting, json.dumps(ours))
+    write_file(what.out / "export" / f".{setting}.json", json.dumps(ours).encode())
 
 
 def note_unlisted(what: Export, students: Collection[str]) -> None:
@@ -640,14 +634,6 @@ def learners_pages(what: Export) -> list[Path]:
 def short_name(student: str) -> str:
     """Return the name of a learner's page, without a number for pages of the same name."""
     return safe(student).encode("utf-8", "replace")[:LONGEST_NAME].decode(errors="ignore")
-
-
-def delete_pages(out: Path, students: Iterable[str]) -> None:
-    """Delete the exported pages of learners whose results are deleted, in all sections."""
-    whole = out / "export"
-    for folder in (whole / PAGES_FOLDER, *whole.glob(f"*/{PAGES_FOLDER}")):
-        for student in students:
-            (folder / f"{short_name(student)}.html").unlink(missing_ok=True)
 
 
 def page_of(person: Person, course: Course, term: Term | None = None, lessons: str = "") -> str:

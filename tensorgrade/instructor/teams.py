@@ -20,7 +20,7 @@ from ..sources.submitted_files import NOT_SUBMITTED, SubmittedFiles
 from ..views.csv_cells import in_csv
 from ..views.words import plural
 from .collecting import moment
-from .overrides import read_table
+from .decisions import read_table
 
 COLUMNS = ("student", "team", "chapter")
 About = tuple[str, str]  # student, chapter

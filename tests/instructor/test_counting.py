@@ -57,8 +57,6 @@ def test_late_work_loses_what_the_rule_says_and_rows_say_why(term):
     assert (row["submitted"], row["late_seconds"]) == ("2027-01-15 08:10:01 UTC", 601.0)
     assert row["status"] == "passed" and row["points"] + row["penalty"] == row["max_points"]
     assert graded.rows["600", CH1, FIRST.name]["penalty"] == 0
-    (note,) = notes_in(graded.said, "file's own time")
-    assert "601" in note and f" {DAY}," not in note, "who has a stamp is not in doubt"
     lax = {"deadlines": {CH1: "2028-01-15 23:59 UTC"}, "share_a_day": 0.2}
     term.settings(**lax)
     assert set(term.points().values()) == {MOST}, "a deadline that moves, moves points"
@@ -75,7 +73,8 @@ def test_unknown_and_missing_submissions_are_not_late(term):
     graded = term.grade()
     assert points_of(graded) == {"ada": MOST, "bao": 0.0}
     assert {row["late_seconds"] for row in graded.rows.values()} == {0.0}
-    assert "ada" in notes_in(graded.said, "unknown, so they count as on time")[0]
+    (note,) = notes_in(graded.said, "unknown times, which count as on time")
+    assert note.endswith(": ada")
 
 
 STAMPS = ["", "yesterday", "2027-01-15 8 Uhr\n", "\N{SNOWMAN}", "0001-01-01 00:00:00 UTC"]
@@ -133,8 +132,8 @@ def test_the_last_attempt_counts_or_the_best(term):
         term.put("ada", share)
         got.append(term.points()["ada"] / MOST)
     assert got == [0.5, 0.75, 0.25, 0.75]
-    *lines, last = term.log("ada")
-    assert any("another rule on attempts" in line for line in lines)
+    *lines, _, last = term.log("ada")
+    assert "another file" in lines[-1], "the rule counts it"
     assert last.startswith(f"{CH1}: {0.75 * MOST:g} of") and "of the earlier file" in last
     term.put("ada", 0.1)
     assert term.points()["ada"] == 0.75 * MOST
@@ -181,7 +180,6 @@ def test_a_decision_stays_through_new_files_and_is_taken_back_with_its_line(deci
     again = decided.grade()
     assert again.rows["ada", CH1, FIRST.name]["points"] == 4.5
     assert again.rows["ada", CH1, SECOND.name]["points"] == SECOND.points
-    assert notes_in(again.said, f"old overrides still count: ada/{CH1}/{FIRST.name}")
     (decided.out / "overrides.csv").unlink()
     again = decided.grade()
     assert again.rows["bao", CH1, FIRST.name] == decided.found.rows["bao", CH1, FIRST.name]
