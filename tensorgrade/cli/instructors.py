@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -22,9 +23,6 @@ Roster = Annotated[
     Path | None, typer.Option(help="The class list as CSV, exported from the course system.")
 ]
 Section = Annotated[str, typer.Option(help="Only the learners of this section of the roster.")]
-DateOrder = Annotated[
-    str, typer.Option(help="dmy or mdy, if the worksheet's dates do not show it.")
-]
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -58,16 +56,13 @@ def grade(
     """Grade a class and write a report."""
     from ..attempts.setup import Setup
     from ..instructor.class_terminal import ClassProgress, graders_failed, print_class
+    from ..instructor.people import class_of
     from ..instructor.report.page import messages_in, write_report
-    from ..instructor.roster import read_roster
     from ..instructor.run import Run, grade_class
-    from ..instructor.sections import learners_in
     from ..project import find_project
 
-    project, listed = find_project(), read_roster(roster)
-    own = learners_in(listed, section)
-    for note in listed.notes:
-        typer.echo(f"note: {note}")
+    project, people = find_project(), class_of(submitted, roster)
+    own = people.in_section(section)
     setup = Setup(project.graders, isolation, device, (submitted, out))
     run = Run(
         setup,
@@ -75,7 +70,7 @@ def grade(
         scheduler,
         tuple(student or ()),
         not strict,
-        listed.folders,
+        people.students,
         tuple(chapter or ()),
         section=own,
     )
@@ -111,13 +106,12 @@ def report(
     section: Section = "",
 ) -> None:
     """Write OUT/report.html, one page about the class."""
+    from ..instructor.people import class_of
     from ..instructor.report.page import messages_in, write_report
-    from ..instructor.roster import read_roster
-    from ..instructor.sections import learners_in
     from ..project import find_project
 
     project = find_project()
-    own = learners_in(read_roster(roster), section)
+    own = class_of(out, roster).in_section(section)
     messages = messages_in(project.graders / "references")
     page = write_report(out, project.course, messages, section, own)
     typer.echo(f"{page}")
@@ -127,15 +121,12 @@ def report(
 def collect(
     source: Annotated[Path, typer.Argument(help="The system's download: a zip or a folder.")],
     submitted: Annotated[Path, typer.Argument(help="Folder to write <student>/<chapter>/ to.")],
-    layout: Annotated[str, typer.Option("--from", help="moodle, canvas, gradescope or git.")],
-    chapter: Annotated[
-        str, typer.Option(help="Collect this chapter; files that name another one are set aside.")
-    ] = "",
+    system: Annotated[str, typer.Option("--from", help="moodle, canvas, gradescope or git.")],
+    chapter: Annotated[str, typer.Option(help="Collect only this chapter.")] = "",
     roster: Roster = None,
     zone: Annotated[
         str, typer.Option(help="Time zone of Moodle's worksheet, if it is not the course's own.")
     ] = "",
-    date_order: DateOrder = "",
     section: Section = "",
     preview: Annotated[
         bool, typer.Option("--preview", help="Only show which file belongs to whom.")
@@ -144,43 +135,43 @@ def collect(
     """Sort a course system's download into SUBMITTED."""
     from rich.console import Console
 
-    from ..instructor.collecting import plan, short_note, some_of, table
+    from ..instructor.collect import collect as sort_download
+    from ..instructor.collect import table
+    from ..instructor.people import copy_of, read_people
     from ..instructor.roster import read_roster
-    from ..instructor.teams import add_teams, note_on
-    from ..instructor.write_submissions import notes_on_second_folders, write
     from ..project import find_project
     from ..views.words import plural
 
-    course = find_project().course
-    listed = read_roster(roster, layout)
-    found = plan(layout, source, course, listed, chapter, zone, date_order, section)
-    found.notes += notes_on_second_folders(found, submitted) + note_on(found.teams)
+    course, listed = find_project().course, read_roster(roster)
+    with copy_of(submitted) if preview else nullcontext(submitted) as target:
+        people = read_people(target)
+        found = sort_download(
+            system, source, target, course, people, listed, chapter, zone, section
+        )
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
     console.print(table(found, course.lateness.zone))
-    stayed = [] if preview else write(found, submitted)
-    if not preview:
-        add_teams(submitted, found.teams)
-    for note in found.told() + some_of(list(map(short_note, stayed))):
+    for note in found.told():
         console.print(f"note: {printable(note, len(note))}", markup=False, soft_wrap=True)
     done = "would be written" if preview else "written"
-    files = plural(len(found.places) + len(found.aside) - found.failed - found.stayed, "file")
-    console.print(f"{files} {done} to {submitted}", markup=False, soft_wrap=True)
+    count, same = plural(found.written, "submission"), found.unchanged
+    unchanged = f", {same} as before" if same else ""
+    console.print(f"{count} {done} to {submitted}{unchanged}", markup=False, soft_wrap=True)
     if found.lost:
-        console.print(
-            f"submissions lost to {plural(len(found.lost), 'problem')}: see the notes above"
-        )
+        problems = plural(len(found.lost), "problem")
+        console.print(f"submissions lost to {problems}: see the notes above")
         raise typer.Exit(1)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
 def export(
     out: Graded,
-    to: Annotated[str, typer.Option(help="csv, xlsx or html.")] = "csv",
-    form: Annotated[str, typer.Option("--format", help="plain, moodle or canvas.")] = "plain",
+    form: Annotated[
+        str, typer.Option("--format", help="csv, xlsx, moodle, canvas, pages or feedback.")
+    ] = "csv",
     chapter: Annotated[str, typer.Option(help="Only this chapter.")] = "",
     roster: Roster = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace grades and comments typed by hand.")
+        bool, typer.Option("--overwrite", help="Replace typed cells, and let many grades fall.")
     ] = False,
     partial: Annotated[
         bool, typer.Option("--partial", help="Export even if some are not graded yet.")
@@ -198,10 +189,9 @@ def export(
     from ..instructor.roster import read_roster
     from ..project import find_project
 
-    course = find_project().course
-    listed = read_roster(roster)
+    course, listed = find_project().course, read_roster(roster)
     files, notes = write_export(
-        out, course, to, form, listed, chapter, overwrite, partial, section, column, lessons
+        out, course, form, listed, chapter, overwrite, partial, section, column, lessons
     )
     shown = files if len(files) < 4 else [files[0].parent]
     for path in shown:

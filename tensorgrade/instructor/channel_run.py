@@ -19,8 +19,8 @@ from ..attempts.setup import Setup
 from ..attempts.verdict import Status
 from ..course import Course, CourseError
 from ..lateness import Lateness, in_zone, is_released, read_time, written
-from ..sources.near_misses import rescued, versions_in
-from ..sources.submitted_files import SubmittedFiles, read_file, recognize_format
+from ..sources.candidates import candidates_in, files_below, only_code
+from ..sources.submitted_files import SubmittedFiles, submission_of
 from .channels import DATES
 from .grader import Grader
 
@@ -36,16 +36,12 @@ TO_BE_LOOKED_AT = "Grading failed, which is not your fault; your instructor has 
 
 def submission_in(folder: Path, chapter: str, course: Course) -> SubmittedFiles:
     """Return the submission in a folder: the chapter's file, or else the only code file."""
-    limits = course.limits
-    if versions := versions_in(folder, {chapter}, limits):
-        submitted_files, _ = rescued(LEARNER, versions, limits)
-        return recognize_format(submitted_files)[0]
-    files = sorted(p for kind in ("py", "ipynb") for p in folder.glob(f"*.{kind}"))
-    most = {".py": limits.source_bytes, ".ipynb": limits.notebook_bytes}
-    if len(files) == 1 and (read := read_file(LEARNER, files[0], most[files[0].suffix])):
-        named = replace(read, chapter=chapter, filename=f"{chapter}{files[0].suffix}")
-        return recognize_format(named)[0]
-    return SubmittedFiles(LEARNER, chapter, reason=f"There is no file {chapter}.py.", missing=True)
+    files = list(files_below(folder))
+    found = candidates_in(files, [chapter], course.limits)
+    found.candidates = found.candidates or only_code(files, chapter)
+    read, _ = submission_of(LEARNER, chapter, found, course.limits)
+    why = f"There is no file {chapter}.py."
+    return read or SubmittedFiles(LEARNER, chapter, reason=why, missing=True)
 
 
 def rows_on(folder: Path, chapter: str, tests: Path) -> list[dict]:

@@ -1,12 +1,16 @@
-"""`tensorgrade export`: write a class's points as CSV, workbook and pages, for course systems."""
+"""`tensorgrade export`: write a class's points as CSV, workbook and pages, for course systems.
 
-import json
+What is addressed to a person goes only to people of people.csv.
+"""
+
+import csv
+import io
 import re
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from html import unescape
+from html import escape, unescape
 from itertools import chain, count, groupby
 from math import inf
 from pathlib import Path
@@ -16,18 +20,18 @@ from ..attempts.verdict import Status
 from ..course import Chapter, Course, CourseError
 from ..folders import write_file
 from ..lateness import in_zone, is_released
-from ..sources.finding import named
+from ..sources.finding import PEOPLE, named
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import as_csv, harmless, in_csv, is_formula
 from ..views.words import plural
-from .collecting import brief
+from .collect import brief
 from .folder_names import safe
+from .people import IDS, People, read_people
+from .people import Person as Known
 from .points_breakdown import is_changed, late, points_steps
 from .report.page import PAGES, STATES, Person, people_of
 from .results import Results, rows_of
-from .roster import Roster
-from .sections import COLUMNS as SECTIONS
-from .sections import learners_in
+from .roster import IDENTIFYING, Roster
 from .term import Term, terms_of
 from .worksheet import IDENTIFIER, NO, number_of
 
@@ -37,18 +41,21 @@ LONGEST_NAME = 200  # bytes of a file's name; systems allow at most 255
 
 @dataclass(frozen=True)
 class Export:
-    """The data to export. chapter: None for all. roster: may be empty.
+    """The data to export.
 
-    overwrite: replace grades and comments that people typed. section: the name of the section whose
-    rows these are; "" for the whole class. column: the column of Canvas' gradebook to fill, if its
-    name is not the chapter's title. lessons: the address of the lessons, for links on learners'
-    pages. notes: sentences on the written files, for the instructor.
+    rows: those that count. known: people by the name that rows have. roster: may be empty; listed:
+    the person of each of its rows. chapter: None for all. overwrite: replace typed cells, and let
+    many grades fall. section: the section whose rows these are; "" for the whole class. column: the
+    column of Canvas' gradebook to fill, if its name is not the chapter's title. lessons: the
+    address of the lessons, for links on learners' pages. notes: sentences for the instructor.
     """
 
     out: Path
     course: Course
     rows: list[dict]
+    known: dict[str, Known]
     roster: Roster
+    listed: list[Known]
     chapter: Chapter | None = None
     overwrite: bool = False
     section: str = ""
@@ -69,11 +76,17 @@ class Export:
             raise CourseError(f"choose one of several chapters with --chapter: {', '.join(names)}")
         return self.chapter or self.course.chapter(names[0])
 
+    def addressed(self) -> list[dict]:
+        """Return the rows of people in people.csv, and add a note on others."""
+        strange = sorted({row["student"] for row in self.rows} - self.known.keys())
+        if strange:
+            self.notes.append(f"not in {PEOPLE}, so not in the file: {named(strange)}")
+        return [row for row in self.rows if row["student"] in self.known]
+
 
 def export(
     out: Path,
     course: Course,
-    to: str,
     form: str,
     roster: Roster,
     chapter: str = "",
@@ -85,7 +98,7 @@ def export(
 ) -> tuple[list[Path], list[str]]:
     """Write an export, and return its files and notes on their content. Raises CourseError.
 
-    partial: export even if some submissions are not graded yet. section: a section of the roster,
+    partial: export even if some submissions are not graded yet. section: a section of people.csv,
     whose learners alone are exported, into a folder of its own. column: a column of Canvas'
     gradebook. lessons: the address of the lessons, for learners' pages.
     """
@@ -93,33 +106,67 @@ def export(
         raise CourseError(f"--lessons must be an address that begins with https://, not {lessons}")
     if column and form != "canvas":
         raise CourseError("--column is the column of Canvas' gradebook; give --format canvas too")
-    if (to, form) not in WRITERS:
-        known = "; ".join(f"--to {t} --format {f}" for t, f in WRITERS)
-        raise CourseError(f"there is no export --to {to} --format {form}, but {known}")
-    if (to, form) in FOR_LEARNERS and not is_released(course.lateness):
+    if form not in WRITERS:
+        raise CourseError(f"--format must be one of {', '.join(WRITERS)}, not {form}")
+    if form in FOR_LEARNERS and not is_released(course.lateness):
         raise CourseError(not_released(course))
     only = course.chapter(chapter) if chapter else None
-    learners = learners_in(roster, section)
-    rows = [row for row in rows_of(out, course) if not learners or row["student"] in learners]
-    rows = [row for row in rows if only is None or row["chapter"] == only.name]
+    people, listed = people_in(out, roster)
+    own = people.in_section(section)
+    rows, notes = counted_rows(out, course, own, only, partial)
     if not rows:
         raise CourseError(f"{out} holds no rows of {chapter or section or 'this course'}")
-    notes = [*roster.notes, *not_graded(out, only, partial, learners)]
-    what = Export(out, course, rows, roster, only, overwrite, section, column, lessons, notes)
+    known = {escaped(one["student"]): one for one in people.rows}
+    if not known:  # without people.csv and a roster, each folder is a learner with this login
+        known = {row["student"]: no_person(row["student"]) for row in rows}
+    what = Export(
+        out, course, rows, known, roster, listed, only, overwrite, section, column, lessons, notes
+    )
     what.folder.mkdir(parents=True, exist_ok=True)
-    return WRITERS[to, form](what), list(dict.fromkeys(what.notes))
+    return WRITERS[form](what), list(dict.fromkeys(what.notes))
+
+
+def counted_rows(
+    out: Path, course: Course, own: Collection[str], only: Chapter | None, partial: bool
+) -> tuple[list[dict], list[str]]:
+    """Return the rows that count, and notes. own: the only learners; all if empty."""
+    rows = [row for row in rows_of(out, course) if not own or row["student"] in own]
+    notes = not_graded(out, only, partial, own)
+    return [row for row in rows if only is None or row["chapter"] == only.name], notes
+
+
+def people_in(out: Path, roster: Roster) -> tuple[People, list[Known]]:
+    """Return the people of the class, and the person of each row of the roster.
+
+    The roster updates people.csv if there is one. Raises CourseError.
+    """
+    people = read_people(out)
+    people.folders = {student for student, _ in Results(out).attempts()}
+    has_people = bool(people.rows)
+    listed = people.update(roster)
+    if has_people and roster.rows:
+        people.save()
+    return people, listed
+
+
+def no_person(student: str) -> Known:
+    """Return what is known about a learner of whom there is only a folder."""
+    return dict.fromkeys(("name", "email", "section", *IDS), "") | {
+        "student": student,
+        "login": student,
+    }
 
 
 # The exports that show points to learners. Pages are not listed, because they show less before the
 # release.
-FOR_LEARNERS = {("csv", "moodle"), ("csv", "canvas")}
+FOR_LEARNERS = ("moodle", "canvas")
 
 
 def not_released(course: Course) -> str:
     """Return a sentence on feedback that is not released yet."""
     return (
         f"learners may not see points before {course.lateness.feedback_from} (feedback_from in "
-        "course_config.py). Until then, `--to html` writes pages without points"
+        "course_config.py). Until then, `--format pages` writes pages without points"
     )
 
 
@@ -131,8 +178,7 @@ def not_graded(
     left = sorted("/".join(a) for a in own if only is None or a[1] == only.name)
     if not left:
         return []
-    count = plural(len(left), "submission")
-    what = f"{count} {'is' if len(left) == 1 else 'are'} not graded yet"
+    what = f"{plural(len(left), 'submission')} {'is' if len(left) == 1 else 'are'} not graded yet"
     advice = "wait until the run ends, or run `tensorgrade grade` again"
     if not partial:
         raise CourseError(f"{what}: {named(left)}; {advice}, or export without them with --partial")
@@ -226,25 +272,22 @@ def fill(sheet: Any, title: str, header: list[str], lines: Iterable[list[object]
 def class_lines(what: Export) -> list[list[object]]:
     """Return a header and a line for each learner: name, points in each chapter, and the total.
 
-    An excused chapter is empty. Names and sections come from the roster.
+    An excused chapter is empty. Names and sections come from people.csv.
     """
     there = {row["chapter"] for row in what.rows}
     chapters = [chapter for chapter in what.course.chapters if chapter.name in there]
-    known = {escaped(folder): row for folder, row in what.roster.by_folder().items()}
     most = [f"{one.name} (of {one.points:g})" for one in chapters]
     lines: list[list[object]] = [
         ["student", "name", "section", *most, "total", "of", "percent", "late chapters"]
     ]
     for student, person in people_of(what.rows, sum(one.points for one in chapters)).items():
-        lines.append([student, *class_line(person, known.get(student, {}), chapters)])
+        known = what.known.get(student, no_person(student))
+        lines.append([student, *class_line(person, known, chapters)])
     return lines
 
 
-def class_line(person: Person, row: dict[str, str], chapters: list[Chapter]) -> list[object]:
-    """Return a learner's cells in the class table. row: the learner's row of the roster, if any."""
-    both = " ".join(filter(None, (row.get("first name"), row.get("last name"))))
-    name = row.get("full name") or row.get("student") or row.get("name") or both
-    section = next((row[column] for column in SECTIONS if row.get(column)), "")
+def class_line(person: Person, known: Known, chapters: list[Chapter]) -> list[object]:
+    """Return a learner's cells in the class table."""
     own = {  # an excused chapter has an empty cell
         chapter: total(rows, "points") if total(rows, "max_points") else ""
         for chapter, rows in person.chapters.items()
@@ -253,7 +296,7 @@ def class_line(person: Person, row: dict[str, str], chapters: list[Chapter]) -> 
     share = round(100 * person.share, 2) if person.most else ""
     late_ones = sum(bool(rows[0].get("late_seconds")) for rows in person.chapters.values())
     sums = [round(person.points, 6), round(person.most, 6), share, late_ones]
-    return [name, section, *points, *sums]
+    return [known["name"], known["section"], *points, *sums]
 
 
 def in_a_cell(value: object) -> object:
@@ -281,84 +324,219 @@ def total(rows: list[dict], name: str) -> float:
     return round(sum(row.get(name, 0.0) for row in rows), 6)
 
 
-CANVAS = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+CANVAS = (
+    *("student", "lastname", "firstname", "id", "sis user id", "sis login id"),
+    *("integration id", "root account", "section"),
+)
 
 
 def canvas_csv(what: Export) -> list[Path]:
     """Write a CSV that Canvas' gradebook imports, with a column for each chapter.
 
     The roster is the gradebook's own export, because Canvas finds people by its ids. An existing
-    column keeps its possible points, and the grades are scaled to these. What people typed there
-    stays, unless `overwrite` is set.
+    column keeps its possible points, and the grades are scaled to these.
     """
-    if not {"student", "id"} <= {name.casefold() for name in what.roster.header}:
+    roster = what.roster
+    if not {"id"} <= set(roster.columns) or not {"student", "lastname"} & set(roster.columns):
         raise CourseError("give Canvas' own list with --roster: its gradebook, exported as CSV")
+    own = [at for at, name in enumerate(roster.columns) if name in CANVAS]
     columns = canvas_columns(what)
     chapters = [chapter for chapter in what.course.chapters if chapter.name in columns]
-    there = {c.name: what.roster.possible.get(columns[c.name].casefold(), "") for c in chapters}
-    scales = {c.name: scale(what, c, there[c.name] or f"{c.points:g}") for c in chapters}
-    most = [there[c.name] or c.points for c in chapters]
-    possible: list[object] = ["    Points Possible", "", "", "", "", *most]
-    points = {key: scaled(p, scales[key[1]]) for key, p in points_by_learner(what).items()}
-    lines, ours = canvas_lines(what, columns, points)
-    note_unlisted(what, {student for student, _ in points})
-    if new := [column for column in columns.values() if column not in what.roster.header]:
-        told = f"not in the gradebook yet, so Canvas will create assignments: {', '.join(new)}"
-        what.notes.append(f"{told}; `--chapter NAME` writes one chapter alone")
-    note_formulas(what, [cell for line in lines for cell in line[: len(CANVAS)]])
-    header = CANVAS + list(columns.values())
-    written = write(what.folder / "canvas.csv", as_csv(header, [possible, *lines]))
-    remember(what, "canvas", ours)
-    return written
-
-
-Ours = dict[str, dict[str, str]]  # the cells that our last exports wrote: by learner, by column
-
-
-def canvas_lines(
-    what: Export, columns: dict[str, str], points: dict[tuple[str, str], float | str]
-) -> tuple[list[list[object]], Ours]:
-    """Return a line for each learner, and the cells that exports wrote. Add a note on kept cells.
-
-    The cells are remembered by chapter, because Canvas adds a number to the name of a new column.
-    """
-    own, ours = learners_in(what.roster, what.section), remembered(what, "canvas")
+    most = [cell_at(roster.possible, columns[one.name]) for one in chapters]
+    scales = {
+        c.name: scale(what, c, m or f"{c.points:g}") for c, m in zip(chapters, most, strict=True)
+    }
+    points = points_by_learner(what)
+    name = f"canvas-{what.chapter.name}.csv" if what.chapter else "canvas.csv"
+    earlier = earlier_cells(sorted(what.folder.glob("canvas*.csv")), "id")
     lines: list[list[object]] = []
-    kept: list[str] = []
-    for folder, row in what.roster.by_folder().items():
-        if what.section and escaped(folder) not in own:
+    cells: list[Cell] = []
+    for person, raw in zip(what.listed, roster.raw, strict=True):
+        student = escaped(person["student"])
+        if what.section and student not in {row["student"] for row in what.rows}:
             continue
-        lines.append([row.get(column.casefold(), "") for column in CANVAS])
-        before = ours.setdefault(row["id"], {})
-        for chapter, column in columns.items():
-            cell, new = row.get(column.casefold(), ""), points.get((escaped(folder), chapter))
-            if new is None:  # nothing is graded
-                lines[-1].append(harmless(cell))
-            elif is_typed(what, cell, str(new), before.get(chapter)):
-                lines[-1].append(harmless(cell))
-                kept.append(f"{folder}: {column} {brief(cell)} (ours: {brief(str(new))})")
-            else:
-                lines[-1].append(new)
-                before[chapter] = str(new)
-    note_kept(what, kept)
-    return lines, ours
+        line: list[object] = [cell_at(raw, at) for at in own]
+        before = earlier[cell_at(raw, roster.columns.index("id"))]
+        for chapter in chapters:
+            now, new = cell_at(raw, columns[chapter.name]), points.get((student, chapter.name))
+            column = column_name(what, chapter, columns[chapter.name])
+            line.append(harmless(now) if new is None else scaled(new, scales[chapter.name]))
+            if new is not None:
+                old = before.get(title(column).casefold(), "")
+                cells.append(Cell(student, column, now, (old,) if old else (), line[-1]))
+        lines.append(line)
+    check_cells(what, cells)
+    note_unlisted(what, {student for student, _ in points})
+    header = [roster.header[at] for at in own]
+    header += [column_name(what, chapter, columns[chapter.name]) for chapter in chapters]
+    if new_ones := [one for one in header if one not in roster.header]:
+        told = f"not in the gradebook yet, so Canvas will create assignments: {', '.join(new_ones)}"
+        what.notes.append(f"{told}; `--chapter NAME` writes one chapter alone")
+    note_formulas(what, [cell for line in lines for cell in line[: len(own)]])
+    possible: list[object] = ["    Points Possible", *[""] * (len(own) - 1)]
+    possible += [m or chapter.points for m, chapter in zip(most, chapters, strict=True)]
+    return write(what.folder / name, as_csv(header, [possible, *lines]))
 
 
-def remembered(what: Export, setting: str) -> Ours:
-    """Return the cells that exports of a kind wrote before."""
-    path = what.out / "export" / f".{setting}.json"
-    ours: Ours = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    return ours
+def cell_at(cells: tuple[str, ...], at: int) -> str:
+    """Return a cell of a row; "" for -1, and if the row is too short."""
+    return cells[at].strip() if 0 <= at < len(cells) else ""
 
 
-def remember(what: Export, setting: str, ours: Ours) -> None:
-    """Keep the cells that exports of a kind wrote, so that later ones may replace them."""
-    write_file(what.out / "export" / f".{setting}.json", json.dumps(ours).encode())
+def column_name(what: Export, chapter: Chapter, at: int) -> str:
+    """Return the name of a chapter's column in the gradebook, or of a new one."""
+    return what.roster.header[at] if at >= 0 else chapter.title
+
+
+def canvas_columns(what: Export) -> dict[str, int]:
+    """Return the place of each chapter's column in the gradebook, -1 for a new one.
+
+    With --column there is only one chapter. Otherwise the column is named `title (number)`. Raises
+    CourseError if several columns are named like this.
+    """
+    if what.column:
+        return {what.only().name: named_column(what.roster, what.column)}
+    there, header = {row["chapter"] for row in what.rows}, what.roster.header
+    columns = {}
+    for chapter in [chapter for chapter in what.course.chapters if chapter.name in there]:
+        found = [n for n, name in enumerate(header) if title(name) in (chapter.title, chapter.name)]
+        columns[chapter.name] = one_column(what.roster, chapter.title, found) if found else -1
+    return columns
+
+
+def named_column(roster: Roster, name: str) -> int:
+    """Return the place of the gradebook's column with this name or number. Raises CourseError."""
+    wanted, found = name.casefold(), []
+    for at, column in enumerate(roster.header):
+        number = column.removesuffix(")").rpartition(" (")[2]
+        if wanted in (column.casefold(), title(column).casefold(), number):
+            found.append(at)
+    if not found:
+        there = ", ".join(one for one in roster.header if one.casefold() not in CANVAS)
+        raise CourseError(f"the gradebook has no column {name}; it has {there or 'no assignments'}")
+    return one_column(roster, name, found)
+
+
+def one_column(roster: Roster, name: str, found: list[int]) -> int:
+    """Return the only column. Raises CourseError if there are several of one name."""
+    if len(found) > 1:
+        several = ", ".join(roster.header[at] for at in found)
+        raise CourseError(
+            f"the gradebook has several columns {name}: {several}; choose with --column"
+        )
+    return found[0]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a course system's list that an export fills in.
+
+    who: a learner, for sentences. column: of the file. now: what the list has. before: what our
+    earlier files of this chapter had. new: what the cell gets.
+    """
+
+    who: str
+    column: str
+    now: str
+    before: tuple[str, ...]
+    new: object
+    is_grade: bool = True
+
+    @property
+    def was(self) -> float | None:
+        """The grade so far; None if there is none."""
+        numbers = [as_number(cell) for cell in (self.now, *self.before[-1:])]
+        return next((number for number in numbers if number is not None), None)
+
+    @property
+    def falls(self) -> bool:
+        """Return True if the grade becomes lower."""
+        new, was = as_number(str(self.new)), self.was
+        return new is not None and was is not None and new < was - 0.006
+
+    @property
+    def is_typed(self) -> bool:
+        """Return True if a person filled it in: it is neither empty nor ours."""
+        ours = (str(self.new), *self.before)
+        return self.now not in ("", "-") and not any(same_cell(self.now, one) for one in ours)
+
+
+def as_number(cell: str) -> float | None:
+    """Return the number in a cell; None if it holds none."""
+    try:
+        return float(cell.replace(",", "."))
+    except ValueError:
+        return None
+
+
+def check_cells(what: Export, cells: list[Cell]) -> None:
+    """Add a note on what changes. Raises CourseError, without --overwrite, for typed cells.
+
+    It also does so if more than a tenth of the grades fall.
+    """
+    grades = [one for one in cells if one.is_grade]
+    changed = [one for one in grades if not same_cell(str(one.was or ""), str(one.new))]
+    falling = [one for one in grades if one.falls]
+    typed = [one for one in cells if one.is_typed]
+    some = ", ".join(f"{one.who} {one.was:g} → {one.new}" for one in falling[:MOST_TOLD])
+    falls = f", {len(falling)} fall: {some}" if falling else ", 0 fall"
+    what.notes.append(f"grades of {len(changed)} change{falls}")
+    if what.overwrite:
+        return
+    if typed:
+        told = [f"{o.who}: {o.column} {brief(o.now)} (ours: {brief(str(o.new))})" for o in typed]
+        more = f"; and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""
+        why = f"people typed these cells: {'; '.join(told[:MOST_TOLD])}{more}"
+        raise CourseError(f"{why}. Nothing is written; --overwrite replaces them")
+    if 10 * len(falling) > len(grades):
+        why = f"grades of {len(falling)} of {len(grades)} would fall: {some}"
+        raise CourseError(f"{why}. Nothing is written; if this is right, give --overwrite")
+
+
+MOST_TOLD = 10
+
+
+def same_cell(one: str, other: str) -> bool:
+    """Return True if two cells are equal, although Moodle rounds grades and adds tags to comments.
+
+    >>> same_cell("66,67", "66.666667"), same_cell("<p>Well<br />done</p>", "Well\\ndone")
+    (True, True)
+    """
+    first, second = as_number(one), as_number(other)
+    if first is None or second is None:
+        return bare(one) == bare(other)
+    return abs(first - second) < 0.006
+
+
+def bare(cell: str) -> str:
+    """Return a cell without tags and spaces."""
+    return re.sub(r"\s+", "", unescape(re.sub(r"<[^>]*>", "", cell)))
+
+
+def earlier_cells(
+    paths: Iterable[Path], key: str, separator: str = ","
+) -> dict[str, dict[str, str]]:
+    """Return the cells in our earlier files, by the cell of a key column and by lower-case column.
+
+    Canvas adds a number to the name of a new column, which is left out here.
+    """
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for path in filter(Path.is_file, paths):
+        text = path.read_text(encoding="utf-8-sig")
+        for line in csv.DictReader(io.StringIO(text), delimiter=separator):
+            own = {title(name or "").casefold(): str(cell) for name, cell in line.items()}
+            found[own.get(key, "")] |= own
+    return found
+
+
+def title(column: str) -> str:
+    """Return the name of a column of Canvas without its number."""
+    return re.sub(r" \(\d+\)$", "", column)
 
 
 def note_unlisted(what: Export, students: Collection[str]) -> None:
     """Add a note on graded learners who are missing from the course system's list."""
-    listed = set(map(escaped, what.roster.folders))
+    listed = {escaped(one["student"]) for one in what.listed}
     if missing := sorted(set(students) - listed):
         what.notes.append(f"not on the roster, so not in the file: {named(missing)}")
 
@@ -399,33 +577,6 @@ def scaled(points: float | str, by: float) -> float | str:
     return round(points * by, 6) if isinstance(points, float) else points
 
 
-def canvas_columns(what: Export) -> dict[str, str]:
-    """Return the gradebook's column of each chapter with rows, by the chapter's name.
-
-    With --column there is only one chapter. Otherwise the column is named `title (number)`, or it
-    is new.
-    """
-    if what.column:
-        return {what.only().name: named_column(what.roster, what.column)}
-    there = {row["chapter"] for row in what.rows}
-    columns = {}
-    for chapter in [chapter for chapter in what.course.chapters if chapter.name in there]:
-        names = (chapter.title, chapter.name)
-        known = (name for name in what.roster.header if re.sub(r" \(\d+\)$", "", name) in names)
-        columns[chapter.name] = next(known, chapter.title)
-    return columns
-
-
-def named_column(roster: Roster, name: str) -> str:
-    """Return the gradebook's column with this name or number. Raises CourseError."""
-    for column in roster.header:
-        title, _, number = column.removesuffix(")").rpartition(" (")
-        if name.casefold() in (column.casefold(), title.casefold(), number):
-            return column
-    there = ", ".join(one for one in roster.header if one not in CANVAS)
-    raise CourseError(f"the gradebook has no column {name}; it has {there or 'no assignments'}")
-
-
 CANVAS_EXCUSED = "EX"
 
 
@@ -450,130 +601,87 @@ def scaled_points(rows: list[dict], chapter: Chapter) -> float | None:
     return round(total(rows, "points") * chapter.points / (chapter.points - excused), 6)
 
 
+GRADE, COMMENT, MAXIMUM = "grade", "feedback comments", "maximum grade"
+
+
 def moodle_csv(what: Export) -> list[Path]:
     """Write a grading worksheet for one assignment: the roster's own columns, filled in.
 
-    Grades are out of each row's Maximum grade. If the roster is not a worksheet, write identifiers,
-    points and feedback instead.
+    Grades are out of each row's Maximum grade. If the roster is not a worksheet, write what
+    identifies people, points and feedback instead.
     """
-    chapter, people = what.only(), people_in(what)
+    chapter, people = what.only(), graded_people(what)
     path = what.folder / f"moodle-{chapter.name}.csv"
-    if IDENTIFIER in what.roster.columns:
+    if what.roster.is_worksheet:
         return worksheet(what, chapter, people, path)
-    key = what.roster.column.title() if what.roster.rows else "Identifier"
-    filled: list[list[object]] = []
-    for name, person in people.items():
-        # Moodle's name of a learner is `Participant 12345` if the folder's name ends in the number.
-        found = None if what.roster.rows else NUMBERED.fullmatch(name)
-        learner = f"Participant {found['id']}" if found else name
-        filled.append([learner, moodle_points(chapter, person), harmless(feedback(person))])
-    note_formulas(what, [line[0] for line in filled])
+    keys = {"login": "Username", "id_number": "ID number", "email": "Email address"}
+    own = [key for key in keys if any(what.known[name][key] for name in people)]
+    filled: list[list[object]] = [
+        [*(what.known[name][key] for key in own), moodle_points(chapter, person), feedback(person)]
+        for name, person in people.items()
+    ]
+    note_formulas(what, [cell for line in filled for cell in line[: len(own)]])
     most = f"{chapter.points:g}"
     what.notes.append(
         f"grades are points out of {most}: Moodle does not convert them, so the "
         f"assignment's maximum grade must be {most}. With the worksheet as --roster they are scaled"
     )
-    return write(path, as_csv([key, "Grade", "Feedback comments"], filled))
-
-
-GRADE, COMMENT = "grade", "feedback comments"
+    header = [keys[key] for key in own]
+    return write(path, as_csv([*header, "Grade", "Feedback comments"], filled))
 
 
 def worksheet(what: Export, chapter: Chapter, people: dict[str, Person], path: Path) -> list[Path]:
-    """Fill in the grades and comments of a worksheet.
+    """Fill in the grades and comments of a worksheet. Raises CourseError if it has neither column.
 
-    What people typed there stays, unless `overwrite` is set.
+    An assignment with a scale has no maximum grade, and its grades are words.
     """
-    columns, roster = what.roster.columns, what.roster
-    if missing := [name for name in (GRADE, COMMENT) if name not in columns]:
+    roster = what.roster
+    can = [name for name in (GRADE, COMMENT) if name in roster.columns]
+    if GRADE in can and MAXIMUM not in roster.columns:
+        can.remove(GRADE)
+        what.notes.append("the worksheet has no maximum grade, as with a scale: grades stay")
+    if COMMENT not in can:
+        what.notes.append("the worksheet has no column of feedback comments, so none are written")
+    if not can:
         there = ", ".join(roster.header)
-        raise CourseError(f"the worksheet has no column {' and '.join(missing)}, but {there}")
-    setting = f"moodle {chapter.name}"
-    ours = remembered(what, setting)
-    kept: list[str] = []
-    lines = []
-    for folder, row, raw in zip(roster.folders, roster.rows, roster.raw, strict=True):
-        person, before = people.get(escaped(folder)), ours.setdefault(row[IDENTIFIER], {})
-        wanted, stay = filled_in(what, chapter, person, row, before) if person else ({}, [])
-        kept += [f"{folder}: {cell}" for cell in stay]
-        before |= {column: str(cell) for column, cell in wanted.items()}
-        old = [c if n in IDENTIFYING else harmless(c) for n, c in zip(columns, raw, strict=False)]
-        lines.append([wanted.get(n, cell) for n, cell in zip(columns, old, strict=False)])
-    note_kept(what, kept)
+        raise CourseError(f"the worksheet has no column that can be filled in; it has {there}")
+    earlier = earlier_cells([path], roster.header[0].casefold(), roster.separator)
+    cells, lines = [], []
+    for known, row, raw in zip(what.listed, roster.rows, roster.raw, strict=True):
+        student = escaped(known["student"])
+        before = earlier[raw[0]]
+        wanted = filled_in(what, chapter, people[student], row) if student in people else {}
+        for at, name in enumerate(roster.columns):
+            if name in can and name in wanted:
+                old = before.get(roster.header[at].casefold(), "")
+                ours = (old,) if old else ()
+                cells.append(Cell(student, name, row[name], ours, wanted[name], name == GRADE))
+        keep = (*IDENTIFYING, IDENTIFIER)
+        old_cells = [
+            c if n in keep else harmless(c) for n, c in zip(roster.columns, raw, strict=False)
+        ]
+        lines.append(
+            [
+                wanted.get(n, c) if n in can else c
+                for n, c in zip(roster.columns, old_cells, strict=False)
+            ]
+        )
+    check_cells(what, cells)
     note_unlisted(what, people.keys())
     note_formulas(what, [row.get(name, "") for row in roster.rows for name in IDENTIFYING])
     text = as_csv(roster.header, lines, roster.separator)
-    written = write(path, f"\ufeff{text}" if roster.has_bom else text)
-    remember(what, setting, ours)
-    return written
-
-
-def is_typed(
-    what: Export, cell: str, new: str, before: str | None, is_locked: bool = False
-) -> bool:
-    """Return True for a cell that a person filled in, or that the course system does not change.
-
-    new: the value of this export. before: the value that our last export wrote, None if none did.
-    """
-    if same_cell(cell, new):
-        return False
-    if is_locked:
-        return True
-    if cell in ("", "-") or what.overwrite:
-        return False
-    return before is None or not same_cell(cell, before)
-
-
-def same_cell(one: str, other: str) -> bool:
-    """Return True if two cells are equal, although Moodle rounds grades and adds tags to comments.
-
-    >>> same_cell("66,67", "66.666667"), same_cell("<p>Well<br />done</p>", "Well\\ndone")
-    (True, True)
-    """
-    try:
-        return abs(float(one.replace(",", ".")) - float(other.replace(",", "."))) < 0.006
-    except ValueError:
-        return bare(one) == bare(other)
-
-
-def bare(cell: str) -> str:
-    """Return a cell without tags and spaces."""
-    return re.sub(r"\s+", "", unescape(re.sub(r"<[^>]*>", "", cell)))
-
-
-def note_kept(what: Export, kept: list[str]) -> None:
-    """Add a note on the cells that stay because a person filled them in."""
-    if kept:
-        told = "cells stay if a person filled them in, or if the course system allows no change"
-        advice = "--overwrite replaces those that a person filled in"
-        more = f"; and {len(kept) - MOST_KEPT} more" if len(kept) > MOST_KEPT else ""
-        what.notes.append(f"{told}; {advice}. {'; '.join(kept[:MOST_KEPT])}{more}")
-
-
-MOST_KEPT = 10
-
-
-# Columns of Moodle's worksheet that identify learners. Learners can write into some others.
-IDENTIFYING = (IDENTIFIER, "full name", "id number", "username", "email address")
+    return write(path, f"\ufeff{text}" if roster.has_bom else text)
 
 
 def filled_in(
-    what: Export, chapter: Chapter, person: Person, row: dict[str, str], before: dict[str, str]
-) -> tuple[dict[str, object], list[str]]:
-    """Return the new values of a learner's row, by column, and a text on each unchanged cell.
-
-    before: the values that our last export wrote into the row.
-    """
-    by = scale(what, chapter, row.get("maximum grade", ""))
-    grade = scaled(moodle_points(chapter, person), by)
-    wanted, stay = {GRADE: grade, COMMENT: harmless(feedback(person))}, []
-    is_locked = row.get("grade can be changed", "").casefold() in NO
-    for column, new in list(wanted.items()):
-        if not is_typed(what, row[column], str(new), before.get(column), is_locked):
-            continue
-        ours = str(wanted.pop(column))
-        stay.append(f"{column} {brief(row[column])} (ours: {brief(ours)})")
-    return wanted, stay
+    what: Export, chapter: Chapter, person: Person, row: dict[str, str]
+) -> dict[str, object]:
+    """Return the new values of a learner's row, by column; {} if Moodle does not allow a change."""
+    if row.get("grade can be changed", "").casefold() in NO:
+        what.notes.append(f"Moodle does not allow to change the grade of {person.name}; it stays")
+        return {}
+    by = scale(what, chapter, row[MAXIMUM]) if MAXIMUM in row else 1.0
+    return {GRADE: scaled(moodle_points(chapter, person), by), COMMENT: feedback(person)}
 
 
 def moodle_points(chapter: Chapter, person: Person) -> float | str:
@@ -582,21 +690,18 @@ def moodle_points(chapter: Chapter, person: Person) -> float | str:
     return "" if points is None else points
 
 
-def people_in(what: Export) -> dict[str, Person]:
-    """Return all learners with rows of the one chapter."""
+def graded_people(what: Export) -> dict[str, Person]:
+    """Return all learners with rows of the one chapter, who are in people.csv."""
     chapter = what.only()
-    rows = [row for row in what.rows if row["chapter"] == chapter.name]
+    rows = [row for row in what.addressed() if row["chapter"] == chapter.name]
     people = people_of(rows, chapter.points)
     for person in people.values():
         person.points = round(person.points, 6)
     return people
 
 
-NUMBERED = re.compile(r"(?P<name>.+)_(?P<id>\d+)")
-
-
 def feedback(person: Person) -> str:
-    """Return a line for each exercise, and one on the late penalty."""
+    """Return a line for each exercise, and one on the late penalty, in Moodle's HTML."""
     lines = [
         f"{row['exercise']}: {row['points']:g} of {row['max_points']:g}. {comment(row)}"
         for row in person.rows
@@ -604,7 +709,7 @@ def feedback(person: Person) -> str:
     if penalty := total(person.rows, "penalty"):
         when = late(person.rows[0]["late_seconds"])
         lines.append(f"Submitted {when} late: {penalty:g} points deducted (included above).")
-    return "\n".join(lines)
+    return "<br>".join(escape(line, quote=False).replace("\n", "<br>") for line in lines)
 
 
 def comment(row: dict) -> str:
@@ -622,7 +727,7 @@ def learners_pages(what: Export) -> list[Path]:
     paths = []
     has_term = what.course.scheme is not None and what.chapter is None
     terms = terms_of(what.rows, what.course) if has_term else {}
-    for name, person in people_of(what.rows, 0).items():
+    for name, person in people_of(what.addressed(), 0).items():
         page = page_of(person, what.course, terms.get(name), what.lessons)
         short = short_name(name)
         names = chain([short], (f"{short}-{number}" for number in count(2)))
@@ -655,38 +760,32 @@ def page_of(person: Person, course: Course, term: Term | None = None, lessons: s
 
 
 def moodle_feedback(what: Export) -> list[Path]:
-    """Write the pages as a zip of feedback files, in the folders of Moodle's download."""
-    chapter = what.only()
+    """Write the pages as a zip of feedback files, in the folders of Moodle's download.
+
+    Moodle finds people by the number after the first underscore. Raises CourseError without a
+    worksheet.
+    """
+    chapter, people = what.only(), graded_people(what)
+    if not what.roster.is_worksheet:
+        raise CourseError("Moodle's numbers are in its grading worksheet; give it with --roster")
     path = what.folder / f"moodle-feedback-{chapter.name}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, person in people_in(what).items():
-            if folder := moodle_folder(what.roster, name):
-                page = page_of(person, what.course, lessons=what.lessons).encode("utf-8", "replace")
-                archive.writestr(f"{folder}/{chapter.name}.html", page)
-        if not archive.namelist():
-            raise CourseError(
-                "no learner has a Moodle number; give the grading worksheet with --roster"
-            )
+        for known, row in zip(what.listed, what.roster.rows, strict=True):
+            student, number = escaped(known["student"]), number_of(row[IDENTIFIER])
+            if student in people and number:
+                name = safe(known["name"] or student).replace("_", " ")
+                page = page_of(people[student], what.course, lessons=what.lessons)
+                place = f"{name}_{number}_assignsubmission_file_/{chapter.name}.html"
+                archive.writestr(place, page.encode("utf-8", "replace"))
+    note_unlisted(what, people.keys())
     return [path]
 
 
-def moodle_folder(roster: Roster, student: str) -> str:
-    """Return `Ada Lovelace_12345_assignsubmission_file_`; "" without a Moodle number."""
-    rows = {escaped(folder): row for folder, row in roster.by_folder().items()}
-    row = rows.get(student, {})
-    number = number_of(row.get(IDENTIFIER, ""))
-    if number:
-        name = row.get("full name") or student
-        return f"{safe(name)}_{number}_assignsubmission_file_"
-    found = NUMBERED.fullmatch(student)
-    return f"{found['name']}_{found['id']}_assignsubmission_file_" if found else ""
-
-
-WRITERS: dict[tuple[str, str], Callable[[Export], list[Path]]] = {
-    ("csv", "plain"): plain_csv,
-    ("csv", "moodle"): moodle_csv,
-    ("csv", "canvas"): canvas_csv,
-    ("xlsx", "plain"): workbook,
-    ("html", "plain"): learners_pages,
-    ("html", "moodle"): moodle_feedback,
+WRITERS: dict[str, Callable[[Export], list[Path]]] = {
+    "csv": plain_csv,
+    "xlsx": workbook,
+    "moodle": moodle_csv,
+    "canvas": canvas_csv,
+    "pages": learners_pages,
+    "feedback": moodle_feedback,
 }

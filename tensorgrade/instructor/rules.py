@@ -65,17 +65,23 @@ def counted(attempts: Sequence[list[Row]], rules: Rules) -> list[Row]:
     if rules.lateness.attempts == BEST:
         last = {rows[0]["file"]: number for number, rows in enumerate(attempts)}
         options = [attempts[number] for number in sorted(last.values())]
-    dated = [[less_late_penalty(row, rules) for row in rows] for rows in options]
+    given = extension_of(attempts[-1][0], rules)
+    dated = [[less_late_penalty(row, rules.lateness, given) for row in rows] for rows in options]
     best = max(reversed(dated), key=lambda rows: sum(row["points"] for row in rows))
     return [overridden(row, rules) for row in best]
 
 
-def less_late_penalty(row: Row, rules: Rules) -> Row:
-    """Return a row less its late penalty, with the learner's extension."""
-    extension = rules.extensions.get(about(row))
-    due = extension.due if extension else None
-    dated = rules.lateness.applied(row, row.get("submitted"), due)
-    return dated | {"extension": asdict(extension)} if extension else dated
+def extension_of(row: Row, rules: Rules) -> Row | None:
+    """Return a learner's extension: by the instructor, or else by the course system."""
+    given = rules.extensions.get(about(row))
+    return asdict(given) if given else row.get("extension")
+
+
+def less_late_penalty(row: Row, lateness: Lateness, extension: Row | None) -> Row:
+    """Return a row less its late penalty, with the learner's extension, if any."""
+    due = extension["due"] if extension else None
+    dated = lateness.applied(row, row.get("submitted"), due)
+    return dated | {"extension": extension} if extension else dated
 
 
 def overridden(row: Row, rules: Rules) -> Row:

@@ -6,8 +6,8 @@ It may be interrupted and repeated at any time. Two runs into the same folder do
 import os
 import zipfile
 from collections import defaultdict
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..attempts.maker import choose_device
@@ -16,17 +16,19 @@ from ..attempts.verdict import GRADERS_FAILED, Verdict
 from ..author.recording.keys import refuse_unbuilt
 from ..course import OLD_LEVELS, Course, CourseError
 from ..course_sources import load_course
-from ..lateness import in_zone
+from ..lateness import BEST, in_zone
 from ..sandbox.holes import is_locked
+from ..sources.candidates import candidates_in, files_below
 from ..sources.finding import EXPECTED, TEAMS, find_submissions, named
-from ..sources.submitted_files import NOTHING, SubmittedFiles, lacks_zone
+from ..sources.submitted_files import NOTHING, SubmittedFiles, lacks_zone, submission_of
 from ..views.words import plural
 from .class_terminal import ClassProgress
-from .decisions import read_rules, unknown_learners
+from .collect import REPLACED
+from .decisions import read_extensions, read_rules, unknown_learners
 from .dependencies import digest_of
 from .groups import definition_in
 from .results import Attempt, Results
-from .rules import About, Row, Rules, changes, losses
+from .rules import About, Extension, Row, Rules, changes, losses
 from .teams import Teams, read_teams
 from .workers import Workers, default_count, graded
 
@@ -59,6 +61,31 @@ class Run:
         return [one for one in own if one in again]
 
 
+STAMPS = ("file", "graders", "submitted", "time_note", "notebook", "team", "extension")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A file of a learner to grade.
+
+    stamp: what its rows say besides what graders find, see STAMPS. place: the number of an older
+    attempt at this file, if the file is an earlier one of the learner.
+    """
+
+    files: SubmittedFiles
+    stamp: Row
+    place: int | None = None
+
+    @property
+    def about(self) -> About:
+        """The student and the chapter."""
+        return self.files.student, self.files.chapter
+
+    def stamped(self, rows: list[Row]) -> list[Row]:
+        """Return the rows of an attempt with this stamp."""
+        return [{n: v for n, v in row.items() if n not in STAMPS} | self.stamp for row in rows]
+
+
 def grade_class(submitted: Path, out: Path, run: Run, progress: ClassProgress) -> list[Row]:
     """Grade every ungraded submission, and return all rows, including earlier ones.
 
@@ -67,28 +94,31 @@ def grade_class(submitted: Path, out: Path, run: Run, progress: ClassProgress) -
     Raises CourseError for impossible options, and if nothing can be graded.
     """
     course = prepare_to_grade(submitted, out, run)
-    teams = read_teams(submitted, course)
+    teams, extended = read_teams(submitted, course), read_extensions(submitted, course)
     found, notes = find(submitted, course, run, teams)
     refuse_unbuilt(run.setup.tests, {one.chapter for one in found})
     rules, results = read_rules(out, course), Results(out, writes=True)
     results.belongs_to(course.name)
     attempts = results.attempts()
-    found = [one for one in found if not (one.missing and has_file(attempts.get(about(one))))]
     graders = {c.name: digest_of(run.setup.tests, course, c.name) for c in course.chapters}
-    stamps = {about(one): stamp(one, graders, teams) for one in found}
-    todo, seen = sort_out(found, attempts, stamps, again=bool(run.students))
+    tasks = [Task(one, stamp(one, graders, teams, extended)) for one in found]
+    tasks = [one for one in tasks if not (one.files.missing and has_file(attempts.get(one.about)))]
+    todo, seen = sort_out(tasks, attempts, again=bool(run.students))
     results.add(course.name, seen)
-    is_whole = not (run.students or run.section or run.chapters)
-    results.expect(map(about, todo), None if is_whole else stamps.keys())
-    others = attempts.keys() - stamps.keys()
-    strange = unknown_learners(rules, {a[0] for a in others | stamps.keys()}) if is_whole else []
-    notes += kept(others, attempts, graders) if is_whole and others else []
-    notes += notes_on_times(submitted, found, attempts, course)
-    progress.begin(len(found), len(todo), notes + strange)
+    is_whole, asked = not (run.students or run.section or run.chapters), {t.about for t in tasks}
+    results.expect([one.about for one in todo], None if is_whole else asked)
+    others = attempts.keys() - asked if is_whole else set()
+    strange = unknown_learners(rules, {a[0] for a in others | asked}) if is_whole else []
+    notes += kept(others, attempts, graders) if others else []
+    notes += notes_on_times(submitted, tasks, attempts, course)
+    progress.begin(len(tasks), len(todo), notes + strange)
+    if rules.lateness.attempts == BEST:
+        todo += outdated(submitted, tasks, attempts, course)
     if todo:
-        grade_contents(todo, stamps, course, run, results, progress)
-    progress.last_notes = strange
-    return settle(results, rules, course, progress)
+        grade_contents(todo, course, run, results, progress)
+    rows = settle(results, rules, course, progress)
+    progress.last_notes = strange + notes_on_graders(rows, tasks, graders)
+    return rows
 
 
 def prepare_to_grade(submitted: Path, out: Path, run: Run) -> Course:
@@ -151,54 +181,90 @@ def old_level(course: Course) -> list[str]:
     return [f'{there} is a level of earlier versions. It means isolation="sandbox" now']
 
 
-def about(one: SubmittedFiles) -> About:
-    """Return the student and the chapter of a submission."""
-    return one.student, one.chapter
-
-
 def has_file(own: list[Attempt] | None) -> bool:
     """Return True if the newest of a learner's attempts is about a file."""
     return own is not None and not own[-1].file.startswith(NOTHING)
 
 
-def stamp(one: SubmittedFiles, graders: dict[str, str], teams: Teams) -> Row:
+def stamp(
+    one: SubmittedFiles,
+    graders: dict[str, str],
+    teams: Teams,
+    extended: Mapping[About, Extension],
+) -> Row:
     """Return what each row of an attempt says about its submission, besides what graders find.
 
     A row of a notebook says so, because its line counts from the start of a cell. If there is a
     script too, it may be the one that counts.
     """
     is_notebook = one.filename.endswith(".ipynb") and not one.script
-    more = {"time_note": one.time_note, "notebook": is_notebook, "team": teams.of.get(about(one))}
+    given = extended.get((one.student, one.chapter))
+    team = teams.of.get((one.student, one.chapter))
+    more: Row = {"team": team, "extension": asdict(given) if given else None}
+    more |= {"notebook": is_notebook, "time_note": one.time_note}
     told = {"submitted": one.submitted or None, "file": one.digest, "graders": graders[one.chapter]}
     return told | {name: value for name, value in more.items() if value}
 
 
-def stamped(rows: list[Row], mark: Row) -> list[Row]:
-    """Return the rows of an attempt with another stamp."""
-    names = {"submitted", "file", "graders", "time_note", "notebook", "team"}
-    return [{n: value for n, value in row.items() if n not in names} | mark for row in rows]
-
-
 def sort_out(
-    found: list[SubmittedFiles],
-    attempts: dict[About, list[Attempt]],
-    stamps: dict[About, Row],
-    again: bool,
-) -> tuple[list[SubmittedFiles], list[list[Row]]]:
-    """Return the submissions to grade, and the rows of new attempts that need no grading.
+    tasks: list[Task], attempts: dict[About, list[Attempt]], again: bool
+) -> tuple[list[Task], list[list[Row]]]:
+    """Return what to grade, and the rows of new attempts that need no grading.
 
     These are of files that today's graders have judged, but that were not the newest, or that have
     another time now. again: grade all, even if nothing has changed.
     """
     todo, seen = [], []
-    for one in found:
-        own, mark = attempts.get(about(one), []), stamps[about(one)]
-        same = [a.rows for a in own if (a.file, a.graders) == (mark["file"], mark["graders"])]
+    for one in tasks:
+        own, wanted = attempts.get(one.about, []), (one.stamp["file"], one.stamp["graders"])
+        same = [attempt.rows for attempt in own if (attempt.file, attempt.graders) == wanted]
         if again or not same or any(r.get("message_id") in GRADERS_FAILED for r in same[-1]):
             todo.append(one)
-        elif own[-1].rows != (rows := stamped(same[-1], mark)):
+        elif own[-1].rows != (rows := one.stamped(same[-1])):
             seen.append(rows)
     return todo, seen
+
+
+def outdated(
+    submitted: Path, tasks: list[Task], attempts: dict[About, list[Attempt]], course: Course
+) -> list[Task]:
+    """Return earlier files of these learners that `collect` has kept and only old graders judged.
+
+    If the best attempt counts, today's graders must judge these files too.
+    """
+    found = []
+    for one in tasks:
+        graders, last = one.stamp["graders"], {a.file: a for a in attempts.get(one.about, [])}
+        old = {f: a for f, a in last.items() if f != one.files.digest and a.graders != graders}
+        for files in earlier_files(submitted, one.about, course) if old else []:
+            if attempt := old.pop(files.digest, None):
+                mark = {n: v for n, v in attempt.rows[0].items() if n in STAMPS}
+                found.append(Task(files, mark | {"graders": graders}, attempt.number))
+    return found
+
+
+def earlier_files(submitted: Path, about: About, course: Course) -> list[SubmittedFiles]:
+    """Return a learner's earlier files for a chapter, which `collect` has kept."""
+    student, chapter = about
+    found = []
+    for folder in sorted((submitted / REPLACED / student).glob(f"{chapter}-*")):
+        candidates = candidates_in(files_below(folder), [chapter], course.limits)
+        one, _ = submission_of(student, chapter, candidates, course.limits)
+        found += [one] if one else []
+    return found
+
+
+def notes_on_graders(rows: list[Row], tasks: list[Task], graders: dict[str, str]) -> list[str]:
+    """Return a note on earlier files that count as earlier graders have judged them."""
+    files = {one.about: one.files.digest for one in tasks}
+    old = {
+        row["student"]
+        for row in rows
+        if (file := files.get((row["student"], row["chapter"]))) and row["file"] != file
+        if row["graders"] != graders[row["chapter"]]
+    }
+    why = "earlier files count as earlier graders have judged them, because they are no longer in"
+    return [f"{why} SUBMITTED: {named(sorted(old))}"] if old else []
 
 
 def kept(
@@ -216,19 +282,19 @@ def kept(
 
 def notes_on_times(
     submitted: Path,
-    found: list[SubmittedFiles],
+    tasks: list[Task],
     attempts: dict[About, list[Attempt]],
     course: Course,
 ) -> list[str]:
     """Return notes on unknown times, on times without a zone, and on files that are older now."""
     zone, dues = course.lateness.zone, course.lateness.deadlines
-    there = [one for one in found if not one.missing]
+    there = [task.files for task in tasks if not task.files.missing]
     late = {one.student for one in there if one.chapter in dues and not one.submitted}
     bare = {h.student for h in there if lacks_zone(submitted / h.student / h.chapter)}
     older = {
-        f"{'/'.join(about(one))} ({in_zone(one.submitted, zone)}, and before {in_zone(then, zone)})"
+        f"{one.student}/{one.chapter} ({in_zone(one.submitted, zone)}, was {in_zone(then, zone)})"
         for one in there
-        for own in attempts.get(about(one), [])[-1:]
+        for own in attempts.get((one.student, one.chapter), [])[-1:]
         if own.file != one.digest and one.submitted < (then := own.rows[0]["submitted"] or "")
         if one.submitted
     }
@@ -243,25 +309,18 @@ def notes_on_times(
 
 
 def grade_contents(
-    todo: list[SubmittedFiles],
-    stamps: dict[About, Row],
-    course: Course,
-    run: Run,
-    results: Results,
-    progress: ClassProgress,
+    todo: list[Task], course: Course, run: Run, results: Results, progress: ClassProgress
 ) -> None:
     """Grade each distinct content once, and store the verdicts for all its submissions."""
     same = by_content(todo)
     with workers_for(len(same), course, run) as workers:
         progress.checked_in(workers.check_in())
         for first, verdicts in graded(list(same), workers, course):
-            own = same[first]
-            if verdicts is not None:
-                rows = [[row_of(v, one.student) for v in verdicts] for one in own]
-                both = zip(rows, own, strict=True)
-                results.add(course.name, [stamped(r, stamps[about(one)]) for r, one in both])
-            for one in own:
-                progress.advance(one, verdicts)
+            for one in same[first]:
+                if verdicts is not None:
+                    rows = [row_of(verdict, one.files.student) for verdict in verdicts]
+                    results.add(course.name, [one.stamped(rows)], one.place)
+                progress.advance(one.files, verdicts)
 
 
 def row_of(verdict: Verdict, student: str) -> Row:
@@ -280,13 +339,14 @@ def workers_for(contents: int, course: Course, run: Run) -> Workers:
     return ClusterWorkers(run.scheduler, run.setup, course)
 
 
-def by_content(submissions: list[SubmittedFiles]) -> dict[SubmittedFiles, list[SubmittedFiles]]:
-    """Return the first submission of each content, with all submissions of that content."""
-    groups: dict[tuple, list[SubmittedFiles]] = defaultdict(list)
-    for one in submissions:
+def by_content(tasks: list[Task]) -> dict[SubmittedFiles, list[Task]]:
+    """Return the first submission of each content, with all tasks of that content."""
+    groups: dict[tuple, list[Task]] = defaultdict(list)
+    for task in tasks:
+        one = task.files
         kind = one.filename.rsplit(".", 1)[-1]
-        groups[one.chapter, kind, one.content, one.script, one.reason].append(one)
-    return {group[0]: group for group in groups.values()}
+        groups[one.chapter, kind, one.content, one.script, one.reason].append(task)
+    return {group[0].files: group for group in groups.values()}
 
 
 def settle(results: Results, rules: Rules, course: Course, progress: ClassProgress) -> list[Row]:

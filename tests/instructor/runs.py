@@ -12,6 +12,7 @@ import sys
 import time
 from concurrent.futures import Future
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
+from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -184,11 +185,12 @@ class WarmGrader(grading.Grader):
 
 
 def put(submitted: Path, student: str, chapter: str, share: float, at: int = 0, text="") -> Path:
-    """Write a learner's file for `ByContent`. at: when it was written, in seconds."""
+    """Write a learner's file for `ByContent`, and when it was submitted, in seconds."""
     path = submitted / student / chapter / f"{chapter}.py"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{share} {text}")
-    os.utime(path, (at or WHEN,) * 2)
+    when = datetime.fromtimestamp(at or WHEN, UTC)
+    (path.parent / "timestamp.txt").write_text(f"{when:%Y-%m-%d %H:%M:%S} UTC")
     return path
 
 

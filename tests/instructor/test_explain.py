@@ -104,7 +104,7 @@ def test_a_reply_has_the_points_that_count_and_every_step_to_them(term, warm):
         path.write_text(SOLUTION, encoding="utf-8")
         os.utime(path, (WHEN,) * 2)
         sent = term.explain("ben", "softmax", "--out", term.out, "--reply")
-        page = squeezed(term.exported("pages/ben.html", "--to", "html"))
+        page = squeezed(term.exported("pages/ben.html", "--format", "pages"))
         return [" ".join(sent.split()), page, term.exported(f"moodle-{CH1}.csv", *MOODLE)]
 
     steps = "Graded: 10 of 10 points. 1 hour late: 2 points less. What counts: 8 of 10 points."

@@ -32,7 +32,7 @@ def test_one_gets_a_new_date_and_one_extra_hours_for_the_whole_term(term):
     assert given["ada"] == due and given["chi"] is None
     assert "extensions.csv names learners without results: zoe" in graded.said
     assert any("extension" in line for line in term.log("ben"))
-    page = term.exported("pages/ada.html", "--to", "html")
+    page = term.exported("pages/ada.html", "--format", "pages")
     assert "Extension until 2027-01-17 12:00 UTC: ill." in page
     term.write("extensions.csv", HEADER)
     assert term.points() == late, "taken back with its line"

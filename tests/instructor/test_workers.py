@@ -19,7 +19,7 @@ from tensorgrade.instructor import grader as worker
 from tensorgrade.instructor.class_terminal import ClassProgress
 from tensorgrade.instructor.cluster import pack_graders, unpack_graders
 from tensorgrade.instructor.dependencies import digest_of, graders_files, settings_in
-from tensorgrade.instructor.run import by_content
+from tensorgrade.instructor.run import Task, by_content
 from tensorgrade.instructor.workers import graded
 from tensorgrade.lateness import Lateness
 from tensorgrade.sources.submitted_files import SubmittedFiles
@@ -111,8 +111,8 @@ def test_only_the_same_content_of_the_same_kind_is_graded_once():
     def file(student: str, content=b"x", chapter="ch1", name="ch1.py", **more) -> SubmittedFiles:
         return SubmittedFiles(student, chapter, name, content, **more)
 
-    ada, bao, chi = file("ada"), file("bao"), file("chi", b"y")
-    assert by_content([ada, bao, chi]) == {ada: [ada, bao], chi: [chi]}
+    ada, bao, chi = (Task(f, {}) for f in (file("ada"), file("bao"), file("chi", b"y")))
+    assert by_content([ada, bao, chi]) == {ada.files: [ada, bao], chi.files: [chi]}
     different = [
         file("a"),
         file("b", chapter="ch2"),
@@ -121,7 +121,7 @@ def test_only_the_same_content_of_the_same_kind_is_graded_once():
         file("e", b"", reason="a link"),
         file("f", name="ch1.ipynb", script=b"x = 1"),
     ]
-    assert len(by_content(different)) == len(different)
+    assert len(by_content([Task(one, {}) for one in different])) == len(different)
 
 
 def test_progress_without_a_terminal_is_a_line_now_and_then():
