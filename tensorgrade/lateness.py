@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
 
 DAY = 24 * 60 * 60
 WHEN = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?) ?(\S*)")
@@ -113,6 +114,7 @@ class Lateness:
         return found
 
 
+@lru_cache(maxsize=4096)  # each row of a submission asks for its time and its deadline
 def read_time(text: str) -> datetime:
     """Read a date, a time and a time zone: a name like `Europe/Berlin`, an offset, or UTC.
 
