@@ -198,13 +198,13 @@ def sort_files(target: Target, own: dict[str, list[Upload]]) -> set[str]:
     without = {}
     teams: dict[tuple[str, str], str] = {}
     for student, uploads in own.items():
-        found = chapters_of(target, student, uploads)
+        found, rest = chapters_of(target, student, uploads)
         chapters |= found.keys()
-        if not found:
-            without[student] = uploads
+        if not found and rest:
+            without[student] = rest
         teams |= {(escaped(student), name): team for name, team in found.items()}
-    for student, uploads in without.items():
-        write_aside(target, student, uploads, target.only or single(chapters))
+    for student, rest in without.items():
+        write_aside(target, student, rest, target.only or single(chapters))
     if target.system in ("moodle", "gradescope"):
         add_teams(target.submitted, teams)
     return chapters
@@ -215,8 +215,13 @@ def single(chapters: set[str]) -> str:
     return next(iter(chapters)) if len(chapters) == 1 else ""
 
 
-def chapters_of(target: Target, student: str, uploads: list[Upload]) -> dict[str, str]:
-    """Write each chapter of a learner; return the team by chapter ("" for one person)."""
+def chapters_of(
+    target: Target, student: str, uploads: list[Upload]
+) -> tuple[dict[str, str], list[Upload]]:
+    """Write each chapter of a learner.
+
+    Return the team by chapter ("" for one person), and the files whose names mean nothing.
+    """
     only, names = target.only, [chapter.name for chapter in target.course.chapters]
     files = [
         File(one.name, one.file.read, moment(one.time), one.turn, one)  # its name is the learner's
@@ -230,8 +235,7 @@ def chapters_of(target: Target, student: str, uploads: list[Upload]) -> dict[str
         if chosen := choose(target, student, name, found):
             teams[name] = chosen[0][0].file.origin.team
             write_chapter(target, student, name, chosen)
-    tell_others(target, student, uploads, found, not teams)
-    return teams
+    return teams, tell_others(target, student, uploads, found, not teams)
 
 
 Chosen = list[tuple[Candidate, bytes]]
@@ -292,8 +296,9 @@ def write_chapter(target: Target, student: str, chapter: str, chosen: Chosen) ->
         result = f"left out: it {why}"
         target.result.lost.append(f"{brief(str(folder), 150)} {why}")
     for one, _ in chosen:
-        late = "; late, says Canvas" if one.file.origin.late else ""
-        target.tell(one.file, student, chapter, result + late)
+        team, late = one.file.origin.team, one.file.origin.late
+        more = (f"of the group {team}" if team else "", "late, says Canvas" if late else "")
+        target.tell(one.file, student, chapter, "; ".join(filter(None, (result, *more))))
 
 
 def refuse_links(submitted: Path, folder: Path) -> None:
@@ -354,8 +359,8 @@ def replace_folder(submitted: Path, folder: Path, new: dict[str, bytes], time: s
 
 def tell_others(
     target: Target, student: str, uploads: list[Upload], found: Found, nothing: bool
-) -> None:
-    """Tell about the files of a learner that are no candidate for a collected chapter.
+) -> list[Upload]:
+    """Tell about the files of a learner that are no candidate; return those that mean nothing.
 
     nothing: no file of the learner counts, so that these may be what was meant.
     """
@@ -366,23 +371,21 @@ def tell_others(
             if nothing and target.system != "git":
                 why = f"belongs to {one.chapter} by its name, and not to {target.only}"
                 target.lose(one.file, f"{why}; it is left out")
-    for upload in uploads:
-        if id(upload) in used:
-            continue
+    rest = [one for one in uploads if id(one) not in used]
+    for upload in rest:
         file = File(upload.name, upload.file.read, origin=upload)
         if shown(upload.name) in found.damaged:
             target.lose(file, "is a damaged zip; nothing in it counts")
         if not nothing:
             target.tell(file, student, "", "left out: it does not name a chapter")
+    return rest
 
 
-def write_aside(target: Target, student: str, uploads: list[Upload], chapter: str) -> None:
+def write_aside(target: Target, student: str, rest: list[Upload], chapter: str) -> None:
     """Write the files of a learner of which none counts, so that rows can name them.
 
     They replace no file that counts.
     """
-    names = [one.name for one in target.course.chapters]
-    rest = [one for one in uploads if not meaning(one.name, names)]
     if target.system == "git":  # a repository also holds files that are not submissions
         rest = [one for one in rest if one.name.lower().endswith((".py", ".ipynb"))]
     new = {}

@@ -114,9 +114,9 @@ def plain(name: str) -> str:
     return "".join(sorted(filter(str.isalnum, whole)))
 
 
-# Moodle writes a space for "_" in names. The default group has no number.
+# The default group has no number.
 MOODLE = re.compile(
-    r"(?P<name>[^_]+)(?:_(?P<id>\d+))?_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<file>.*))?",
+    r"(?P<name>.+?)(?:_(?P<id>\d+))?_assignsubmission_(?P<kind>[a-z]+)(?:_(?P<file>.*))?",
     re.DOTALL,
 )
 
@@ -302,14 +302,11 @@ def records_in(file: File) -> dict[str, dict]:
         key = one.partition(":")[0]
         if GRADESCOPE.fullmatch(key) and keys[key] == 1:
             try:
-                record = yaml.load(one, LOADER)[key]  # every scalar stays a text
+                record = yaml.load(one, yaml.BaseLoader)[key]  # every scalar stays a text
             except (yaml.YAMLError, RecursionError, ValueError, TypeError, KeyError):
                 continue
             found |= {key: record} if isinstance(record, dict) else {}
     return found
-
-
-LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def submitters(people: People, record: dict) -> tuple[Person, ...]:

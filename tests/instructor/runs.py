@@ -25,6 +25,7 @@ from tensorgrade.course_sources import load_course
 from tensorgrade.instructor import grader as grading
 from tensorgrade.instructor import run as running
 from tensorgrade.instructor.results import NAME, RESULTS, Results
+from tensorgrade.lateness import written
 
 from .. import support
 from ..support import ROOT, Graded
@@ -185,12 +186,12 @@ class WarmGrader(grading.Grader):
 
 
 def put(submitted: Path, student: str, chapter: str, share: float, at: int = 0, text="") -> Path:
-    """Write a learner's file for `ByContent`, and when it was submitted, in seconds."""
+    """Write a learner's file for `ByContent`. at: when it was submitted, in seconds."""
     path = submitted / student / chapter / f"{chapter}.py"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{share} {text}")
-    when = datetime.fromtimestamp(at or WHEN, UTC)
-    (path.parent / "timestamp.txt").write_text(f"{when:%Y-%m-%d %H:%M:%S} UTC")
+    when = written(datetime.fromtimestamp(at or WHEN, UTC))
+    (path.parent / "timestamp.txt").write_text(when)
     return path
 
 
