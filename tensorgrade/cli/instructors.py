@@ -16,9 +16,6 @@ FILES = "Folder with <student>/<chapter>/<chapter>.py or .ipynb."
 Submitted = Annotated[Path, typer.Option(help=FILES)]
 Graded = Annotated[Path, typer.Argument(help="The folder that `tensorgrade grade` wrote.")]
 Student = Annotated[str, typer.Argument(help="The learner's folder name.")]
-Chapters = Annotated[
-    list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
-]
 Isolation = Annotated[
     str, typer.Option(help="none runs learner code without a sandbox (auto: the course's choice).")
 ]
@@ -41,9 +38,9 @@ def grade(
     ] = "",
     isolation: Isolation = "auto",
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
-    forget: Annotated[
+    student: Annotated[
         list[str] | None,
-        typer.Option(help="Delete this learner's results and grade again; may be repeated."),
+        typer.Option(help="Grade only this learner, and again; may be repeated."),
     ] = None,
     roster: Annotated[
         Path | None, typer.Option(help="The class list as CSV; everyone on it gets results.")
@@ -51,7 +48,9 @@ def grade(
     strict: Annotated[
         bool, typer.Option("--strict", help="Require exact file names and locations.")
     ] = False,
-    chapter: Chapters = None,
+    chapter: Annotated[
+        list[str] | None, typer.Option(help="Grade only this chapter; may be repeated.")
+    ] = None,
     section: Section = "",
 ) -> None:
     """Grade a class and write a report."""
@@ -69,7 +68,7 @@ def grade(
         setup,
         jobs,
         scheduler,
-        tuple(forget or ()),
+        tuple(student or ()),
         not strict,
         people.students,
         tuple(chapter or ()),
@@ -88,32 +87,6 @@ def grade(
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
-def regrade(
-    student: Student,
-    submitted: Submitted,
-    out: Annotated[Path, typer.Option(help="The folder that `tensorgrade grade` wrote.")],
-    reason: Annotated[str, typer.Option(help="Why; the learner reads it.")],
-    chapter: Chapters = None,
-    isolation: Isolation = "auto",
-) -> None:
-    """Grade one learner again and print a reply to send."""
-    from rich.console import Console
-
-    from ..attempts.setup import Setup
-    from ..instructor.class_terminal import ClassProgress
-    from ..instructor.learner_log import regrade as grade_again
-    from ..instructor.run import Run
-    from ..project import find_project
-
-    project = find_project()
-    setup = Setup(project.graders, isolation, private=(submitted, out))
-    run = Run(setup, chapters=tuple(chapter or ()), again=student)
-    console = Console(highlight=False, stderr=True)
-    with ClassProgress(console) as progress, interruptible("Run the same command to continue."):
-        typer.echo(grade_again(submitted, out, run, reason, project.course, progress))
-
-
-@app.command(rich_help_panel=INSTRUCTORS)
 def log(
     out: Graded,
     student: Student,
@@ -124,17 +97,6 @@ def log(
 
     for line in log_of(out, student, find_project().course):
         typer.echo(printable(line, len(line)))
-    say_what_is_outdated(out)
-
-
-def say_what_is_outdated(out: Path) -> None:
-    """Print a note, as an error, on settings that the results in a folder do not have yet."""
-    from ..instructor.results_folder import notes_on_settings
-    from ..instructor.store import Store
-    from ..project import find_project
-
-    for note in notes_on_settings(Store(out), find_project().course.lateness):
-        typer.echo(f"note: {note}", err=True)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -153,7 +115,6 @@ def report(
     messages = messages_in(project.graders / "references")
     page = write_report(out, project.course, messages, section, own)
     typer.echo(f"{page}")
-    say_what_is_outdated(out)
 
 
 @app.command(rich_help_panel=INSTRUCTORS)
@@ -330,11 +291,10 @@ def explain(
 
     from ..attempts.setup import Setup
     from ..author.recording.keys import refuse_unbuilt
-    from ..instructor.explain import differs_from_record, for_learner, print_explanation
     from ..instructor.explain import explain as gather
+    from ..instructor.explain import for_learner, print_explanation
     from ..instructor.exporting import not_released
     from ..instructor.grader import Grader
-    from ..instructor.store import Store
     from ..lateness import is_released
     from ..project import find_project
 
@@ -342,19 +302,15 @@ def explain(
     course = project.course
     if to_send and not is_released(course.lateness):
         raise CourseError(not_released(course))
-    if out is not None:
-        Store(out).refuse_empty()
-        say_what_is_outdated(out)
     refuse_unbuilt(project.graders, [course.exercise(exercise)[0].name])
     grader = Grader(Setup(project.graders, isolation, private=(submitted,)))
     try:
         grader.start()
         explanation = gather(grader, student, exercise, submitted, out)
-        if to_send:
-            for note in (
-                UNKNOWN_OVERRIDES if out is None else "",
-                differs_from_record(explanation),
-            ):
+        if isinstance(explanation, str):
+            typer.echo(explanation)
+        elif to_send:
+            for note in (UNKNOWN_OVERRIDES if out is None else "", explanation.difference):
                 typer.echo(f"note: {note}", err=True) if note else None
             typer.echo(for_learner(explanation))
         else:

@@ -36,10 +36,9 @@ from .collect_notes import (
     some_names,
     some_of,
 )
+from .decisions import EXTENSION_COLUMNS, EXTENSIONS, read_table
 from .downloads import LARGEST, files_in
-from .extensions import COLUMNS, EXTENSIONS
 from .folder_names import safe
-from .overrides import read_table
 from .people import People, Person
 from .roster import Roster
 from .submitted_folder import (
@@ -384,11 +383,11 @@ def write_extensions(
         return ["extensions in the worksheet are not read: give --chapter, and set a deadline"]
     later = {who: own for who, own in extended.items() if moment(own) > moment(due)}
     path = submitted / EXTENSIONS
-    lines = [line for _, line in read_table(path, COLUMNS) if line["chapter"] != chapter]
+    lines = [line for _, line in read_table(path, EXTENSION_COLUMNS) if line["chapter"] != chapter]
     new = [[who, chapter, own, "", "extension in Moodle"] for who, own in later.items()]
     if new or path.is_file():
-        kept = [[line[column] for column in COLUMNS] for line in lines]
-        write_file(path, in_csv(COLUMNS, kept + new).encode())
+        kept = [[line[column] for column in EXTENSION_COLUMNS] for line in lines]
+        write_file(path, in_csv(EXTENSION_COLUMNS, kept + new).encode())
     return [f"extensions in {path.name}: {some_names(sorted(later))}"] if later else []
 
 

@@ -22,10 +22,9 @@ from .folder_names import safe
 from .gradebooks import canvas_csv, moodle_csv, note_unlisted
 from .people import IDS, People, read_people
 from .people import Person as Known
-from .report.page import PAGES, STATES, Person, people_of, rows_of
-from .results_folder import is_in_use, note_on_export, notes_on_settings
+from .report.page import PAGES, STATES, Person, people_of
+from .results import Results, rows_of
 from .roster import Roster
-from .store import Store
 from .term import Term, terms_of
 from .worksheet import IDENTIFIER, number_of
 
@@ -79,11 +78,8 @@ def counted_rows(
     out: Path, course: Course, own: Collection[str], only: Chapter | None, partial: bool
 ) -> tuple[list[dict], list[str]]:
     """Return the rows that count, and notes. own: the only learners; all if empty."""
-    store = Store(out)
-    rows = rows_of(store, course, own)
-    notes = note_on_export(store, "exports do not read it")
-    notes += notes_on_settings(store, course.lateness)
-    notes += not_graded(store, only, partial, own)
+    rows = [row for row in rows_of(out, course) if not own or row["student"] in own]
+    notes = not_graded(out, only, partial, own)
     return [row for row in rows if only is None or row["chapter"] == only.name], notes
 
 
@@ -93,7 +89,7 @@ def people_in(out: Path, roster: Roster) -> tuple[People, list[Known]]:
     The roster updates people.csv if there is one. Raises CourseError.
     """
     people = read_people(out)
-    people.folders = {row["student"] for row in Store(out).rows()}
+    people.folders = {student for student, _ in Results(out).attempts()}
     has_people = bool(people.rows)
     listed = people.update(roster)
     if has_people and roster.rows:
@@ -123,18 +119,15 @@ def not_released(course: Course) -> str:
 
 
 def not_graded(
-    store: Store, only: Chapter | None, partial: bool, learners: Collection[str]
+    out: Path, only: Chapter | None, partial: bool, learners: Collection[str]
 ) -> list[str]:
     """Return a note on submissions that are not graded yet. Raises CourseError unless partial."""
-    own = [a for a in store.pending() if not learners or a[0] in learners]
+    own = [a for a in Results(out).waiting() if not learners or a[0] in learners]
     left = sorted("/".join(a) for a in own if only is None or a[1] == only.name)
     if not left:
         return []
-    count = plural(len(left), "submission")
-    what = f"the last run was interrupted before it graded {count}"
-    advice = "run `tensorgrade grade` again"
-    if is_in_use(store.out):
-        what, advice = f"a run is still grading, with {count} left", "wait until it ends"
+    what = f"{plural(len(left), 'submission')} {'is' if len(left) == 1 else 'are'} not graded yet"
+    advice = "wait until the run ends, or run `tensorgrade grade` again"
     if not partial:
         raise CourseError(f"{what}: {named(left)}; {advice}, or export without them with --partial")
     return [f"{what}, so the export has no new points for {named(left)}"]
@@ -289,14 +282,6 @@ def learners_pages(what: Export) -> list[Path]:
 def short_name(student: str) -> str:
     """Return the name of a learner's page, without a number for pages of the same name."""
     return safe(student).encode("utf-8", "replace")[:LONGEST_NAME].decode(errors="ignore")
-
-
-def delete_pages(out: Path, students: Iterable[str]) -> None:
-    """Delete the exported pages of learners whose results are deleted, in all sections."""
-    whole = out / "export"
-    for folder in (whole / PAGES_FOLDER, *whole.glob(f"*/{PAGES_FOLDER}")):
-        for student in students:
-            (folder / f"{short_name(student)}.html").unlink(missing_ok=True)
 
 
 def page_of(person: Person, course: Course, term: Term | None = None, lessons: str = "") -> str:

@@ -22,8 +22,8 @@ from ..folders import write_file
 from ..sources.finding import PEOPLE
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import in_csv, is_formula
+from .decisions import read_table
 from .folder_names import safe, same_folder
-from .overrides import read_table
 from .roster import Roster, facts_in, read_roster
 
 IDS = ("login", "id_number", "canvas_id", "sid", "git")

@@ -19,7 +19,7 @@ from ..lateness import read_time
 from ..sources.finding import TEAMS, named
 from ..sources.submitted_files import NOT_SUBMITTED, SubmittedFiles
 from ..views.csv_cells import in_csv
-from .overrides import read_table
+from .decisions import read_table
 
 COLUMNS = ("student", "team", "chapter")
 About = tuple[str, str]  # student, chapter
