@@ -254,8 +254,8 @@ class Term:
 
     def places(self) -> dict[str, Cells]:
         """Export everything, and return each place's points by learner and chapter."""
-        for to in ("csv", "xlsx", "html"):
-            self.command("export", self.out, "--to", to)
+        for form in ("csv", "xlsx", "pages"):
+            self.command("export", self.out, "--format", form)
         self.command("export", self.out, "--format", "canvas", "--roster", self.gradebook())
         for name in self.names:
             sheet = ("--roster", self.worksheet(name, {}))
