@@ -164,7 +164,8 @@ class Term:
         with zipfile.ZipFile(source, "w") as archive:
             for user, one in enumerate(self.learners, 101):
                 if one in files:
-                    archive.writestr(f"{one}_{user}_{user + 5000}_{chapter}.py", files[one])
+                    name = f"oneil{one}_{user}_{user + 5000}_{chapter}.py"
+                    archive.writestr(name, files[one])
         told = ("--from", "canvas", "--chapter", chapter, "--roster", self.gradebook())
         self.command("collect", source, self.submitted, *told)
 

@@ -136,7 +136,7 @@ def collect(
     from rich.console import Console
 
     from ..instructor.collect import collect as sort_download
-    from ..instructor.collect import table
+    from ..instructor.collect_notes import table
     from ..instructor.people import copy_of, read_people
     from ..instructor.roster import read_roster
     from ..project import find_project
@@ -149,7 +149,7 @@ def collect(
             system, source, target, course, people, listed, chapter, zone, section
         )
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
-    console.print(table(found, course.lateness.zone))
+    console.print(table(found.lines, course.lateness.zone))
     for note in found.told():
         console.print(f"note: {printable(note, len(note))}", markup=False, soft_wrap=True)
     done = "would be written" if preview else "written"

@@ -5,23 +5,15 @@ learner's folder of a chapter is replaced as a whole, and the earlier one is mov
 Every file of the download has a line in `collected.csv`. One learner's file never affects others.
 """
 
-import os
-import shutil
-import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from rich.table import Table
-from rich.text import Text
 
 from ..course import Course, CourseError
 from ..exchange.text import short
 from ..folders import write_file
-from ..lateness import in_zone, is_zone, read_time, written
+from ..lateness import is_zone
 from ..sources.candidates import (
-    ARCHIVES,
     CODE,
     Candidate,
     File,
@@ -33,29 +25,41 @@ from ..sources.candidates import (
     only_code,
     shown,
 )
-from ..sources.submitted_files import STAMP, escaped, submission_time
+from ..sources.submitted_files import escaped
 from ..views.csv_cells import in_csv
 from ..views.words import plural
+from .collect_notes import (
+    brief,
+    notes_on_aside,
+    notes_on_learners,
+    notes_on_people,
+    some_names,
+    some_of,
+)
 from .decisions import EXTENSION_COLUMNS, EXTENSIONS, read_table
 from .downloads import LARGEST, files_in
 from .folder_names import safe
 from .people import People, Person
 from .roster import Roster
+from .submitted_folder import (
+    NotWritten,
+    content_of,
+    is_newer,
+    keep_earlier_time,
+    moment,
+    refuse_links,
+    replace_folder,
+    write_files,
+)
 from .systems import SUBMITTED_AT, SYSTEMS, Reading, Upload, granted
 from .systems import plain as plain_name
 from .teams import Teams, add_teams, read_teams
 
-REPLACED = ".replaced"  # earlier folders; grading ignores it
 COLLECTED = "collected.csv"
-COLUMNS = ("download", "file", "student", "chapter", "submitted", "submission", "result")
+LINES = ("download", "file", "student", "chapter", "submitted", "submission", "result")
 USED, SAME = "used", "used, as before"
 MOST_KEPT = 20  # files of a learner that mean nothing
-MOST_TOLD = 12  # sentences of a kind
 LONGEST_NOTE = 300  # characters: two lines of a wide terminal
-
-
-class NotWritten(Exception):
-    """A folder cannot be written; the message says why."""
 
 
 @dataclass
@@ -96,7 +100,7 @@ class Target:
         inside = file.path.removeprefix(upload.name)  # of a zip
         path, turn = shown(upload.file.path + inside), str(upload.turn or "")
         cells = (self.download, path, student, chapter, upload.time, turn, result)
-        self.result.lines.append(dict(zip(COLUMNS, cells, strict=True)))
+        self.result.lines.append(dict(zip(LINES, cells, strict=True)))
 
     def lose(self, file: File, why: str) -> None:
         """Add a sentence about a lost file. file: its origin is an upload."""
@@ -135,8 +139,9 @@ def collect(
     if not own and not reading.texts:
         raise CourseError(refusal(system, source, reading))
     check_dates(system, course, roster)
-    wanted = people.in_section(section)
+    wanted, extended = people.in_section(section), granted(reading)
     submitted.mkdir(parents=True, exist_ok=True)
+    people.save()
     result = Collected(notes=notes_on_people(reading, before))
     target = Target(submitted, course, only, source.name, system, turns_in(submitted), result)
     chapters = sort_files(
@@ -149,9 +154,8 @@ def collect(
             target.tell(File(file.path, file.read, origin=origin), "", "", f"left out: {why}")
     result.notes += notes_on_learners(reading, own, wanted)
     result.notes += notes_on_times(target, roster)
-    result.notes += write_extensions(submitted, course, reading, only or single(chapters))
-    write_lines(submitted, source.name, result.lines)
-    people.save()
+    result.notes += write_extensions(submitted, course, extended, only or single(chapters))
+    write_lines(submitted, result.lines)
     return result
 
 
@@ -285,7 +289,7 @@ def write_chapter(target: Target, student: str, chapter: str, chosen: Chosen) ->
         if new == content_of(folder):
             keep_earlier_time(folder, upload.time)
             result, target.result.unchanged = SAME, target.result.unchanged + 1
-        elif is_newer(target, folder, upload):
+        elif is_newer(folder, upload.time, upload.turn, target.turns.get((student, chapter), 0)):
             result = "older than the file in SUBMITTED, which stays"
             target.result.notes.append(f"{brief(str(folder), 150)} is newer, and stays")
         else:
@@ -299,62 +303,6 @@ def write_chapter(target: Target, student: str, chapter: str, chosen: Chosen) ->
         team, late = one.file.origin.team, one.file.origin.late
         more = (f"of the group {team}" if team else "", "late, says Canvas" if late else "")
         target.tell(one.file, student, chapter, "; ".join(filter(None, (result, *more))))
-
-
-def refuse_links(submitted: Path, folder: Path) -> None:
-    """Raise NotWritten if a part of a path below SUBMITTED is a link."""
-    for part in (folder, *folder.parents):
-        if part == submitted:
-            return
-        if part.is_symlink():
-            raise NotWritten("has a link in its path")
-
-
-def content_of(folder: Path) -> dict[str, bytes]:
-    """Return the files in a folder but the time, by name; {} without it. Raises OSError."""
-    if not folder.is_dir():
-        return {}
-    paths = [path for path in folder.iterdir() if path.name != STAMP]
-    return {path.name: path.read_bytes() if is_plain(path) else b"" for path in paths}
-
-
-def is_plain(path: Path) -> bool:
-    """Return True for a file that is not a link."""
-    return path.is_file() and not path.is_symlink()
-
-
-def is_newer(target: Target, folder: Path, upload: Upload) -> bool:
-    """Return True if a folder was submitted after an upload. Without times the numbers decide."""
-    at = submission_time(folder)[0]
-    if at and upload.time:
-        return moment(at) > moment(upload.time)
-    about = folder.parent.name, folder.name
-    return folder.is_dir() and target.turns.get(about, 0) > upload.turn > 0
-
-
-def keep_earlier_time(folder: Path, time: str) -> None:
-    """Date an unchanged file by the first time that it was submitted."""
-    at = submission_time(folder)[0]
-    if time and (not at or moment(time) < moment(at)):
-        write_file(folder / STAMP, f"{time}\n".encode())
-
-
-def replace_folder(submitted: Path, folder: Path, new: dict[str, bytes], time: str) -> None:
-    """Write a folder as a whole, and move an earlier one to `.replaced`. Raises OSError."""
-    made = Path(tempfile.mkdtemp(prefix=".tmp-", dir=submitted))
-    try:
-        for name, content in (new | ({STAMP: f"{time}\n".encode()} if time else {})).items():
-            write_file(made / name, content)
-        folder.parent.mkdir(exist_ok=True)
-        made.chmod(folder.parent.stat().st_mode & 0o777)
-        if folder.exists():
-            own = submitted / REPLACED / folder.parent.name
-            own.mkdir(parents=True, exist_ok=True)
-            os.replace(folder, own / f"{folder.name}-{1 + len(list(own.iterdir()))}")
-        os.replace(made, folder)
-    except OSError:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
 
 
 def tell_others(
@@ -411,67 +359,6 @@ def write_aside(target: Target, student: str, rest: list[Upload], chapter: str) 
         target.result.notes.append(f"{more} do not count, and are left out")
 
 
-def write_files(
-    submitted: Path, folder: Path, new: dict[str, bytes], time: str, chapter: str
-) -> None:
-    """Write files that mean nothing: a chapter's folder, or into the learner's. Raises OSError."""
-    if chapter:
-        replace_folder(submitted, folder, new, time)
-        return
-    folder.mkdir(exist_ok=True)
-    for name, content in new.items():
-        write_file(folder / name, content)
-
-
-def notes_on_aside(student: str, names: list[str], chapter: str, only: str) -> list[str]:
-    """Return why files get no points, and how to change that."""
-    if not names:
-        return []
-    told = some_names(names)
-    if all(name.lower().endswith(ARCHIVES) for name in names):
-        only_zips = "only zips are opened. Ask for a zip or for the file itself"
-        return [f"{told} of {brief(student)} will get 0 points: {only_zips}"]
-    advice = f"run again with `--chapter {chapter or 'CHAPTER'}`"
-    if only:
-        advice = "`--chapter` works only for a learner's single script or notebook; rename the file"
-    why = f"cannot tell which chapter {told} of {brief(student)} belongs to; it will get 0 points"
-    return [f"{why}. To change this, {advice}"]
-
-
-def notes_on_people(reading: Reading, before: int) -> list[str]:
-    """Return notes on people.csv, and on people that the class list does not name."""
-    people = reading.people
-    notes = [f"people.csv: {before} as before, {people.new} new"]
-    if reading.roster.staff:
-        notes.append(
-            f"left out: {plural(reading.roster.staff, 'person')} of the staff in the roster"
-        )
-    listed = {one["number"] for one in reading.rows}
-    new = [one["student"] for one in people.rows[before:] if one["number"] not in listed]
-    if new and reading.rows:
-        notes.append(f"not on the roster: {some_names(sorted(new))}")
-    return notes
-
-
-def notes_on_learners(
-    reading: Reading, own: dict[str, list[Upload]], section: frozenset
-) -> list[str]:
-    """Return notes on people without a file."""
-
-    def names(people: list[Person]) -> list[str]:
-        found = {one["student"] for one in people} - own.keys()
-        return sorted(one for one in found if not section or escaped(one) in section)
-
-    texts, drafts = names(reading.texts), names(reading.drafts)
-    absent = [one for one in names(reading.people.rows) if one not in {*texts, *drafts}]
-    told = {
-        "submitted nothing": absent,
-        "submitted only an online text or link, which is not collected": texts,
-        "only have a draft that is not submitted": drafts,
-    }
-    return [f"{words}: {some_names(students)}" for words, students in told.items() if students]
-
-
 def notes_on_times(target: Target, roster: Roster) -> list[str]:
     """Return a note on files that will never be late, although their chapter has a deadline."""
     due = target.course.lateness.deadlines
@@ -484,34 +371,29 @@ def notes_on_times(target: Target, roster: Roster) -> list[str]:
     return [f"the submission times of {count} are unknown, so they will not be late; {advice}"]
 
 
-def write_extensions(submitted: Path, course: Course, reading: Reading, chapter: str) -> list[str]:
-    """Write the extensions in Moodle's worksheet into SUBMITTED/extensions.csv; return notes.
+def write_extensions(
+    submitted: Path, course: Course, extended: dict[str, str], chapter: str
+) -> list[str]:
+    """Write later deadlines of a chapter into SUBMITTED/extensions.csv, if the class has one.
 
-    They replace earlier ones of this chapter, if the class has a deadline for it.
+    They replace earlier ones. extended: by learner, in UTC. Return a note.
     """
-    before = course.lateness.deadlines.get(chapter, "")
-    later = {
-        who: due for who, due in granted(reading).items() if not before or due > before_utc(before)
-    }
-    if later and not before:
-        return ["extensions in the worksheet are not read: name the chapter with --chapter"]
+    due = course.lateness.deadlines.get(chapter, "")
+    if extended and not due:
+        return ["extensions in the worksheet are not read: give --chapter, and set a deadline"]
+    later = {who: own for who, own in extended.items() if moment(own) > moment(due)}
     path = submitted / EXTENSIONS
     lines = [line for _, line in read_table(path, EXTENSION_COLUMNS) if line["chapter"] != chapter]
-    kept = [[line[column] for column in EXTENSION_COLUMNS] for line in lines]
-    new = [[who, chapter, due, "", "extension in Moodle"] for who, due in later.items()]
+    new = [[who, chapter, own, "", "extension in Moodle"] for who, own in later.items()]
     if new or path.is_file():
+        kept = [[line[column] for column in EXTENSION_COLUMNS] for line in lines]
         write_file(path, in_csv(EXTENSION_COLUMNS, kept + new).encode())
     return [f"extensions in {path.name}: {some_names(sorted(later))}"] if later else []
 
 
-def before_utc(deadline: str) -> str:
-    """Return a deadline in UTC, so that it can be compared with times of a download."""
-    return written(read_time(deadline))
-
-
 def turns_in(submitted: Path) -> dict[tuple[str, str], int]:
     """Return the system's number of the submission that counts, by learner and chapter."""
-    lines = [line for _, line in read_table(submitted / COLLECTED, COLUMNS)]
+    lines = [line for _, line in read_table(submitted / COLLECTED, LINES)]
     return {
         (line["student"], line["chapter"]): int(line["submission"])
         for line in lines
@@ -519,49 +401,10 @@ def turns_in(submitted: Path) -> dict[tuple[str, str], int]:
     }
 
 
-def write_lines(submitted: Path, download: str, lines: list[dict[str, str]]) -> None:
-    """Add a download's lines to collected.csv, in place of its earlier ones."""
-    before = [line for _, line in read_table(submitted / COLLECTED, COLUMNS)]
-    kept = [line for line in before if line["download"] != download]
-    cells = [[line[column] for column in COLUMNS] for line in kept + lines]
-    write_file(submitted / COLLECTED, in_csv(COLUMNS, cells).encode("utf-8", "replace"))
-
-
-def moment(submitted: str) -> float:
-    """Return a time in seconds since 1970; 0 if it is unknown."""
-    return read_time(submitted).timestamp() if submitted else 0.0
-
-
-def some_names(names: Sequence[str], most: int = 45) -> str:
-    """Return a few names and the number of the others. most: characters of each name."""
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(brief(name, most) for name in names[:5]) + more
-
-
-def brief(name: str, most: int = 45) -> str:
-    """Return a name on one line, with its middle left out if it is long."""
-    plain = shown(name)
-    return plain if len(plain) <= most else f"{plain[: most // 2]}…{plain[-(most // 2) :]}"
-
-
-def some_of(sentences: list[str]) -> list[str]:
-    """Return the first MOST_TOLD sentences, and a line with the number of the others.
-
-    >>> some_of(["a"] * 14)[-1]
-    '… and 2 more like these'
-    """
-    more = len(sentences) - MOST_TOLD
-    return sentences[:MOST_TOLD] + ([f"… and {more} more like these"] if more > 0 else [])
-
-
-def table(found: Collected, zone: str = "") -> Table:
-    """Return a table of the files that count or are kept. zone: the time zone of times."""
-    made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for title in ("learner", "file", "chapter", "submitted", ""):
-        made.add_column(title, overflow="fold")
-    for line in found.lines:
-        if line["student"] and not line["result"].startswith("left out"):
-            when = in_zone(line["submitted"], zone) or "unknown"
-            cells = (line["student"], line["file"], line["chapter"], when, line["result"])
-            made.add_row(*(Text(shown(brief(cell, 100))) for cell in cells))  # it is no markup
-    return made
+def write_lines(submitted: Path, lines: list[dict[str, str]]) -> None:
+    """Add lines to collected.csv, in place of earlier ones about the same files."""
+    before = [line for _, line in read_table(submitted / COLLECTED, LINES)]
+    new = {tuple(line[column] for column in LINES[:4]) for line in lines}
+    kept = [line for line in before if tuple(line[column] for column in LINES[:4]) not in new]
+    cells = [[line[column] for column in LINES] for line in kept + lines]
+    write_file(submitted / COLLECTED, in_csv(LINES, cells).encode("utf-8", "replace"))

@@ -4,8 +4,6 @@ A cell counts as typed by a person if it is neither empty nor the value in an ea
 OUT/export/. Without `--overwrite`, nothing is written over typed cells, or if many grades fall.
 """
 
-import csv
-import io
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -18,11 +16,11 @@ from ..course import Chapter, CourseError
 from ..sources.finding import named
 from ..sources.submitted_files import escaped
 from ..views.csv_cells import as_csv, harmless, is_formula
-from .collect import brief
+from .collect_notes import brief
 from .export_rows import Export, total, write
 from .points_breakdown import is_changed, late, points_steps
 from .report.page import Person
-from .roster import IDENTIFYING, Roster
+from .roster import IDENTIFYING, Roster, lines_of
 from .worksheet import IDENTIFIER, NO
 
 MOST_TOLD = 10
@@ -126,17 +124,18 @@ def check_cells(what: Export, cells: list[Cell]) -> None:
 Earlier = dict[str, dict[str, str]]
 
 
-def earlier_cells(paths: Iterable[Path], key: str, separator: str = ",") -> Earlier:
+def earlier_cells(paths: Iterable[Path], key: str) -> Earlier:
     """Return the cells in our earlier files, by the cell of a key column and by lower-case column.
 
     Canvas adds a number to the name of a new column, which is left out here.
     """
     found: Earlier = defaultdict(dict)
     for path in filter(Path.is_file, paths):
-        text = path.read_text(encoding="utf-8-sig")
-        for line in csv.DictReader(io.StringIO(text), delimiter=separator):
-            own = {title(name or "").casefold(): str(cell) for name, cell in line.items()}
-            found[own.get(key, "")] |= own
+        (_, header), *lines = lines_of(path.read_text(encoding="utf-8-sig"))
+        names = [title(name).casefold() for name in header]
+        for _, line in lines:
+            own = dict(zip(names, line, strict=False))
+            found[own[key]] |= own
     return found
 
 
@@ -225,7 +224,7 @@ def worksheet(what: Export, chapter: Chapter, people: dict[str, Person]) -> list
     """Fill in the grades and comments of a worksheet. Raises CourseError if it has neither."""
     roster, path = what.roster, what.folder / f"moodle-{chapter.name}.csv"
     can = fillable(what)
-    earlier = earlier_cells([path], roster.header[0].casefold(), roster.separator)
+    earlier = earlier_cells([path], roster.header[0].casefold())
     cells, lines = [], []
     for known, row, raw in zip(what.listed, roster.rows, roster.raw, strict=True):
         student, line = escaped(known["student"]), []

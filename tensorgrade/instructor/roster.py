@@ -102,7 +102,7 @@ WANTED = [column for name in ("login", "id_number", "email", "sid", "canvas_id")
 
 def check_one_line(columns: tuple[str, ...], lines: list[int], rows: list[dict[str, str]]) -> None:
     """Raise ValueError if an identifying cell has a line break, because a quote is not closed."""
-    own = [name for name in columns if name in IDENTIFYING]
+    own = [name for name in columns if name in IDENTIFYING and name not in FACTS["name"]]
     for number, row in zip(lines, rows, strict=True):
         for name in own:
             if "\n" in row[name]:
@@ -128,6 +128,8 @@ def facts_in(row: dict[str, str]) -> dict[str, str]:
     }
     for last, first in SPLIT_NAMES:
         told["name"] = told["name"] or f"{row.get(first, '')} {row.get(last, '')}".strip()
+    if "@" in told["login"] and not told["email"]:  # many systems use the address as login
+        told["email"] = told["login"]
     return told
 
 

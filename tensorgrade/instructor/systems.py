@@ -217,10 +217,11 @@ def canvas(reading: Reading) -> Iterator[Upload]:
         elif CANVAS_ANONYMOUS.fullmatch(name):
             reading.lost[ANONYMOUS].append(file)
         elif found := [(name[: m.start()], *m.groups()) for m in CANVAS.finditer(name)]:
-            known = [one for one in found if reading.people.find("canvas_id", one[2])] or found
-            fitting = [one for one in known if canvas_person(reading, one[0], one[2])] or known
-            who, late, user, number, own = fitting[0]
-            person = canvas_person(reading, who, user) if len(fitting) == 1 else None
+            known = [one for one in found if reading.people.find("canvas_id", one[2])]
+            fitting = [one for one in known if canvas_person(reading, one[0], one[2])]
+            best = fitting or known or found
+            who, late, user, number, own = best[0]
+            person = canvas_person(reading, who, user) if len(best) == 1 else None
             people = (person,) if person else reading.members(who)
             if not people:
                 reading.lost[canvas_stranger(reading, who, user)].append(file)
@@ -247,7 +248,9 @@ def canvas_person(reading: Reading, name: str, number: str) -> Person | None:
 def canvas_stranger(reading: Reading, name: str, number: str) -> str:
     """Return why a file of Canvas belongs to nobody."""
     person = reading.people.find("canvas_id", number)
-    who = f"{number} is {called(person)}" if person else f"{number} is unknown"
+    if person is None:
+        return f"it is unclear which number of {shown(name)} is a person's; give the gradebook"
+    who = f"{number} is {called(person)}"
     return f"{shown(name)}_{number} is not a person of the gradebook ({who}); {ADVICE}"
 
 
@@ -346,9 +349,13 @@ def git(reading: Reading) -> Iterator[Upload]:
     """Yield the files of clones, `assignment-1-ada/ch1.py`: the login or the team is at the end.
 
     Logins ignore case. A clone does not contain the time of a push, so without a list of the host,
-    a file's time is that of its last commit.
+    a file's time is that of its last commit. Raises CourseError if most clones are unknown.
     """
     depth, owners = clones_in(reading)
+    strangers = [clone for clone, people in owners.items() if not people]
+    if strangers and 2 * len(strangers) >= len(owners):  # probably these are teams
+        count = f"{len(strangers)} of {len(owners)} clones end with no login of the class"
+        raise CourseError(f"{count}, such as {shown(strangers[0])}; give a roster, or {ADVICE}")
     cells = {id(p): row for p, row in zip(reading.rows, reading.roster.rows, strict=True)}
     dates = {
         clone: commit_dates(reading.source / clone) if reading.source.is_dir() else {}
@@ -357,9 +364,9 @@ def git(reading: Reading) -> Iterator[Upload]:
     for file in reading.files:
         parts = file.path.split("/")
         clone, name = "/".join(parts[:depth]), "/".join(parts[depth:])
-        if not name or clone.startswith("."):
+        if not name or clone not in owners:
             continue
-        if not owners.get(clone):
+        if not owners[clone]:
             reading.lost[f"{shown(clone)} ends with no login of the class; {ADVICE}"].append(file)
             continue
         told = [
@@ -373,33 +380,31 @@ def git(reading: Reading) -> Iterator[Upload]:
 def clones_in(reading: Reading) -> tuple[int, dict[str, tuple[Person, ...]]]:
     """Return the depth of the clones in the download, and the people of each clone.
 
+    The instructor may have given the folder above.
+    """
+    first, second = (clones_at(reading, depth) for depth in (1, 2))
+    is_above = not any(first.values()) and any(second.values())
+    return (2, second) if is_above else (1, first)
+
+
+def clones_at(reading: Reading, depth: int) -> dict[str, tuple[Person, ...]]:
+    """Return the people of each folder at a depth; () if it ends with no login of the class.
+
     All names begin with the assignment's name. It is the beginning after which most names are
     known; of several, the shortest, so that a login may contain a dash.
     """
-    for depth in (1, 2):
-        split = [file.path.split("/") for file in reading.files]
-        clones = sorted({"/".join(parts[:depth]) for parts in split if len(parts) > depth})
-        names = {clone: clone.rpartition("/")[2] for clone in clones}
-        cuts = [
-            name[:at]
-            for name in names.values()
-            for at in range(len(name))
-            if name[:at][-1:] in ("", "-")
-        ]
-        known = Counter(
-            cut
-            for cut in set(cuts)
-            for name in names.values()
-            if name.startswith(cut) and owners_of(reading, name.removeprefix(cut))
-        )
-        if known:
-            best = max(known, key=lambda cut: (known[cut], -len(cut)))
-            return depth, {
-                clone: owners_of(reading, name.removeprefix(best))
-                for clone, name in names.items()
-                if name.startswith(best)
-            }
-    return 1, {}
+    split = [file.path.split("/") for file in reading.files]
+    clones = sorted({"/".join(parts[:depth]) for parts in split if len(parts) > depth})
+    names = {clone: clone.rpartition("/")[2] for clone in clones if not clone.startswith(".")}
+    known: Counter[str] = Counter()
+    for name in names.values():
+        ends = [at for at in range(len(name)) if name[:at][-1:] in ("", "-")]
+        known.update(name[:at] for at in ends if owners_of(reading, name[at:]))
+    best = max(known, key=lambda cut: (known[cut], -len(cut)), default="")
+    return {
+        clone: owners_of(reading, name.removeprefix(best)) if name.startswith(best) else ()
+        for clone, name in names.items()
+    }
 
 
 def owners_of(reading: Reading, name: str) -> tuple[Person, ...]:

@@ -119,7 +119,7 @@ OF_ONE_CHAPTER: dict[str, tuple[Files, Files, str]] = {
     "other": ({f"{CH2}.py": b"1"}, {}, f"belongs to {CH2} by its name, and not to {CH1}"),
     "otherzip": ({"my.zip": zipped({f"{CH2}.py": "1"})}, {}, f"my.zip/{CH2}.py belongs to"),
     "tied": (
-        {"a/x.txt": b"", f"a/{PY}": b"1", f"b/{PY}": b"2"}, {},
+        {f"a/{PY}": b"1", f"b/{PY}": b"2"}, {},
         f"cannot tell which counts of tied@uni.edu: a/{PY} or b/{PY}"),
 }  # fmt: skip
 # Without:
@@ -446,7 +446,7 @@ def metadata(text: str) -> dict[str, str]:
     [
         ("blackboard", MOODLE, None, "must be one of moodle, canvas, gradescope, git"),
         ("moodle", MOODLE, None, "Moodle's numbers are in its grading worksheet"),
-        ("git", CLONES, None, "nobody in"),
+        ("git", CLONES, None, "2 of 2 clones end with no login of the class"),
         ("git", {}, None, "does not look like a download from git"),
         ("canvas", MOODLE, None, "does not look like a download from canvas"),
         ("canvas", "no zip", None, "neither a folder nor a zip"),

@@ -152,3 +152,14 @@ def test_only_the_files_of_a_section_are_collected(class_, tmp_path):
     asked = ("--roster", class_.roster, "--section", "lab 2")
     found = collect("git", source, tmp_path / "in", *asked)
     assert found.count == {"ben": "ben", "cleo": "cleo"} and found.status == 0
+
+
+def test_an_address_as_login_is_the_same_person(term):
+    """Moodle shows the address, Canvas has it as the login."""
+    term.put("ada@uni.edu", 1.0)
+    assert grade_list(term, HEADER, ADA).returncode == 0
+    book = '"Lind, Ada",101,u101,ada@uni.edu,Lab 1'
+    head = "Student,ID,SIS User ID,SIS Login ID,Section"
+    assert grade_list(term, head, book).returncode == 0
+    (ada,) = people(term.folder)
+    assert (ada["student"], ada["canvas_id"], ada["login"]) == ("ada@uni.edu", "101", "ada@uni.edu")
