@@ -23,12 +23,12 @@ from ..sources.finding import EXPECTED, TEAMS, find_submissions, named
 from ..sources.submitted_files import NOTHING, SubmittedFiles, lacks_zone, submission_of
 from ..views.words import plural
 from .class_terminal import ClassProgress
-from .collect import REPLACED
 from .decisions import read_extensions, read_rules, unknown_learners
 from .dependencies import digest_of
 from .groups import definition_in
 from .results import Attempt, Results
 from .rules import About, Extension, Row, Rules, changes, losses
+from .submitted_folder import REPLACED
 from .teams import Teams, read_teams
 from .workers import Workers, default_count, graded
 
