@@ -101,9 +101,9 @@ def recorded_row(
 ) -> tuple[Row | None, tuple[str, ...]]:
     """Return the row that counts, None without one, and a sentence on each change of its points."""
     results, zone = Results(out), course.lateness.zone
-    if not results.rows(rules := read_rules(out, course), course.exercise_names):
+    rows = results.rows(read_rules(out, course), course.exercise_names, student)
+    if not (rows or results.attempts()):
         raise CourseError(no_results(out))
-    rows = results.rows(rules, course.exercise_names, student)
     moved = [one for one in results.changes(student) if one["exercise"] == exercise]
     told = tuple(f"{in_zone(one['at'], zone)}: {change_line(one)}." for one in moved)
     return next((row for row in rows if row["exercise"] == exercise), None), told

@@ -290,7 +290,8 @@ def notes_on_times(
     zone, dues = course.lateness.zone, course.lateness.deadlines
     there = [task.files for task in tasks if not task.files.missing]
     late = {one.student for one in there if one.chapter in dues and not one.submitted}
-    bare = {h.student for h in there if lacks_zone(submitted / h.student / h.chapter)}
+    dated = there if zone not in ("", "UTC") else []
+    bare = {one.student for one in dated if lacks_zone(submitted / one.student / one.chapter)}
     older = {
         f"{one.student}/{one.chapter} ({in_zone(one.submitted, zone)}, was {in_zone(then, zone)})"
         for one in there
@@ -302,7 +303,7 @@ def notes_on_times(
         "unknown times, which count as on time; to set one, write timestamp.txt in the chapter's "
         "folder": late,
         "timestamp.txt names no time zone, so it is read as UTC, as nbgrader does; write the zone "
-        "after the time": bare if zone not in ("", "UTC") else set(),
+        "after the time": bare,
         "files are older than those that were graded before, and replace them": older,
     }
     return [f"{note}: {named(sorted(names))}" for note, names in notes.items() if names]

@@ -56,16 +56,11 @@ def test_files_deadlines_and_graders_are_told_apart(graded):
     assert "other graders: points differ" in said and "late work" not in said
     assert causes(graded, "bao")[-1] == "other graders"
     assert f"ada/{NAMES[0]}: 2.5 → 1.25" in said
-
-
-def test_each_row_has_its_own_cause_if_graders_and_deadlines_change_at_once(graded):
-    """New graders that find the same have changed nothing; the deadline has."""
-    graded.settings(graders=6, **LATE)
-    graded.finds = {"bao": 0.8}
-    said = graded.grade().said
-    assert "other graders: " in said and "late work: " in said
-    assert set(causes(graded, "ada")) == {"late work"}
-    assert set(causes(graded, "bao")) == {"other graders"}
+    graded.settings(graders=7)
+    graded.finds = {"ada": 0.5, "bao": 0.9}
+    graded.grade()
+    last = {name: causes(graded, name)[-1] for name in ("ada", "bao")}
+    assert last == {"ada": "late work", "bao": "other graders"}, "each row has its own"
 
 
 def test_a_title_and_a_setting_of_nbgrader_are_no_other_graders(graded):
@@ -361,18 +356,12 @@ def test_what_cannot_be_graded_is_one_sentence(graded, monkeypatch):
     graded.grade(*told, "none")
 
 
-def test_a_level_of_an_earlier_version_means_the_sandbox_and_is_noted(graded):
-    graded.settings(more={"isolation": "landlock"})
-    told = notes_in(graded.grade("--isolation", "auto").said, "is a level of earlier versions")
-    assert told == [
-        "note: isolation='landlock' in course_config.py is a level of earlier versions. It means "
-        'isolation="sandbox" now'
-    ]
-
-
-def test_results_of_another_course_and_settings_that_are_gone_are_refused(graded):
+def test_another_course_and_settings_that_are_gone_are_refused_and_old_levels_noted(graded):
     graded.settings(more={"name": "another"})
     assert "another" in graded.grade(refused=True).said
+    graded.settings(more={"isolation": "landlock"})
+    (note,) = notes_in(graded.grade("--isolation", "auto").said, "is a level of earlier versions")
+    assert note.endswith('It means isolation="sandbox" now')
     graded.settings(most_attempts=3)
     said = graded.grade(refused=True).said
     assert "course_config.py:" in said and "most_attempts" in said
